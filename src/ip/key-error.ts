@@ -1,0 +1,18 @@
+const shownLength = 128;
+
+/** Thrown for a text that is not a key. The message names the text as given, quoted and cut at 128 characters. */
+export class KeyError extends Error {
+  readonly code = "bad_key";
+
+  constructor(text: string, why: string) {
+    super(`key ${quoteKey(text)} ${why}`);
+    this.name = "KeyError";
+  }
+}
+
+/** A text from outside in a form fit for messages: quoted, control characters escaped, cut at 128 characters. */
+export function quoteKey(text: string): string {
+  const points = Array.from(text.slice(0, 2 * shownLength + 2));
+  const shown = points.length > shownLength ? `${points.slice(0, shownLength).join("")}…` : text;
+  return JSON.stringify(shown);
+}

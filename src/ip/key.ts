@@ -1,0 +1,78 @@
+import { formatAddress, parseAddress, type Address } from "./address.ts";
+import { familyBits, type Family } from "./family.ts";
+import { KeyError } from "./key-error.ts";
+
+export type KeyKind = "ip" | "cidr" | "range";
+
+/**
+ * What a metadata entry is keyed by: an address, a prefix or a range. Two keys are the same when kind and value are,
+ * so `10.0.0.1`, `10.0.0.1/32` and `10.0.0.1-10.0.0.1` are three keys.
+ */
+export interface Key {
+  readonly kind: KeyKind;
+  readonly family: Family;
+  /** First address covered. */
+  readonly first: bigint;
+  /** Last address covered. */
+  readonly last: bigint;
+  /** The address as written: for a prefix it may have host bits set, else it equals `first`. */
+  readonly written: bigint;
+  /** Canonical text; equal keys have equal text. */
+  readonly text: string;
+}
+
+/**
+ * Reads `IP`, `CIDR` or `<from>-<to>`. Accepts what Go's netip.ParseAddr, netip.ParsePrefix and netipx.ParseIPRange
+ * accept, less zones. A prefix may have host bits set; it covers its network.
+ *
+ * @throws KeyError naming the text as given.
+ */
+export function parseKey(text: string): Key {
+  if (text === "") throw new KeyError(text, "is empty: expected an IP address, a CIDR or a range <from>-<to>");
+  if (text.includes("/")) return parseCidr(text);
+  if (text.includes("-")) return parseRange(text);
+  const address = parseAddress(text);
+  if (address === undefined) throw new KeyError(text, "is not an IP address, a CIDR or a range <from>-<to>");
+  return addressKey(address);
+}
+
+/** The key of kind `ip` for an address. */
+export function addressKey(address: Address): Key {
+  const { family, value } = address;
+  return { kind: "ip", family, first: value, last: value, written: value, text: formatAddress(address) };
+}
+
+function parseCidr(text: string): Key {
+  const slash = text.lastIndexOf("/");
+  const address = parseAddress(text.slice(0, slash));
+  if (address === undefined) throw new KeyError(text, "is not a CIDR: the part before the slash is not an IP address");
+  const lengthText = text.slice(slash + 1);
+  const { family, value } = address;
+  const bits = familyBits(family);
+  if (!/^(0|[1-9][0-9]{0,2})$/.test(lengthText) || Number(lengthText) > bits) {
+    throw new KeyError(text, `is not a CIDR: the prefix length must be 0 to ${bits}`);
+  }
+  const hostBits = BigInt(bits - Number(lengthText));
+  const first = (value >> hostBits) << hostBits;
+  const last = first + (1n << hostBits) - 1n;
+  return { kind: "cidr", family, first, last, written: value, text: `${formatAddress(address)}/${lengthText}` };
+}
+
+function parseRange(text: string): Key {
+  const dash = text.indexOf("-");
+  const from = parseAddress(text.slice(0, dash));
+  const to = parseAddress(text.slice(dash + 1));
+  if (from === undefined) throw new KeyError(text, "is not a range: the part before the dash is not an IP address");
+  if (to === undefined) throw new KeyError(text, "is not a range: the part after the dash is not an IP address");
+  if (from.family !== to.family) throw new KeyError(text, "is not a range: its ends are of different families");
+  if (from.value > to.value) throw new KeyError(text, "is not a range: it starts after its end");
+  const { family, value: first } = from;
+  return {
+    kind: "range",
+    family,
+    first,
+    last: to.value,
+    written: first,
+    text: `${formatAddress(from)}-${formatAddress(to)}`,
+  };
+}

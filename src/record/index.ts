@@ -1,0 +1,3 @@
+export type { Enricher } from "./enricher.ts";
+export type { RecordFields, Scalar, Value } from "./record-fields.ts";
+export type { Sink } from "./sink.ts";

@@ -1,0 +1,14 @@
+export { systemClock, type Clock } from "./clock.ts";
+export { startComponents, stopComponents, type Component } from "./component.ts";
+export { createHealth, type Check, type Health } from "./health.ts";
+export { createLog, limitLog, logFormats, logLevels, silentLog } from "./log.ts";
+export type { Log, LogFields, LogFormat, LogLevel, LogOptions } from "./log.ts";
+export {
+  createMetrics,
+  type Counter,
+  type Gauge,
+  type Histogram,
+  type Labels,
+  type Metrics,
+  type Reading,
+} from "./metrics.ts";

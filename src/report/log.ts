@@ -1,0 +1,84 @@
+import { pino, type DestinationStream } from "pino";
+import type { Clock } from "./clock.ts";
+
+export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+export const logFormats = ["json", "text"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Structured log. The message says what happened in words; the fields carry the values. */
+export interface Log {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly destination: { write(line: string): unknown };
+}
+
+/** A log of lines: JSON (pino's), or `time LEVEL message field=value …` for people. */
+export function createLog(options: LogOptions): Log {
+  const destination: DestinationStream =
+    options.format === "json"
+      ? { write: (line) => void options.destination.write(line) }
+      : { write: (line) => void options.destination.write(formatText(line)) };
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: pino.stdSerializers.err },
+    },
+    destination,
+  );
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
+}
+
+/** A log that writes nothing. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Passes at most one line for each message text in `intervalMs`; the next line that passes carries `suppressed`, the
+ * number of those that did not. For what a stranger's packet or request can cause again and again.
+ */
+export function limitLog(log: Log, clock: Clock, intervalMs = 10_000): Log {
+  const last = new Map<string, { at: number; suppressed: number }>();
+  const limited =
+    (level: keyof Log) =>
+    (fields: LogFields, message: string): void => {
+      const now = clock.monotonic();
+      const previous = last.get(message);
+      if (previous !== undefined && now - previous.at < intervalMs) {
+        previous.suppressed++;
+        return;
+      }
+      last.set(message, { at: now, suppressed: 0 });
+      const suppressed = previous?.suppressed ?? 0;
+      log[level](suppressed > 0 ? { ...fields, suppressed } : fields, message);
+    };
+  return { debug: limited("debug"), info: limited("info"), warn: limited("warn"), error: limited("error") };
+}
+
+function formatText(line: string): string {
+  const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${formatField(value)}`);
+  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${rest.join("")}\n`;
+}
+
+function formatField(value: unknown): string {
+  if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  if (typeof value === "object" && value !== null && "message" in value) return JSON.stringify(value.message);
+  return JSON.stringify(value);
+}

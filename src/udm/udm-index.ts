@@ -1,0 +1,33 @@
+import type { Address, Key } from "../ip/index.ts";
+import type { UdmEntry } from "./udm-entry.ts";
+
+/**
+ * All entries at one moment. Immutable: a reader that holds one sees that moment for as long as it likes. Every answer
+ * is in list order ({@link compareKeys}).
+ */
+export interface UdmIndex {
+  /** Grows with every change of the database; equal versions of one store mean equal entries. */
+  readonly version: number;
+  readonly size: number;
+  /** The entry with exactly this key. */
+  get(key: Key): UdmEntry | undefined;
+  /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
+  covering(address: Address): UdmEntry[];
+  /** Every entry whose first and last address lie within those of `bounds`, `bounds` itself included. */
+  within(bounds: Key): Iterable<UdmEntry>;
+  /** All entries. */
+  entries(): Iterable<UdmEntry>;
+  /** Begins a set of changes on top of this index, which itself stays as it is. */
+  edit(): UdmEdit;
+}
+
+/** Changes on top of an index. Dropping it undoes them. */
+export interface UdmEdit {
+  get(key: Key): UdmEntry | undefined;
+  /** Adds the entry or replaces the one with its key. */
+  put(entry: UdmEntry): void;
+  /** @returns whether there was such an entry. */
+  delete(key: Key): boolean;
+  /** The changed index, its version one higher. The edit must not be used afterwards. */
+  done(): UdmIndex;
+}
