@@ -21,6 +21,12 @@ export interface UdmStore {
    */
   load(): Promise<UdmIndex>;
   /**
+   * The current state.
+   *
+   * @throws UdmError `unavailable` with the reason, while no state could be read.
+   */
+  current(): UdmIndex;
+  /**
    * Applies the writes as one: all, durably, or none. Resolves after they are saved and the new state is current, with
    * one entry for each write: as it now is, or for a delete as it was.
    *
