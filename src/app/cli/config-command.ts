@@ -1,0 +1,25 @@
+import type { Command } from "commander";
+import { formatSettings } from "../settings/index.ts";
+import { addSettingsOptions, commandSettings, unknownNamesWarning } from "./settings-options.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
+
+/** `config check` judges the settings without starting anything; `config print` shows them. */
+export function addConfigCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const config = program.command("config").description("judge or show the settings");
+
+  const check = config
+    .command("check")
+    .description(`judge the settings without starting; exit code ${exitCodes.config} when they cannot be used`)
+    .option("--strict", "refuse names that are no settings, too");
+  addSettingsOptions(check).action((options: { strict?: boolean }) => {
+    const reading = commandSettings(check, terminal);
+    for (const warning of reading.warnings) terminal.err(`warning: ${warning}\n`);
+    const unknown = unknownNamesWarning(reading);
+    if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);
+    if (unknown !== undefined && options.strict) setExitCode(exitCodes.config);
+    else terminal.out("settings are valid\n");
+  });
+
+  const print = config.command("print").description("show every setting and where its value comes from, no secrets");
+  addSettingsOptions(print).action(() => terminal.out(formatSettings(commandSettings(print, terminal))));
+}

@@ -1,0 +1,55 @@
+import { Command, CommanderError } from "commander";
+import { packageVersion } from "../package-root.ts";
+import { SettingsError } from "../settings/index.ts";
+import { addConfigCommand } from "./config-command.ts";
+import { addDemoCommand } from "./demo-command.ts";
+import { addServeCommand } from "./serve-command.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
+import { addUdmCommand } from "./udm-command.ts";
+import { UdmClientError } from "./udm-client.ts";
+import { addUdmCheckCommand } from "./udm-check-command.ts";
+
+/** Runs the command line. @returns the exit code. */
+export async function runProgram(terminal: Terminal): Promise<number> {
+  let exitCode: number = exitCodes.ok;
+  const setExitCode = (code: number): void => void (exitCode = code);
+  const program = new Command("netgloss")
+    .description("Network data collector: NetFlow and IPFIX in, records with your own names on every address out.")
+    .version(packageVersion(), "--version", "show the version")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+    })
+    .showHelpAfterError("(run netgloss --help for the commands, netgloss <command> --help for their options)");
+  addServeCommand(program, terminal, setExitCode);
+  addDemoCommand(program, terminal, setExitCode);
+  addConfigCommand(program, terminal, setExitCode);
+  addUdmCheckCommand(addUdmCommand(program, terminal), terminal, setExitCode);
+  program
+    .command("version")
+    .description("show the versions of netgloss and of Node")
+    .action(() => terminal.out(`netgloss ${packageVersion()}, Node ${process.version}\n`));
+
+  try {
+    await program.parseAsync([...terminal.argv], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return explain(error, terminal);
+  }
+}
+
+/** Errors that are the user's to mend get a line each; any other is a bug and goes on. */
+function explain(error: unknown, terminal: Terminal): number {
+  // commander has said what is wrong; help and version come as errors, too.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) terminal.err(`error: ${problem}\n`);
+    return exitCodes.config;
+  }
+  if (error instanceof UdmClientError) {
+    terminal.err(`error: ${error.message}\n`);
+    return exitCodes.failure;
+  }
+  throw error;
+}

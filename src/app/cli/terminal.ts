@@ -1,0 +1,22 @@
+/** What a command line program has of its host. Tests pass their own. */
+export interface Terminal {
+  /** The arguments after the program's name. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Writes to the standard output. */
+  out(text: string): void;
+  /** Writes to the standard error. */
+  err(text: string): void;
+  readonly signals: SignalSource;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+/** Where signals and errors that nobody caught come from: `process`. */
+export interface SignalSource {
+  on(event: string, listener: (value: unknown) => void): unknown;
+  off(event: string, listener: (value: unknown) => void): unknown;
+}
+
+/** Exit codes, those of sysexits.h where there is one. */
+export const exitCodes = { ok: 0, failure: 1, usage: 64, config: 78 } as const;

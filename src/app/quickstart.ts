@@ -1,0 +1,47 @@
+import { constants, copyFileSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Settings } from "./settings/index.ts";
+
+/**
+ * Makes the directories of the metadata file and of the output file, and puts the sample where the metadata file is
+ * missing. A file that exists is left alone.
+ */
+export function prepareQuickstart(settings: Settings, samplePath: string): void {
+  const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
+  if (settings.SVC_OUTPUT_FILE_ENABLE) mkdirSync(dirname(settings.SVC_OUTPUT_FILE_PATH), { recursive: true });
+  if (metadataPath === "") return;
+  mkdirSync(dirname(metadataPath), { recursive: true });
+  try {
+    copyFileSync(samplePath, metadataPath, constants.COPYFILE_EXCL);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** What to try next, as commands that work as they stand. */
+export function quickstartHints(settings: Settings, apiBase: string, flowPorts: readonly number[]): string {
+  const lines = [
+    "",
+    "netgloss runs. To try from another terminal:",
+    "",
+    "  # what is known about an address",
+    `  ${curlLine(apiBase, "ListUdms", { key: "10.10.20.5" })}`,
+    "  # put a name on one of yours",
+    `  ${curlLine(apiBase, "CreateUdm", { udm: { key: "127.0.0.1", name: "my-host", tags: ["lab"] } })}`,
+  ];
+  if (flowPorts.length > 0) {
+    lines.push(
+      `  # send flows: point a router at UDP port ${flowPorts.join(" or ")} of this host (NetFlow v5, v9 or IPFIX), or`,
+      `  sudo softflowd -i lo -d -v 9 -t maxlife=5 -n 127.0.0.1:${flowPorts[0]}`,
+    );
+  }
+  if (settings.SVC_OUTPUT_FILE_ENABLE) lines.push("  # read the records", `  tail -f ${settings.SVC_OUTPUT_FILE_PATH}`);
+  lines.push("  # health and metrics", `  curl -s ${apiBase}/readyz`, `  curl -s ${apiBase}/metrics`, "");
+  return `${lines.join("\n")}\n`;
+}
+
+/** A command that calls one method of the metadata API. */
+export function curlLine(apiBase: string, method: string, request: unknown): string {
+  const url = `${apiBase}/api/v1/enrich/ipaddr/udm.v1.UdmService/${method}`;
+  return `curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`;
+}

@@ -1,0 +1,80 @@
+import { exitCodes, type SignalSource } from "./cli/terminal.ts";
+import type { Component, Log } from "../report/index.ts";
+
+export interface RunOptions {
+  readonly log: Log;
+  readonly signals: SignalSource;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+  /** Called when the component has started. */
+  readonly started?: () => void;
+  /** SIGHUP. */
+  readonly reload?: () => void;
+  /** SIGUSR2. */
+  readonly reopen?: () => void;
+}
+
+/** How long a stop may take before the process ends without it. */
+const stopWithinMs = 10_000;
+
+/**
+ * Runs a component as the one purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
+ * signal, or a stop that takes longer than ten seconds, ends the process at once. An error that nobody caught is a bug:
+ * it is logged and ends the process.
+ *
+ * @returns the exit code.
+ */
+export async function runComponent(component: Component, options: RunOptions): Promise<number> {
+  const { log, signals, exit, started, reload, reopen } = options;
+  let stopAsked = false;
+  let wake = (): void => {};
+  const asked = new Promise<void>((resolve) => (wake = resolve));
+
+  const stop = (signal: unknown): void => {
+    if (stopAsked) {
+      log.warn({ signal }, "second signal, ending at once");
+      exit(exitCodes.failure);
+    }
+    stopAsked = true;
+    log.info({ signal }, "stopping");
+    wake();
+  };
+  const bug = (error: unknown): void => {
+    log.error({ error }, "unexpected error, ending");
+    exit(exitCodes.failure);
+  };
+  const listeners: [string, (value: unknown) => void][] = [
+    ["SIGTERM", stop],
+    ["SIGINT", stop],
+    ["SIGHUP", () => reload?.()],
+    ["SIGUSR2", () => reopen?.()],
+    ["uncaughtException", bug],
+    ["unhandledRejection", bug],
+  ];
+  for (const [event, listener] of listeners) signals.on(event, listener);
+  try {
+    try {
+      await component.start();
+    } catch (error) {
+      log.error(isExpected(error) ? { error: (error as Error).message } : { error }, "cannot start");
+      return exitCodes.failure;
+    }
+    if (!stopAsked) started?.();
+    await asked;
+    const deadline = setTimeout(() => {
+      log.error({ seconds: stopWithinMs / 1000 }, "not stopped in time, ending at once");
+      exit(exitCodes.failure);
+    }, stopWithinMs);
+    await component.stop();
+    clearTimeout(deadline);
+    log.info({}, "stopped");
+    return exitCodes.ok;
+  } finally {
+    for (const [event, listener] of listeners) signals.off(event, listener);
+  }
+}
+
+/** Errors of the system and of the rooms carry a code: what they say is enough. Others are bugs and show their stack. */
+function isExpected(error: unknown): boolean {
+  return error instanceof Error && "code" in error && !(error instanceof TypeError);
+}

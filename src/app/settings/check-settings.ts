@@ -1,0 +1,46 @@
+import { parseAddress } from "../../ip/index.ts";
+import type { Settings } from "./settings-table.ts";
+
+/** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
+export function checkSettings(settings: Settings): { problems: string[]; warnings: string[] } {
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const needs = (on: keyof Settings, name: keyof Settings, isSet: boolean): void => {
+    if (settings[on] === true && !isSet) problems.push(`${name} must be set, because ${on} is true`);
+  };
+  needs("SVC_API_BASIC_AUTH_ENABLE", "SVC_API_BASIC_AUTH_USERNAME", settings.SVC_API_BASIC_AUTH_USERNAME !== "");
+  needs("SVC_API_BASIC_AUTH_ENABLE", "SVC_API_BASIC_AUTH_PASSWORD", settings.SVC_API_BASIC_AUTH_PASSWORD.isSet);
+  needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_CERT_FILEPATH", settings.SVC_API_TLS_CERT_FILEPATH !== "");
+  needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_KEY_FILEPATH", settings.SVC_API_TLS_KEY_FILEPATH !== "");
+  needs("SVC_FLOW_SERVER_UDP_ENABLE", "SVC_FLOW_SERVER_UDP_PORT", settings.SVC_FLOW_SERVER_UDP_PORT.length > 0);
+  needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
+  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) {
+    warnings.push("no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows");
+  } else if (!settings.SVC_OUTPUT_STDOUT_ENABLE && !settings.SVC_OUTPUT_FILE_ENABLE) {
+    warnings.push("no output is on, records go nowhere: set SVC_OUTPUT_FILE_ENABLE or SVC_OUTPUT_STDOUT_ENABLE");
+  }
+  if (!isLoopback(settings.SVC_API_IP)) {
+    if (!settings.SVC_API_BASIC_AUTH_ENABLE) {
+      warnings.push("other hosts can change the metadata without a password: set SVC_API_BASIC_AUTH_ENABLE");
+    } else if (!settings.SVC_API_TLS_ENABLE) {
+      warnings.push("the password crosses the network in clear: set SVC_API_TLS_ENABLE");
+    }
+  }
+  return { problems, warnings };
+}
+
+/** The names of the three settings that turn the metadata API on that are not set, in the order of the contract. */
+export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {
+  const needed = {
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE,
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE,
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH:
+      settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH !== "",
+  };
+  return (Object.keys(needed) as (keyof typeof needed)[]).filter((name) => !needed[name]);
+}
+
+function isLoopback(ip: string): boolean {
+  const address = parseAddress(ip);
+  return address?.family === 4 ? address.value >> 24n === 127n : address?.value === 1n;
+}

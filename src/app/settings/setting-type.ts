@@ -1,0 +1,118 @@
+import { parseAddress } from "../../ip/index.ts";
+import { Secret } from "./secret.ts";
+
+/** How the text of a setting becomes a value. Every source of settings carries text. */
+export interface SettingType<T> {
+  /** What a value looks like, as a noun: "an integer from 0 to 65535". */
+  readonly expected: string;
+  /** @returns undefined when the text is not such a value. */
+  parse(text: string): T | undefined;
+  /** The text that `parse` reads back. */
+  format(value: T): string;
+  /** Never shown; may be given as the name of a file; no flag of its own, because others see a command line. */
+  readonly secret?: true;
+}
+
+export const bool: SettingType<boolean> = {
+  expected: "true or false",
+  parse: (text) => ({ true: true, false: false })[text.toLowerCase()],
+  format: String,
+};
+
+export function int(min: number, max: number, unit = ""): SettingType<number> {
+  return {
+    expected: `an integer from ${min} to ${max}${unit === "" ? "" : `, in ${unit}`}`,
+    parse(text) {
+      if (!/^-?[0-9]{1,15}$/.test(text)) return undefined;
+      const value = Number(text);
+      return value >= min && value <= max ? value : undefined;
+    },
+    format: String,
+  };
+}
+
+const unitBytes = { "": 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
+
+/** A number of bytes: `1048576`, `1024KiB`, `1 MiB`. */
+export function size(min: number, max: number): SettingType<number> {
+  return {
+    expected: `a size from ${formatSize(min)} to ${formatSize(max)}: bytes, or a number with KiB, MiB or GiB`,
+    parse(text) {
+      const match = /^([0-9]{1,15}) ?(|B|KiB|MiB|GiB)$/.exec(text);
+      if (match === null) return undefined;
+      const value = Number(match[1]) * unitBytes[match[2] as keyof typeof unitBytes];
+      return value >= min && value <= max ? value : undefined;
+    },
+    format: formatSize,
+  };
+}
+
+function formatSize(bytes: number): string {
+  for (const unit of ["GiB", "MiB", "KiB"] as const) {
+    if (bytes >= unitBytes[unit] && bytes % unitBytes[unit] === 0) return `${bytes / unitBytes[unit]}${unit}`;
+  }
+  return String(bytes);
+}
+
+export function oneOf<const T extends string>(values: readonly T[]): SettingType<T> {
+  return {
+    expected: values.length === 2 ? values.join(" or ") : `one of ${values.join(", ")}`,
+    parse: (text) => values.find((value) => value === text),
+    format: (value) => value,
+  };
+}
+
+/** The path of a file or directory, relative ones from the working directory; empty means none. */
+export const path: SettingType<string> = {
+  expected: "a path",
+  parse: (value) => (hasControl(value) ? undefined : value),
+  format: (value) => value,
+};
+
+/** A user name for HTTP basic authentication, where a colon ends the name (RFC 7617). May be empty. */
+export const userName: SettingType<string> = {
+  expected: "text without a colon",
+  parse: (value) => (hasControl(value) || value.includes(":") ? undefined : value),
+  format: (value) => value,
+};
+
+/** An address to listen on. */
+export const listenAddress: SettingType<string> = {
+  expected: "an IP address",
+  parse: (value) => (parseAddress(value) === undefined ? undefined : value),
+  format: (value) => value,
+};
+
+/** The same type with the empty text as a further value. */
+export function orEmpty(type: SettingType<string>): SettingType<string> {
+  return {
+    expected: `${type.expected}, or empty`,
+    parse: (value) => (value === "" ? "" : type.parse(value)),
+    format: (value) => value,
+  };
+}
+
+export const secret: SettingType<Secret> = {
+  expected: "text",
+  parse: (value) => (hasControl(value) ? undefined : new Secret(value)),
+  format: String,
+  secret: true,
+};
+
+/** Values separated by commas, blanks around them allowed; empty is the empty list. A value may not repeat. */
+export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {
+  return {
+    expected: `a list separated by commas, nothing twice, each ${element.expected}`,
+    parse(value) {
+      if (value.trim() === "") return [];
+      const parts = value.split(",").map((part) => element.parse(part.trim()));
+      const values = parts.filter((part) => part !== undefined);
+      return values.length === parts.length && new Set(values).size === values.length ? values : undefined;
+    },
+    format: (values) => values.map((value) => element.format(value)).join(","),
+  };
+}
+
+function hasControl(value: string): boolean {
+  return /\p{Cc}/u.test(value);
+}

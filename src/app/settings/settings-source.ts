@@ -1,0 +1,19 @@
+/** A setting as someone gave it. */
+export interface GivenSetting {
+  readonly name: string;
+  readonly text: string;
+  /** Where it stands, for messages: `environment`, `flag --svc-api-port`, `netgloss.yml:3:1`. */
+  readonly origin: string;
+}
+
+/** The settings in the environment: all variables that start with `SVC_`. */
+export function environmentSettings(env: Readonly<Record<string, string | undefined>>): GivenSetting[] {
+  return Object.entries(env)
+    .filter((entry): entry is [string, string] => entry[0].startsWith("SVC_") && entry[1] !== undefined)
+    .map(([name, text]) => ({ name, text, origin: "environment" }));
+}
+
+/** The flag of a setting: `--svc-api-port` for `SVC_API_PORT`. */
+export function flagOf(name: string): string {
+  return `--${name.toLowerCase().replaceAll("_", "-")}`;
+}

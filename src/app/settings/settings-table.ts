@@ -1,0 +1,188 @@
+import { logFormats, logLevels } from "../../report/index.ts";
+import { Secret } from "./secret.ts";
+import { bool, int, list, listenAddress, oneOf, orEmpty, path, secret, size, userName } from "./setting-type.ts";
+import type { SettingType } from "./setting-type.ts";
+
+/** One row of the table. `help` says in sentences what the setting does; the type says what its values are. */
+export interface Setting<T> {
+  readonly type: SettingType<T>;
+  readonly default: T;
+  readonly group: SettingGroup;
+  readonly help: string;
+}
+
+export const settingGroups = ["Metadata", "API", "Flows", "Records", "Outputs", "Log", "First steps"] as const;
+export type SettingGroup = (typeof settingGroups)[number];
+
+const MiB = 2 ** 20;
+const GiB = 2 ** 30;
+
+/**
+ * Every setting there is, in the order in which they are documented. Names follow ElastiFlow NetObserv's, with `SVC_`
+ * for `EF_`. A setting stands here only if something honours it.
+ */
+export const settingsTable = {
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: row(
+    "Metadata",
+    bool,
+    false,
+    "Enriches records with user-defined metadata.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: row(
+    "Metadata",
+    bool,
+    false,
+    "Lets the API read and change the metadata. The collector then owns the file and rewrites it after each change.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: row(
+    "Metadata",
+    path,
+    "",
+    "The YAML file of the metadata, conventionally named ipaddrs.yml. A missing file is an empty database.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE: row(
+    "Metadata",
+    int(0, 35_791, "minutes"),
+    15,
+    "With the metadata API off: how often the file is looked at and, when it changed, read again. 0 is never.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
+    "Metadata",
+    int(1, 31_536_000, "seconds"),
+    7200,
+    "How long what is known about an address stays in the cache.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: row(
+    "Metadata",
+    int(0, 16_777_216, "addresses"),
+    131_072,
+    "How many addresses the cache holds; beyond that the oldest go.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE: row(
+    "Metadata",
+    bool,
+    true,
+    "A change of the metadata shows in the next datagram. With false it may take as long as the cache keeps addresses.",
+  ),
+
+  SVC_API_IP: row("API", listenAddress, "127.0.0.1", "The address on which the port listens."),
+  SVC_API_PORT: row("API", int(0, 65_535), 8080, "The port of the API, health and metrics. 0 lets the system choose."),
+  SVC_API_BASIC_AUTH_ENABLE: row(
+    "API",
+    bool,
+    false,
+    "Asks for a user name and password on all paths but /livez, /readyz, /metrics and gRPC's health check.",
+  ),
+  SVC_API_BASIC_AUTH_USERNAME: row("API", userName, "", "The user name."),
+  SVC_API_BASIC_AUTH_PASSWORD: row("API", secret, new Secret(""), "The password."),
+  SVC_API_BASIC_AUTH_METRICS_ENABLE: row("API", bool, false, "Asks for the password on /metrics, too."),
+  SVC_API_TLS_ENABLE: row("API", bool, false, "Serves the port by TLS instead of in clear."),
+  SVC_API_TLS_CERT_FILEPATH: row(
+    "API",
+    path,
+    "",
+    "The certificate chain in PEM. It is read again, as is the key, on SIGHUP.",
+  ),
+  SVC_API_TLS_KEY_FILEPATH: row("API", path, "", "The private key in PEM."),
+  SVC_API_MAX_BODY_SIZE: row("API", size(1024, GiB), 64 * MiB, "A longer request is refused with resource_exhausted."),
+  SVC_API_UNKNOWN_FIELDS: row(
+    "API",
+    oneOf(["reject", "ignore"]),
+    "reject",
+    "What happens to a JSON request with a field that does not exist: a mistyped update_mask would clear an entry.",
+  ),
+
+  SVC_FLOW_SERVER_UDP_ENABLE: row("Flows", bool, false, "Receives flow records by UDP."),
+  SVC_FLOW_SERVER_UDP_IP: row(
+    "Flows",
+    orEmpty(listenAddress),
+    "",
+    "The address on which flows are received. Empty is all: `::` for both families, `0.0.0.0` on a host without IPv6.",
+  ),
+  SVC_FLOW_SERVER_UDP_PORT: row(
+    "Flows",
+    list(int(0, 65_535)),
+    [2055, 4739, 6343, 9995],
+    "The ports on which flows are received. Each takes every protocol. 0 lets the system choose.",
+  ),
+  SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE: row(
+    "Flows",
+    size(4096, GiB),
+    32 * MiB,
+    "The receive buffer asked for on each port. The kernel may grant less; the log then says how to raise its limit.",
+  ),
+
+  SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE: row(
+    "Records",
+    bool,
+    true,
+    "Adds flow.community.id, the hash of addresses, ports and protocol that other tools know a flow by.",
+  ),
+
+  SVC_OUTPUT_STDOUT_ENABLE: row(
+    "Outputs",
+    bool,
+    false,
+    "Writes records to the standard output, one JSON object a line.",
+  ),
+  SVC_OUTPUT_STDOUT_RATE: row(
+    "Outputs",
+    int(0, 1_000_000, "records a second"),
+    0,
+    "Writes at most so many records to the standard output and leaves the others out. 0 is no limit.",
+  ),
+  SVC_OUTPUT_STDOUT_QUEUE_SIZE: row(
+    "Outputs",
+    size(64 * 1024, GiB),
+    64 * MiB,
+    "How much waits for a slow reader of the standard output before records are dropped and counted.",
+  ),
+  SVC_OUTPUT_FILE_ENABLE: row("Outputs", bool, false, "Writes records to a file, one JSON object a line."),
+  SVC_OUTPUT_FILE_PATH: row("Outputs", path, "", "That file. It is appended to, and opened again on SIGUSR2."),
+  SVC_OUTPUT_FILE_MAX_SIZE: row(
+    "Outputs",
+    size(0, 1024 * GiB),
+    0,
+    "A file that has reached this size is renamed and a fresh one begun. 0 is never: leave it to logrotate and SIGUSR2.",
+  ),
+  SVC_OUTPUT_FILE_MAX_BACKUPS: row("Outputs", int(1, 1000, "files"), 10, "How many renamed files are kept."),
+  SVC_OUTPUT_FILE_QUEUE_SIZE: row(
+    "Outputs",
+    size(64 * 1024, GiB),
+    64 * MiB,
+    "How much waits for a slow disk before records are dropped and counted.",
+  ),
+
+  SVC_LOG_LEVEL: row("Log", oneOf(logLevels), "info", "The least important messages that are logged."),
+  SVC_LOG_FORMAT: row(
+    "Log",
+    oneOf(logFormats),
+    "text",
+    "Lines for people, or JSON. The log goes to the standard error.",
+  ),
+
+  SVC_QUICKSTART_ENABLE: row(
+    "First steps",
+    bool,
+    false,
+    "Makes the directories of the files above, puts a sample where the metadata file is missing, says what to try next.",
+  ),
+} as const;
+
+export type SettingName = keyof typeof settingsTable;
+
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** The value of every setting, checked. */
+export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof settingsTable)[Name]> };
+
+export const settingNames = Object.keys(settingsTable) as readonly SettingName[];
+
+/** The row of a setting, for code that treats all alike. */
+export function settingOf(name: SettingName): Setting<unknown> {
+  return settingsTable[name];
+}
+
+function row<T>(group: SettingGroup, type: SettingType<T>, fallback: NoInfer<T>, help: string): Setting<T> {
+  return { type, default: fallback, group, help };
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseSettingsFile } from "../../src/app/index.ts";
+
+const given = (source: string): [string, string, string][] =>
+  parseSettingsFile("f.yml", source).map(({ name, text, origin }) => [name, text, origin]);
+
+test("values are taken as they are spelt", () => {
+  assert.deepEqual(given("A: 0123\nB: 'x # y'\nC: \"a\\tb\"\nD: yes\nE: 1e3\n"), [
+    ["A", "0123", "f.yml:1:1"],
+    ["B", "x # y", "f.yml:2:1"],
+    ["C", "a\tb", "f.yml:3:1"],
+    ["D", "yes", "f.yml:4:1"],
+    ["E", "1e3", "f.yml:5:1"],
+  ]);
+});
+
+test("null is the empty text, quoted null is not", () => {
+  assert.deepEqual(
+    given("A:\nB: ~\nC: null\nD: 'null'\n").map(([, text]) => text),
+    ["", "", "", "null"],
+  );
+});
+
+test("a list may be a sequence", () => {
+  assert.deepEqual(
+    given("A: [1, 2]\nB:\n  - 3\n  - 4\nC: []\nD: 5\n").map(([name, text]) => [name, text]),
+    [
+      ["A", "1,2"],
+      ["B", "3,4"],
+      ["C", ""],
+      ["D", "5"],
+    ],
+  );
+});
+
+test("an empty file, one of comments and an empty document set nothing", () => {
+  for (const source of ["", "# nothing\n", "---\n", "---\n...\n"]) assert.deepEqual(given(source), [], source);
+});
+
+const broken: [string, string, RegExp][] = [
+  ["a syntax error", "A: [1\nB: 2\n", /^f\.yml:2:1: /],
+  ["a tab as indentation", "A:\n\t- 1\n", /^f\.yml:2:/],
+  ["a list at the top", "- A\n", /^f\.yml:1:1: expected a mapping/],
+  ["a mapping as value", "A: 1\nB: {c: d}\n", /^f\.yml:2:4: expected a scalar/],
+  ["a list in a list", "A: [[1]]\n", /^f\.yml:1:5: expected a scalar/],
+  ["an alias", "A: &x 1\nB: *x\n", /^f\.yml:2:4: expected a scalar/],
+  ["a name twice", "A: 1\nB: 2\nA: 3\n", /^f\.yml:3:1: A is set twice, first at f\.yml:1:1$/],
+  ["a comma within a value of a list", "A: ['1,2']\n", /^f\.yml:1:\d+: a comma/],
+  ["two documents", "A: 1\n---\nB: 2\n", /one YAML document/],
+];
+
+for (const [what, source, message] of broken) {
+  test(`${what} is refused with its place`, () => {
+    assert.throws(() => parseSettingsFile("f.yml", source), { name: "SettingsError", message });
+  });
+}
+
+test("any text is read or refused, never something else", () => {
+  for (const source of [
+    "\u0000",
+    "? [a]: b",
+    "!!binary A: x",
+    "A: |\n  x\n",
+    "%YAML 9.9\n---\nA: 1",
+    "A: !!str 1",
+    "\uFEFFA: 1",
+  ]) {
+    try {
+      parseSettingsFile("f.yml", source);
+    } catch (error) {
+      assert.equal((error as Error).name, "SettingsError", source);
+    }
+  }
+});
