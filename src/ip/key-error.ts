@@ -14,5 +14,9 @@ export class KeyError extends Error {
 export function quoteKey(text: string): string {
   const points = Array.from(text.slice(0, 2 * shownLength + 2));
   const shown = points.length > shownLength ? `${points.slice(0, shownLength).join("")}…` : text;
-  return JSON.stringify(shown);
+  // JSON leaves these as they are; U+009B alone begins a terminal's control sequence, U+2028 breaks lines.
+  return JSON.stringify(shown).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
