@@ -1,0 +1,95 @@
+import { constants, type BigIntStats } from "node:fs";
+import { lstat, open, readdir, readFile, readlink, rename, stat, unlink, type FileHandle } from "node:fs/promises";
+
+/** Which content a file has, as far as one can tell without reading it. */
+export interface FileStamp {
+  /** Bytes. */
+  readonly size: number;
+  /** Nanoseconds since the epoch. */
+  readonly modified: bigint;
+  readonly inode: bigint;
+  readonly device: bigint;
+}
+
+export interface FileState extends FileStamp {
+  readonly kind: "file" | "folder" | "link" | "other";
+  /** Permission bits. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** A file that was opened for writing, or a folder that was opened to be synced. */
+export interface OpenFile {
+  /** @returns how many bytes were taken, which may be fewer than were given. */
+  write(bytes: Uint8Array): Promise<number>;
+  chmod(mode: number): Promise<void>;
+  /** -1 leaves the owner as it is. */
+  chown(uid: number, gid: number): Promise<void>;
+  state(): Promise<FileState>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Every call of the operating system that the store makes on files. Each may fail with an error that has an errno name as `code`. */
+export interface FileIo {
+  /** Follows symbolic links. */
+  state(path: string): Promise<FileState>;
+  linkState(path: string): Promise<FileState>;
+  readLink(path: string): Promise<string>;
+  read(path: string): Promise<Uint8Array>;
+  list(folder: string): Promise<readonly string[]>;
+  /** Creates a file for writing; it must not exist. The umask narrows the mode. */
+  create(path: string, mode: number): Promise<OpenFile>;
+  openFolder(path: string): Promise<OpenFile>;
+  rename(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+}
+
+export const nodeFileIo: FileIo = {
+  state: async (path) => fileState(await stat(path, { bigint: true })),
+  linkState: async (path) => fileState(await lstat(path, { bigint: true })),
+  readLink: (path) => readlink(path),
+  read: (path) => readFile(path),
+  list: (folder) => readdir(folder),
+  create: async (path, mode) =>
+    openFile(await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode)),
+  openFolder: async (path) => openFile(await open(path, constants.O_RDONLY | constants.O_DIRECTORY)),
+  rename: (from, to) => rename(from, to),
+  unlink: (path) => unlink(path),
+};
+
+function openFile(handle: FileHandle): OpenFile {
+  return {
+    write: async (bytes) => (await handle.write(bytes)).bytesWritten,
+    chmod: (mode) => handle.chmod(mode),
+    chown: (uid, gid) => handle.chown(uid, gid),
+    state: async () => fileState(await handle.stat({ bigint: true })),
+    sync: () => handle.sync(),
+    close: () => handle.close(),
+  };
+}
+
+function fileState(stats: BigIntStats): FileState {
+  return {
+    kind: stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "other",
+    size: Number(stats.size),
+    modified: stats.mtimeNs,
+    inode: stats.ino,
+    device: stats.dev,
+    mode: Number(stats.mode & 0o7777n),
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+  };
+}
+
+/** The errno name of an error of the operating system, else its class. */
+export function errorCode(error: unknown): string {
+  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
+  return error instanceof Error ? error.name : "unknown";
+}
+
+export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.size === b.size && a.modified === b.modified && a.inode === b.inode && a.device === b.device;
+}

@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { createServer, type Server } from "node:net";
+import { readFile, unlink, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { basename, dirname } from "node:path";
+import type { Clock, Log } from "../report/index.ts";
+import { errorCode, type FileIo } from "./file-io.ts";
+
+/** Thrown when another process, or another store of this one, uses the file. */
+export class LockedError extends Error {
+  readonly code = "locked";
+
+  constructor(message: string) {
+    super(message);
+    this.name = "LockedError";
+  }
+}
+
+/** Held until released, or until the process ends in whatever way. */
+export interface FileLock {
+  release(): Promise<void>;
+}
+
+/** Who holds a lock, as the advisory file beside the locked one tells. */
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  /** RFC 3339. */
+  readonly since: string;
+}
+
+/**
+ * Keeps a second collector off `target` (an absolute path without a symbolic link at its end). The lock is an abstract
+ * unix socket named after the folder's device and inode and the file's name: the kernel releases it with the process,
+ * so that no stale lock blocks a start. It works within one network namespace; the file `<target>.lock` beside it tells
+ * people, and collectors in other containers, who holds it.
+ *
+ * @throws LockedError naming the holder; the errors of {@link FileIo.state} when the folder is not there.
+ */
+export async function takeFileLock(io: FileIo, target: string, clock: Clock, log: Log): Promise<FileLock> {
+  const folder = await io.state(dirname(target));
+  const advisory = `${target}.lock`;
+  const server = await listen(socketName(folder.device, folder.inode, basename(target))).catch(
+    async (error: unknown) => {
+      const holder = await readHolder(advisory);
+      if (errorCode(error) !== "EADDRINUSE") throw error;
+      const who =
+        holder === undefined ? "another process" : `process ${holder.pid} on ${holder.host} since ${holder.since}`;
+      throw new LockedError(`${target} is in use by another collector: ${who}`);
+    },
+  );
+
+  const left = await readHolder(advisory);
+  if (left !== undefined && left.host !== hostname()) {
+    log.warn(
+      { ...left },
+      "the metadata file was not released by a collector on another host; make sure it is not running",
+    );
+  }
+  const holder: Holder = { pid: process.pid, host: hostname(), since: new Date(clock.now()).toISOString() };
+  await writeFile(advisory, `${JSON.stringify(holder)}\n`).catch((error: unknown) => {
+    log.warn({ error, path: advisory }, "cannot write down who uses the metadata file");
+  });
+
+  return {
+    async release() {
+      await unlink(advisory).catch(() => {});
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** At most 107 bytes; a NUL in front makes it abstract (unix(7)). */
+function socketName(device: bigint, inode: bigint, name: string): string {
+  const shown = /^[\w.-]{1,40}$/.test(name) ? name : createHash("sha256").update(name).digest("hex").slice(0, 40);
+  return `\0netgloss-udm-${device.toString(16)}-${inode.toString(16)}-${shown}`;
+}
+
+function listen(path: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once("error", reject);
+    server.listen({ path }, () => resolve(server.unref()));
+  });
+}
+
+async function readHolder(path: string): Promise<Holder | undefined> {
+  try {
+    const { pid, host, since } = JSON.parse(await readFile(path, "utf8")) as Partial<Holder>;
+    return { pid: Number(pid), host: String(host), since: String(since) };
+  } catch {
+    return undefined;
+  }
+}

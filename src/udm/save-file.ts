@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { basename, dirname, join } from "node:path";
+import { errorCode, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
+
+/** Permission bits of a file that is created (the umask narrows them). */
+const newFileMode = 0o644;
+
+/** Errors that say "not to you" or "not on this file system" about an owner or a mode. */
+const notPermitted: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+
+/** What a save was doing. */
+export type SaveStep =
+  | "state"
+  | "open_folder"
+  | "create"
+  | "write"
+  | "owner"
+  | "mode"
+  | "sync"
+  | "close"
+  | "rename"
+  | "sync_folder";
+
+/** Thrown when the file could not be replaced. The old one is there as it was. */
+export class SaveError extends Error {
+  readonly code: string;
+  readonly step: SaveStep;
+
+  constructor(step: SaveStep, cause: unknown) {
+    super(`${step}: ${explain(step, cause)}`, { cause });
+    this.name = "SaveError";
+    this.step = step;
+    this.code = errorCode(cause);
+  }
+}
+
+function explain(step: SaveStep, cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (step !== "rename" || errorCode(cause) !== "EBUSY") return message;
+  return `${message} (the file is a mount of its own; mount its folder instead)`;
+}
+
+/** Something went wrong that did not keep the new content from being in place. */
+export interface SaveAlarm {
+  readonly step: SaveStep;
+  readonly code: string;
+  readonly error: unknown;
+}
+
+export interface SavedFile {
+  readonly stamp: FileStamp;
+  readonly alarms: readonly SaveAlarm[];
+}
+
+/**
+ * Replaces the content of `target` (a path without a symbolic link at its end) or creates it: writes `temporary`, a
+ * name in the same folder, syncs it, renames it over the target and syncs the folder. Mode and owner are kept; what is
+ * not permitted there is an alarm. Once renamed, the file counts as saved: what fails then is an alarm too.
+ *
+ * @throws SaveError, or what `chunks` throws; the target is as it was, and the temporary file is gone unless its removal failed too.
+ */
+export async function saveFile(
+  io: FileIo,
+  target: string,
+  temporary: string,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<SavedFile> {
+  const alarms: SaveAlarm[] = [];
+  const old = await attempt("state", () => stateIfThere(io, target));
+  // Opened first, so that a lack of descriptors or of permission fails the save and is not found out after the rename.
+  const folder = await attempt("open_folder", () => io.openFolder(dirname(target)));
+  try {
+    const file = await attempt("create", () => io.create(temporary, old?.mode ?? newFileMode));
+    let written: FileState;
+    try {
+      written = await fill(file, chunks, old, alarms);
+    } catch (error) {
+      await removeQuietly(io, temporary);
+      throw error;
+    }
+    await moveOver(io, temporary, target, written, alarms);
+    // A second sync on the same descriptor could report success for pages that the first one lost: never tried.
+    await alarmOn("sync_folder", () => folder.sync(), alarms);
+    return { stamp: written, alarms };
+  } finally {
+    await folder.close().catch(() => {});
+  }
+}
+
+/** Name of the `number`-th temporary file of one run (letters and digits) of the store of this target. */
+export function temporaryPath(target: string, run: string, number: number): string {
+  return join(dirname(target), `${temporaryPrefix(target)}${run}-${number}.tmp`);
+}
+
+/** Paths of what saves of this target that were cut off have left behind. To be removed by who holds the lock only. */
+export async function findLeftOvers(io: FileIo, target: string): Promise<readonly string[]> {
+  const prefix = temporaryPrefix(target);
+  const names = await io.list(dirname(target));
+  return names
+    .filter((name) => name.startsWith(prefix) && /^[0-9a-z]+-[0-9]+\.tmp$/.test(name.slice(prefix.length)))
+    .map((name) => join(dirname(target), name));
+}
+
+/** A long name is cut, because a name has 255 bytes at most, and told apart from others by a digest. */
+function temporaryPrefix(target: string): string {
+  const name = basename(target);
+  if (Buffer.byteLength(name) <= 160) return `.${name}.netgloss-`;
+  return `.${createHash("sha256").update(name).digest("hex")}.netgloss-`;
+}
+
+/** Writes, fits mode and owner, syncs and closes. */
+async function fill(
+  file: OpenFile,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  old: FileState | undefined,
+  alarms: SaveAlarm[],
+): Promise<FileState> {
+  let written: FileState;
+  try {
+    for await (const chunk of chunks) await attempt("write", () => writeAll(file, chunk));
+    if (old !== undefined) await keepOwnerAndMode(file, old, alarms);
+    await attempt("sync", () => file.sync());
+    written = await attempt("state", () => file.state());
+  } catch (error) {
+    await file.close().catch(() => {});
+    throw error;
+  }
+  await attempt("close", () => file.close());
+  return written;
+}
+
+async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length;) {
+    const taken = await file.write(bytes.subarray(offset));
+    if (taken === 0) throw new Error("the file takes no more bytes");
+    offset += taken;
+  }
+}
+
+async function keepOwnerAndMode(file: OpenFile, old: FileState, alarms: SaveAlarm[]): Promise<void> {
+  const mine = await attempt("state", () => file.state());
+  const isMine = mine.uid === old.uid && mine.gid === old.gid;
+  if (!isMine) {
+    await ifPermitted("owner", () => file.chown(old.uid, old.gid), alarms);
+    // A user may give a file to another of its groups though not to another user.
+    if (alarms.length > 0 && mine.gid !== old.gid) await ifPermitted("owner", () => file.chown(-1, old.gid), []);
+  }
+  // After the owner, because a change of owner clears the set-id bits.
+  if (!isMine || mine.mode !== old.mode) await ifPermitted("mode", () => file.chmod(old.mode), alarms);
+}
+
+async function moveOver(
+  io: FileIo,
+  temporary: string,
+  target: string,
+  written: FileState,
+  alarms: SaveAlarm[],
+): Promise<void> {
+  try {
+    await attempt("rename", () => io.rename(temporary, target));
+  } catch (error) {
+    // A network file system may report an error for a rename that took place: the inode tells.
+    const there = await io.state(target).catch(() => undefined);
+    if (there?.inode === written.inode && there.device === written.device) {
+      alarms.push({ step: "rename", code: errorCode(error), error });
+      return;
+    }
+    await removeQuietly(io, temporary);
+    throw error;
+  }
+}
+
+async function attempt<T>(step: SaveStep, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw new SaveError(step, error);
+  }
+}
+
+async function alarmOn(step: SaveStep, action: () => Promise<void>, alarms: SaveAlarm[]): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    alarms.push({ step, code: errorCode(error), error });
+  }
+}
+
+async function ifPermitted(step: SaveStep, action: () => Promise<void>, alarms: SaveAlarm[]): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!notPermitted.has(errorCode(error))) throw new SaveError(step, error);
+    alarms.push({ step, code: errorCode(error), error });
+  }
+}
+
+async function removeQuietly(io: FileIo, path: string): Promise<void> {
+  await io.unlink(path).catch(() => {});
+}
+
+async function stateIfThere(io: FileIo, path: string): Promise<FileState | undefined> {
+  try {
+    return await io.state(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,248 @@
+import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
+import { applyWrites } from "./apply-writes.ts";
+import { createCommitQueue, type Outcome } from "./commit-queue.ts";
+import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
+import { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
+import { loadFile, LoadError, type LoadedFile } from "./load-file.ts";
+import { buildIndex } from "./memory-index.ts";
+import { resolveTarget } from "./target-path.ts";
+import type { UdmEntry } from "./udm-entry.ts";
+import { UdmError } from "./udm-error.ts";
+import type { UdmIndex } from "./udm-index.ts";
+import { createStoreMetrics } from "./udm-store-metrics.ts";
+import { createUdmSaver } from "./udm-saver.ts";
+import type { UdmStore, UdmWrite } from "./udm-store.ts";
+import { warnEntries } from "./warn-entries.ts";
+import { withEntries } from "./with-entries.ts";
+
+export interface UdmFileStoreOptions {
+  /** Path of the YAML file. */
+  readonly path: string;
+  /** Whether writes are taken: the file is then ours alone, locked, rewritten, and not read again once it was read. */
+  readonly owned: boolean;
+  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
+  readonly refreshMs: number;
+  readonly io?: FileIo;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  readonly after?: (action: () => void, ms: number) => () => void;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly health: Health;
+}
+
+/** Name of the readiness check. */
+const checkName = "metadata";
+
+/** How many names a log line lists. */
+const maxShown = 10;
+
+/**
+ * The store that keeps its entries in one YAML file.
+ *
+ * - A file that cannot be used at the start does not stop it: `current` and `commit` throw, the health check says why,
+ *   the file is not touched, and `load` tries again. Only a file that another collector holds makes `start` fail.
+ * - `commit` saves all writes that wait by one replacement of the file, then makes them current, then answers.
+ * - `load` of an owned store that has a state returns that state: the file says the same, unless a person has edited it,
+ *   and such edits are not taken.
+ * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
+ */
+export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Component {
+  const { path, owned, refreshMs, io = nodeFileIo, after = unheldTimeout, log, clock, health } = options;
+  const report = createStoreMetrics(options.metrics, () => index?.size ?? 0);
+  const saver = createUdmSaver({ io, clock, log, metrics: options.metrics });
+  const listeners = new Set<(index: UdmIndex) => void>();
+
+  let isRunning = false;
+  let index: UdmIndex | undefined;
+  /** Whether `index` says what the file says: only then may the file be rewritten. */
+  let isLoaded = false;
+  /** Why it does not. */
+  let fault = new UdmError("unavailable", "the metadata store has not been started");
+  let target = path;
+  let lock: FileLock | undefined;
+  /** Of the content that was read or written last; undefined also when there was none. */
+  let seen: FileStamp | undefined;
+  let cancelRefresh: () => void = () => {};
+
+  const current = (): UdmIndex => {
+    if (index === undefined) throw fault;
+    return index;
+  };
+
+  const tell = (listener: (index: UdmIndex) => void, state: UdmIndex): void => {
+    try {
+      listener(state);
+    } catch (error) {
+      log.error({ error }, "a listener to metadata changes failed");
+    }
+  };
+
+  const makeCurrent = (next: UdmIndex): void => {
+    if (next === index) return;
+    index = next;
+    for (const listener of listeners) tell(listener, next);
+  };
+
+  const commitGroup = async (batches: readonly (readonly UdmWrite[])[]): Promise<Outcome<readonly UdmEntry[]>[]> => {
+    if (!isLoaded) throw fault;
+    const edit = current().edit();
+    let writes = 0;
+    const outcomes = batches.map((batch): Outcome<readonly UdmEntry[]> => {
+      try {
+        const result = applyWrites(edit, batch);
+        writes += batch.length;
+        return { result };
+      } catch (error) {
+        return { error };
+      }
+    });
+    if (writes > 0) {
+      const next = edit.done();
+      report.groupSize(batches.length);
+      seen = await save(next);
+      makeCurrent(next);
+    }
+    return outcomes;
+  };
+
+  const save = async (next: UdmIndex): Promise<FileStamp> => {
+    try {
+      return await saver.save(target, next);
+    } catch (error) {
+      const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
+      throw new UdmError("unavailable", message, [], { cause: error });
+    }
+  };
+
+  const queue = createCommitQueue(commitGroup);
+
+  const read = async (): Promise<UdmIndex> => {
+    if (owned && isLoaded) return current();
+    try {
+      await open();
+      const file = await loadFile(io, target, path);
+      seen = file.stamp;
+      if (file.stamp === undefined && isLoaded && current().size > 0) {
+        throw new LoadError("io", `${path}: the file is gone`);
+      }
+      makeCurrent(index === undefined ? buildIndex(file.entries, 1) : withEntries(index, file.entries));
+      isLoaded = true;
+      await noteSuccess(file);
+      return current();
+    } catch (error) {
+      throw noteFailure(error);
+    }
+  };
+
+  /** Finds the file and, when it is to be ours, takes it. */
+  const open = async (): Promise<void> => {
+    try {
+      target = await resolveTarget(io, path);
+      if (!owned || lock !== undefined) return;
+      lock = await takeFileLock(io, target, clock, log);
+    } catch (error) {
+      if (error instanceof LockedError) throw error;
+      throw new LoadError("io", `${path}: ${messageOf(error)}`, undefined, { cause: error });
+    }
+    await saver.removeLeftOvers(target);
+  };
+
+  const noteSuccess = async ({ entries, unknownFields, stamp }: LoadedFile): Promise<void> => {
+    report.loaded(await warnEntries(entries, path, log));
+    health.set({ name: checkName, ready: true });
+    log.info({ path, entries: entries.length }, stamp === undefined ? "no metadata file yet" : "metadata file read");
+    if (unknownFields.size > 0) {
+      const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
+      log.warn({ path, fields }, "the metadata file has fields that are kept but not used");
+    }
+  };
+
+  const noteFailure = (error: unknown): UdmError => {
+    const failure = new UdmError("unavailable", messageOf(error), [], { cause: error });
+    if (error instanceof LoadError) seen = error.stamp;
+    report.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
+    if (!isLoaded) fault = failure;
+    health.set({ name: checkName, ready: isLoaded, detail: failure.message });
+    const outcome = isLoaded ? "the state before stays" : "there is no metadata";
+    log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
+    return failure;
+  };
+
+  const refresh = async (): Promise<void> => {
+    const state = await io.state(path).catch(() => undefined);
+    const isUnchanged = state === undefined ? isLoaded && current().size === 0 : sameStamp(seen, state);
+    if (isRunning && !isUnchanged) await queue.alone(read).catch(() => {});
+    scheduleRefresh();
+  };
+
+  const scheduleRefresh = (): void => {
+    if (isRunning && !owned && refreshMs > 0) {
+      cancelRefresh = after(() => void refresh(), Math.min(refreshMs, longestTimeout));
+    }
+  };
+
+  return {
+    name: "metadata",
+
+    async start() {
+      isRunning = true;
+      try {
+        await queue.alone(read);
+      } catch (error) {
+        if (error instanceof UdmError && error.cause instanceof LockedError) {
+          isRunning = false;
+          throw error;
+        }
+      }
+      scheduleRefresh();
+    },
+
+    async stop() {
+      isRunning = false;
+      cancelRefresh();
+      await queue.idle();
+      if (owned) {
+        isLoaded = false;
+        fault = new UdmError("unavailable", "the metadata store was stopped");
+      }
+      await lock?.release();
+      lock = undefined;
+    },
+
+    load: () => queue.alone(read),
+
+    current,
+
+    async commit(writes) {
+      const start = clock.monotonic();
+      try {
+        if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
+        const entries = await queue.submit(writes);
+        report.committed("ok", clock.monotonic() - start);
+        return entries;
+      } catch (error) {
+        report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
+        throw error;
+      }
+    },
+
+    watch(listener) {
+      listeners.add(listener);
+      if (index !== undefined) tell(listener, index);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** The longest time that a timer of Node takes; a longer one would fire at once. */
+const longestTimeout = 2 ** 31 - 1;
+
+function unheldTimeout(action: () => void, ms: number): () => void {
+  const timer = setTimeout(action, ms).unref();
+  return () => clearTimeout(timer);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,31 @@
+import type { Log } from "../report/index.ts";
+import { checkValues } from "./check-udm.ts";
+import type { UdmEntry } from "./udm-entry.ts";
+
+/** Entries whose warnings are logged one by one; the rest is a number. */
+const maxWarnings = 20;
+
+/** Entries looked at between two turns of the event loop. */
+const entriesATurn = 1000;
+
+/**
+ * Logs a warning for each entry of the file that a request could not have made (a long name, odd characters), or that
+ * applies nowhere. Such entries are used as they are.
+ *
+ * @returns how many there are.
+ */
+export async function warnEntries(entries: readonly UdmEntry[], path: string, log: Log): Promise<number> {
+  let count = 0;
+  for (const [i, entry] of entries.entries()) {
+    if (i % entriesATurn === entriesATurn - 1) await new Promise(setImmediate);
+    const problems = checkValues(entry).map((violation) => violation.description);
+    if (entry.fileOnly?.contexts?.length === 0) problems.push("its contexts are not known, so that it applies nowhere");
+    if (problems.length === 0) continue;
+    count++;
+    if (count <= maxWarnings) {
+      log.warn({ path, key: entry.key.text, problems }, "an entry of the metadata file breaks the rules for values");
+    }
+  }
+  if (count > maxWarnings) log.warn({ path, more: count - maxWarnings }, "more entries break the rules for values");
+  return count;
+}
