@@ -1,0 +1,158 @@
+import type { RecordFields, Value } from "./record-fields.ts";
+
+/** Renders records as NDJSON into memory and hands the bytes over in pieces. */
+export interface LineBuffer {
+  /**
+   * Adds one line, a flat JSON object (RFC 8259, UTF-8) and a line feed. Fields keep their order. Numbers are written
+   * with all their digits, doubles in the shortest form that reads back the same; NaN and the infinities, which JSON does
+   * not have, as null. A lone surrogate is written as its `\u` escape. No line feed but the last is ever written.
+   */
+  append(record: RecordFields): void;
+  /** Gives away what was appended since the last call, for good: it is not written to again. */
+  take(): Uint8Array;
+  /** Records appended since the last `take`. */
+  readonly count: number;
+  /** Their bytes. */
+  readonly byteLength: number;
+}
+
+/**
+ * Lines that are taken share a slab of this size. Whoever keeps one keeps the whole slab alive, so it is small; a longer
+ * piece gets a slab of its own.
+ */
+const slabSize = 256 * 1024;
+
+/** Names come from the network too (enterprise elements), so the number remembered is limited. */
+const maxNames = 16_384;
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+
+export function createLineBuffer(): LineBuffer {
+  const names = new Map<string, Uint8Array>();
+  let slab = Buffer.allocUnsafeSlow(slabSize);
+  let start = 0;
+  let end = 0;
+  let count = 0;
+
+  const reserve = (bytes: number): void => {
+    if (end + bytes <= slab.length) return;
+    const pending = slab.subarray(start, end);
+    slab = Buffer.allocUnsafeSlow(Math.max(slabSize, 2 * (pending.length + bytes)));
+    slab.set(pending);
+    start = 0;
+    end = pending.length;
+  };
+
+  const putText = (text: string): void => {
+    // No UTF-16 unit becomes more than three bytes.
+    reserve(3 * text.length);
+    end += slab.write(text, end);
+  };
+
+  /** `,"name":` in bytes. */
+  const nameBytes = (name: string): Uint8Array => {
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    const bytes = Buffer.from(`,${JSON.stringify(name)}:`);
+    if (names.size >= maxNames) names.clear();
+    names.set(name, bytes);
+    return bytes;
+  };
+
+  const putString = (text: string): void => {
+    const length = text.length;
+    reserve(length + 2);
+    const bytes = slab;
+    let at = end;
+    bytes[at++] = quote;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) {
+        putText(JSON.stringify(text));
+        return;
+      }
+      bytes[at++] = unit;
+    }
+    bytes[at++] = quote;
+    end = at;
+  };
+
+  const putNumber = (value: number): void => {
+    if (value >>> 0 !== value) {
+      putText(Number.isFinite(value) ? String(value) : "null");
+      return;
+    }
+    const length = decimalDigits(value);
+    reserve(length);
+    let at = end + length;
+    end = at;
+    let rest = value;
+    for (let i = 0; i < length; i++) {
+      const quotient = (rest / 10) >>> 0;
+      slab[--at] = 0x30 + rest - quotient * 10;
+      rest = quotient;
+    }
+  };
+
+  const putValue = (value: Value): void => {
+    if (typeof value === "string") putString(value);
+    else if (typeof value === "number") putNumber(value);
+    else if (typeof value === "object") {
+      reserve(2);
+      slab[end++] = 0x5b;
+      for (let i = 0; i < value.length; i++) {
+        if (i > 0) {
+          reserve(1);
+          slab[end++] = comma;
+        }
+        putValue(value[i] as Value);
+      }
+      reserve(1);
+      slab[end++] = 0x5d;
+    } else putText(String(value));
+  };
+
+  return {
+    append(record) {
+      const line = end - start;
+      for (const [name, value] of record) {
+        const bytes = nameBytes(name);
+        reserve(bytes.length);
+        slab.set(bytes, end);
+        end += bytes.length;
+        putValue(value);
+      }
+      reserve(3);
+      // The first name's comma gives its place to the brace.
+      if (record.size === 0) end++;
+      slab[start + line] = 0x7b;
+      slab[end++] = 0x7d;
+      slab[end++] = 0x0a;
+      count++;
+    },
+    take() {
+      const taken = slab.subarray(start, end);
+      start = end;
+      count = 0;
+      return taken;
+    },
+    get count() {
+      return count;
+    },
+    get byteLength() {
+      return end - start;
+    },
+  };
+}
+
+/** How many decimal digits a uint32 has. */
+function decimalDigits(value: number): number {
+  if (value < 100_000) {
+    if (value < 100) return value < 10 ? 1 : 2;
+    return value < 1000 ? 3 : value < 10_000 ? 4 : 5;
+  }
+  if (value < 10_000_000) return value < 1_000_000 ? 6 : 7;
+  return value < 100_000_000 ? 8 : value < 1_000_000_000 ? 9 : 10;
+}
