@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:net";
-import { readFile, unlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname } from "node:path";
 import type { Clock, Log } from "../report/index.ts";
@@ -42,7 +41,7 @@ export async function takeFileLock(io: FileIo, target: string, clock: Clock, log
   const advisory = `${target}.lock`;
   const server = await listen(socketName(folder.device, folder.inode, basename(target))).catch(
     async (error: unknown) => {
-      const holder = await readHolder(advisory);
+      const holder = await readHolder(io, advisory);
       if (errorCode(error) !== "EADDRINUSE") throw error;
       const who =
         holder === undefined ? "another process" : `process ${holder.pid} on ${holder.host} since ${holder.since}`;
@@ -50,7 +49,7 @@ export async function takeFileLock(io: FileIo, target: string, clock: Clock, log
     },
   );
 
-  const left = await readHolder(advisory);
+  const left = await readHolder(io, advisory);
   if (left !== undefined && left.host !== hostname()) {
     log.warn(
       { ...left },
@@ -58,22 +57,28 @@ export async function takeFileLock(io: FileIo, target: string, clock: Clock, log
     );
   }
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date(clock.now()).toISOString() };
-  await writeFile(advisory, `${JSON.stringify(holder)}\n`).catch((error: unknown) => {
+  await writeHolder(io, advisory, holder).catch((error: unknown) => {
     log.warn({ error, path: advisory }, "cannot write down who uses the metadata file");
   });
 
   return {
     async release() {
-      await unlink(advisory).catch(() => {});
+      await io.unlink(advisory).catch(() => {});
       await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
-/** At most 107 bytes; a NUL in front makes it abstract (unix(7)). */
+/** Bytes of `sun_path` in unix(7). */
+const socketNameLength = 108;
+
+/**
+ * A NUL in front makes the name abstract. It fills the whole field, because older versions of Node pad a shorter name
+ * with NUL bytes and later ones do not: they would bind two different names.
+ */
 function socketName(device: bigint, inode: bigint, name: string): string {
   const shown = /^[\w.-]{1,40}$/.test(name) ? name : createHash("sha256").update(name).digest("hex").slice(0, 40);
-  return `\0netgloss-udm-${device.toString(16)}-${inode.toString(16)}-${shown}`;
+  return `\0netgloss-udm-${device.toString(16)}-${inode.toString(16)}-${shown}-`.padEnd(socketNameLength, "-");
 }
 
 function listen(path: string): Promise<Server> {
@@ -84,9 +89,19 @@ function listen(path: string): Promise<Server> {
   });
 }
 
-async function readHolder(path: string): Promise<Holder | undefined> {
+async function writeHolder(io: FileIo, path: string, holder: Holder): Promise<void> {
+  await io.unlink(path).catch(() => {});
+  const file = await io.create(path, 0o644);
   try {
-    const { pid, host, since } = JSON.parse(await readFile(path, "utf8")) as Partial<Holder>;
+    await file.write(Buffer.from(`${JSON.stringify(holder)}\n`));
+  } finally {
+    await file.close();
+  }
+}
+
+async function readHolder(io: FileIo, path: string): Promise<Holder | undefined> {
+  try {
+    const { pid, host, since } = JSON.parse(Buffer.from(await io.read(path)).toString()) as Partial<Holder>;
     return { pid: Number(pid), host: String(host), since: String(since) };
   } catch {
     return undefined;

@@ -70,9 +70,9 @@ export async function saveFile(
   // Opened first, so that a lack of descriptors or of permission fails the save and is not found out after the rename.
   const folder = await attempt("open_folder", () => io.openFolder(dirname(target)));
   try {
-    const file = await attempt("create", () => io.create(temporary, old?.mode ?? newFileMode));
     let written: FileState;
     try {
+      const file = await attempt("create", () => io.create(temporary, old?.mode ?? newFileMode));
       written = await fill(file, chunks, old, alarms);
     } catch (error) {
       await removeQuietly(io, temporary);

@@ -1,0 +1,60 @@
+import {
+  createHealth,
+  createMetrics,
+  systemClock,
+  type Health,
+  type Log,
+  type Metrics,
+} from "../../src/report/index.ts";
+import {
+  createUdmFileStore,
+  type FileIo,
+  type UdmEntry,
+  type UdmFileStoreOptions,
+  type UdmIndex,
+  type UdmStore,
+} from "../../src/udm/index.ts";
+import type { Component } from "../../src/report/index.ts";
+import { memoryFileIo } from "./memory-file-io.ts";
+
+export const memoryPath = "/memory/ipaddrs.yml";
+
+export interface LogLine {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+export interface StoreFixture {
+  readonly store: UdmStore & Component;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly lines: readonly LogLine[];
+}
+
+/** A store that owns a file behind `io`, not started; what it reports can be looked at. */
+export function storeOn(io: FileIo, options: Partial<UdmFileStoreOptions> = {}): StoreFixture {
+  const metrics = createMetrics();
+  const health = createHealth();
+  const lines: LogLine[] = [];
+  const at = (level: LogLine["level"]) => (fields: LogLine["fields"], message: string) =>
+    void lines.push({ level, fields, message });
+  const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  const defaults = { path: memoryPath, owned: true, refreshMs: 0, io, log, metrics, clock: systemClock, health };
+  return { store: createUdmFileStore({ ...defaults, ...options }), metrics, health, lines };
+}
+
+/** What a store makes of a file with this content. @throws UdmError when it cannot use it. */
+export async function readFileText(text: string | Uint8Array): Promise<{ index: UdmIndex; lines: readonly LogLine[] }> {
+  const io = memoryFileIo();
+  io.put(memoryPath, text);
+  const { store, lines } = storeOn(io, { owned: false });
+  await store.start();
+  await store.stop();
+  return { index: store.current(), lines };
+}
+
+/** The entries in a form that can be compared and printed. */
+export function plainEntries(entries: Iterable<UdmEntry>): unknown[] {
+  return [...entries].map(({ key, metadata, ...rest }) => ({ ...rest, key: key.text, metadata: [...metadata] }));
+}
