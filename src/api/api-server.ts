@@ -1,0 +1,131 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
+import { createApiMetrics } from "./api-metrics.ts";
+import { createDispatch } from "./dispatch.ts";
+import { createBasicAuth, type BasicCredentials } from "./guard/basic-auth.ts";
+import { isLoopback } from "./guard/site-guard.ts";
+import { createCallLog } from "./http/call-log.ts";
+import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
+import { createListener } from "./http/listener.ts";
+import { createBodyReader } from "./http/read-body.ts";
+import type { TlsFiles } from "./http/tls-credentials.ts";
+import type { UnknownFields } from "./json/read-message.ts";
+import type { View } from "./pages.ts";
+import { createRoutes, servicePaths } from "./routes.ts";
+import { createUdmService, type UdmSource } from "./rpc/udm-service.ts";
+import type { SnmpOperations } from "./snmp-operations.ts";
+
+export interface ApiServerOptions {
+  readonly ip: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly tls?: TlsFiles;
+  /** Asked for by everything but /livez, /readyz, gRPC's Health/Check and, without `authMetrics`, /metrics. */
+  readonly basicAuth?: BasicCredentials;
+  readonly authMetrics: boolean;
+  readonly maxBodyBytes: number;
+  readonly unknownFields: UnknownFields;
+  readonly udm: UdmSource;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Of the collector, for the OpenAPI document. */
+  readonly version: string;
+  /** Further JSON documents to GET, by path. */
+  readonly views?: ReadonlyMap<string, View>;
+  /** Without it the SNMP operations answer 503. */
+  readonly snmp?: SnmpOperations;
+  /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
+  readonly allowedHosts?: readonly string[];
+  readonly limits?: Partial<ApiLimits>;
+}
+
+export interface ApiServer extends Component {
+  /** Where the port is. @throws Error while it is not open. */
+  address(): { ip: string; port: number };
+  /** Uses the certificate files as they are for connections from here on; those that are broken change nothing. */
+  reloadCertificates(): void;
+}
+
+/**
+ * The port: REST-style JSON, Connect, gRPC-Web and gRPC, in clear or by TLS, over HTTP/1.1 and HTTP/2.
+ *
+ * `start` fails when the port cannot be bound or the certificate not be read. `stop` lets what runs finish.
+ */
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  const { clock, health, basicAuth } = options;
+  const limits = { ...defaultApiLimits, ...options.limits };
+  const log = limitLog(options.log, clock);
+  const metrics = createApiMetrics(options.metrics);
+  const calls = createCallLog(limits, clock, metrics);
+  const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
+  const onFailure = (error: unknown): void => {
+    metrics.failures.add();
+    log.error({ error }, "a request failed by a fault of the collector");
+  };
+  const { routes, openLabels } = createRoutes({
+    ...options,
+    views: options.views ?? new Map(),
+    service: createUdmService(options.udm),
+    bodies,
+    hasBasicAuth: basicAuth !== undefined,
+    health: {
+      health,
+      maxWatchers: limits.maxWatchers,
+      onTooManyWatchers: () => metrics.reject("watchers"),
+    },
+    onFailure,
+  });
+  const dispatch = createDispatch({
+    routes,
+    openLabels,
+    servicePaths,
+    bodies,
+    metrics,
+    isAuthorized: basicAuth === undefined ? undefined : createBasicAuth(basicAuth),
+    allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
+    onFailure,
+  });
+  const listener = createListener({
+    ...options,
+    limits,
+    metrics,
+    onRequest: (request, response, expectsContinue) =>
+      void dispatch(calls.begin(request, response, expectsContinue)).catch(onFailure),
+    isBusy: (socket) => calls.isBusy(socket),
+    onSweep: () => calls.sweep(),
+  });
+
+  options.metrics.gaugeFrom("netgloss_api_connections", "Open connections by protocol.", ["protocol"], () =>
+    Object.entries(listener.connections()).map(([protocol, count]) => [{ protocol }, count] as const),
+  );
+  options.metrics.gaugeFrom(
+    "netgloss_api_certificate_expiry_seconds",
+    "When the TLS certificate in use ends, seconds since the epoch.",
+    [],
+    () => {
+      const expiry = listener.certificateExpiry();
+      return expiry === undefined ? [] : [[{}, expiry]];
+    },
+  );
+
+  return {
+    name: "api",
+    async start() {
+      await listener.start();
+      const { ip, port } = listener.address();
+      const isOpen = !isLoopback(options.ip) && (basicAuth === undefined || options.tls === undefined);
+      log.info({ ip, port, tls: options.tls !== undefined, basicAuth: basicAuth !== undefined }, "API port open");
+      if (isOpen) log.warn({ ip, port }, "the API port is reachable from other hosts without authentication or TLS");
+    },
+    async stop() {
+      const stopping = new ConnectError("the collector is stopping", Code.Unavailable);
+      const stopped = listener.stop();
+      calls.endWatches(stopping);
+      await stopped;
+    },
+    address: () => listener.address(),
+    reloadCertificates: () => listener.reloadCertificates(),
+  };
+}

@@ -1,0 +1,25 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+
+export interface BasicCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What `WWW-Authenticate` says to a client without the right credentials (RFC 7617). */
+export const basicChallenge = 'Basic realm="netgloss", charset="UTF-8"';
+
+/**
+ * @returns a check of the `Authorization` header against one pair of credentials. How long it takes does not depend on
+ * how much of them is right: digests are compared, not texts.
+ */
+export function createBasicAuth(credentials: BasicCredentials): (authorization: string | undefined) => boolean {
+  const expected = digest(Buffer.from(`${credentials.username}:${credentials.password}`));
+  return (authorization = "") => {
+    const encoded = /^basic +([A-Za-z0-9+/_-]*={0,2}) *$/i.exec(authorization)?.[1];
+    return timingSafeEqual(digest(Buffer.from(encoded ?? "", "base64")), expected) && encoded !== undefined;
+  };
+}
+
+function digest(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}

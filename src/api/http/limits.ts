@@ -1,0 +1,40 @@
+/** Bounds on what a client may take. Times in milliseconds. */
+export interface ApiLimits {
+  /** From the opening of a connection, or the first byte of a further request, to the end of the header. */
+  readonly headersTimeout: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestTimeout: number;
+  /** How long a connection without a request is kept. */
+  readonly idleTimeout: number;
+  /** How long an answer may wait for the client to take a further byte. */
+  readonly stallTimeout: number;
+  /** How long a request may take in all; the watching of health is free of it. */
+  readonly lifetime: number;
+  /** How long `stop` waits for what runs before it cuts connections. */
+  readonly stopTimeout: number;
+  readonly maxConnections: number;
+  /** Requests at a time on one HTTP/2 connection. */
+  readonly maxStreams: number;
+  readonly maxHeaderBytes: number;
+  /** HTTP/2 pings, settings and cancelled requests on one connection in ten seconds. */
+  readonly maxControlFrames: number;
+  /** Request bodies held in memory at a time, all clients together. */
+  readonly maxHeldBytes: number;
+  /** Clients that watch health at a time. */
+  readonly maxWatchers: number;
+}
+
+export const defaultApiLimits: ApiLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 120_000,
+  idleTimeout: 120_000,
+  stallTimeout: 30_000,
+  lifetime: 900_000,
+  stopTimeout: 5_000,
+  maxConnections: 2_000,
+  maxStreams: 100,
+  maxHeaderBytes: 16_384,
+  maxControlFrames: 500,
+  maxHeldBytes: 268_435_456,
+  maxWatchers: 1_000,
+};

@@ -1,0 +1,265 @@
+import { createServer as createHttp1Server, type Server, type ServerOptions } from "node:http";
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
+import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { limitLog, type Clock, type Log } from "../../report/index.ts";
+import type { ApiMetrics } from "../api-metrics.ts";
+import { createHttp2Guard } from "./http2-guard.ts";
+import type { HttpRequest, HttpResponse } from "./http-message.ts";
+import type { ApiLimits } from "./limits.ts";
+import { switchProtocol } from "./protocol-switch.ts";
+import { readTlsCredentials, type TlsCredentials, type TlsFiles } from "./tls-credentials.ts";
+
+export interface ListenerOptions {
+  readonly ip: string;
+  readonly port: number;
+  readonly tls?: TlsFiles;
+  readonly limits: ApiLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: ApiMetrics;
+  /** `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
+  onRequest(request: HttpRequest, response: HttpResponse, expectsContinue: boolean): void;
+  /** Whether an answer is being made for a request of this connection. */
+  isBusy(socket: Socket): boolean;
+  /** Called several times a second at most: for time-outs that are not worth a timer each. */
+  onSweep(): void;
+}
+
+export interface Listener {
+  /** @throws Error when the port cannot be bound or the certificate not be read. */
+  start(): Promise<void>;
+  /** Accepts nothing more, lets what runs finish, and cuts what has not after `limits.stopTimeout`. */
+  stop(): Promise<void>;
+  address(): { ip: string; port: number };
+  /** Uses the certificate files as they are for connections from here on. A failure is logged and changes nothing. */
+  reloadCertificates(): void;
+  connections(): { http1: number; http2: number };
+  /** When the certificate in use ends, seconds since the epoch; undefined in clear. */
+  certificateExpiry(): number | undefined;
+}
+
+const smallestSweep = 20;
+
+/**
+ * One port for HTTP/1.1 and HTTP/2, in clear (by prior knowledge) or by TLS (by ALPN). The HTTP/1 server owns the port,
+ * because it enforces its time-outs only on a port of its own; HTTP/2 connections are taken out before it sees them.
+ */
+export function createListener(options: ListenerOptions): Listener {
+  const { limits, clock, metrics } = options;
+  const log = limitLog(options.log, clock);
+  const sockets = new Set<Socket>();
+  const undecided = new Map<Socket, number>();
+  const http2 = createHttp2();
+  const guard = createHttp2Guard(limits, clock, (reason) => metrics.reject(reason));
+  let server: Server | HttpsServer | undefined;
+  let credentials: TlsCredentials | undefined;
+  let sweeper: NodeJS.Timeout | undefined;
+
+  function createHttp2(): Http2Server {
+    const server2 = createHttp2Server({
+      maxSessionMemory: 10,
+      maxHeaderListPairs: 128,
+      maxSessionInvalidFrames: 100,
+      maxSessionRejectedStreams: 100,
+      maxSettings: 32,
+      settings: {
+        maxConcurrentStreams: limits.maxStreams,
+        maxHeaderListSize: limits.maxHeaderBytes,
+        enablePush: false,
+      },
+    });
+    server2.on("session", (session) => guard.watch(session));
+    server2.on("sessionError", (error) => log.debug({ error }, "HTTP/2 connection failed"));
+    const take = (request: Http2ServerRequest, response: Http2ServerResponse, expectsContinue: boolean): void => {
+      watchStall(request, response);
+      options.onRequest(request, response, expectsContinue);
+    };
+    server2.on("request", (request, response) => take(request, response, false));
+    server2.on("checkContinue", (request, response) => take(request, response, true));
+    return server2;
+  }
+
+  /** Ends a stream whose answer its client does not take. */
+  function watchStall(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const { stream } = request;
+    stream.setTimeout(limits.stallTimeout, () => {
+      if (!response.writableEnded && stream.writableLength === 0) return;
+      metrics.reject("timeout");
+      stream.destroy();
+    });
+  }
+
+  function serveHttp1(server1: Server | HttpsServer): void {
+    server1.headersTimeout = limits.headersTimeout;
+    server1.requestTimeout = limits.requestTimeout;
+    server1.keepAliveTimeout = limits.idleTimeout;
+    server1.timeout = limits.stallTimeout;
+    server1.maxConnections = limits.maxConnections;
+    server1.maxHeadersCount = 128;
+    server1.on("request", (request, response) => options.onRequest(request, response, false));
+    server1.on("checkContinue", (request, response) => options.onRequest(request, response, true));
+    server1.on("drop", () => metrics.reject("connections"));
+    server1.on("connection", (socket: Socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      // Of a TLS connection this is the socket below, whose failure no one else hears.
+      socket.on("error", () => {});
+    });
+    server1.on("timeout", (socket: Socket) => {
+      // Waiting for a handler is not the client's fault. Everything else is a client that neither sends nor takes.
+      if (options.isBusy(socket) && socket.writableLength === 0) {
+        socket.setTimeout(limits.stallTimeout);
+        return;
+      }
+      if (options.isBusy(socket)) metrics.reject("timeout");
+      socket.destroy();
+    });
+    server1.on("clientError", (error: NodeJS.ErrnoException, stream) => {
+      const answer = clientErrors[error.code ?? ""] ?? clientErrors["default"];
+      metrics.reject(answer?.reason ?? "protocol");
+      if (!stream.writable || error.code === "ECONNRESET") stream.destroy();
+      else
+        stream.end(`HTTP/1.1 ${answer?.status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
+          stream.destroy(),
+        );
+    });
+    server1.on("tlsClientError", (error: Error) => {
+      metrics.reject("tls");
+      log.debug({ error }, "TLS handshake failed");
+    });
+  }
+
+  /** Puts a switch in front of the HTTP/1 server's own listener for connections that are ready to be read. */
+  function interceptConnections(server1: Server | HttpsServer, event: "connection" | "secureConnection"): void {
+    const [serveAsHttp1] = server1.listeners(event) as [(socket: Socket) => void];
+    server1.removeListener(event, serveAsHttp1);
+    server1.on(event, (socket: Socket) => {
+      socket.on("error", (error) => log.debug({ error }, "connection failed"));
+      if ((socket as TLSSocket).alpnProtocol === "h2") {
+        http2.emit("connection", socket);
+        return;
+      }
+      undecided.set(socket, clock.monotonic());
+      socket.on("close", () => undecided.delete(socket));
+      switchProtocol(socket, (protocol) => {
+        undecided.delete(socket);
+        if (protocol === "http2") http2.emit("connection", socket);
+        else serveAsHttp1.call(server1, socket);
+      });
+    });
+  }
+
+  function open(): Server | HttpsServer {
+    const http1Options: ServerOptions = {
+      connectionsCheckingInterval: sweepInterval(),
+      maxHeaderSize: limits.maxHeaderBytes,
+      // Requests of HTTP/1.0 clients and health checkers come without one.
+      requireHostHeader: false,
+    };
+    if (options.tls === undefined) {
+      const server1 = createHttp1Server(http1Options);
+      interceptConnections(server1, "connection");
+      return server1;
+    }
+    credentials = readTlsCredentials(options.tls);
+    const server1 = createHttpsServer({
+      ...http1Options,
+      cert: credentials.cert,
+      key: credentials.key,
+      minVersion: "TLSv1.2",
+      handshakeTimeout: limits.headersTimeout,
+      ALPNProtocols: ["h2", "http/1.1"],
+    });
+    interceptConnections(server1, "secureConnection");
+    return server1;
+  }
+
+  function sweepInterval(): number {
+    const shortest = Math.min(limits.headersTimeout, limits.requestTimeout, limits.idleTimeout, limits.lifetime);
+    return Math.max(smallestSweep, Math.min(1_000, Math.floor(shortest / 4)));
+  }
+
+  function sweep(): void {
+    const now = clock.monotonic();
+    for (const [socket, since] of undecided) {
+      if (now - since <= limits.headersTimeout) continue;
+      metrics.reject("headers");
+      socket.destroy();
+    }
+    guard.sweep();
+    options.onSweep();
+  }
+
+  return {
+    async start() {
+      const opened = open();
+      serveHttp1(opened);
+      await new Promise<void>((resolve, reject) => {
+        opened.once("error", reject);
+        opened.listen({ host: options.ip, port: options.port, backlog: 511 }, () => {
+          opened.off("error", reject);
+          resolve();
+        });
+      });
+      opened.on("error", (error) => log.error({ error }, "the API port failed"));
+      server = opened;
+      sweeper = setInterval(sweep, sweepInterval());
+      sweeper.unref();
+    },
+
+    async stop() {
+      const closing = server;
+      if (closing === undefined) return;
+      server = undefined;
+      const closed = new Promise<void>((resolve) => closing.close(() => resolve()));
+      guard.closeAll();
+      for (const socket of undecided.keys()) socket.destroy();
+      // A connection that was busy when `close` looked becomes idle later.
+      const closer = setInterval(() => closing.closeIdleConnections(), smallestSweep);
+      const deadline = setTimeout(() => {
+        guard.destroyAll();
+        for (const socket of sockets) socket.destroy();
+      }, limits.stopTimeout);
+      await closed;
+      clearInterval(closer);
+      clearTimeout(deadline);
+      clearInterval(sweeper);
+    },
+
+    address() {
+      const address = server?.address();
+      if (address === undefined || address === null) throw new Error("the API port is not open");
+      const { address: ip, port } = address as AddressInfo;
+      return { ip, port };
+    },
+
+    reloadCertificates() {
+      if (options.tls === undefined || server === undefined) return;
+      try {
+        const fresh = readTlsCredentials(options.tls);
+        (server as HttpsServer).setSecureContext({ cert: fresh.cert, key: fresh.key, minVersion: "TLSv1.2" });
+        credentials = fresh;
+        log.info({ expires: new Date(fresh.expires * 1000).toISOString() }, "TLS certificate re-read");
+      } catch (error) {
+        metrics.certificateFailures.add();
+        log.error({ error }, "TLS certificate not re-read: the one before stays in use");
+      }
+    },
+
+    connections: () => ({ http1: Math.max(0, sockets.size - guard.size), http2: guard.size }),
+    certificateExpiry: () => credentials?.expires,
+  };
+}
+
+const clientErrors: Readonly<Record<string, { status: string; reason: "headers" | "timeout" | "protocol" }>> = {
+  HPE_HEADER_OVERFLOW: { status: "431 Request Header Fields Too Large", reason: "headers" },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", reason: "timeout" },
+  default: { status: "400 Bad Request", reason: "protocol" },
+};

@@ -1,0 +1,8 @@
+export { createApiServer, type ApiServer, type ApiServerOptions } from "./api-server.ts";
+export type { BasicCredentials } from "./guard/basic-auth.ts";
+export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
+export type { TlsFiles } from "./http/tls-credentials.ts";
+export type { UnknownFields } from "./json/read-message.ts";
+export type { View } from "./pages.ts";
+export type { UdmSource } from "./rpc/udm-service.ts";
+export type { SnmpApplied, SnmpDeviceId, SnmpFinding, SnmpOperations, SnmpRediscovery } from "./snmp-operations.ts";

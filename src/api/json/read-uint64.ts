@@ -1,0 +1,38 @@
+import { JsonNumber, quote, type JsonNode } from "./parse-json.ts";
+import { JsonFieldError } from "./json-field-error.ts";
+
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const max = (1n << 64n) - 1n;
+
+/**
+ * Reads a uint64 from a number literal or a string of one, exactly. As proto3 JSON has it, `1e3` and `7.0` are
+ * integers.
+ *
+ * @throws JsonFieldError
+ */
+export function readUint64(node: JsonNode, field: string): bigint {
+  if (!(node instanceof JsonNumber) && typeof node !== "string") {
+    throw new JsonFieldError(field, "must be a number or a string of digits");
+  }
+  const text = typeof node === "string" ? node : node.text;
+  const value = exactInteger(text);
+  if (value === undefined) throw new JsonFieldError(field, `${quote(text)} is not an integer`);
+  if (value < 0n || value > max) throw new JsonFieldError(field, `${quote(text)} is not within 0 to ${max}`);
+  return value;
+}
+
+/** @returns undefined when the text is not an integer; -1 stands for anything too large to be worth computing. */
+function exactInteger(text: string): bigint | undefined {
+  const match = decimal.exec(text);
+  if (match === null) return undefined;
+  const [, sign = "", whole = "", fraction = "", exponentText = "0"] = match;
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  if (digits === "") return 0n;
+  const significant = digits.replace(/0+$/, "");
+  // The value is `significant` times ten to the power of `scale`.
+  const scale = Number(exponentText) - fraction.length + (digits.length - significant.length);
+  if (scale < 0) return undefined;
+  if (significant.length + scale > 20) return -1n;
+  const value = BigInt(significant) * 10n ** BigInt(scale);
+  return sign === "-" ? -value : value;
+}

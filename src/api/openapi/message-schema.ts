@@ -1,0 +1,84 @@
+import { ScalarType, type DescField, type DescMessage } from "@bufbuild/protobuf";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { commentOf } from "./schema-comments.ts";
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The name of a message among the schemas of the document. */
+export function schemaName(desc: DescMessage): string {
+  return desc.typeName === FieldMaskSchema.typeName ? "FieldMask" : desc.name;
+}
+
+export function schemaRef(desc: DescMessage): JsonSchema {
+  return { $ref: `#/components/schemas/${schemaName(desc)}` };
+}
+
+/** The JSON form of a message: as requests may carry it and answers do. */
+export function messageSchema(desc: DescMessage): JsonSchema {
+  if (desc.typeName === FieldMaskSchema.typeName) return fieldMaskSchema;
+  return {
+    type: "object",
+    description: commentOf(desc),
+    properties: Object.fromEntries(desc.fields.map((field) => [field.jsonName, fieldSchema(field)])),
+    additionalProperties: false,
+  };
+}
+
+/** The messages reachable from those given, themselves included. */
+export function reachableMessages(roots: readonly DescMessage[]): readonly DescMessage[] {
+  const found = new Map<string, DescMessage>();
+  const add = (desc: DescMessage): void => {
+    if (found.has(desc.typeName)) return;
+    found.set(desc.typeName, desc);
+    if (desc.typeName === FieldMaskSchema.typeName) return;
+    for (const field of desc.fields) if (field.message !== undefined) add(field.message);
+  };
+  roots.forEach(add);
+  return [...found.values()];
+}
+
+const fieldMaskSchema: JsonSchema = {
+  description: 'Names of fields: `"name,tags"` or `{"paths": ["name", "tags"]}`. Empty or `*` stands for all.',
+  examples: ["name,tags", { paths: ["name", "tags"] }],
+  oneOf: [
+    { type: "string" },
+    {
+      type: "object",
+      properties: { paths: { type: "array", items: { type: "string" } } },
+      additionalProperties: false,
+    },
+  ],
+};
+
+function fieldSchema(field: DescField): JsonSchema {
+  const description = commentOf(field);
+  switch (field.fieldKind) {
+    case "message":
+      return { ...schemaRef(field.message), description };
+    case "list":
+      return {
+        type: "array",
+        description,
+        items: field.message ? schemaRef(field.message) : scalarSchema(field.scalar),
+      };
+    case "map":
+      return { type: "object", description, additionalProperties: scalarSchema(field.scalar) };
+    case "enum":
+      return { type: "string", description, enum: field.enum.values.map(({ name }) => name) };
+    default:
+      return { ...scalarSchema(field.scalar), description };
+  }
+}
+
+function scalarSchema(scalar: ScalarType | undefined): JsonSchema {
+  if (scalar === ScalarType.BOOL) return { type: "boolean" };
+  if (scalar === ScalarType.INT32) return { type: "integer", format: "int32" };
+  if (scalar !== ScalarType.UINT64) return { type: "string" };
+  return {
+    description: "Up to 18446744073709551615. Answers carry a string.",
+    oneOf: [
+      { type: "string", pattern: "^[0-9]{1,20}$" },
+      { type: "integer", minimum: 0 },
+    ],
+  };
+}

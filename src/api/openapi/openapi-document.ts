@@ -1,0 +1,83 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { applyDefinitionsPath, rediscoverDevicePath } from "../snmp-endpoints.ts";
+import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
+import { errorSchema, pagePaths, snmpPaths } from "./rest-paths.ts";
+import { commentOf } from "./schema-comments.ts";
+
+export interface OpenApiParts {
+  readonly version: string;
+  /** With the comments of the schema. */
+  readonly service: DescService;
+  /** Where the service is: `/api/v1/enrich/ipaddr`. */
+  readonly prefix: string;
+  readonly hasBasicAuth: boolean;
+  /** Whether /metrics asks for credentials too. */
+  readonly authMetrics: boolean;
+  /** Paths of further read-only views. */
+  readonly views: readonly string[];
+}
+
+/** The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON. */
+export function openApiDocument(parts: OpenApiParts): JsonSchema {
+  const { service, prefix } = parts;
+  const messages = reachableMessages(service.methods.flatMap(({ input, output }) => [input, output]));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "netgloss",
+      version: parts.version,
+      summary: "Metadata on IP addresses, and SNMP operations.",
+      description:
+        "The methods of UdmService are also served at the root, and by Connect, gRPC-Web and gRPC on the same port.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    ...(parts.hasBasicAuth ? { security: [{ basic: [] }] } : {}),
+    tags: [
+      { name: "metadata", description: "User-defined metadata on addresses, prefixes and ranges." },
+      { name: "snmp", description: "Operations on SNMP definitions and devices." },
+      { name: "collector", description: "The state of the collector." },
+    ],
+    paths: {
+      ...Object.fromEntries(
+        service.methods.map((method) => [`${prefix}/${service.typeName}/${method.name}`, { post: methodPath(method) }]),
+      ),
+      ...snmpPaths(applyDefinitionsPath, rediscoverDevicePath),
+      ...pagePaths(parts.hasBasicAuth, parts.authMetrics, parts.views),
+    },
+    components: {
+      schemas: {
+        ...Object.fromEntries(messages.map((message) => [schemaName(message), messageSchema(message)])),
+        Error: errorSchema,
+      },
+      responses: {
+        Error: {
+          description: "The request was refused or failed; the code says why.",
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+        },
+        Unauthenticated: {
+          description: "Credentials are missing or wrong.",
+          headers: { "WWW-Authenticate": { schema: { type: "string" } } },
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+        },
+      },
+      ...(parts.hasBasicAuth ? { securitySchemes: { basic: { type: "http", scheme: "basic" } } } : {}),
+    },
+  };
+}
+
+function methodPath(method: DescMethod): JsonSchema {
+  const comment = commentOf(method);
+  return {
+    tags: ["metadata"],
+    operationId: method.name,
+    summary: comment.split(/[;.:](?:\s|$)/)[0],
+    description: comment,
+    requestBody: { required: true, content: { "application/json": { schema: schemaRef(method.input) } } },
+    responses: {
+      "200": { description: "Done.", content: { "application/json": { schema: schemaRef(method.output) } } },
+      "401": { $ref: "#/components/responses/Unauthenticated" },
+      default: { $ref: "#/components/responses/Error" },
+    },
+  };
+}

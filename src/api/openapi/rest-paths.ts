@@ -1,0 +1,162 @@
+import type { JsonSchema } from "./message-schema.ts";
+
+/** The body of every error. */
+export const errorSchema: JsonSchema = {
+  type: "object",
+  required: ["code"],
+  properties: {
+    code: {
+      type: "string",
+      enum: [
+        "invalid_argument",
+        "not_found",
+        "already_exists",
+        "unauthenticated",
+        "permission_denied",
+        "resource_exhausted",
+        "unimplemented",
+        "unavailable",
+        "deadline_exceeded",
+        "internal",
+      ],
+    },
+    message: { type: "string", description: "What is wrong, in a sentence." },
+    details: {
+      type: "array",
+      description: "google.rpc.ErrorInfo and, when fields are at fault, google.rpc.BadRequest.",
+      items: {
+        type: "object",
+        required: ["type", "value"],
+        properties: {
+          type: { type: "string", examples: ["google.rpc.BadRequest"] },
+          value: { type: "string", contentEncoding: "base64", description: "The message, serialised." },
+          debug: { description: "The same message as JSON." },
+        },
+      },
+    },
+  },
+};
+
+const refusals: JsonSchema = {
+  "401": { $ref: "#/components/responses/Unauthenticated" },
+  default: { $ref: "#/components/responses/Error" },
+};
+
+function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
+  return { description, content: { "application/json": { schema } } };
+}
+
+const anyObject: JsonSchema = { type: "object", additionalProperties: true };
+
+export function snmpPaths(applyDefinitions: string, rediscoverDevice: string): JsonSchema {
+  return {
+    [applyDefinitions]: {
+      post: {
+        tags: ["snmp"],
+        operationId: "applySnmpDefinitions",
+        summary: "Reads all SNMP definition files again and puts them to use",
+        description: "All files are validated first: with any error the set in use stays, and every finding is listed.",
+        parameters: [
+          {
+            name: "force_rediscovery",
+            in: "query",
+            description: "Whether devices whose definitions have changed are rediscovered.",
+            schema: { type: "boolean", default: false },
+          },
+        ],
+        responses: {
+          "200": jsonResponse("In use.", anyObject),
+          "422": { $ref: "#/components/responses/Error" },
+          "503": { $ref: "#/components/responses/Error" },
+          ...refusals,
+        },
+      },
+    },
+    [rediscoverDevice]: {
+      post: {
+        tags: ["snmp"],
+        operationId: "rediscoverSnmpDevice",
+        summary: "Begins the rediscovery of one device, or joins one under way",
+        parameters: [
+          {
+            name: "wait",
+            in: "query",
+            description: "Seconds to wait for the outcome.",
+            schema: { type: "integer", minimum: 0, maximum: 600 },
+          },
+        ],
+        requestBody: {
+          required: true,
+          content: {
+            "application/json": {
+              schema: {
+                type: "object",
+                required: ["ip", "port"],
+                properties: {
+                  ip: { type: "string", examples: ["192.0.2.1"] },
+                  port: { type: "integer", minimum: 1, maximum: 65535 },
+                },
+                additionalProperties: false,
+              },
+            },
+          },
+        },
+        responses: {
+          "200": jsonResponse("The outcome, when it was waited for.", anyObject),
+          "202": jsonResponse("Under way.", anyObject),
+          "404": { $ref: "#/components/responses/Error" },
+          "503": { $ref: "#/components/responses/Error" },
+          ...refusals,
+        },
+      },
+    },
+  };
+}
+
+export function pagePaths(hasBasicAuth: boolean, authMetrics: boolean, views: readonly string[]): JsonSchema {
+  const open = hasBasicAuth ? { security: [] } : {};
+  const guarded: JsonSchema = hasBasicAuth ? { "401": refusals["401"] } : {};
+  const readiness: JsonSchema = {
+    type: "object",
+    required: ["ready", "checks"],
+    properties: {
+      ready: { type: "boolean" },
+      checks: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["name", "ready"],
+          properties: { name: { type: "string" }, ready: { type: "boolean" }, detail: { type: "string" } },
+        },
+      },
+    },
+  };
+  const page = (operationId: string, summary: string, responses: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({
+    get: { tags: ["collector"], operationId, summary, responses, ...rest },
+  });
+  const metricsAuth = authMetrics ? guarded : {};
+  const viewPaths = views.map((path) => {
+    const name = path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
+    return [path, page(`view${name}`, `The state at ${path}`, { "200": jsonResponse("The state.", {}), ...guarded })];
+  });
+  return {
+    "/livez": page("livez", "Whether the process runs", { "200": jsonResponse("It does.", anyObject) }, open),
+    "/readyz": page(
+      "readyz",
+      "Whether the collector is ready, check by check",
+      { "200": jsonResponse("Ready.", readiness), "503": jsonResponse("Not ready.", readiness) },
+      open,
+    ),
+    "/metrics": page(
+      "metrics",
+      "Metrics in the Prometheus text format",
+      {
+        "200": { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
+        ...metricsAuth,
+      },
+      authMetrics ? {} : open,
+    ),
+    "/openapi.json": page("openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject), ...guarded }),
+    ...(Object.fromEntries(viewPaths) as JsonSchema),
+  };
+}

@@ -1,0 +1,70 @@
+import { toUSVString } from "node:util";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeFromString } from "@connectrpc/connect/protocol-connect";
+import { BadRequestSchema, ErrorInfoSchema } from "../gen/google/rpc/details_pb.ts";
+
+/** The codes that this server answers with, as Connect spells them. */
+export type ApiErrorCode =
+  | "invalid_argument"
+  | "not_found"
+  | "already_exists"
+  | "unauthenticated"
+  | "permission_denied"
+  | "resource_exhausted"
+  | "unimplemented"
+  | "unavailable"
+  | "deadline_exceeded"
+  | "internal";
+
+/** One thing that is wrong with a request. */
+export interface FieldViolation {
+  readonly field: string;
+  readonly description: string;
+}
+
+export interface ErrorDetails {
+  readonly violations?: readonly FieldViolation[];
+  /** Values that belong to the reason. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An answer that says no, for every transport: code and message, a google.rpc.ErrorInfo with the reason (a constant in
+ * capitals, domain `netgloss`) and, when fields are at fault, a google.rpc.BadRequest.
+ */
+export function apiError(
+  code: ApiErrorCode,
+  reason: string,
+  message: string,
+  details: ErrorDetails = {},
+): ConnectError {
+  const info = { reason, domain: "netgloss", metadata: { ...details.metadata } };
+  const violations = (details.violations ?? []).map(({ field, description }) => ({
+    field: toUSVString(field),
+    description: toUSVString(description),
+  }));
+  return new ConnectError(toUSVString(message), codeFromString(code) ?? Code.Unknown, undefined, [
+    { desc: ErrorInfoSchema, value: info },
+    ...(violations.length > 0 ? [{ desc: BadRequestSchema, value: { fieldViolations: violations } }] : []),
+  ]);
+}
+
+/** What the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
+const maxTrailerBytes = 4096;
+
+/** The error with as many violations as fit into the trailers of a gRPC answer, and a message of bounded length. */
+export function fitTrailers(error: ConnectError): ConnectError {
+  const details = error.details.map((detail) => {
+    if (!("desc" in detail) || detail.desc.typeName !== BadRequestSchema.typeName) return detail;
+    const { fieldViolations } = create(BadRequestSchema, detail.value as object);
+    let size = 0;
+    const fitting = fieldViolations.filter((violation) => {
+      size += toBinary(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [violation] })).length;
+      return size <= maxTrailerBytes;
+    });
+    return { desc: BadRequestSchema, value: { fieldViolations: fitting } };
+  });
+  const message = error.rawMessage.length > 1024 ? `${error.rawMessage.slice(0, 1024)}…` : error.rawMessage;
+  return new ConnectError(toUSVString(message), error.code, error.metadata, details as never, error.cause);
+}

@@ -1,0 +1,104 @@
+import type { ServerResponse } from "node:http";
+import { Code } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { isAnswered, isGone, type Call } from "../http/call.ts";
+import type { BodyReader } from "../http/read-body.ts";
+import { begin, drained, sendTrailersOnly } from "../http/send.ts";
+import { decodeText, isGrpcWebText, withoutText, withText } from "./grpc-web-text.ts";
+import { isBeyondTimer } from "./timeouts.ts";
+
+/**
+ * Serves one call by a handler of connect-es. Its own adapter for Node is not used: that one throws outside of any
+ * handler at a request without Host, and writes to streams that are gone.
+ */
+export async function serveByConnect(handler: UniversalHandler, call: Call, bodies: BodyReader): Promise<void> {
+  const { request } = call;
+  const header = requestHeader(call);
+  const type = header.get("content-type") ?? "";
+  const isText = isGrpcWebText(type);
+  if (isText) header.set("content-type", withoutText(type));
+  const body = bodies.stream(call);
+  const answer = await handler({
+    httpVersion: request.httpVersion,
+    method: request.method ?? "",
+    // Handlers look at the query only.
+    url: `http://localhost${handler.requestPath}`,
+    header,
+    body: isText ? decodeText(body) : body,
+    signal: call.signal,
+  });
+  const pieces = answer.body?.[Symbol.asyncIterator]();
+  try {
+    if (isText) answer.header?.set("content-type", withText(answer.header.get("content-type") ?? ""));
+    await write(call, answer, pieces, isText);
+  } finally {
+    await pieces?.return?.();
+  }
+}
+
+async function write(
+  call: Call,
+  answer: UniversalServerResponse,
+  pieces: AsyncIterator<Uint8Array> | undefined,
+  isText: boolean,
+): Promise<void> {
+  const header = Object.fromEntries(answer.header ?? []);
+  const response = call.response as ServerResponse;
+  call.code = codeOfStatus(answer.status);
+  let next = await pieces?.next();
+  if (isAnswered(call)) return;
+  if (call.wire === "grpc" && answer.trailer !== undefined && next?.done !== false) {
+    call.code = codeOfTrailer(answer.trailer.get("grpc-status"));
+    sendTrailersOnly(call, { ...header, ...Object.fromEntries(answer.trailer) });
+    return;
+  }
+  begin(call, answer.status, header);
+  let last: Uint8Array | undefined;
+  while (next !== undefined && next.done !== true) {
+    if (isGone(call)) {
+      call.code = "canceled";
+      return;
+    }
+    last = next.value;
+    const piece = isText ? Buffer.from(next.value).toString("base64") : next.value;
+    if (!response.write(piece)) await drained(call);
+    next = await pieces?.next();
+  }
+  if (answer.trailer !== undefined) {
+    call.code = codeOfTrailer(answer.trailer.get("grpc-status"));
+    response.addTrailers(Object.fromEntries(answer.trailer));
+  }
+  if (call.wire === "grpc-web") call.code = codeOfTrailer(/grpc-status: ?(\d+)/.exec(asText(last))?.[1]);
+  if (call.wire === "connect" && answer.status !== 200) call.code = codeOfJson(last) ?? call.code;
+  response.end();
+}
+
+function requestHeader(call: Call): Headers {
+  const header = new Headers();
+  for (const [name, value] of Object.entries(call.request.headers)) {
+    // connect-es would reserve as much memory as the client announces.
+    if (name.startsWith(":") || name === "content-length" || value === undefined) continue;
+    const isTimeout = name === "grpc-timeout" || name === "connect-timeout-ms";
+    if (isTimeout && typeof value === "string" && isBeyondTimer(name, value)) continue;
+    for (const one of Array.isArray(value) ? value : [value]) header.append(name, one);
+  }
+  return header;
+}
+
+function codeOfTrailer(status: string | null | undefined): string {
+  const code = Number(status ?? Code.Unknown);
+  return code === 0 ? "ok" : codeToString(code in Code ? code : Code.Unknown);
+}
+
+function codeOfStatus(status: number): string {
+  return status === 200 ? "ok" : `http_${status}`;
+}
+
+function codeOfJson(body: Uint8Array | undefined): string | undefined {
+  return /^\{"code":"([a-z_]+)"/.exec(asText(body))?.[1];
+}
+
+function asText(bytes: Uint8Array | undefined): string {
+  return bytes === undefined ? "" : Buffer.from(bytes).toString("latin1", 0, 4096);
+}

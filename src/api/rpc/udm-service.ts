@@ -1,0 +1,224 @@
+import type { ConnectError } from "@connectrpc/connect";
+import { KeyError, parseKey, type Key } from "../../ip/index.ts";
+import {
+  checkUdm,
+  maxViolations,
+  UdmError,
+  type UdmEntry,
+  type UdmField,
+  type UdmIndex,
+  type UdmStore,
+  type UdmWrite,
+} from "../../udm/index.ts";
+import type {
+  BatchCreateUdmsRequest,
+  BatchUpdateUdmsRequest,
+  CreateUdmRequest,
+  DeleteUdmRequest,
+  ListUdmKeysRequest,
+  ListUdmsRequest,
+  Udm,
+  UpdateUdmRequest,
+} from "../gen/udm/v1/udm_pb.ts";
+import { apiError, type FieldViolation } from "./api-error.ts";
+import { parseUpdateMask } from "./parse-update-mask.ts";
+
+/** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
+export type UdmSource = UdmStore | { readonly disabled: string };
+
+/**
+ * The eight methods, for every transport. Each throws a ConnectError by the table of docs/api.md. `signal` tells that
+ * nobody waits for the answer any more: a write that has not begun then does not happen.
+ */
+export interface UdmService {
+  countUdms(): number;
+  /** Entries of one moment in list order, found as they are asked for. */
+  listUdms(request: Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">): Iterable<UdmEntry>;
+  createUdm(request: CreateUdmRequest, signal: AbortSignal): Promise<UdmEntry>;
+  batchCreateUdms(request: BatchCreateUdmsRequest, signal: AbortSignal): Promise<readonly UdmEntry[]>;
+  updateUdm(request: UpdateUdmRequest, signal: AbortSignal): Promise<UdmEntry>;
+  batchUpdateUdms(request: BatchUpdateUdmsRequest, signal: AbortSignal): Promise<readonly UdmEntry[]>;
+  deleteUdm(request: DeleteUdmRequest, signal: AbortSignal): Promise<void>;
+}
+
+/** Path of the n-th write of a request: empty, or `requests[n].`. */
+type PathOf = (index: number) => string;
+
+const single: PathOf = () => "";
+const batch: PathOf = (index) => `requests[${index}].`;
+
+/** How many writes of a batch are checked before other requests get a turn. */
+const checkedPerTurn = 500;
+
+export function createUdmService(source: UdmSource): UdmService {
+  const store = (): UdmStore => {
+    if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
+    return source;
+  };
+
+  const current = (): UdmIndex => {
+    try {
+      return store().current();
+    } catch (error) {
+      throw toApiError(error, single);
+    }
+  };
+
+  const commit = async (
+    writes: readonly UdmWrite[],
+    signal: AbortSignal,
+    fieldPath: (index: number) => string,
+  ): Promise<readonly UdmEntry[]> => {
+    signal.throwIfAborted();
+    try {
+      return await store().commit(writes);
+    } catch (error) {
+      throw toApiError(error, fieldPath);
+    }
+  };
+
+  /** One create or update for each element, or an error with all that is wrong with them. */
+  const writeAll = async (
+    op: "create" | "update",
+    udms: readonly (Udm | undefined)[],
+    fields: readonly UdmField[] | undefined,
+    signal: AbortSignal,
+    pathOf: PathOf,
+  ): Promise<readonly UdmEntry[]> => {
+    store();
+    const writes: UdmWrite[] = [];
+    const violations: FieldViolation[] = [];
+    for (const [i, udm] of udms.entries()) {
+      if (i % checkedPerTurn === checkedPerTurn - 1) await new Promise(setImmediate);
+      const checked = checkWrite(op, udm, fields);
+      if ("write" in checked) writes.push(checked.write);
+      else
+        violations.push(
+          ...checked.violations.map(({ field, description }) => ({ field: `${pathOf(i)}${field}`, description })),
+        );
+      if (violations.length >= maxViolations) break;
+    }
+    if (violations.length > 0) throw badRequest(violations);
+    if (writes.length === 0) return [];
+    return commit(writes, signal, (index) => `${pathOf(index)}udm.`);
+  };
+
+  const maskedFields = (mask: UpdateUdmRequest["updateMask"]): readonly UdmField[] | undefined => {
+    store();
+    const parsed = parseUpdateMask(mask, "update_mask");
+    if ("violations" in parsed) throw badRequest(parsed.violations);
+    return parsed.fields;
+  };
+
+  return {
+    countUdms: () => Math.min(current().size, 0x7fffffff),
+
+    listUdms({ key: text, exact }) {
+      const index = current();
+      if (text === "") return index.entries();
+      const key = requestKey(text);
+      if (exact) {
+        const entry = index.get(key);
+        return entry === undefined ? [] : [entry];
+      }
+      if (key.kind === "ip") return index.covering({ family: key.family, value: key.first });
+      return index.within(key);
+    },
+
+    async createUdm(request, signal) {
+      return first(await writeAll("create", [request.udm], undefined, signal, single));
+    },
+
+    batchCreateUdms: async (request, signal) =>
+      writeAll(
+        "create",
+        request.requests.map((element) => element.udm),
+        undefined,
+        signal,
+        batch,
+      ),
+
+    async updateUdm(request, signal) {
+      const fields = maskedFields(request.updateMask);
+      return first(await writeAll("update", [request.udm], fields, signal, single));
+    },
+
+    async batchUpdateUdms(request, signal) {
+      const fields = maskedFields(request.updateMask);
+      return writeAll(
+        "update",
+        request.requests.map((element) => element.udm),
+        fields,
+        signal,
+        batch,
+      );
+    },
+
+    async deleteUdm(request, signal) {
+      store();
+      const key = requestKey(request.key);
+      await commit([{ op: "delete", key }], signal, single);
+    },
+  };
+}
+
+function checkWrite(
+  op: "create" | "update",
+  udm: Udm | undefined,
+  fields: readonly UdmField[] | undefined,
+): { write: UdmWrite } | { violations: readonly FieldViolation[] } {
+  if (udm === undefined)
+    return { violations: [{ field: "udm", description: "udm is missing: it must hold a key at least" }] };
+  const { key, name, tags, vlan, internal } = udm;
+  const metadata = new Map(Object.entries(udm.metadata));
+  const checked = checkUdm({ key, name, tags, vlan, internal, metadata }, fields);
+  if (!checked.ok) {
+    return {
+      violations: checked.violations.map(({ field, description }) => ({ field: `udm.${field}`, description })),
+    };
+  }
+  if (op === "create") return { write: { op, key: checked.key, values: checked.values } };
+  return { write: { op, key: checked.key, values: checked.values, ...(fields === undefined ? {} : { fields }) } };
+}
+
+function requestKey(text: string): Key {
+  try {
+    return parseKey(text);
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    throw badRequest([{ field: "key", description: error.message }]);
+  }
+}
+
+function badRequest(violations: readonly FieldViolation[]): ConnectError {
+  const shown = violations.slice(0, maxViolations);
+  const [{ field, description }, ...others] = shown as [FieldViolation, ...FieldViolation[]];
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  const where = field.startsWith("requests[") ? `${field}: ` : "";
+  return apiError("invalid_argument", "INVALID_FIELD", `${where}${description}${more}`, { violations: shown });
+}
+
+const reasons = {
+  invalid_argument: "INVALID_FIELD",
+  not_found: "KEY_NOT_FOUND",
+  already_exists: "KEY_EXISTS",
+  unavailable: "STORE_UNAVAILABLE",
+  resource_exhausted: "LIMIT_EXCEEDED",
+} as const;
+
+/** Anything but a refusal of the store stays as it is: a fault of ours. */
+function toApiError(error: unknown, fieldPath: (index: number) => string): unknown {
+  if (!(error instanceof UdmError)) return error;
+  return apiError(error.code, reasons[error.code], error.message, {
+    violations: error.violations.map(({ index, field, description }) => ({
+      field: `${fieldPath(index)}${field}`,
+      description,
+    })),
+  });
+}
+
+function first(entries: readonly UdmEntry[]): UdmEntry {
+  const [entry] = entries;
+  if (entry === undefined) throw new Error("the store answered a write without an entry");
+  return entry;
+}

@@ -1,0 +1,95 @@
+import { formatAddress, parseAddress } from "../ip/index.ts";
+import type { Call } from "./http/call.ts";
+import type { BodyReader } from "./http/read-body.ts";
+import { sendError, sendJson } from "./http/send.ts";
+import { decodeJson } from "./json/decode-request.ts";
+import { JsonNumber, quote, type JsonNode } from "./json/parse-json.ts";
+import type { UnknownFields } from "./json/read-message.ts";
+import { apiError, type FieldViolation } from "./rpc/api-error.ts";
+import type { SnmpDeviceId, SnmpOperations } from "./snmp-operations.ts";
+
+export const applyDefinitionsPath = "/api/v1/snmp/apply-definitions";
+export const rediscoverDevicePath = "/api/v1/snmp/rediscover-device";
+
+/** How long a client may wait for the outcome of a discovery, seconds. */
+const maxWait = 600;
+
+/** Handlers of the two operations; without SNMP they answer 503. */
+export function createSnmpEndpoints(
+  snmp: SnmpOperations | undefined,
+  bodies: BodyReader,
+  unknownFields: UnknownFields,
+): { applyDefinitions(call: Call): Promise<void>; rediscoverDevice(call: Call): Promise<void> } {
+  const operations = (): SnmpOperations => {
+    if (snmp === undefined) throw apiError("unavailable", "SNMP_DISABLED", "SNMP is not enabled in this collector");
+    return snmp;
+  };
+
+  return {
+    async applyDefinitions(call) {
+      const snmpOperations = operations();
+      const force = call.query.get("force_rediscovery") ?? "false";
+      if (force !== "true" && force !== "false") {
+        throw badField("force_rediscovery", `force_rediscovery must be true or false, not ${quote(force)}`);
+      }
+      const applied = await snmpOperations.applyDefinitions(force === "true");
+      if (applied.ok) {
+        call.code = "ok";
+        sendJson(call, 200, applied.report);
+        return;
+      }
+      const message = `the definition files have ${applied.findings.length} errors: the old set stays in use`;
+      const violations = applied.findings.map(({ place, id, message: what }) => ({
+        field: place,
+        description: `${id}: ${what}`,
+      }));
+      sendError(call, apiError("invalid_argument", "INVALID_DEFINITIONS", message, { violations }), { status: 422 });
+    },
+
+    async rediscoverDevice(call) {
+      const snmpOperations = operations();
+      const seconds = readWait(call.query.get("wait"));
+      const device = readDevice(decodeJson(await bodies.readAll(call)), unknownFields);
+      const wait = seconds === undefined ? undefined : { seconds, signal: call.signal };
+      const outcome = await snmpOperations.rediscoverDevice(device, wait);
+      if (outcome === undefined) {
+        const name = `${device.ip}:${device.port}`;
+        throw apiError("not_found", "UNKNOWN_DEVICE", `there is no device ${name}`, { metadata: { device: name } });
+      }
+      call.code = "ok";
+      sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
+    },
+  };
+}
+
+function readWait(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  if (!/^\d{1,3}$/.test(text) || Number(text) > maxWait) {
+    throw badField("wait", `wait must be a number of seconds, 0 to ${maxWait}, not ${quote(text)}`);
+  }
+  return Number(text);
+}
+
+function readDevice(node: JsonNode, unknownFields: UnknownFields): SnmpDeviceId {
+  if (!(node instanceof Map)) throw badField("", "the body must be an object with ip and port");
+  const body = node as ReadonlyMap<string, JsonNode>;
+  for (const name of body.keys()) {
+    if (name !== "ip" && name !== "port" && unknownFields === "reject") {
+      throw badField("", `unknown field ${quote(name)}: expected "ip", "port"`);
+    }
+  }
+  const ip = body.get("ip");
+  const address = typeof ip === "string" ? parseAddress(ip) : undefined;
+  if (address === undefined) {
+    throw badField("ip", typeof ip === "string" ? `ip ${quote(ip)} is not an IP address` : "ip must be a string");
+  }
+  const port = body.get("port");
+  const number = port instanceof JsonNumber && /^\d{1,5}$/.test(port.text) ? Number(port.text) : 0;
+  if (number < 1 || number > 65_535) throw badField("port", "port must be an integer, 1 to 65535");
+  return { ip: formatAddress(address), port: number };
+}
+
+function badField(field: string, description: string): Error {
+  const violations: FieldViolation[] = [{ field, description }];
+  return apiError("invalid_argument", "INVALID_FIELD", description, { violations });
+}
