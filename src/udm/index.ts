@@ -1,3 +1,5 @@
+export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./check-udm.ts";
+export { buildIndex, emptyIndex } from "./memory-index.ts";
 export {
   udmFields,
   type UdmContext,
@@ -6,6 +8,8 @@ export {
   type UdmFileOnly,
   type UdmValues,
 } from "./udm-entry.ts";
+export { nodeFileIo, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
+export { createUdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
 export type { UdmEdit, UdmIndex } from "./udm-index.ts";
 export type { UdmStore, UdmWrite } from "./udm-store.ts";

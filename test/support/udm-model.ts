@@ -1,0 +1,53 @@
+// The index as it must behave, by linear scans over an array: slow, short and obviously right.
+import type { Address, Key } from "../../src/ip/index.ts";
+import type { UdmEdit, UdmEntry, UdmIndex } from "../../src/udm/index.ts";
+
+export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmIndex {
+  const sorted = [...entries].sort((a, b) => (modelOrder(a.key) < modelOrder(b.key) ? -1 : 1));
+  return {
+    version,
+    size: sorted.length,
+    get: (key) => sorted.find((entry) => isSame(entry.key, key)),
+    covering: (address) => sorted.filter((entry) => covers(entry.key, address)),
+    within: (bounds) => sorted.filter((entry) => isWithin(bounds, entry.key)),
+    entries: () => sorted,
+    edit: () => modelEdit(sorted, version),
+  };
+}
+
+function modelEdit(before: readonly UdmEntry[], version: number): UdmEdit {
+  let entries = before;
+  const without = (key: Key): UdmEntry[] => entries.filter((entry) => !isSame(entry.key, key));
+  return {
+    get: (key) => entries.find((entry) => isSame(entry.key, key)),
+    put: (entry) => {
+      entries = [...without(entry.key), entry];
+    },
+    delete: (key) => {
+      const rest = without(key);
+      const isThere = rest.length < entries.length;
+      entries = rest;
+      return isThere;
+    },
+    done: () => modelIndex(entries, version + 1),
+  };
+}
+
+function isSame(a: Key, b: Key): boolean {
+  return a.kind === b.kind && a.text === b.text;
+}
+
+function covers(key: Key, { family, value }: Address): boolean {
+  return key.family === family && key.first <= value && value <= key.last;
+}
+
+function isWithin(bounds: Key, key: Key): boolean {
+  return key.family === bounds.family && bounds.first <= key.first && key.last <= bounds.last;
+}
+
+/** A text that sorts as lists do: family, first, last (the wider first), CIDR before range before IP, as written. */
+function modelOrder(key: Key): string {
+  const digits = (value: bigint): string => value.toString().padStart(40, "0");
+  const kind = { cidr: 0, range: 1, ip: 2 }[key.kind];
+  return [key.family, digits(key.first), digits(2n ** 128n - key.last), kind, digits(key.written)].join(" ");
+}

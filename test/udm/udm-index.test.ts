@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { compareKeys, parseKey } from "../../src/ip/index.ts";
+import { buildIndex, emptyIndex, type UdmEntry, type UdmIndex } from "../../src/udm/index.ts";
+import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
+import { modelIndex } from "../support/udm-model.ts";
+
+/** Tables from empty to three levels of nodes. */
+const table = fc
+  .oneof(fc.array(denseKeyText, { maxLength: 40 }), sizedTable(400), sizedTable(3000))
+  .map((texts) => new Set(texts.map((text) => parseKey(text).text)))
+  .map((distinct) => Array.from(distinct, (key, n) => udmEntry(key, { name: `${n}` })));
+
+const changes = fc.array(fc.tuple(fc.boolean(), denseKeyText), { maxLength: 60 });
+
+test("an empty index holds nothing", () => {
+  assert.deepEqual(contents(emptyIndex()), []);
+  assert.equal(emptyIndex().version, 0);
+  assert.deepEqual(emptyIndex().covering(denseAddress(4, 1)), []);
+});
+
+test("a built index answers as the slow model, whatever the order of its entries", () => {
+  fc.assert(
+    fc.property(table, fc.infiniteStream(fc.nat()), (entries, randoms) => {
+      const shuffled = entries.toSorted(() => (Number(randoms.next().value) % 2 === 0 ? -1 : 1));
+      const index = buildIndex(shuffled, 7);
+      assert.equal(index.version, 7);
+      assertSame(index, modelIndex(entries, 7));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("an index grown entry by entry answers as the slow model", () => {
+  fc.assert(
+    fc.property(table, (entries) => {
+      const edit = emptyIndex().edit();
+      for (const entry of entries) edit.put(entry);
+      assertSame(edit.done(), modelIndex(entries, 1));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("changes and replacements answer as the slow model, during the edit and after it", () => {
+  fc.assert(
+    fc.property(table, changes, (entries, steps) => {
+      const edit = buildIndex(entries, 3).edit();
+      const model = modelIndex(entries, 3).edit();
+      for (const [n, [isPut, text]] of steps.entries()) {
+        const entry = udmEntry(text, { name: `change ${n}` });
+        if (isPut) {
+          edit.put(entry);
+          model.put(entry);
+        } else {
+          assert.equal(edit.delete(entry.key), model.delete(entry.key));
+        }
+        assert.equal(edit.get(entry.key), model.get(entry.key));
+      }
+      assertSame(edit.done(), model.done());
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("deleting is the reverse of inserting, down to nothing", () => {
+  fc.assert(
+    fc.property(table, table, (kept, passing) => {
+      const lasting = kept.filter((entry) => !passing.some((other) => other.key.text === entry.key.text));
+      const grown = buildIndex(lasting, 0).edit();
+      for (const entry of passing) grown.put(entry);
+      const shrunk = grown.done().edit();
+      for (const entry of passing) assert.ok(shrunk.delete(entry.key));
+      const index = shrunk.done();
+      assertSame(index, modelIndex(lasting, 2));
+      const emptied = index.edit();
+      for (const entry of lasting) assert.ok(emptied.delete(entry.key));
+      assertSame(emptied.done(), modelIndex([], 3));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("a snapshot keeps its moment while edits go on, and an edit that is dropped leaves no trace", () => {
+  fc.assert(
+    fc.property(table, changes, changes, (entries, steps, dropped) => {
+      const start = buildIndex(entries, 0);
+      const snapshots: UdmIndex[] = [start];
+      const expected: UdmEntry[][] = [contents(start)];
+      for (const [isPut, text] of steps) {
+        const latest = snapshots.at(-1) as UdmIndex;
+        const abandoned = latest.edit();
+        for (const [alsoPut, other] of dropped.slice(0, 5)) {
+          if (alsoPut) abandoned.put(udmEntry(other, { name: "dropped" }));
+          else abandoned.delete(parseKey(other));
+        }
+        const edit = latest.edit();
+        if (isPut) edit.put(udmEntry(text, { name: "kept" }));
+        else edit.delete(parseKey(text));
+        const next = edit.done();
+        snapshots.push(next);
+        expected.push(contents(next));
+      }
+      for (const [i, snapshot] of snapshots.entries()) assert.deepEqual(contents(snapshot), expected[i]);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test("two edits of one index do not see each other", () => {
+  const index = buildIndex([udmEntry("10.0.0.1")], 0);
+  const one = index.edit();
+  const other = index.edit();
+  one.put(udmEntry("10.0.0.2"));
+  other.delete(parseKey("10.0.0.1"));
+  assert.deepEqual(keys(one.done()), ["10.0.0.1", "10.0.0.2"]);
+  assert.deepEqual(keys(other.done()), []);
+  assert.deepEqual(keys(index), ["10.0.0.1"]);
+});
+
+test("every finished edit has a version one higher", () => {
+  const index = emptyIndex().edit().done();
+  assert.equal(index.version, 1);
+  assert.equal(index.edit().done().version, 2);
+});
+
+test("an edit that is done cannot change what it made", () => {
+  const edit = emptyIndex().edit();
+  edit.put(udmEntry("10.0.0.1"));
+  const index = edit.done();
+  assert.throws(() => edit.put(udmEntry("10.0.0.2")), /done/);
+  assert.throws(() => edit.delete(parseKey("10.0.0.1")), /done/);
+  assert.deepEqual(keys(index), ["10.0.0.1"]);
+});
+
+test("building from entries with one key twice is refused, in two spellings too", () => {
+  assert.throws(
+    () => buildIndex([udmEntry("10.0.0.1"), udmEntry("::1"), udmEntry("10.0.0.1")], 0),
+    /two entries have the key 10\.0\.0\.1/,
+  );
+  assert.throws(() => buildIndex([udmEntry("2001:DB8::/32"), udmEntry("2001:db8:0::/32")], 0), /2001:db8::\/32/);
+});
+
+test("an answer may be iterated more than once", () => {
+  const index = buildIndex([udmEntry("10.0.0.1"), udmEntry("10.0.0.2")], 0);
+  const within = index.within(parseKey("10.0.0.0/8"));
+  assert.equal([...within].length, 2);
+  assert.equal([...within].length, 2);
+});
+
+test("a hundred thousand entries are built, found and emptied", () => {
+  const entries = Array.from({ length: 100_000 }, (_, n) =>
+    udmEntry(n % 10 === 0 ? `${ipText(n)}/${12 + (n % 17)}` : ipText((n * 7919) % 100_000)),
+  );
+  const distinct = [...new Map(entries.map((entry) => [entry.key.text, entry])).values()];
+  const index = buildIndex(distinct, 0);
+  assert.equal(index.size, distinct.length);
+  let previous: UdmEntry | undefined;
+  let count = 0;
+  for (const entry of index.entries()) {
+    assert.ok(previous === undefined || compareKeys(previous.key, entry.key) < 0);
+    assert.equal(index.get(entry.key), entry);
+    previous = entry;
+    count++;
+  }
+  assert.equal(count, distinct.length);
+  const edit = index.edit();
+  for (const entry of distinct) edit.delete(entry.key);
+  assert.equal(edit.done().size, 0);
+});
+
+function sizedTable(maxLength: number): fc.Arbitrary<string[]> {
+  return fc.array(denseKeyText, { minLength: Math.floor(maxLength / 2), maxLength, size: "max" });
+}
+
+function ipText(n: number): string {
+  return `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
+}
+
+function contents(index: UdmIndex): UdmEntry[] {
+  return [...index.entries()];
+}
+
+function keys(index: UdmIndex): string[] {
+  return contents(index).map((entry) => entry.key.text);
+}
+
+/** Compares every question that can be asked in the dense universe; entries by identity. */
+function assertSame(index: UdmIndex, model: UdmIndex): void {
+  assert.equal(index.version, model.version);
+  assert.equal(index.size, model.size);
+  assertSameEntries(index.entries(), model.entries());
+  for (const family of [4, 6] as const) {
+    for (let n = 0; n < 64; n += 3) {
+      const address = denseAddress(family, n);
+      assertSameEntries(index.covering(address), model.covering(address));
+    }
+    assertSameEntries(index.covering({ family, value: 0n }), model.covering({ family, value: 0n }));
+    for (const [from, to] of [
+      [0, 63],
+      [0, 0],
+      [5, 20],
+      [16, 31],
+      [40, 63],
+      [63, 63],
+    ] as const) {
+      const first = denseAddress(family, from).value;
+      const last = denseAddress(family, to).value;
+      const bounds = { kind: "range" as const, family, first, last, written: first, text: "" };
+      assertSameEntries(index.within(bounds), model.within(bounds));
+    }
+  }
+  for (const bounds of ["0.0.0.0/0", "10.0.0.0/8", "::/0", "10.0.0.7-10.0.0.9", "10.0.0.8/30", "10.0.0.8"]) {
+    const key = parseKey(bounds);
+    assertSameEntries(index.within(key), model.within(key));
+    assert.equal(index.get(key), model.get(key));
+  }
+  for (const entry of model.entries()) assert.equal(index.get(entry.key), entry);
+}
+
+function assertSameEntries(actual: Iterable<UdmEntry>, expected: Iterable<UdmEntry>): void {
+  const one = [...actual];
+  const other = [...expected];
+  const isSame = one.length === other.length && one.every((entry, i) => entry === other[i]);
+  // Texts only where they differ: building them for each of some ten thousand questions is most of a run.
+  if (!isSame)
+    assert.deepEqual(
+      one.map((entry) => entry.key.text),
+      other.map((entry) => entry.key.text),
+    );
+  assert.ok(isSame);
+}
