@@ -1,0 +1,46 @@
+import type { Family } from "../../ip/index.ts";
+import type { Engine } from "./usm/engine.ts";
+
+/** What went to and came from one agent, since its first session was opened. */
+export interface PeerCounts {
+  /** Requests, each counted once, however often it was sent. */
+  requests: number;
+  /** Requests sent again. */
+  retries: number;
+  /** Requests without an acceptable answer after the last try. */
+  timeouts: number;
+  /** Answers that were accepted. */
+  responses: number;
+  /** Datagrams from the agent's address and port that answered nothing, or could not be trusted or decoded. */
+  ignored: number;
+  sentBytes: number;
+  receivedBytes: number;
+}
+
+/** An agent by address and port; its sessions share what is known of it. */
+export interface Peer {
+  readonly family: Family;
+  /** Canonical text. */
+  readonly address: string;
+  readonly port: number;
+  readonly counts: PeerCounts;
+  engine: Engine | undefined;
+}
+
+export function createPeer(family: Family, address: string, port: number): Peer {
+  const counts: PeerCounts = {
+    requests: 0,
+    retries: 0,
+    timeouts: 0,
+    responses: 0,
+    ignored: 0,
+    sentBytes: 0,
+    receivedBytes: 0,
+  };
+  return { family, address, port, counts, engine: undefined };
+}
+
+/** Name of a peer for look-ups and messages: `192.0.2.1:161`, `[2001:db8::1]:161`. */
+export function peerName(address: string, port: number): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}

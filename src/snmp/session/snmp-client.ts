@@ -1,0 +1,112 @@
+import { randomBytes as systemRandomBytes } from "node:crypto";
+import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { limitLog, type Clock, type Log, type Metrics } from "../../report/index.ts";
+import { createCommunityRequester } from "./community-requester.ts";
+import { createSession } from "./create-session.ts";
+import { checkCredential, type Credential } from "./credential.ts";
+import { createExchanges } from "./exchange.ts";
+import { createPeer, peerName, type Peer } from "./peer.ts";
+import { createIdSource, createSaltSource, type RandomBytes } from "./random-source.ts";
+import type { RequesterContext } from "./requester.ts";
+import { registerSessionMetrics } from "./session-metrics.ts";
+import type { Session } from "./session.ts";
+import { SnmpError } from "./snmp-error.ts";
+import { openUdpSocket, type OpenUdpSocket } from "./udp-socket.ts";
+import { createUsmRequester } from "./usm-requester.ts";
+import { createKeyCache } from "./usm/key-cache.ts";
+
+export interface SnmpClientOptions {
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** What `net.core.rmem_max` cuts is seen in `netgloss_snmp_receive_buffer_bytes`. Default 8 MiB. */
+  readonly receiveBufferBytes?: number;
+  readonly randomBytes?: RandomBytes;
+  readonly openSocket?: OpenUdpSocket;
+}
+
+/** Which agent is asked, with what, and how long its answers are waited for. */
+export interface SessionTarget {
+  /** IPv4 or IPv6 address in text form; names are not looked up. */
+  readonly ip: string;
+  /** 1 to 65535. */
+  readonly port: number;
+  readonly credential: Credential;
+  /** Milliseconds to wait for an answer to each try. */
+  readonly timeout: number;
+  /** Tries after the first. */
+  readonly retries: number;
+  /** Whether each try waits twice as long as the one before. */
+  readonly exponentialTimeout: boolean;
+}
+
+/** Talks SNMP to any number of agents over one UDP socket for each address family, opened at the first request. */
+export interface SnmpClient {
+  /**
+   * Opens a session; nothing is sent. Sessions of one address and port share counts and what is known of the engine.
+   *
+   * @throws SnmpError `invalid` when the target breaks a rule.
+   */
+  open(target: SessionTarget): Session;
+  /** Closes the sockets. Requests that wait fail with `closed`. */
+  close(): void;
+}
+
+interface SharedPeer {
+  readonly peer: Peer;
+  sessions: number;
+}
+
+export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
+  const { clock, randomBytes = systemRandomBytes } = options;
+  const counts = registerSessionMetrics(options.metrics);
+  const peers = new Map<string, SharedPeer>();
+  const keys = createKeyCache();
+  const nextSalt = createSaltSource(randomBytes);
+  const exchanges = createExchanges({
+    counts,
+    log: limitLog(options.log, clock),
+    nextId: createIdSource(randomBytes),
+    openSocket: options.openSocket ?? openUdpSocket,
+    receiveBufferBytes: options.receiveBufferBytes ?? 8 * 1024 * 1024,
+    findPeer: (name) => peers.get(name)?.peer,
+  });
+
+  const sharePeer = (ip: string, port: number): SharedPeer => {
+    const parsed = parseAddress(ip);
+    if (parsed === undefined) throw new SnmpError("invalid", `not an IP address: ${JSON.stringify(ip.slice(0, 128))}`);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SnmpError("invalid", `not a port: ${port}`);
+    const address = unmapAddress(parsed);
+    const text = formatAddress(address);
+    const name = peerName(text, port);
+    const shared = peers.get(name) ?? { peer: createPeer(address.family, text, port), sessions: 0 };
+    peers.set(name, shared);
+    return shared;
+  };
+
+  return {
+    open(target) {
+      const { credential, timeout, retries, exponentialTimeout } = target;
+      checkCredential(credential);
+      if (!(timeout > 0 && timeout <= 0x7fffffff)) throw new SnmpError("invalid", `not a time-out: ${timeout}`);
+      if (!Number.isInteger(retries) || retries < 0)
+        throw new SnmpError("invalid", `not a number of tries: ${retries}`);
+      const shared = sharePeer(target.ip, target.port);
+      const { peer } = shared;
+      shared.sessions++;
+      const cancels = new Set<() => void>();
+      const context: RequesterContext = {
+        run: (exchange) => exchanges.run({ ...exchange, peer, timeout, retries, exponentialTimeout }, cancels),
+      };
+      const onReport = (): void => void counts.reports++;
+      const requester =
+        credential.version === "3"
+          ? createUsmRequester(credential, { ...context, peer, clock, keys, nextSalt, onReport })
+          : createCommunityRequester(credential, context);
+      return createSession(credential.version, peer, requester, cancels, () => {
+        if (--shared.sessions === 0) peers.delete(peerName(peer.address, peer.port));
+      });
+    },
+    close: () => exchanges.close(),
+  };
+}

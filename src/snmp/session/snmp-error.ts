@@ -1,0 +1,36 @@
+/**
+ * Why a request failed.
+ *
+ * - `timeout`: no acceptable answer to any try
+ * - `unreachable`: the host refused to send (no route, network down, not permitted)
+ * - `auth`: the agent does not accept the user, the passphrases or the security level (RFC 3414 section 3.2)
+ * - `not_in_time_window`: the agent keeps finding the time of our messages wrong
+ * - `report`: any other Report of the agent
+ * - `malformed`: an authentic answer that cannot be decoded, or that does not answer what was asked
+ * - `too_big`: the request does not fit a datagram or what the agent says it can take
+ * - `unsupported`: the protocol version has no such operation, or this host no such cipher
+ * - `invalid`: the caller's arguments
+ * - `closed`: the session was closed before an answer came
+ */
+export type SnmpErrorCode =
+  | "timeout"
+  | "unreachable"
+  | "auth"
+  | "not_in_time_window"
+  | "report"
+  | "malformed"
+  | "too_big"
+  | "unsupported"
+  | "invalid"
+  | "closed";
+
+/** The only error that leaves a session. Its message never holds a community or a passphrase. */
+export class SnmpError extends Error {
+  override readonly name = "SnmpError";
+  readonly code: SnmpErrorCode;
+
+  constructor(code: SnmpErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

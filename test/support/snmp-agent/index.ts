@@ -1,0 +1,20 @@
+export {
+  counter32,
+  counter64,
+  createTable,
+  gauge,
+  identifier,
+  integer,
+  moveCounters,
+  octets,
+  oidOf,
+  tableOf,
+  type AgentRow,
+  type AgentTable,
+  type AgentValue,
+  type TypedValue,
+} from "./agent-table.ts";
+export { createFakeNetwork, type Answer, type FakeNetwork } from "./fake-network.ts";
+export { listen, type ListeningAgent } from "./listen.ts";
+export { createSnmpAgent, type AgentFaults, type AgentOptions, type SnmpAgent } from "./snmp-agent.ts";
+export { parseSnmprec } from "./snmprec.ts";
