@@ -18,9 +18,10 @@ export function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): readonl
 
   for (const [index, write] of writes.entries()) {
     const found = edit.get(write.key);
-    const refusal = refuse(write, found, firstIndex.get(write.key.text));
+    const earlier = firstIndex.get(write.key.text);
+    if (earlier === undefined) firstIndex.set(write.key.text, index);
+    const refusal = refuse(write, found, earlier);
     if (refusal === undefined) {
-      firstIndex.set(write.key.text, index);
       results.push(resultOf(write, found));
     } else if (violations.length < maxViolations) {
       code ??= refusal.code;

@@ -29,7 +29,7 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
   const call = async <T>(name: string, action: () => Promise<T>): Promise<T> => {
     calls.push(name);
     if (calls.length !== fault?.call || fault.kind === "short") return action();
-    if (fault.kind === "after") await action();
+    if (fault.kind === "after") await discard(await action());
     throw Object.assign(new Error(`${fault.code}: injected into ${name}`), { code: fault.code });
   };
 
@@ -62,4 +62,9 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
     rename: (from, to) => call("rename", () => inner.rename(from, to)),
     unlink: (path) => call("unlink", () => inner.unlink(path)),
   };
+}
+
+/** A file that was opened by a call whose answer is lost would stay open for good. */
+async function discard(result: unknown): Promise<void> {
+  if (typeof result === "object" && result !== null && "close" in result) await (result as OpenFile).close();
 }

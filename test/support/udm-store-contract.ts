@@ -3,14 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/ip/index.ts";
-import {
-  UdmError,
-  type UdmEntry,
-  type UdmIndex,
-  type UdmStore,
-  type UdmValues,
-  type UdmWrite,
-} from "../../src/udm/index.ts";
+import { UdmError, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
 import { memoryUdmStore } from "./memory-udm-store.ts";
 import { plainEntries } from "./udm-store-fixture.ts";
 import { anyWrite } from "./udm-write-arbitrary.ts";
@@ -212,7 +205,7 @@ async function refused(commit: Promise<unknown>, code: string): Promise<UdmError
 async function settle(store: UdmStore, batches: readonly (readonly UdmWrite[])[]): Promise<unknown[]> {
   const outcomes = await Promise.allSettled(batches.map((batch) => store.commit(batch)));
   return outcomes.map((outcome) => {
-    if (outcome.status === "fulfilled") return plainEntries(outcome.value as readonly UdmEntry[]);
+    if (outcome.status === "fulfilled") return plainEntries(outcome.value);
     const error = outcome.reason as UdmError;
     return { code: error.code, at: error.violations.map(({ index, description }) => `${index}: ${description}`) };
   });

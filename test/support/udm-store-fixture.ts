@@ -1,11 +1,5 @@
-import {
-  createHealth,
-  createMetrics,
-  systemClock,
-  type Health,
-  type Log,
-  type Metrics,
-} from "../../src/report/index.ts";
+import { createHealth, createMetrics, systemClock } from "../../src/report/index.ts";
+import type { Component, Health, Log, Metrics } from "../../src/report/index.ts";
 import {
   createUdmFileStore,
   type FileIo,
@@ -14,7 +8,6 @@ import {
   type UdmIndex,
   type UdmStore,
 } from "../../src/udm/index.ts";
-import type { Component } from "../../src/report/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 
 export const memoryPath = "/memory/ipaddrs.yml";
@@ -56,5 +49,5 @@ export async function readFileText(text: string | Uint8Array): Promise<{ index: 
 
 /** The entries in a form that can be compared and printed. */
 export function plainEntries(entries: Iterable<UdmEntry>): unknown[] {
-  return [...entries].map(({ key, metadata, ...rest }) => ({ ...rest, key: key.text, metadata: [...metadata] }));
+  return Array.from(entries, ({ key, metadata, ...rest }) => ({ ...rest, key: key.text, metadata: [...metadata] }));
 }
