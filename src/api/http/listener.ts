@@ -130,7 +130,8 @@ export function createListener(options: ListenerOptions): Listener {
           stream.destroy(),
         );
     });
-    server1.on("tlsClientError", (error: Error) => {
+    server1.on("tlsClientError", (error: Error, socket: TLSSocket) => {
+      socket.destroy();
       metrics.reject("tls");
       log.debug({ error }, "TLS handshake failed");
     });
@@ -177,6 +178,8 @@ export function createListener(options: ListenerOptions): Listener {
       handshakeTimeout: limits.headersTimeout,
       ALPNProtocols: ["h2", "http/1.1"],
     });
+    // Node's own listener takes failed handshakes for bad requests.
+    server1.removeAllListeners("tlsClientError");
     interceptConnections(server1, "secureConnection");
     return server1;
   }

@@ -2,8 +2,7 @@ import { constants } from "node:http2";
 import type { ServerResponse } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, codeToString, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { fitTrailers } from "../rpc/api-error.ts";
+import { grpcErrorTrailer } from "../rpc/grpc-trailer.ts";
 import { isAnswered, isGone, type Call } from "./call.ts";
 import type { HeaderFields } from "./http-message.ts";
 
@@ -38,7 +37,7 @@ export function sendError(call: Call, error: ConnectError, options: RefusalOptio
   if (isAnswered(call)) return;
   call.code = codeToString(error.code);
   if (call.wire === "grpc" || call.wire === "grpc-web") {
-    const trailer = Object.fromEntries(setTrailerStatus(new Headers(), fitTrailers(error)));
+    const trailer = grpcErrorTrailer(error);
     const contentType = call.wire === "grpc" ? "application/grpc" : "application/grpc-web+proto";
     sendTrailersOnly(call, { "content-type": contentType, ...options.headers, ...trailer });
     return;

@@ -56,6 +56,7 @@ function readField(field: DescField, node: JsonNode, path: string, unknownFields
     }
     case "enum":
       throw unsupported(path);
+    case "map":
     default:
       return readStringMap(node, path);
   }

@@ -65,6 +65,7 @@ function fieldSchema(field: DescField): JsonSchema {
       return { type: "object", description, additionalProperties: scalarSchema(field.scalar) };
     case "enum":
       return { type: "string", description, enum: field.enum.values.map(({ name }) => name) };
+    case "scalar":
     default:
       return { ...scalarSchema(field.scalar), description };
   }

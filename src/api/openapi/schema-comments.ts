@@ -13,6 +13,7 @@ export function commentOf(desc: DescMessage | DescField | DescMethod): string {
       return lookUp(desc.file, messagePath(desc));
     case "field":
       return lookUp(desc.parent.file, [...messagePath(desc.parent), fieldInMessage, desc.parent.fields.indexOf(desc)]);
+    case "rpc":
     default: {
       const { file, methods } = desc.parent;
       const path = [serviceInFile, file.services.indexOf(desc.parent), methodInService, methods.indexOf(desc)];

@@ -6,6 +6,7 @@ import { isAnswered, isGone, type Call } from "../http/call.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import { begin, drained, sendTrailersOnly } from "../http/send.ts";
 import { decodeText, isGrpcWebText, withoutText, withText } from "./grpc-web-text.ts";
+import { grpcTrailer } from "./grpc-trailer.ts";
 import { isBeyondTimer } from "./timeouts.ts";
 
 /**
@@ -50,7 +51,7 @@ async function write(
   if (isAnswered(call)) return;
   if (call.wire === "grpc" && answer.trailer !== undefined && next?.done !== false) {
     call.code = codeOfTrailer(answer.trailer.get("grpc-status"));
-    sendTrailersOnly(call, { ...header, ...Object.fromEntries(answer.trailer) });
+    sendTrailersOnly(call, { ...header, ...grpcTrailer(answer.trailer) });
     return;
   }
   begin(call, answer.status, header);
@@ -67,7 +68,7 @@ async function write(
   }
   if (answer.trailer !== undefined) {
     call.code = codeOfTrailer(answer.trailer.get("grpc-status"));
-    response.addTrailers(Object.fromEntries(answer.trailer));
+    response.addTrailers(grpcTrailer(answer.trailer));
   }
   if (call.wire === "grpc-web") call.code = codeOfTrailer(/grpc-status: ?(\d+)/.exec(asText(last))?.[1]);
   if (call.wire === "connect" && answer.status !== 200) call.code = codeOfJson(last) ?? call.code;

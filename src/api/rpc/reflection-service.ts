@@ -44,6 +44,7 @@ export function createReflection(files: SchemaFiles, services: readonly string[]
         };
       case "listServices":
         return { case: "listServicesResponse", value: { service: services.map((name) => ({ name })) } };
+      case undefined:
       default:
         return refuse(Code.InvalidArgument, "the request asks nothing");
     }
