@@ -1,10 +1,10 @@
 import { createApiServer } from "../api/index.ts";
-import { createUdmEnricher } from "../enrich/index.ts";
-import { createFlowListener } from "../flow/index.ts";
+import { fanOut } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
-import { createUdmFileStore } from "../udm/index.ts";
+import { UdmError } from "../udm/index.ts";
+import { apiOptions, createEnricher, createFlows, createMetadata, createOutputs } from "./collector-parts.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
 
@@ -17,16 +17,80 @@ export interface CollectorOptions {
   readonly sinks?: readonly Sink[];
 }
 
-/** The whole collector. It joins the rooms and does nothing else. */
+/** The whole collector: it joins the rooms by the settings and does nothing else. */
 export interface Collector extends Component {
-  /** The metrics that /metrics shows. */
+  /** What /metrics shows. */
   readonly metrics: Metrics;
   /** The port of the API, once started. */
   apiPort(): number;
   /** The ports on which flows are received, once started. */
   flowPorts(): readonly number[];
-  /** SIGHUP: reads the certificates again, and the metadata file unless the collector owns it in good order. */
+  /** SIGHUP: reads the certificates again, and the metadata file unless the collector owns it and could read it. */
   reload(): void;
-  /** SIGUSR2: opens the output files again, after they were renamed. */
+  /** SIGUSR2: opens the output files again, for they may have been renamed. */
   reopen(): void;
+}
+
+/** Without metadata records stay as they are. */
+const nothingKnown: Enricher = { enrich() {} };
+
+/** Name of the readiness check of the collector as a whole. */
+const checkName = "collector";
+
+export function createCollector(options: CollectorOptions): Collector {
+  const { settings, log, clock, version, sinks = [] } = options;
+  const metrics = createMetrics();
+  const health = createHealth();
+  const reporting = { log, metrics, clock, health };
+
+  const metadata = createMetadata(settings, reporting);
+  const outputs = createOutputs(settings, reporting);
+  const enricher = metadata && createEnricher(settings, metadata, reporting);
+  const flows = createFlows(settings, enricher ?? nothingKnown, fanOut([...outputs, ...sinks]), reporting);
+  const missing = missingForMetadataApi(settings);
+  const api = createApiServer({
+    ...apiOptions(settings),
+    ...reporting,
+    version,
+    udm:
+      metadata !== undefined && missing.length === 0
+        ? metadata
+        : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` },
+  });
+
+  // Records flow to the left: each part is there before what feeds it starts, and outlives it.
+  const components: Component[] = [createProcessMetrics(metrics, version)];
+  if (metadata !== undefined) components.push(metadata);
+  if (enricher !== undefined) components.push(enricher);
+  components.push(...outputs);
+  if (flows !== undefined) components.push(flows);
+  components.push(api);
+
+  return {
+    name: "collector",
+    metrics,
+    async start() {
+      health.set({ name: checkName, ready: false, detail: "starting" });
+      if (missing.length > 0) log.info({ missing }, "the metadata API is off: settings are missing");
+      await startComponents(components, log);
+      health.set({ name: checkName, ready: true });
+    },
+    async stop() {
+      health.set({ name: checkName, ready: false, detail: "stopping" });
+      await stopComponents(components, log);
+    },
+    apiPort: () => api.address().port,
+    flowPorts: () => flows?.ports() ?? [],
+    reload() {
+      log.info({}, "reading again what may have changed");
+      if (settings.SVC_API_TLS_ENABLE) api.reloadCertificates();
+      // The store says itself what came of it.
+      metadata?.load().catch((error: unknown) => {
+        if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
+      });
+    },
+    reopen() {
+      for (const output of outputs) output.reopen?.();
+    },
+  };
 }

@@ -1,1 +1,7 @@
+export { runProgram } from "./cli/program.ts";
+export type { SignalSource, Terminal } from "./cli/terminal.ts";
+export { createCollector, type Collector, type CollectorOptions } from "./collector.ts";
+export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-exporter.ts";
+export { createRandom, type Random } from "./demo/random.ts";
+export { runComponent, type RunOptions } from "./run-component.ts";
 export * from "./settings/index.ts";

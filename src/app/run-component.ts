@@ -40,7 +40,7 @@ export async function runComponent(component: Component, options: RunOptions): P
     wake();
   };
   const bug = (error: unknown): void => {
-    log.error({ error }, "unexpected error, ending");
+    log.error({ error, stack: stackOf(error) }, "unexpected error, ending");
     exit(exitCodes.failure);
   };
   const listeners: [string, (value: unknown) => void][] = [
@@ -56,7 +56,7 @@ export async function runComponent(component: Component, options: RunOptions): P
     try {
       await component.start();
     } catch (error) {
-      log.error(isExpected(error) ? { error: (error as Error).message } : { error }, "cannot start");
+      log.error(isExpected(error) ? { error: error.message } : { error, stack: stackOf(error) }, "cannot start");
       return exitCodes.failure;
     }
     if (!stopAsked) started?.();
@@ -74,7 +74,12 @@ export async function runComponent(component: Component, options: RunOptions): P
   }
 }
 
-/** Errors of the system and of the rooms carry a code: what they say is enough. Others are bugs and show their stack. */
-function isExpected(error: unknown): boolean {
-  return error instanceof Error && "code" in error && !(error instanceof TypeError);
+/** Whether an error is no fault of the program: what it says is enough. A bug shows its stack. */
+function isExpected(error: unknown): error is Error {
+  const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
+  return error instanceof Error && !bugs.some((bug) => error instanceof bug);
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
 }

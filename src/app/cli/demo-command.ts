@@ -1,25 +1,23 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Option, type Command } from "commander";
-import { createLog, logLevels, startComponents, stopComponents, systemClock } from "../../report/index.ts";
-import type { Component, Log, LogLevel } from "../../report/index.ts";
-import { createCollector, type Collector } from "../collector.ts";
-import { createDemoExporter } from "../demo/demo-exporter.ts";
-import { createRandom } from "../demo/random.ts";
-import { createRecentRecords, type RecentRecords } from "../demo/recent-records.ts";
-import { recordTable } from "../demo/record-table.ts";
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { createLog, logLevels, systemClock, type LogLevel } from "../../report/index.ts";
+import { createCollector } from "../collector.ts";
+import { createDemo } from "../demo/demo.ts";
+import { demoSettings } from "../demo/demo-settings.ts";
+import { createRecentRecords } from "../demo/recent-records.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
-import { curlLine, prepareQuickstart } from "../quickstart.ts";
+import { prepareQuickstart } from "../quickstart.ts";
 import { runComponent } from "../run-component.ts";
-import { readSettings, type Settings } from "../settings/index.ts";
-import { textTable } from "./text-table.ts";
 import type { Terminal } from "./terminal.ts";
 import { localApiUrl } from "./udm-client.ts";
 
-/** An address of the sample metadata that the demonstration's flows name often. */
-const featured = "10.10.20.5";
-const rows = 6;
+interface DemoCommandOptions {
+  readonly apiPort: string;
+  readonly interval: number;
+  readonly logLevel: LogLevel;
+}
 
 /**
  * `demo`: a collector with data of its own in a temporary directory, and exporters that send to it. Its ports are
@@ -29,10 +27,10 @@ export function addDemoCommand(program: Command, terminal: Terminal, setExitCode
   program
     .command("demo")
     .description("show it at work: a collector, three exporters that send to it, and the records that come out")
-    .option("--api-port <port>", "the port of the API (default: the system chooses)", "0")
-    .option("--interval <seconds>", "how often records are shown", "3")
+    .option("--api-port <port>", "the port of the API (0: the system chooses)", "0")
+    .option("--interval <seconds>", "how often records are shown", seconds, 3)
     .addOption(new Option("--log-level <level>", "what is logged").choices(logLevels).default("warn"))
-    .action(async (options: { apiPort: string; interval: string; logLevel: LogLevel }) => {
+    .action(async (options: DemoCommandOptions) => {
       const directory = mkdtempSync(join(tmpdir(), "netgloss-demo-"));
       try {
         setExitCode(await runDemo(directory, options, terminal));
@@ -42,11 +40,7 @@ export function addDemoCommand(program: Command, terminal: Terminal, setExitCode
     });
 }
 
-async function runDemo(
-  directory: string,
-  options: { apiPort: string; interval: string; logLevel: LogLevel },
-  terminal: Terminal,
-): Promise<number> {
+async function runDemo(directory: string, options: DemoCommandOptions, terminal: Terminal): Promise<number> {
   const log = createLog({
     level: options.logLevel,
     format: "text",
@@ -56,11 +50,29 @@ async function runDemo(
   prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
   const recent = createRecentRecords();
   const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });
-  const demo = createDemo(collector, log, (text) => terminal.out(text), Number(options.interval) * 1000, settings, recent);
+  const demo = createDemo({
+    collector,
+    recent,
+    apiBase: () => localApiUrl(settings, collector.apiPort()),
+    out: (text) => terminal.out(text),
+    intervalMs: options.interval * 1000,
+    clock: systemClock,
+    log,
+  });
+  const { signals } = terminal;
   return runComponent(demo, {
     log,
-    signals: terminal.signals,
-    exit: (code) => terminal.exit(code),
+    signals,
+    exit(code) {
+      rmSync(directory, { recursive: true, force: true });
+      terminal.exit(code);
+    },
     reload: () => collector.reload(),
   });
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value >= 0.1 && value <= 3600)) throw new InvalidArgumentError("expected a number from 0.1 to 3600.");
+  return value;
 }

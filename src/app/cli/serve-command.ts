@@ -30,8 +30,10 @@ export function addServeCommand(program: Command, terminal: Terminal, setExitCod
       signals: terminal.signals,
       exit: (code) => terminal.exit(code),
       started() {
-        if (!settings.SVC_QUICKSTART_ENABLE) return;
-        terminal.err(quickstartHints(settings, localApiUrl(settings, collector.apiPort()), collector.flowPorts()));
+        const api = localApiUrl(settings, collector.apiPort());
+        const flowPorts = collector.flowPorts();
+        log.info({ version: packageVersion(), api, flowPorts }, "netgloss is ready");
+        if (settings.SVC_QUICKSTART_ENABLE) terminal.err(quickstartHints(settings, api, flowPorts));
       },
       reload: () => collector.reload(),
       reopen: () => collector.reopen(),

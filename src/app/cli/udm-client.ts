@@ -66,12 +66,16 @@ function toError(status: number, text: string): UdmClientError {
   return new UdmClientError("unknown", `HTTP status ${status}: ${text.slice(0, 200)}`);
 }
 
-/** Where the API of a collector with these settings answers, seen from the same host, credentials included. */
-export function apiUrl(settings: Settings): string {
+/** Where the API of a collector with these settings answers on its own host, without credentials or slash at the end. */
+export function localApiUrl(settings: Settings, port: number): string {
   const any: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
   const ip = any[settings.SVC_API_IP] ?? settings.SVC_API_IP;
-  const url = new URL(`http${settings.SVC_API_TLS_ENABLE ? "s" : ""}://${ip.includes(":") ? `[${ip}]` : ip}`);
-  url.port = String(settings.SVC_API_PORT);
+  return `http${settings.SVC_API_TLS_ENABLE ? "s" : ""}://${ip.includes(":") ? `[${ip}]` : ip}:${port}`;
+}
+
+/** The same with the credentials of the settings. */
+export function apiUrl(settings: Settings): string {
+  const url = new URL(localApiUrl(settings, settings.SVC_API_PORT));
   if (settings.SVC_API_BASIC_AUTH_ENABLE) {
     url.username = encodeURIComponent(settings.SVC_API_BASIC_AUTH_USERNAME);
     url.password = encodeURIComponent(settings.SVC_API_BASIC_AUTH_PASSWORD.reveal());

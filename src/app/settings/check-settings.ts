@@ -1,4 +1,3 @@
-import { parseAddress } from "../../ip/index.ts";
 import type { Settings } from "./settings-table.ts";
 
 /** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
@@ -19,13 +18,6 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   } else if (!settings.SVC_OUTPUT_STDOUT_ENABLE && !settings.SVC_OUTPUT_FILE_ENABLE) {
     warnings.push("no output is on, records go nowhere: set SVC_OUTPUT_FILE_ENABLE or SVC_OUTPUT_STDOUT_ENABLE");
   }
-  if (!isLoopback(settings.SVC_API_IP)) {
-    if (!settings.SVC_API_BASIC_AUTH_ENABLE) {
-      warnings.push("other hosts can change the metadata without a password: set SVC_API_BASIC_AUTH_ENABLE");
-    } else if (!settings.SVC_API_TLS_ENABLE) {
-      warnings.push("the password crosses the network in clear: set SVC_API_TLS_ENABLE");
-    }
-  }
   return { problems, warnings };
 }
 
@@ -38,9 +30,4 @@ export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {
       settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH !== "",
   };
   return (Object.keys(needed) as (keyof typeof needed)[]).filter((name) => !needed[name]);
-}
-
-function isLoopback(ip: string): boolean {
-  const address = parseAddress(ip);
-  return address?.family === 4 ? address.value >> 24n === 127n : address?.value === 1n;
 }

@@ -83,6 +83,12 @@ export const listenAddress: SettingType<string> = {
   format: (value) => value,
 };
 
+export const hostName: SettingType<string> = {
+  expected: "a host name",
+  parse: (value) => (/^[a-z0-9]([a-z0-9.-]{0,252})$/i.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
 /** The same type with the empty text as a further value. */
 export function orEmpty(type: SettingType<string>): SettingType<string> {
   return {

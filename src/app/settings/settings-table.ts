@@ -1,6 +1,18 @@
 import { logFormats, logLevels } from "../../report/index.ts";
 import { Secret } from "./secret.ts";
-import { bool, int, list, listenAddress, oneOf, orEmpty, path, secret, size, userName } from "./setting-type.ts";
+import {
+  bool,
+  hostName,
+  int,
+  list,
+  listenAddress,
+  oneOf,
+  orEmpty,
+  path,
+  secret,
+  size,
+  userName,
+} from "./setting-type.ts";
 import type { SettingType } from "./setting-type.ts";
 
 /** One row of the table. `help` says in sentences what the setting does; the type says what its values are. */
@@ -54,7 +66,7 @@ export const settingsTable = {
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: row(
     "Metadata",
-    int(0, 16_777_216, "addresses"),
+    int(1, 16_777_216, "addresses"),
     131_072,
     "How many addresses the cache holds; beyond that the oldest go.",
   ),
@@ -84,6 +96,12 @@ export const settingsTable = {
     "The certificate chain in PEM. It is read again, as is the key, on SIGHUP.",
   ),
   SVC_API_TLS_KEY_FILEPATH: row("API", path, "", "The private key in PEM."),
+  SVC_API_ALLOWED_HOSTS: row(
+    "API",
+    list(hostName),
+    [],
+    "On a loopback address only requests to localhost or an address are answered, and to these: what a proxy passes on.",
+  ),
   SVC_API_MAX_BODY_SIZE: row("API", size(1024, GiB), 64 * MiB, "A longer request is refused with resource_exhausted."),
   SVC_API_UNKNOWN_FIELDS: row(
     "API",

@@ -1,0 +1,111 @@
+import type { ApiServerOptions } from "../api/index.ts";
+import { createUdmEnricher, type UdmEnricher } from "../enrich/index.ts";
+import { createFlowListener, type FlowListener } from "../flow/index.ts";
+import { createFileSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
+import type { Enricher, Sink } from "../record/index.ts";
+import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
+import { createUdmFileStore, type UdmStore } from "../udm/index.ts";
+import { missingForMetadataApi, type Settings } from "./settings/index.ts";
+
+/** What every room is given to tell of itself. */
+export interface Reporting {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly health: Health;
+}
+
+/** The store of metadata: owned when the API may change it, else only read; undefined when there is to be none. */
+export function createMetadata(settings: Settings, reporting: Reporting): (UdmStore & Component) | undefined {
+  const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
+  if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE || path === "") return undefined;
+  return createUdmFileStore({
+    ...reporting,
+    path,
+    owned: missingForMetadataApi(settings).length === 0,
+    refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
+  });
+}
+
+export function createEnricher(settings: Settings, metadata: UdmStore, reporting: Reporting): UdmEnricher {
+  return createUdmEnricher({
+    ...reporting,
+    watch: (listener) => metadata.watch(listener),
+    ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
+    invalidate: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE,
+    maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
+  });
+}
+
+/** A part that takes records and has a life. */
+export type Output = Sink & Component & { reopen?(): void };
+
+export function createOutputs(settings: Settings, reporting: Reporting): Output[] {
+  const outputs: Output[] = [];
+  const shared = { ...reporting, metrics: createOutputMetrics(reporting.metrics) };
+  if (settings.SVC_OUTPUT_FILE_ENABLE) {
+    outputs.push(
+      createFileSink({
+        ...shared,
+        path: settings.SVC_OUTPUT_FILE_PATH,
+        maxBytes: settings.SVC_OUTPUT_FILE_MAX_SIZE,
+        maxFiles: settings.SVC_OUTPUT_FILE_MAX_BACKUPS,
+        queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
+      }),
+    );
+  }
+  if (settings.SVC_OUTPUT_STDOUT_ENABLE) {
+    outputs.push(
+      createStdoutSink({
+        ...shared,
+        maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
+        queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
+      }),
+    );
+  }
+  return outputs;
+}
+
+export function createFlows(
+  settings: Settings,
+  enricher: Enricher,
+  sink: Sink,
+  reporting: Reporting,
+): FlowListener | undefined {
+  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  return createFlowListener({
+    ...reporting,
+    ip: settings.SVC_FLOW_SERVER_UDP_IP,
+    ports: settings.SVC_FLOW_SERVER_UDP_PORT,
+    receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
+    communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
+    enricher,
+    sink,
+  });
+}
+
+/** The options of the API that come from the settings alone. */
+export function apiOptions(
+  settings: Settings,
+): Pick<
+  ApiServerOptions,
+  "ip" | "port" | "tls" | "basicAuth" | "authMetrics" | "maxBodyBytes" | "unknownFields" | "allowedHosts"
+> {
+  return {
+    ip: settings.SVC_API_IP,
+    port: settings.SVC_API_PORT,
+    ...(settings.SVC_API_TLS_ENABLE && {
+      tls: { certPath: settings.SVC_API_TLS_CERT_FILEPATH, keyPath: settings.SVC_API_TLS_KEY_FILEPATH },
+    }),
+    ...(settings.SVC_API_BASIC_AUTH_ENABLE && {
+      basicAuth: {
+        username: settings.SVC_API_BASIC_AUTH_USERNAME,
+        password: settings.SVC_API_BASIC_AUTH_PASSWORD.reveal(),
+      },
+    }),
+    authMetrics: settings.SVC_API_BASIC_AUTH_METRICS_ENABLE,
+    maxBodyBytes: settings.SVC_API_MAX_BODY_SIZE,
+    unknownFields: settings.SVC_API_UNKNOWN_FIELDS,
+    allowedHosts: settings.SVC_API_ALLOWED_HOSTS,
+  };
+}

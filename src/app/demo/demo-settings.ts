@@ -1,0 +1,17 @@
+import { join } from "node:path";
+import { readSettings, type Settings } from "../settings/index.ts";
+
+/** The settings of the demonstration: all data in one directory, all ports on this host alone. */
+export function demoSettings(directory: string, apiPort: string): Settings {
+  const given = {
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
+    SVC_API_PORT: apiPort,
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+  };
+  const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "demo" }));
+  return readSettings([layer], () => "").settings;
+}

@@ -1,0 +1,77 @@
+import { startComponents, stopComponents } from "../../report/index.ts";
+import type { Clock, Component, Log } from "../../report/index.ts";
+import type { Collector } from "../collector.ts";
+import { curlLine } from "../quickstart.ts";
+import { createDemoExporter } from "./demo-exporter.ts";
+import { createRandom } from "./random.ts";
+import type { RecentRecords } from "./recent-records.ts";
+import { recordTable } from "./record-table.ts";
+
+/** An address of the sample metadata that the demonstration's flows name often. */
+const featured = "10.10.20.5";
+const rows = 6;
+const firstTableMs = 1000;
+const seed = 1;
+
+export interface DemoOptions {
+  readonly collector: Collector;
+  /** The sink among the collector's that keeps what is shown. */
+  readonly recent: RecentRecords;
+  /** Scheme, host and port of the API once the collector runs. */
+  readonly apiBase: () => string;
+  /** Writes to the terminal. */
+  readonly out: (text: string) => void;
+  /** How often records are shown. */
+  readonly intervalMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A collector and exporters that send to it. Shows the newest records as a table again and again. */
+export function createDemo(options: DemoOptions): Component {
+  const { collector, recent, apiBase, out, intervalMs, clock, log } = options;
+  let running: Component[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  const show = (): void => {
+    const records = recent.latest(rows, featured);
+    out(records.length === 0 ? "\nno records yet\n" : `\n${recordTable(records)}`);
+    timer = setTimeout(show, intervalMs);
+  };
+
+  return {
+    name: "demo",
+    async start() {
+      await startComponents([collector], log);
+      const [port = 0] = collector.flowPorts();
+      const exporter = createDemoExporter({ port, random: createRandom(seed), clock });
+      running = [collector];
+      try {
+        await startComponents([exporter], log);
+      } catch (error) {
+        await stopComponents(running, log);
+        throw error;
+      }
+      running = [collector, exporter];
+      out(introduction(apiBase(), port));
+      timer = setTimeout(show, firstTableMs);
+    },
+    async stop() {
+      clearTimeout(timer);
+      await stopComponents(running, log);
+    },
+  };
+}
+
+function introduction(apiBase: string, port: number): string {
+  const rename = { udm: { key: featured, name: "web-shop" }, update_mask: "name" };
+  return `
+Three exporters (NetFlow v5, NetFlow v9, IPFIX) send to UDP port ${port}. Below are the newest records that came out, with
+the names of config/ipaddrs.sample.yml on their addresses. ${featured} is called web-1. Give it another name from a
+second terminal and see it in the next table:
+
+  ${curlLine(apiBase, "UpdateUdm", rename)}
+
+Ctrl-C ends it; nothing is kept.
+`;
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { flagOf, runProgram, settingNames, settingOf } from "../../src/app/index.ts";
+import { createFakeTerminal } from "../support/fake-terminal.ts";
+
+const bin = join(import.meta.dirname, "../../../bin/netgloss.js");
+const directory = mkdtempSync(join(tmpdir(), "netgloss-cli-"));
+after(() => rmSync(directory, { recursive: true }));
+
+function fileWith(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  return runWith({}, ...argv);
+}
+
+async function runWith(
+  env: Record<string, string>,
+  ...argv: string[]
+): Promise<{ code: number; out: string; err: string }> {
+  const terminal = createFakeTerminal(argv, env);
+  const code = await runProgram(terminal);
+  return { code, ...terminal.written };
+}
+
+test("the program runs as a process: version, usage error, bad settings", () => {
+  const spawn = (...argv: string[]): ReturnType<typeof spawnSync> =>
+    spawnSync(process.execPath, [bin, ...argv], { encoding: "utf8", env: { PATH: process.env["PATH"] } });
+  const version = spawn("version");
+  assert.equal(version.status, 0);
+  assert.match(String(version.stdout), /^netgloss \d+\.\d+\.\d+, Node v\d+/);
+  assert.equal(spawn("nonsense").status, 64);
+  const bad = spawn("serve", "--svc-api-port", "http");
+  assert.equal(bad.status, 78);
+  assert.match(
+    String(bad.stderr),
+    /^error: flag --svc-api-port: SVC_API_PORT must be an integer from 0 to 65535, not "http"$/m,
+  );
+  assert.equal(bad.stdout, "");
+});
+
+test("help lists every command, and serve every setting but secrets, in groups", async () => {
+  const { code, out } = await run("--help");
+  assert.equal(code, 0);
+  for (const command of ["serve", "demo", "config", "udm", "version"])
+    assert.match(out, new RegExp(`^ {2}${command}\\b`, "m"));
+  const serve = await run("serve", "--help");
+  assert.equal(serve.code, 0);
+  for (const name of settingNames) {
+    const flag = settingOf(name).type.secret ? `${flagOf(name)}-file <` : `${flagOf(name)} `;
+    assert.ok(serve.out.includes(flag), name);
+    assert.ok(serve.out.includes(`${settingOf(name).group}:\n`), name);
+  }
+  assert.doesNotMatch(serve.out, /--svc-api-basic-auth-password </);
+});
+
+test("without a command the help is shown and the exit code says so", async () => {
+  const { code, err } = await run();
+  assert.equal(code, 64);
+  assert.match(err, /Usage: netgloss/);
+});
+
+test("config check accepts, warns and refuses", async () => {
+  const good = await run("config", "check", "--svc-flow-server-udp-enable", "--svc-output-stdout-enable");
+  assert.deepEqual(good, { code: 0, out: "settings are valid\n", err: "" });
+  const warned = await runWith({ SVC_NONSENSE: "1" }, "config", "check");
+  assert.equal(warned.code, 0);
+  assert.match(warned.err, /warning: .*have no effect: SVC_NONSENSE \(environment\)/);
+  const strict = await runWith({ SVC_NONSENSE: "1" }, "config", "check", "--strict");
+  assert.equal(strict.code, 78);
+  assert.match(strict.err, /error: .*SVC_NONSENSE/);
+  assert.equal(strict.out, "");
+});
+
+test("errors of a settings file come with file, line and column", async () => {
+  const path = fileWith("bad.yml", "SVC_API_PORT: 8080\nSVC_LOG_LEVEL: [debug\n");
+  const syntax = await run("serve", "--config", path);
+  assert.equal(syntax.code, 78);
+  assert.match(syntax.err, new RegExp(`^error: ${path}:3:1: `));
+  const value = await run("serve", "--config", fileWith("value.yml", "\n  SVC_API_PORT: -1\n"));
+  assert.equal(value.code, 78);
+  assert.match(value.err, /value\.yml:2:3: SVC_API_PORT must be/);
+  const missing = await run("config", "check", "--config", join(directory, "none.yml"));
+  assert.equal(missing.code, 78);
+  assert.match(missing.err, /cannot read the settings file: .*none\.yml/);
+});
+
+test("config print shows values and origins and hides secrets", async () => {
+  const path = fileWith("print.yml", "SVC_API_IP: 10.0.0.1\n");
+  const env = { SVC_API_BASIC_AUTH_PASSWORD: "hunter2", SVC_LOG_LEVEL: "debug" };
+  const { code, out, err } = await runWith(env, "config", "print", "--config", path, "--svc-api-port", "9000");
+  assert.equal(code, 0);
+  assert.match(out, /^SVC_API_IP: 10\.0\.0\.1 {2}# .*print\.yml:1:1$/m);
+  assert.match(out, /^SVC_LOG_LEVEL: debug {2}# environment$/m);
+  assert.match(out, /^SVC_API_PORT: 9000 {2}# flag --svc-api-port$/m);
+  assert.match(out, /^SVC_LOG_FORMAT: text {2}# default$/m);
+  assert.match(out, /^# SVC_API_BASIC_AUTH_PASSWORD: hidden {2}# environment$/m);
+  assert.doesNotMatch(out + err, /hunter2/);
+});
+
+test("a secret is read from the file that a flag names", async () => {
+  const path = fileWith("password", "hunter2\n");
+  const { code, out } = await run("config", "print", "--svc-api-basic-auth-password-file", path);
+  assert.equal(code, 0);
+  assert.match(out, /hidden {2}# flag --svc-api-basic-auth-password-file, file /);
+});
+
+test("a switch is on without a value and off with false", async () => {
+  const on = await run("config", "print", "--svc-output-stdout-enable");
+  assert.match(on.out, /^SVC_OUTPUT_STDOUT_ENABLE: true /m);
+  const off = await runWith(
+    { SVC_OUTPUT_STDOUT_ENABLE: "true" },
+    "config",
+    "print",
+    "--svc-output-stdout-enable",
+    "false",
+  );
+  assert.match(off.out, /^SVC_OUTPUT_STDOUT_ENABLE: false /m);
+});
+
+test("an unknown flag is a usage error that names the one meant", async () => {
+  const { code, err } = await run("serve", "--svc-api-prot", "1");
+  assert.equal(code, 64);
+  assert.match(err, /Did you mean --svc-api-port/);
+});
+
+test("udm check judges a file offline", async () => {
+  const good = await run("udm", "check", fileWith("good.yml", "10.0.0.0/8:\n  name: ten\n192.0.2.1:\n"));
+  assert.deepEqual([good.code, good.err], [0, ""]);
+  assert.match(good.out, /good\.yml: 2 entries\n$/);
+  const bad = await run("udm", "check", fileWith("bad-key.yml", "10.0.0.0/8:\n  name: ten\n10.0.0.300:\n  name: x\n"));
+  assert.equal(bad.code, 1);
+  assert.match(bad.err, /^error: .*bad-key\.yml:3:1: key "10\.0\.0\.300" /);
+  const soft = await run("udm", "check", fileWith("soft.yml", `10.0.0.1:\n  name: ${"x".repeat(256)}\n`));
+  assert.equal(soft.code, 0);
+  assert.match(soft.err, /^warning: .*10\.0\.0\.1/);
+  const missing = await run("udm", "check", join(directory, "none.yml"));
+  assert.equal(missing.code, 1);
+  assert.match(missing.err, /none\.yml: no such file/);
+});
+
+test("udm says when nobody answers", async () => {
+  const { code, err } = await run("udm", "count", "--url", "http://127.0.0.1:1");
+  assert.equal(code, 1);
+  assert.match(err, /^error: no answer from http:\/\/127\.0\.0\.1:1: .*Is netgloss running there\?/);
+});
+
+test("udm refuses malformed options before it calls anyone", async () => {
+  for (const option of [
+    ["--vlan", "x"],
+    ["--meta", "x"],
+    ["--internal", "x"],
+  ]) {
+    assert.equal((await run("udm", "set", "10.0.0.1", ...option)).code, 64, option.join(" "));
+  }
+});

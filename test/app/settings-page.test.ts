@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parseSettingsFile, readSettings, settingNames, settingsPage } from "../../src/app/index.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+test("docs/settings.md is what `npm run generate` writes", () => {
+  assert.equal(readFileSync(join(root, "docs/settings.md"), "utf8"), settingsPage());
+});
+
+test("the page has a section for every setting", () => {
+  const page = settingsPage();
+  for (const name of settingNames) assert.match(page, new RegExp(`^### ${name}$`, "m"));
+});
+
+test("config/quickstart.yml is valid, without warnings, and turns the metadata API on", () => {
+  const path = join(root, "config/quickstart.yml");
+  const { settings, unknown, warnings } = readSettings([parseSettingsFile(path, readFileSync(path, "utf8"))], () =>
+    assert.fail("no secret files here"),
+  );
+  assert.deepEqual({ unknown, warnings }, { unknown: [], warnings: [] });
+  assert.equal(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE, true);
+  assert.equal(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE, true);
+  assert.equal(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH, "./var/ipaddrs.yml");
+  assert.equal(settings.SVC_API_IP, "127.0.0.1");
+});
