@@ -1,3 +1,4 @@
+export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
 export { createLineBuffer, type LineBuffer } from "./line-buffer.ts";
 export type { RecordFields, Scalar, Value } from "./record-fields.ts";

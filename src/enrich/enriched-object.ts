@@ -1,0 +1,23 @@
+import type { UdmContext } from "../udm/index.ts";
+
+/** A part of a record that has an address of its own at `<name>.ip.addr`. */
+export interface EnrichedObject {
+  readonly name: string;
+  readonly addressName: string;
+  /** What the address is, for entries that are limited to a context. */
+  readonly context: UdmContext;
+  /** Whether the names beside it are a decoder's, and so known; those of SNMP objects come from definition files. */
+  readonly hasKnownNames: boolean;
+}
+
+/** In the order in which their values are listed where several give one. */
+export const enrichedObjects: readonly EnrichedObject[] = [
+  enrichedObject("flow.src", "endpoint", true),
+  enrichedObject("flow.dst", "endpoint", true),
+  enrichedObject("flow.export", "exporter", true),
+  enrichedObject("system", "exporter", false),
+];
+
+function enrichedObject(name: string, context: UdmContext, hasKnownNames: boolean): EnrichedObject {
+  return { name, addressName: `${name}.ip.addr`, context, hasKnownNames };
+}
