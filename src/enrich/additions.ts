@@ -9,11 +9,13 @@ export type Field = readonly [name: string, value: Value];
 export interface Additions {
   /** Name, tags and internal. */
   readonly fields: readonly Field[];
+  /** Whether those and the VLAN may be set without looking: no decoder has names that could meet them. */
+  readonly hasKnownNames: boolean;
   /** For a record that has no such name. */
   readonly vlan: Field | undefined;
   /** Metadata, in the order of its keys. */
   readonly metadata: readonly Field[];
-  /** Whether no name of these can meet another name of a record, so that they may be set without looking. */
+  /** Whether all of this may be set without looking. */
   readonly isPlain: boolean;
 }
 
@@ -33,14 +35,19 @@ export function makeAdditions(entries: readonly UdmEntry[], object: EnrichedObje
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]): Field => [key.startsWith(".") ? object.name + key : key, value]);
   if (fields.length === 0 && vlan === undefined && metadata.length === 0) return undefined;
-  const isPlain = object.hasKnownNames && keys.every((key) => isPlainKey(key, merged.metadata));
-  return { fields, vlan, metadata, isPlain };
+  const { hasKnownNames } = object;
+  const isPlain = hasKnownNames && keys.every((key) => isPlainKey(key, merged.metadata));
+  return { fields, hasKnownNames, vlan, metadata, isPlain };
 }
 
-/** Adds what is plain. The record's own fields of the same names are replaced, except a VLAN. */
-export function addPlainly(record: RecordFields, { fields, vlan, metadata }: Additions): void {
+/** Sets the fields without looking. The record's own of the same names are replaced, except a VLAN. */
+export function addFields(record: RecordFields, { fields, vlan }: Additions): void {
   for (const field of fields) record.set(field[0], field[1]);
   if (vlan !== undefined && !record.has(vlan[0])) record.set(vlan[0], vlan[1]);
+}
+
+/** Sets the metadata without looking. */
+export function addMetadata(record: RecordFields, { metadata }: Additions): void {
   for (const field of metadata) record.set(field[0], field[1]);
 }
 

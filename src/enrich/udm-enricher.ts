@@ -2,9 +2,9 @@ import { parseAddress, quoteKey, unmapAddress } from "../ip/index.ts";
 import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
 import type { UdmEntry, UdmIndex, UdmStore } from "../udm/index.ts";
-import { addPlainly, makeAdditions, type Additions, type Field } from "./additions.ts";
+import { addFields, addMetadata, makeAdditions, type Additions } from "./additions.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { gatherValues, placeFields } from "./place-fields.ts";
+import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
 export interface UdmEnricherOptions {
@@ -79,14 +79,12 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   };
 
   const addCarefully = (record: RecordFields, found: readonly Additions[]): void => {
-    const fields = found.flatMap((additions): readonly Field[] => {
-      const { vlan } = additions;
-      return vlan === undefined || record.has(vlan[0]) ? additions.fields : [...additions.fields, vlan];
-    });
-    const renamed = [
-      ...placeFields(record, new Map(fields)),
-      ...placeFields(record, gatherValues(found.flatMap((additions) => additions.metadata))),
-    ];
+    const renamed: Renamed[] = [];
+    for (const additions of found) {
+      if (additions.hasKnownNames) addFields(record, additions);
+      else renamed.push(...placeFields(record, openFields(record, additions)));
+    }
+    renamed.push(...placeFields(record, gatherValues(found.flatMap((additions) => additions.metadata))));
     counts.renamed += renamed.length;
     for (const { name, as } of renamed) {
       log.warn({ name: quoteKey(name), as: quoteKey(as) }, "a metadata key is in the way of another name of a record");
@@ -122,9 +120,18 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
         isPlain &&= additions.isPlain;
       }
       if (!isPlain) addCarefully(record, found);
-      else for (const additions of found) addPlainly(record, additions);
+      else {
+        for (const additions of found) {
+          addFields(record, additions);
+          addMetadata(record, additions);
+        }
+      }
     },
   };
+}
+
+function openFields(record: RecordFields, { fields, vlan }: Additions): Map<string, Value> {
+  return new Map(vlan === undefined || record.has(vlan[0]) ? fields : [...fields, vlan]);
 }
 
 function addressText(value: Value | undefined): string | undefined {
