@@ -1,22 +1,25 @@
 import { quoteKey } from "../ip/index.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry, UdmValues } from "./udm-entry.ts";
 import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
 import type { UdmEdit } from "./udm-index.ts";
 import type { UdmWrite } from "./udm-store.ts";
 
 /**
- * Applies one batch to the edit: all of it or, when it breaks a rule, nothing.
+ * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several turns of the event
+ * loop; nothing else may use the edit meanwhile.
  *
  * @returns one entry for each write: as it is afterwards, or for a delete as it was.
  * @throws UdmError with all violations, at most {@link maxViolations}; its code is that of the first.
  */
-export function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): readonly UdmEntry[] {
+export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): Promise<readonly UdmEntry[]> {
   const violations: UdmViolation[] = [];
   let code: UdmErrorCode | undefined;
   const results: UdmEntry[] = [];
   const firstIndex = new Map<string, number>();
 
   for (const [index, write] of writes.entries()) {
+    if (index % itemsATurn === itemsATurn - 1) await nextTurn();
     const found = edit.get(write.key);
     const earlier = firstIndex.get(write.key.text);
     if (earlier === undefined) firstIndex.set(write.key.text, index);
@@ -31,6 +34,7 @@ export function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): readonl
   if (code !== undefined) throw new UdmError(code, violations[0]?.description ?? "", violations);
 
   for (const [index, entry] of results.entries()) {
+    if (index % itemsATurn === itemsATurn - 1) await nextTurn();
     if (writes[index]?.op === "delete") edit.delete(entry.key);
     else edit.put(entry);
   }

@@ -88,15 +88,15 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
     if (!isLoaded) throw fault;
     const edit = current().edit();
     let writes = 0;
-    const outcomes = batches.map((batch): Outcome<readonly UdmEntry[]> => {
+    const outcomes: Outcome<readonly UdmEntry[]>[] = [];
+    for (const batch of batches) {
       try {
-        const result = applyWrites(edit, batch);
+        outcomes.push({ result: await applyWrites(edit, batch) });
         writes += batch.length;
-        return { result };
       } catch (error) {
-        return { error };
+        outcomes.push({ error });
       }
-    });
+    }
     if (writes > 0) {
       const next = edit.done();
       report.groupSize(batches.length);
@@ -126,7 +126,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
       if (file.stamp === undefined && isLoaded && current().size > 0) {
         throw new LoadError("io", `${path}: the file is gone`);
       }
-      makeCurrent(index === undefined ? buildIndex(file.entries, 1) : withEntries(index, file.entries));
+      makeCurrent(index === undefined ? buildIndex(file.entries, 1) : await withEntries(index, file.entries));
       isLoaded = true;
       await noteSuccess(file);
       return current();

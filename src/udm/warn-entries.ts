@@ -1,12 +1,10 @@
 import type { Log } from "../report/index.ts";
 import { checkValues } from "./check-udm.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 
 /** Entries whose warnings are logged one by one; the rest is a number. */
 const maxWarnings = 20;
-
-/** Entries looked at between two turns of the event loop. */
-const entriesATurn = 1000;
 
 /**
  * Logs a warning for each entry of the file that a request could not have made (a long name, odd characters), or that
@@ -17,7 +15,7 @@ const entriesATurn = 1000;
 export async function warnEntries(entries: readonly UdmEntry[], path: string, log: Log): Promise<number> {
   let count = 0;
   for (const [i, entry] of entries.entries()) {
-    if (i % entriesATurn === entriesATurn - 1) await new Promise(setImmediate);
+    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
     const problems = checkValues(entry).map((violation) => violation.description);
     if (entry.fileOnly?.contexts?.length === 0) problems.push("its contexts are not known, so that it applies nowhere");
     if (problems.length === 0) continue;

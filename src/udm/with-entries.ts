@@ -1,3 +1,4 @@
+import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 import type { UdmIndex } from "./udm-index.ts";
 
@@ -19,10 +20,11 @@ export function sameEntry(a: UdmEntry, b: UdmEntry): boolean {
  * The index with exactly these entries: `index` itself when it holds them already, so that what was cached for its
  * version stays valid.
  */
-export function withEntries(index: UdmIndex, entries: readonly UdmEntry[]): UdmIndex {
+export async function withEntries(index: UdmIndex, entries: readonly UdmEntry[]): Promise<UdmIndex> {
   const edit = index.edit();
   let isChanged = false;
-  for (const entry of entries) {
+  for (const [i, entry] of entries.entries()) {
+    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
     const old = edit.get(entry.key);
     if (old !== undefined && sameEntry(old, entry)) continue;
     edit.put(entry);

@@ -1,6 +1,7 @@
 import { EVENT_ID, parseEvents, YAMLException, type Event } from "js-yaml";
 import { KeyError, parseKey, type Key } from "../ip/index.ts";
 import { FileFault, positionAt } from "./file-fault.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmContext, UdmEntry } from "./udm-entry.ts";
 import { createYamlComposer, type YamlComposer } from "./yaml-composer.ts";
 import { mergedPairs, readBool, readContexts, readText, readTextMap, readTexts, readVlan } from "./yaml-fields.ts";
@@ -14,9 +15,6 @@ export interface UdmFileContent {
   /** Names of fields that are kept but mean nothing here, and how many entries have them. */
   readonly unknownFields: ReadonlyMap<string, number>;
 }
-
-/** Entries read between two turns of the event loop. */
-const entriesATurn = 1000;
 
 /**
  * Reads a metadata file: one YAML document, a mapping from key to `{name, tags, vlan, internal, metadata, contexts}`.
@@ -44,7 +42,7 @@ export async function readUdmYaml(text: string): Promise<UdmFileContent> {
     }
     firstAt.set(key.text, keyNode.at);
     entries.push(readEntry(key, value, composer, unknownFields));
-    if (entries.length % entriesATurn === 0) await new Promise(setImmediate);
+    if (entries.length % itemsATurn === 0) await nextTurn();
   }
   return { entries, unknownFields };
 }

@@ -8,6 +8,7 @@ import { nodeFileIo, UdmError, type FileIo, type UdmIndex, type UdmStore } from 
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";
+import { until } from "../support/until.ts";
 
 const folders: string[] = [];
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
@@ -287,7 +288,7 @@ suite("a file store that owns its file", () => {
     await store.start();
     const answered: number[] = [];
     const first = create(store, "10.0.0.0").then(() => answered.push(0));
-    await until(() => renames === 1);
+    await until("the first rename", () => renames === 1);
     const others = Array.from({ length: 20 }, (_, i) =>
       create(store, i === 7 ? "10.0.0.1" : `10.0.0.${i + 1}`).then(
         () => answered.push(i + 1),
@@ -414,7 +415,7 @@ suite("a file store that only reads", () => {
       async refresh() {
         const before = plans;
         plan?.action();
-        await until(() => plans > before);
+        await until("the refresh", () => plans > before);
       },
     };
   }
@@ -535,12 +536,3 @@ suite("a file store that only reads", () => {
     await store.stop();
   });
 });
-
-/** Waits for a condition that comes true by what is already under way. */
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!condition()) {
-    assert.ok(performance.now() < deadline, "waited in vain");
-    await new Promise(setImmediate);
-  }
-}

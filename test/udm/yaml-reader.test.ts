@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { UdmError, type UdmEntry } from "../../src/udm/index.ts";
@@ -201,6 +203,17 @@ suite("what a metadata file may say", () => {
       ],
     );
     assert.equal(entry.fileOnly?.yaml, "  owner: x\n");
+  });
+
+  test("the example of the documentation, without a warning", async () => {
+    const page = await readFile(join(import.meta.dirname, "../../../docs/metadata.md"), "utf8");
+    const example = /## The file\n[^]*?```yaml\n([^]*?)```/.exec(page)?.[1] ?? assert.fail("no example");
+    const { index, lines } = await readFileText(example);
+    assert.equal(index.size, 5);
+    assert.deepEqual(
+      lines.filter((line) => line.level !== "info"),
+      [],
+    );
   });
 
   test("keys in every spelling, in list order", async () => {

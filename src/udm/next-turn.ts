@@ -1,0 +1,7 @@
+/** Items worked on between two turns of the event loop: a few milliseconds of it. */
+export const itemsATurn = 1000;
+
+/** Lets other work of the event loop go first. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
