@@ -1,0 +1,12 @@
+import type { Sink } from "../record/index.ts";
+
+/** A sink that gives the same lines to each of several, in their order. */
+export function fanOut(sinks: readonly Sink[]): Sink {
+  const [first, ...others] = sinks;
+  if (first !== undefined && others.length === 0) return first;
+  return {
+    write(lines, count) {
+      for (const sink of sinks) sink.write(lines, count);
+    },
+  };
+}

@@ -1,0 +1,10 @@
+export { createBoundedQueue, type Batch, type BoundedQueue } from "./bounded-queue.ts";
+export { fanOut } from "./fan-out.ts";
+export { createFileSink, type FileSink, type FileSinkOptions } from "./file-sink.ts";
+export { OutputError } from "./output-error.ts";
+export type { OutputFile, OutputFileState, OutputIo } from "./output-io.ts";
+export { nodeOutputIo } from "./output-io.ts";
+export { limitRate } from "./limit-rate.ts";
+export { createOutputMetrics, type DropReason, type OutputMetrics } from "./output-metrics.ts";
+export type { OutputOptions } from "./queued-sink.ts";
+export { createStdoutSink, type StdoutSinkOptions } from "./stdout-sink.ts";

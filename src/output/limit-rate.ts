@@ -1,0 +1,33 @@
+import type { Sink } from "../record/index.ts";
+import type { Clock } from "../report/index.ts";
+
+/**
+ * Passes the first `perSecond` lines of each second, for a person who wants to see some. `leftOut` is told how many
+ * were not passed.
+ */
+export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: (records: number) => void): Sink {
+  let since = -Infinity;
+  let passed = 0;
+  return {
+    write(lines, count) {
+      const now = clock.monotonic();
+      if (now - since >= 1000) {
+        since = now;
+        passed = 0;
+      }
+      const wanted = Math.min(count, perSecond - passed);
+      passed += wanted;
+      if (wanted === count) sink.write(lines, count);
+      else {
+        leftOut(count - wanted);
+        if (wanted > 0) sink.write(firstLines(lines, wanted), wanted);
+      }
+    },
+  };
+}
+
+function firstLines(lines: Uint8Array, count: number): Uint8Array {
+  let end = 0;
+  for (let i = 0; i < count; i++) end = lines.indexOf(0x0a, end) + 1;
+  return lines.subarray(0, end);
+}

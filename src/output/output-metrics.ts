@@ -1,0 +1,73 @@
+import type { Metrics } from "../report/index.ts";
+
+/** Why an output did not write records. */
+export type DropReason = "queue_full" | "closed" | "stopped";
+
+/** What one output counts. */
+export interface OutputReport {
+  written(records: number, bytes: number): void;
+  dropped(reason: DropReason, records: number, bytes: number): void;
+  /** Left out because only a few are wanted. */
+  leftOut(records: number): void;
+  failed(operation: string, code: string): void;
+  rotated(): void;
+}
+
+/** The metrics of all outputs of one collector. */
+export interface OutputMetrics {
+  /** `queueBytes` is read when metrics are. The name is the label `output`. */
+  output(name: string, queueBytes: () => number): OutputReport;
+}
+
+export function createOutputMetrics(metrics: Metrics): OutputMetrics {
+  const queues = new Map<string, () => number>();
+  const records = metrics.counter("netgloss_output_records_total", "Records written.", ["output"]);
+  const bytes = metrics.counter("netgloss_output_bytes_total", "Bytes written.", ["output"]);
+  const droppedRecords = metrics.counter(
+    "netgloss_output_dropped_records_total",
+    "Records lost: queue_full, closed (the reader is gone) or stopped (not written before the end).",
+    ["output", "reason"],
+  );
+  const droppedBytes = metrics.counter("netgloss_output_dropped_bytes_total", "Bytes of the records lost.", [
+    "output",
+    "reason",
+  ]);
+  const leftOut = metrics.counter(
+    "netgloss_output_left_out_records_total",
+    "Records left out on purpose, because the output shows so many a second at most.",
+    ["output"],
+  );
+  const failures = metrics.counter("netgloss_output_errors_total", "Calls of the system that failed.", [
+    "output",
+    "operation",
+    "code",
+  ]);
+  const rotations = metrics.counter("netgloss_output_rotations_total", "Files renamed for their size.", ["output"]);
+  metrics.gaugeFrom("netgloss_output_queue_bytes", "Bytes that wait to be written.", ["output"], () =>
+    [...queues].map(([output, read]) => [{ output }, read()] as const),
+  );
+
+  return {
+    output(output, queueBytes) {
+      queues.set(output, queueBytes);
+      const name = { output };
+      records.add(0, name);
+      bytes.add(0, name);
+      droppedRecords.add(0, { output, reason: "queue_full" });
+      droppedBytes.add(0, { output, reason: "queue_full" });
+      return {
+        written(recordCount, byteCount) {
+          records.add(recordCount, name);
+          bytes.add(byteCount, name);
+        },
+        dropped(reason, recordCount, byteCount) {
+          droppedRecords.add(recordCount, { output, reason });
+          droppedBytes.add(byteCount, { output, reason });
+        },
+        leftOut: (count) => leftOut.add(count, name),
+        failed: (operation, code) => failures.add(1, { output, operation, code }),
+        rotated: () => rotations.add(1, name),
+      };
+    },
+  };
+}

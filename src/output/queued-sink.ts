@@ -1,0 +1,216 @@
+import type { Sink } from "../record/index.ts";
+import { limitLog, type Clock, type Component, type Health, type Log } from "../report/index.ts";
+import { createBoundedQueue, type Batch } from "./bounded-queue.ts";
+import { errorCode, reasonOf } from "./errno.ts";
+import { countLines, OutletClosedError, type Outlet } from "./outlet.ts";
+import { createPause } from "./pause.ts";
+import type { DropReason, OutputMetrics, OutputReport } from "./output-metrics.ts";
+
+/** What every output is given. */
+export interface OutputOptions {
+  /** How many bytes may wait before records are dropped. */
+  readonly queueBytes: number;
+  readonly log: Log;
+  readonly metrics: OutputMetrics;
+  readonly clock: Clock;
+  readonly health: Health;
+  /** How long to wait after a failure before trying again, in milliseconds. Default 1000. */
+  readonly retryMs?: number;
+  /** How long `stop` may take to write what waits, in milliseconds. Default 3000. */
+  readonly flushMs?: number;
+}
+
+export interface QueuedSinkOptions extends OutputOptions {
+  readonly name: string;
+  /** Told once when the reader is gone. */
+  readonly onClosed?: () => void;
+  /** @throws what makes a start without the output the better choice. */
+  readonly open: (report: OutputReport) => Promise<Outlet>;
+}
+
+export interface QueuedSink extends Sink, Component {
+  readonly report: OutputReport;
+  /** Makes the sink call `next` of its outlet even if nothing is to be written, and at once if it waits for a retry. */
+  nudge(): void;
+}
+
+/** How long to wait when the reader takes nothing for the moment: longer each time. */
+const blockedMs = [1, 2, 4, 8, 16] as const;
+
+/** How long an aborted write may take to end. */
+const abortMs = 500;
+
+/**
+ * A bounded queue with one outlet behind it and one write under way at a time. `write` only copies into the queue.
+ *
+ * - A chunk that does not fit into the queue is dropped and counted.
+ * - After a failure the same bytes are tried again at a limited rate, for ever: the queue holds what comes meanwhile.
+ * - A reader that is gone for good ends the sink; what comes after is dropped and counted.
+ * - `stop` writes what waits, within its time; a failing outlet is tried once more. The rest is dropped and counted.
+ */
+export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
+  const { name, log, clock, health, retryMs = 1000, flushMs = 3000 } = options;
+  const queue = createBoundedQueue(options.queueBytes);
+  const report = options.metrics.output(name, () => queue.byteLength);
+  const limited = limitLog(log, clock);
+  const checkName = `output ${name}`;
+  const idle = createPause();
+  const delay = createPause();
+
+  /** Whether `stop` was called. */
+  let isStopping = false;
+  /** Set when no record will be written any more. */
+  let ended: DropReason | undefined;
+  const isEnded = (): boolean => ended !== undefined;
+  let isFailing = false;
+  /** Whether `next` is to be called though nothing waits: at first to open the outlet. */
+  let isNudged = true;
+  let outlet: Outlet | undefined;
+  let inFlight: Batch | undefined;
+  let running: Promise<void> | undefined;
+
+  const failed = (operation: string, error: unknown): void => {
+    report.failed(operation, errorCode(error));
+    const reason = reasonOf(error);
+    limited.error({ output: name, reason }, "output fails, trying again");
+    health.set({ name: checkName, ready: false, detail: `${reason}; trying again` });
+    isFailing = true;
+  };
+
+  const succeeded = (): void => {
+    if (!isFailing) return;
+    isFailing = false;
+    log.info({ output: name }, "output works again");
+    health.set({ name: checkName, ready: true });
+  };
+
+  const drop = (reason: DropReason, records: number, bytes: number): void => {
+    if (bytes === 0) return;
+    report.dropped(reason, records, bytes);
+    limited.warn({ output: name, reason, records }, "records dropped");
+  };
+
+  /** @returns how many bytes were written: all, unless the sink ends. */
+  const deliver = async (to: Outlet, bytes: Uint8Array): Promise<number> => {
+    let at = 0;
+    let blocked = 0;
+    let hasFailed = false;
+    while (at < bytes.length && !isEnded()) {
+      try {
+        if (hasFailed) await to.next();
+        hasFailed = false;
+        const taken = await to.write(bytes, at);
+        at += taken;
+        if (taken > 0) blocked = 0;
+        else await delay.pause(blockedMs[Math.min(blocked++, blockedMs.length - 1)]);
+      } catch (error) {
+        hasFailed = true;
+        at = await to.retreat(bytes, at, error);
+        if (error instanceof OutletClosedError) ended ??= "closed";
+        if (isEnded()) return at;
+        failed("write", error);
+        if (isStopping) ended = "stopped";
+        else await delay.pause(retryMs);
+      }
+    }
+    if (at < bytes.length) return to.retreat(bytes, at);
+    succeeded();
+    return at;
+  };
+
+  /** What may be written next. @returns undefined when the outlet has nothing open, or nothing waits. */
+  const takeBatch = async (from: Outlet): Promise<Batch | undefined> => {
+    isNudged = false;
+    try {
+      const room = await from.next();
+      if (queue.count === 0) succeeded();
+      return queue.take(room);
+    } catch (error) {
+      failed("open", error);
+      isNudged = true;
+      if (isStopping) ended = "stopped";
+      else await delay.pause(retryMs);
+      return undefined;
+    }
+  };
+
+  const run = async (to: Outlet): Promise<void> => {
+    while (!isEnded()) {
+      if (queue.count === 0 && isStopping) break;
+      if (queue.count === 0 && !isNudged) {
+        await idle.pause(to.isUnfinished() ? retryMs : undefined);
+        isNudged ||= to.isUnfinished();
+        continue;
+      }
+      const batch = await takeBatch(to);
+      if (batch === undefined) continue;
+      inFlight = batch;
+      const written = await deliver(to, batch.bytes);
+      inFlight = undefined;
+      const records = written === batch.bytes.length ? batch.count : countLines(batch.bytes, written);
+      report.written(records, written);
+      drop(ended ?? "stopped", batch.count - records, batch.bytes.length - written);
+    }
+    await to.close();
+    if (ended !== "closed") return;
+    discard("closed");
+    log.warn({ output: name }, "the reader of the output is gone; records for it are dropped");
+    health.set({ name: checkName, ready: true, detail: "the reader is gone" });
+    options.onClosed?.();
+  };
+
+  const discard = (reason: DropReason): void => {
+    drop(reason, queue.count, queue.byteLength);
+    while (queue.take(Infinity) !== undefined);
+  };
+
+  return {
+    name: checkName,
+    report,
+
+    write(lines, count) {
+      if (ended !== undefined) drop(ended, count, lines.length);
+      else if (queue.put(lines, count)) idle.end();
+      else drop("queue_full", count, lines.length);
+    },
+
+    nudge() {
+      isNudged = true;
+      idle.end();
+      delay.end();
+    },
+
+    async start() {
+      outlet = await options.open(report);
+      health.set({ name: checkName, ready: true });
+      running = run(outlet);
+    },
+
+    async stop() {
+      isStopping = true;
+      idle.end();
+      delay.end();
+      if (running !== undefined && !(await endsWithin(running, flushMs))) {
+        ended ??= "stopped";
+        delay.end();
+        outlet?.abort();
+        if (!(await endsWithin(running, abortMs))) {
+          log.error({ output: name }, "a write is stuck in the system");
+          if (inFlight !== undefined) drop("stopped", inFlight.count, inFlight.bytes.length);
+        }
+      }
+      ended ??= "stopped";
+      discard(ended);
+    },
+  };
+}
+
+async function endsWithin(action: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
+  try {
+    return await Promise.race([action.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

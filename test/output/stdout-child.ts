@@ -1,0 +1,47 @@
+// Writes numbered lines to its standard output through the sink until it is told to stop or the reader is gone, then says
+// on the standard error what became of them. Arguments: queue bytes, flush milliseconds, chunks (0 for no end).
+import { createOutputMetrics, createStdoutSink } from "../../src/output/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { lines } from "./output-fixture.ts";
+
+const [queueBytes = 0, flushMs = 0, chunks = 0] = process.argv.slice(2).map(Number);
+const metrics = createMetrics();
+const readerGone = new AbortController();
+const sink = createStdoutSink({
+  queueBytes,
+  flushMs,
+  maxRate: 0,
+  log: silentLog,
+  metrics: createOutputMetrics(metrics),
+  clock: systemClock,
+  health: createHealth(),
+  onClosed: () => readerGone.abort(),
+});
+const told = new AbortController();
+process.once("SIGTERM", () => told.abort());
+
+await sink.start();
+let sent = 0;
+let longestTurn = 0;
+let last = performance.now();
+const total = chunks === 0 ? Infinity : chunks * 100;
+while (!told.signal.aborted && !readerGone.signal.aborted && sent < total) {
+  sink.write(lines(sent, 100), 100);
+  sent += 100;
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  longestTurn = Math.max(longestTurn, performance.now() - last);
+  last = performance.now();
+}
+await sink.stop();
+const value = (name: string, reason?: string): Promise<number | undefined> =>
+  metrics.value(`netgloss_output_${name}`, { output: "stdout", ...(reason !== undefined && { reason }) });
+const outcome = {
+  sent,
+  written: await value("records_total"),
+  full: (await value("dropped_records_total", "queue_full")) ?? 0,
+  stopped: (await value("dropped_records_total", "stopped")) ?? 0,
+  closed: (await value("dropped_records_total", "closed")) ?? 0,
+  isClosed: readerGone.signal.aborted,
+  longestTurn,
+};
+process.stderr.write(JSON.stringify(outcome), () => process.exit(0));
