@@ -52,8 +52,7 @@ export function addMetadata(record: RecordFields, { metadata }: Additions): void
 }
 
 function appliesTo({ fileOnly }: UdmEntry, { context }: EnrichedObject): boolean {
-  const contexts = fileOnly?.contexts ?? [];
-  return contexts.length === 0 || contexts.includes(context);
+  return fileOnly?.contexts?.includes(context) ?? true;
 }
 
 function makeFields({ name, tags, internal }: UdmValues, object: string): Field[] {

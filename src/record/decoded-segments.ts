@@ -12,6 +12,7 @@ export const decodedSegments: ReadonlySet<string> = new Set([
   "as",
   "bgp",
   "domain",
+  "engine",
   "geo",
   "host",
   "id",
