@@ -26,8 +26,8 @@ export function quickstartHints(settings: Settings, apiBase: string, flowPorts: 
     "",
     "  # what is known about an address",
     `  ${curlLine(apiBase, "ListUdms", { key: "10.10.20.5" })}`,
-    "  # put a name on one of yours",
-    `  ${curlLine(apiBase, "CreateUdm", { udm: { key: "127.0.0.1", name: "my-host", tags: ["lab"] } })}`,
+    "  # give your own host another name than the sample does",
+    `  ${curlLine(apiBase, "UpdateUdm", { udm: { key: "127.0.0.0/8", name: "my-host" }, update_mask: "name" })}`,
   ];
   if (flowPorts.length > 0) {
     lines.push(

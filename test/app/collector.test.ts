@@ -14,10 +14,10 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Running {
   readonly collector: Collector;
   readonly directory: string;
-  call(method: string, request: unknown): Promise<{ status: number; body: Fields }>;
-  get(path: string): Promise<{ status: number; text: string }>;
+  readonly call: (method: string, request: unknown) => Promise<{ status: number; body: Fields }>;
+  readonly get: (path: string) => Promise<{ status: number; text: string }>;
   /** Sends one flow and returns its record from the output file. */
-  flow(source: string, destination: string): Promise<Fields>;
+  readonly flow: (source: string, destination: string) => Promise<Fields>;
 }
 
 async function start(t: TestContext, settings: Record<string, string> = {}, log: Log = silentLog): Promise<Running> {

@@ -46,6 +46,9 @@ function warningsOnly(terminal: Terminal): Log {
     debug() {},
     info() {},
     error() {},
-    warn: ({ path: _, ...fields }, message) => terminal.err(`warning: ${message}: ${JSON.stringify(fields)}\n`),
+    warn(fields, message) {
+      // The path is known: it was given.
+      terminal.err(`warning: ${message}: ${JSON.stringify({ ...fields, path: undefined })}\n`);
+    },
   };
 }
