@@ -19,3 +19,38 @@ export type { EngineView } from "./session/usm/engine.ts";
 export { isException, type ValueType, type VarBind } from "./session/var-bind.ts";
 export type { WalkEnd } from "./session/walk-column.ts";
 export { walk, type WalkOptions, type WalkSummary } from "./session/walk.ts";
+export { changeEffect, type ChangeClass, type ChangeEffect } from "./definitions/definition-change.ts";
+export { definitionPathsIn, type DefinitionPaths } from "./definitions/definition-files.ts";
+export {
+  autoGroup,
+  genericGroup,
+  kinds as definitionKinds,
+  type Attribute,
+  type AttributeReference,
+  type Definitions,
+  type Device,
+  type IndexPart,
+  type Kind as DefinitionKind,
+  type ObjectDefinition,
+  type SnmpVersion,
+  type V3Credential,
+} from "./definitions/definitions.ts";
+export { deviceCredentials } from "./definitions/device-credentials.ts";
+export { diffDefinitions, type DefinitionsDiff, type GroupsOf, type IdChanges } from "./definitions/diff-definitions.ts";
+export type { DeviceChange } from "./definitions/diff-objects.ts";
+export { formatFinding, type Finding, type Severity } from "./definitions/finding.ts";
+export {
+  createDefinitionsLoader,
+  type DefinitionsLoader,
+  type LoaderOptions,
+  type LoadMode,
+  type LoadOutcome,
+} from "./definitions/load-definitions.ts";
+export { deviceGroupsOf, groupsOfSysObjectId, pollIntervalMs, reachedObjects } from "./definitions/reach.ts";
+export { Secret } from "./definitions/secret.ts";
+export { convertValue } from "./values/convert-value.ts";
+export { decodeIndex, indexTypes, isImplicit, type IndexType } from "./values/decode-index.ts";
+export { putRow, type Cell } from "./values/put-row.ts";
+export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameTables } from "./values/put-value.ts";
+export type { SnmpValue } from "./values/snmp-value.ts";
+export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";

@@ -1,0 +1,127 @@
+import type { Kind } from "./definitions.ts";
+import { FindingCollector, type Side } from "./file-report.ts";
+import type { Finding, Severity } from "./finding.ts";
+import { nearName } from "./near-name.ts";
+import { decodeText, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
+import type { NodePath } from "./yaml/yaml-node.ts";
+
+/** A file as it was read in one load. */
+export interface LoadedFile<K extends Kind = Kind> {
+  readonly kind: K;
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly parsed: ParsedFile<K>;
+}
+
+/** A definition and the file that it stands in. */
+export interface Placed<K extends Kind> extends Entry<K> {
+  readonly file: LoadedFile<K>;
+  readonly draft: Drafts[K];
+}
+
+/** Looking for a near name costs a look at every name; a whole directory that is missing needs no thousand hints. */
+const maxSuggestions = 100;
+
+/** The definitions of all files by kind and id, and the findings about them. The first of two with one id counts. */
+export class DefinitionSet {
+  readonly findings: Finding[] = [];
+  readonly #collectors = new Map<string, FindingCollector>();
+  readonly #byKind = new Map<Kind, Map<string, Placed<Kind>>>();
+  /** Ids of definitions that are there but wrong. */
+  readonly #broken = new Map<Kind, Set<string>>();
+  #suggestions = 0;
+
+  addFile(file: LoadedFile): void {
+    this.findings.push(...file.parsed.findings);
+    const placed = this.#table(file.kind);
+    for (const entry of file.parsed.entries) {
+      const earlier = placed.get(entry.id);
+      if (entry.draft === undefined) {
+        this.#brokenOf(file.kind).add(entry.id);
+      } else if (earlier === undefined || isLayered(file.kind)) {
+        placed.set(entry.id, { ...entry, draft: entry.draft, file });
+      } else {
+        this.reportTwice({ ...entry, draft: entry.draft, file }, earlier, "is there twice");
+      }
+    }
+  }
+
+  /** All definitions of a kind that are right in themselves, by id. */
+  of<K extends Kind>(kind: K): ReadonlyMap<string, Placed<K>> {
+    return this.#table(kind) as ReadonlyMap<string, Placed<Kind>> as ReadonlyMap<string, Placed<K>>;
+  }
+
+  add(
+    placed: Placed<Kind>,
+    severity: Severity,
+    path: NodePath,
+    side: Side,
+    message: string,
+    suggestion?: string,
+  ): void {
+    const { kind } = placed.file;
+    const finding = this.#collectorOf(placed.file).make(
+      kind,
+      severity,
+      [placed.key, ...path],
+      side,
+      message,
+      suggestion,
+    );
+    this.findings.push({ ...finding, id: placed.id });
+  }
+
+  /** Both places are named. */
+  reportTwice(second: Placed<Kind>, first: Placed<Kind>, what: string): void {
+    const { line, column } = this.#collectorOf(first.file).positions.key([first.key]);
+    this.add(second, "error", [], "key", `${what}, first at ${first.file.path}:${line}:${column}`);
+  }
+
+  /** Whether a definition is there; reports it when it is missing altogether. */
+  refer(from: Placed<Kind>, severity: Severity, path: NodePath, to: Kind, id: string, label: string): boolean {
+    const table = this.#table(to);
+    if (table.has(id)) return true;
+    if (this.#broken.get(to)?.has(id) !== true) {
+      this.add(
+        from,
+        severity,
+        path,
+        "value",
+        `${label} ${JSON.stringify(id)} does not exist`,
+        this.suggest(id, table.keys()),
+      );
+    }
+    return false;
+  }
+
+  /** A near name, as long as there are not too many to look for. */
+  suggest(text: string, names: Iterable<string>): string | undefined {
+    return this.#suggestions++ < maxSuggestions ? nearName(text, names) : undefined;
+  }
+
+  #table(kind: Kind): Map<string, Placed<Kind>> {
+    let table = this.#byKind.get(kind);
+    if (table === undefined) this.#byKind.set(kind, (table = new Map()));
+    return table;
+  }
+
+  #brokenOf(kind: Kind): Set<string> {
+    let broken = this.#broken.get(kind);
+    if (broken === undefined) this.#broken.set(kind, (broken = new Set()));
+    return broken;
+  }
+
+  #collectorOf(file: LoadedFile): FindingCollector {
+    let collector = this.#collectors.get(file.path);
+    if (collector === undefined) {
+      collector = new FindingCollector(file.path, () => decodeText(file.bytes));
+      this.#collectors.set(file.path, collector);
+    }
+    return collector;
+  }
+}
+
+/** Defaults are layers: a later one replaces what it sets. */
+function isLayered(kind: Kind): boolean {
+  return kind === "object_type" || kind === "device_default";
+}

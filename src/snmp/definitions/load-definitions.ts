@@ -1,0 +1,167 @@
+import { hash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Clock, Metrics } from "../../report/index.ts";
+import type { LoadedFile } from "./definition-set.ts";
+import { listDefinitionFiles, type DefinitionFile, type DefinitionPaths } from "./definition-files.ts";
+import { kinds, type Definitions } from "./definitions.ts";
+import type { Finding } from "./finding.ts";
+import { createPacer } from "./pacer.ts";
+import { parseDefinitionFile, type ParsedFile } from "./parse-file.ts";
+import { resolveDefinitions, type Resolved } from "./resolve-definitions.ts";
+
+/** `start` leaves out what is wrong and goes on; `apply` takes all or nothing. */
+export type LoadMode = "start" | "apply";
+
+export interface LoadOutcome {
+  /** undefined when `apply` found an error. The very same object as before when no file has changed. */
+  readonly definitions: Definitions | undefined;
+  /** Everything that is wrong, in the order of the files. */
+  readonly findings: readonly Finding[];
+  readonly files: number;
+  /** How many of the files had to be parsed, because their content was not that of the last load. */
+  readonly parsedFiles: number;
+  readonly durationMs: number;
+}
+
+export interface DefinitionsLoader {
+  /** Reads all files. Never throws for what is in them or on the disk: that is a finding. Loads run one after another. */
+  load(mode: LoadMode): Promise<LoadOutcome>;
+}
+
+export interface LoaderOptions {
+  readonly paths: DefinitionPaths;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** For tests that make the disk fail. */
+  readonly read?: (path: string) => Promise<Uint8Array>;
+}
+
+/** Files that are read at the same time. */
+const concurrency = 16;
+
+interface CachedFile {
+  readonly digest: string;
+  readonly parsed: ParsedFile;
+}
+
+export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoader {
+  const { paths, clock, read = readFile } = options;
+  const measure = createMeasures(options.metrics);
+  let cache = new Map<string, CachedFile>();
+  let last: { readonly content: string; readonly resolved: Resolved } | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+
+  async function loadNow(mode: LoadMode): Promise<LoadOutcome> {
+    const start = clock.monotonic();
+    const listed = await listDefinitionFiles(paths);
+    const { loaded, findings, nextCache, parsedFiles } = await readAll(listed.files);
+    cache = nextCache;
+    const before = [...listed.findings, ...findings];
+    // What there is to resolve: the same files with the same content, and the same that could not be read.
+    const content = [
+      ...loaded.map((file) => `${file.kind} ${file.path} ${nextCache.get(cacheKey(file))?.digest}`),
+      ...before.map((finding) => `${finding.file} ${finding.message}`),
+    ].join("\n");
+    if (last?.content !== content) last = { content, resolved: await resolveDefinitions(loaded, before) };
+    const { resolved } = last;
+    const isRejected = mode === "apply" && resolved.findings.some((finding) => finding.severity === "error");
+    const outcome: LoadOutcome = {
+      definitions: isRejected ? undefined : resolved.definitions,
+      findings: resolved.findings,
+      files: loaded.length,
+      parsedFiles,
+      durationMs: clock.monotonic() - start,
+    };
+    measure(outcome);
+    return outcome;
+  }
+
+  async function readAll(files: readonly DefinitionFile[]): Promise<{
+    readonly loaded: LoadedFile[];
+    readonly findings: Finding[];
+    readonly nextCache: Map<string, CachedFile>;
+    readonly parsedFiles: number;
+  }> {
+    const pacer = createPacer();
+    const nextCache = new Map<string, CachedFile>();
+    const loaded: LoadedFile[] = [];
+    const findings: Finding[] = [];
+    let parsedFiles = 0;
+    const pending: Promise<Uint8Array | Error>[] = [];
+    let asked = 0;
+    for (const file of files) {
+      while (asked < files.length && pending.length < concurrency) {
+        const { path } = files[asked++] as DefinitionFile;
+        pending.push(read(path).catch((error: unknown) => error as Error));
+      }
+      const bytes = (await pending.shift()) as Uint8Array | Error;
+      if (pacer.isDue()) await pacer.rest();
+      if (bytes instanceof Error) {
+        findings.push(unreadable(file, bytes));
+        continue;
+      }
+      const digest = hash("sha256", bytes, "hex");
+      let cached = cache.get(cacheKey(file));
+      if (cached?.digest !== digest) {
+        cached = { digest, parsed: parseDefinitionFile(file.kind, file.path, bytes) };
+        parsedFiles++;
+      }
+      nextCache.set(cacheKey(file), cached);
+      loaded.push({ ...file, bytes, parsed: cached.parsed });
+    }
+    return { loaded, findings, nextCache, parsedFiles };
+  }
+
+  return {
+    load(mode) {
+      const load = running.then(() => loadNow(mode));
+      running = load.catch(() => {});
+      return load;
+    },
+  };
+}
+
+function cacheKey(file: DefinitionFile): string {
+  return `${file.kind} ${file.path}`;
+}
+
+function unreadable(file: DefinitionFile, error: NodeJS.ErrnoException): Finding {
+  const message = `the file cannot be read (${error.code ?? error.name})`;
+  return {
+    severity: "error",
+    kind: file.kind,
+    file: file.path,
+    line: undefined,
+    column: undefined,
+    id: undefined,
+    message,
+    suggestion: undefined,
+  };
+}
+
+function createMeasures(metrics: Metrics): (outcome: LoadOutcome) => void {
+  const definitions = metrics.gauge("netgloss_snmp_definitions", "Definitions in force, by kind", ["kind"]);
+  const findings = metrics.gauge("netgloss_snmp_definition_findings", "Findings of the last load, by severity", [
+    "severity",
+  ]);
+  const files = metrics.gauge("netgloss_snmp_definition_files", "Definition files that the last load read");
+  const parsed = metrics.counter(
+    "netgloss_snmp_definition_files_parsed_total",
+    "Definition files parsed because they changed",
+  );
+  const loads = metrics.counter("netgloss_snmp_definition_loads_total", "Loads of the definitions, by result", [
+    "result",
+  ]);
+  const seconds = metrics.gauge("netgloss_snmp_definition_load_seconds", "Duration of the last load");
+  return (outcome) => {
+    for (const severity of ["error", "warning"] as const) {
+      findings.set(outcome.findings.filter((finding) => finding.severity === severity).length, { severity });
+    }
+    files.set(outcome.files);
+    parsed.add(outcome.parsedFiles);
+    loads.add(1, { result: outcome.definitions === undefined ? "rejected" : "loaded" });
+    seconds.set(outcome.durationMs / 1000);
+    if (outcome.definitions === undefined) return;
+    for (const kind of kinds) definitions.set(outcome.definitions.hashes[kind].size, { kind });
+  };
+}

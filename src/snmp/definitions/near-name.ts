@@ -1,0 +1,33 @@
+const maxEdits = 2;
+
+/**
+ * The nearest of the names that is at most two edits (insert, delete or replace a character, in either case) away from
+ * the text; the first of equals.
+ */
+export function nearName(text: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  // A short word is two edits away from any other.
+  let bestEdits = Math.min(maxEdits, Math.floor(text.length / 2)) + 1;
+  const wanted = text.toLowerCase();
+  for (const name of names) {
+    if (Math.abs(name.length - text.length) >= bestEdits) continue;
+    const edits = countEdits(wanted, name.toLowerCase(), bestEdits);
+    if (edits < bestEdits) [best, bestEdits] = [name, edits];
+  }
+  return best;
+}
+
+/** Levenshtein distance, one row at a time; `limit` as soon as it cannot be less. */
+function countEdits(a: string, b: string, limit: number): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    if (Math.min(...next) >= limit) return limit;
+    row = next;
+  }
+  return row[b.length] as number;
+}

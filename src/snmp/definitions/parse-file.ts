@@ -1,0 +1,167 @@
+import { isUtf8 } from "node:buffer";
+import { formatOid, parseOid } from "../session/oid.ts";
+import type { Kind } from "./definitions.ts";
+import { FindingCollector } from "./file-report.ts";
+import type { Finding } from "./finding.ts";
+import { describe, isNull, MapReader, quote } from "./map-reader.ts";
+import { meaningHash, objectMeaningHash } from "./meaning-hash.ts";
+import {
+  readDevice,
+  readDeviceDefaults,
+  readObjectType,
+  type DeviceDraft,
+  type DeviceSettings,
+} from "./read-device.ts";
+import { readNumberLabels, readOidLabels } from "./read-enum.ts";
+import { readObject, type ObjectDraft } from "./read-object.ts";
+import { parseYaml, YamlError } from "./yaml/parse-yaml.ts";
+import type { YamlMap, YamlNode } from "./yaml/yaml-node.ts";
+
+/** What a file says of one definition of each kind, before it is joined with others. */
+export interface Drafts {
+  readonly device: DeviceDraft;
+  readonly device_group: readonly string[];
+  readonly object_group: readonly string[];
+  readonly object: ObjectDraft;
+  readonly enum_integer: ReadonlyMap<number, string>;
+  readonly enum_bitmap: ReadonlyMap<number, string>;
+  readonly enum_oid: ReadonlyMap<string, string>;
+  readonly sysoid: readonly string[];
+  /** Milliseconds. */
+  readonly object_type: number;
+  readonly device_default: DeviceSettings;
+}
+
+export interface Entry<K extends Kind> {
+  readonly id: string;
+  /** The id as the file has it. */
+  readonly key: string;
+  /** undefined when the definition is wrong. */
+  readonly draft: Drafts[K] | undefined;
+  /** Of what the draft means. */
+  readonly hash: string;
+}
+
+/** What one file gave. */
+export interface ParsedFile<K extends Kind = Kind> {
+  readonly entries: readonly Entry<K>[];
+  readonly findings: readonly Finding[];
+}
+
+/** The id of the defaults of devices. */
+export const defaultId = "default";
+
+/** Reads the definitions of one kind in one file, and all that is wrong with them. */
+export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes: Uint8Array): ParsedFile<K> {
+  const text = decodeText(bytes);
+  const collector = new FindingCollector(file, () => text);
+  const entries: Entry<K>[] = [];
+  if (!isUtf8(bytes)) {
+    collector.addFile(kind, "is not UTF-8 text");
+    return { entries, findings: collector.findings };
+  }
+  const root = parseOrReport(kind, text, collector);
+  if (root instanceof Map) {
+    for (const [key, node] of definitionsIn(kind, root)) {
+      const reader = new MapReader(node instanceof Map ? node : new Map(), collector.for(kind), [key]);
+      const id = readId(kind, key, reader);
+      const draft = readDraft(kind, key, node, reader);
+      entries.push(
+        reader.isValid && draft !== undefined
+          ? { id, key, draft, hash: hashOf(kind, draft) }
+          : { id, key, draft: undefined, hash: "" },
+      );
+    }
+  } else if (!isNull(root)) {
+    collector.addFile(kind, `expected a mapping from ids to definitions, found ${describe(root)}`, 1, 1);
+  }
+  return { entries, findings: collector.findings };
+}
+
+function hashOf(kind: Kind, draft: Drafts[Kind]): string {
+  return kind === "object" ? objectMeaningHash(draft as ObjectDraft) : meaningHash(draft);
+}
+
+/** A byte order mark is no part of the text, and not of its positions. */
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function parseOrReport(kind: Kind, text: string, collector: FindingCollector): YamlNode | undefined {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const { duplicate } = collector.positions;
+    if (duplicate !== undefined) {
+      const { line, column } = duplicate.first;
+      const name = duplicate.path.at(-1);
+      const what = duplicate.path.length === 1 ? "is there twice" : `${quote(String(name))} is there twice`;
+      collector.addFile(
+        kind,
+        `${duplicate.path[0]}: ${what}, first at line ${line}, column ${column}`,
+        duplicate.second.line,
+        duplicate.second.column,
+      );
+    } else {
+      collector.addFile(kind, hideSecrets(kind, error.message), error.line, error.column);
+    }
+    return undefined;
+  }
+}
+
+/** The library names the alias or tag that it does not know, which may be a community that wanted quotes. */
+function hideSecrets(kind: Kind, message: string): string {
+  return kind === "device" || kind === "device_default" ? message.replace(/".*"|!<.*>|\(.*\)/gs, "…") : message;
+}
+
+/** The defaults of devices may stand without a `default:` over them. */
+function definitionsIn(kind: Kind, root: YamlMap): YamlMap {
+  return kind === "device_default" && !root.has(defaultId) ? new Map([[defaultId, root]]) : root;
+}
+
+/** OIDs are ids in one spelling. */
+function readId(kind: Kind, key: string, reader: MapReader): string {
+  if (kind !== "enum_integer" && kind !== "enum_bitmap" && kind !== "enum_oid" && kind !== "sysoid") return key;
+  const oid = parseOid(key);
+  if (oid !== undefined) return formatOid(oid);
+  reader.error([], "key", `${quote(key)} is not an OID such as .1.3.6.1.2.1.2.2.1.3`);
+  return key;
+}
+
+function readDraft<K extends Kind>(kind: K, key: string, node: YamlNode, reader: MapReader): Drafts[K] | undefined {
+  const read = readers[kind] as (key: string, map: YamlMap, reader: MapReader) => Drafts[K] | undefined;
+  if (kind === "sysoid") return readGroups(node, reader) as Drafts[K] | undefined;
+  if (node instanceof Map) return read(key, node, reader);
+  reader.error([], isNull(node) ? "key" : "value", `expected a mapping, found ${describe(node)}`);
+  return undefined;
+}
+
+type Reader<K extends Kind> = (key: string, map: YamlMap, reader: MapReader) => Drafts[K] | undefined;
+
+const readers: { readonly [K in Exclude<Kind, "sysoid">]: Reader<K> } & { readonly sysoid?: undefined } = {
+  device: (key, _map, reader) => readDevice(key, reader),
+  device_group: (_key, _map, reader) => readMembers("object_groups", reader),
+  object_group: (_key, _map, reader) => readMembers("objects", reader),
+  object: (key, _map, reader) => readObject(key, reader),
+  enum_integer: (_key, map, reader) => readNumberLabels(map, reader, false),
+  enum_bitmap: (_key, map, reader) => readNumberLabels(map, reader, true),
+  enum_oid: (_key, map, reader) => readOidLabels(map, reader),
+  object_type: (_key, _map, reader) => readObjectType(reader),
+  device_default: (_key, _map, reader) => readDeviceDefaults(reader),
+};
+
+function readMembers(name: string, reader: MapReader): readonly string[] | undefined {
+  reader.knowOnly([name]);
+  if (!reader.has(name)) reader.error([], "key", `${name} is missing`);
+  return reader.texts(name);
+}
+
+/** One device group, or a list of them. */
+function readGroups(node: YamlNode, reader: MapReader): readonly string[] | undefined {
+  const items = Array.isArray(node) ? node : [node];
+  const groups = items.filter((item) => typeof item === "string" && !isNull(item)) as string[];
+  if (groups.length === items.length && groups.length > 0) return groups;
+  reader.error([], "value", `expected a device group or a list of them, found ${describe(node)}`);
+  return undefined;
+}

@@ -1,0 +1,187 @@
+import { indexTypes, isImplicit } from "../values/decode-index.ts";
+import { fieldNames, type FieldDefinition } from "../values/put-value.ts";
+import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
+import { type MapReader, describe, quote } from "./map-reader.ts";
+import { nearName } from "./near-name.ts";
+import type { YamlMap } from "./yaml/yaml-node.ts";
+
+/** An object as its file has it. */
+export interface ObjectDraft {
+  readonly id: string;
+  readonly mib: string;
+  readonly object: string;
+  readonly type: string | undefined;
+  readonly index: readonly IndexPart[] | undefined;
+  readonly augments: string | undefined;
+  readonly discoveryAttribute: Attribute;
+  readonly attributes: ReadonlyMap<string, Attribute>;
+}
+
+export function readObject(id: string, reader: MapReader): ObjectDraft | undefined {
+  reader.knowOnly(["mib", "object", "type", "index", "augments", "discovery_attribute", "attributes"]);
+  const [mib, object] = id.split("::");
+  if (!/^[^\s:]+::[^\s:]+$/.test(id)) reader.error([], "key", "an object's id is of the form MIB::object");
+  const index = readIndex(reader);
+  const augments = reader.text("augments");
+  if (index !== undefined && augments !== undefined)
+    reader.error(["augments"], "key", "either index or augments, not both");
+  const attributes = readAttributes(reader);
+  const draft = {
+    id,
+    mib: reader.text("mib") ?? mib ?? "",
+    object: reader.text("object") ?? object ?? "",
+    type: reader.text("type"),
+    index,
+    augments,
+    attributes,
+  };
+  const discoveryAttribute = readDiscoveryAttribute(reader, attributes);
+  warnOfSharedFields(reader, index ?? [], attributes);
+  return reader.isValid && discoveryAttribute !== undefined ? { ...draft, discoveryAttribute } : undefined;
+}
+
+/** The first attribute where none is named. */
+function readDiscoveryAttribute(reader: MapReader, attributes: ReadonlyMap<string, Attribute>): Attribute | undefined {
+  const name = reader.text("discovery_attribute");
+  if (name === undefined) return attributes.values().next().value;
+  const attribute = attributes.get(name);
+  if (attribute === undefined && reader.isValid) {
+    const near = nearName(name, attributes.keys());
+    reader.error(["discovery_attribute"], "value", `discovery_attribute: no attribute ${quote(name)}`, near);
+  }
+  return attribute;
+}
+
+function readIndex(reader: MapReader): IndexPart[] | undefined {
+  const list = reader.list("index");
+  if (list === undefined) return undefined;
+  const parts: IndexPart[] = [];
+  for (const [i, item] of list.entries()) {
+    const label = `index ${i + 1}: `;
+    if (!(item instanceof Map)) {
+      reader.error(["index", i], "value", `${label}expected a mapping, found ${describe(item)}`);
+      continue;
+    }
+    const inner = reader.within(item, ["index", i], label);
+    inner.knowOnly(["type", "oid", "name", "syntax"]);
+    if (!inner.has("type")) inner.error([], "key", "type is missing");
+    const type = inner.oneOf("type", indexTypes);
+    const oid = inner.oid("oid");
+    const field = readFieldName(inner);
+    const syntax = readSyntax(inner);
+    if (type !== undefined && isImplicit(type) && i < list.length - 1) {
+      inner.error(["type"], "value", `${type} takes all that follows, so it can only be the last part`);
+    }
+    if (!inner.isValid) reader.isValid = false;
+    else if (type && oid && field && syntax) parts.push({ type, ...oid, field, syntax });
+  }
+  if (list.length === 0) reader.error(["index"], "value", "index: expected at least one part");
+  return parts;
+}
+
+function readAttributes(reader: MapReader): Map<string, Attribute> {
+  const attributes = new Map<string, Attribute>();
+  const byOid = new Map<string, string>();
+  const map: YamlMap = reader.map("attributes") ?? new Map();
+  if (map.size === 0 && reader.isValid) reader.error([], "key", "attributes are missing");
+  for (const [name, node] of map) {
+    const label = `attribute ${name}: `;
+    if (!(node instanceof Map)) {
+      reader.error(["attributes", name], "value", `${label}expected a mapping, found ${describe(node)}`);
+      continue;
+    }
+    const inner = reader.within(node, ["attributes", name], label);
+    if (/[\s\p{Cc}]/u.test(name)) inner.error([], "key", "a name has no blanks");
+    const attribute = readAttribute(name, inner);
+    if (attribute === undefined) {
+      reader.isValid = false;
+      continue;
+    }
+    const twin = byOid.get(attribute.oidText);
+    if (twin !== undefined) inner.error(["oid"], "value", `oid: ${attribute.oidText} is the OID of ${twin} already`);
+    if (!inner.isValid) reader.isValid = false;
+    byOid.set(attribute.oidText, name);
+    attributes.set(name, attribute);
+  }
+  return attributes;
+}
+
+function readAttribute(name: string, reader: MapReader): Attribute | undefined {
+  reader.knowOnly(["oid", "name", "syntax", "tag", "metric", "rediscover", "overrides"]);
+  const oid = reader.oid("oid");
+  const field = readFieldName(reader);
+  const syntax = readSyntax(reader);
+  const tag = reader.boolean("tag") ?? false;
+  const metric = reader.oneOf("metric", metrics);
+  const rediscover = reader.oneOf("rediscover", rediscoveries);
+  const overrides = readOverrides(reader);
+  if (!reader.isValid || !oid || !field || !syntax) return undefined;
+  return { name, oid: oid.oid, oidText: oid.oidText, field, syntax, tag, metric, rediscover, overrides };
+}
+
+function readOverrides(reader: MapReader): AttributeReference | undefined {
+  const map = reader.map("overrides");
+  if (map === undefined) return undefined;
+  const inner = reader.within(map, ["overrides"], "overrides: ");
+  inner.knowOnly(["object", "attribute"]);
+  const object = inner.requiredText("object");
+  const attribute = inner.requiredText("attribute");
+  if (!inner.isValid) reader.isValid = false;
+  return object && attribute ? { object, attribute } : undefined;
+}
+
+function readFieldName(reader: MapReader): string | undefined {
+  const name = reader.requiredText("name");
+  if (name === undefined || /^[^\s."\p{Cc}]+(?:\.[^\s."\p{Cc}]+)*$/u.test(name)) return name;
+  reader.error(["name"], "value", `name: ${quote(name)} is not a field name such as netif.bytes.in`);
+  return undefined;
+}
+
+function readSyntax(reader: MapReader): Syntax | undefined {
+  const name = reader.requiredText("syntax");
+  if (name === undefined) return undefined;
+  const syntax = syntaxes.get(name);
+  if (syntax === undefined)
+    reader.error(["syntax"], "value", `unknown syntax ${quote(name)}`, nearName(name, syntaxes.keys()));
+  return syntax;
+}
+
+/** One would hide the other in the record, or Elasticsearch would refuse it. */
+function warnOfSharedFields(
+  reader: MapReader,
+  index: readonly IndexPart[],
+  attributes: ReadonlyMap<string, Attribute>,
+): void {
+  const owners = new Map<string, string>();
+  const claim = (owner: string, target: FieldDefinition): string | undefined => {
+    for (const field of fieldNames(target)) {
+      const other = owners.get(field);
+      // An attribute may hold the name of the very interface that the index is of.
+      if (other !== undefined && other !== "") return other;
+      owners.set(field, target.syntax.kind === "interface" && field.endsWith(".name") ? "" : owner);
+    }
+    return undefined;
+  };
+  for (const [i, part] of index.entries()) claim(`index ${i + 1}`, part);
+  for (const attribute of attributes.values()) {
+    if (attribute.overrides !== undefined) continue;
+    const other = claim(attribute.name, attribute);
+    if (other === undefined) continue;
+    reader.warn(
+      ["attributes", attribute.name, "name"],
+      "value",
+      `attribute ${attribute.name}: ${other} has the same name ${attribute.field}`,
+    );
+  }
+  for (const attribute of attributes.values()) {
+    for (const field of fieldNames(attribute)) {
+      for (let dot = field.indexOf("."); dot >= 0; dot = field.indexOf(".", dot + 1)) {
+        const owner = owners.get(field.slice(0, dot));
+        if (owner === undefined) continue;
+        const message = `attribute ${attribute.name}: name ${field} lies below the name of ${owner}`;
+        reader.warn(["attributes", attribute.name, "name"], "value", message);
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { formatAddress, formatAddressBytes, parseAddress } from "../../ip/index.ts";
+import type { Scalar } from "../../record/index.ts";
+import { formatOid } from "../session/oid.ts";
+import { formatDateAndTime } from "./format-date.ts";
+import { formatHex, formatMac, formatText } from "./format-text.ts";
+import { readNumber, scaleNumber } from "./read-number.ts";
+import type { SnmpValue } from "./snmp-value.ts";
+import type { Syntax } from "./syntax.ts";
+
+/**
+ * A value as its syntax reads it, in the base unit of its quantity: numbers exact, durations in milliseconds, times in
+ * RFC 3339, addresses in canonical text. Enumerations give their number or OID; {@link putValue} adds the labels.
+ *
+ * @returns undefined when the value is not one of this syntax, or is an exception in place of a value.
+ */
+export function convertValue(syntax: Syntax, value: SnmpValue): Scalar | undefined {
+  switch (syntax.kind) {
+    case "number":
+    case "interface":
+    case "enum-integer":
+    case "blocks":
+    case "sensor":
+      return readNumber(value);
+    case "scaled":
+    case "duration":
+      return scaled(value, syntax);
+    case "temperature":
+      return temperature(value, syntax);
+    case "truth":
+      return truth(value);
+    case "text":
+      return text(value);
+    case "hex":
+    case "enum-bitmap":
+      return value.value instanceof Uint8Array ? formatHex(value.value) : text(value);
+    case "mac":
+      return value.value instanceof Uint8Array ? formatMac(value.value) : undefined;
+    case "address":
+      return value.value instanceof Uint8Array ? address(value.value) : undefined;
+    case "oid":
+    case "enum-oid":
+      return value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : undefined;
+    case "date":
+      return value.value instanceof Uint8Array ? formatDateAndTime(value.value) : undefined;
+  }
+}
+
+function scaled(value: SnmpValue, syntax: Syntax): number | bigint | undefined {
+  const number = readNumber(value);
+  return number === undefined ? undefined : scaleNumber(number, syntax.multiply, syntax.divide);
+}
+
+function temperature(value: SnmpValue, syntax: Syntax): number | undefined {
+  const degrees = scaled(value, syntax);
+  if (degrees === undefined) return undefined;
+  if (syntax.scale === "fahrenheit") return roundToMilli(((Number(degrees) - 32) * 5) / 9);
+  if (syntax.scale === "kelvin") return roundToMilli(Number(degrees) - 273.15);
+  return Number(degrees);
+}
+
+function roundToMilli(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** RFC 2579: true(1), false(2). */
+function truth(value: SnmpValue): boolean | undefined {
+  const number = readNumber(value);
+  return number === 1 ? true : number === 2 ? false : undefined;
+}
+
+function text(value: SnmpValue): string | undefined {
+  if (value.value === null) return undefined;
+  if (value.value instanceof Uint8Array) return formatText(value.value);
+  return value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : String(value.value);
+}
+
+/**
+ * RFC 4001: 4 or 16 octets, with 4 more where a zone follows, which records leave out. Agents also put an address, or a
+ * host name, as text; octets that happen to spell an address are only likely when there are 4 of them.
+ */
+function address(bytes: Uint8Array): string | undefined {
+  if (bytes.length === 0) return undefined;
+  if (bytes.length === 4) return formatAddressBytes(bytes, 0, 4);
+  const asText = formatText(bytes);
+  const parsed = parseAddress(asText);
+  if (parsed !== undefined) return formatAddress(parsed);
+  if (bytes.length === 8) return formatAddressBytes(bytes, 0, 4);
+  return bytes.length === 16 || bytes.length === 20 ? formatAddressBytes(bytes, 0, 6) : asText;
+}

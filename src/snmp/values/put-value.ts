@@ -1,0 +1,128 @@
+import type { RecordFields } from "../../record/index.ts";
+import { convertValue } from "./convert-value.ts";
+import { readNumber } from "./read-number.ts";
+import type { SnmpValue } from "./snmp-value.ts";
+import type { Syntax } from "./syntax.ts";
+
+/** Labels of enumerations by the OID (text with a leading dot) of the attribute or index part that has them. */
+export interface EnumTables {
+  readonly integer: ReadonlyMap<string, ReadonlyMap<number, string>>;
+  /** By bit number. */
+  readonly bitmap: ReadonlyMap<string, ReadonlyMap<number, string>>;
+  /** By OID text with a leading dot. */
+  readonly oid: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
+/** What a value is put under and how it is read: an attribute, or a part of an index. */
+export interface FieldDefinition {
+  /** Name in the record. */
+  readonly field: string;
+  readonly syntax: Syntax;
+  /** Text with a leading dot. */
+  readonly oidText: string;
+}
+
+/** What names stand for numbers on a device. */
+export interface NameTables {
+  readonly enums: EnumTables;
+  /** The name of the device's interface with this ifIndex. */
+  readonly interfaceName: (index: number) => string | undefined;
+}
+
+/**
+ * Puts one value into a record. Most syntaxes give one field. An enumeration gives `<field>.name`, and `<field>.id` or
+ * `<field>.oid` when its syntax keeps it or there is no label; a bitmap's `.name` is the list of the bits that are set.
+ * An interface index gives `<field>.index` and `<field>.name`. A field that already ends in such a word keeps it. Empty
+ * text, and a bitmap without a bit, give nothing.
+ *
+ * @returns false when the value is not one of the syntax, and nothing was put.
+ */
+export function putValue(fields: RecordFields, target: FieldDefinition, value: SnmpValue, names: NameTables): boolean {
+  if (target.syntax.kind === "enum-bitmap") return putBits(fields, target, value, names.enums);
+  const converted = convertValue(target.syntax, value);
+  if (converted === undefined) return false;
+  switch (target.syntax.kind) {
+    case "interface":
+      putInterface(fields, target, Number(converted), names);
+      break;
+    case "enum-integer":
+      putLabel(
+        fields,
+        target,
+        "id",
+        converted as number,
+        names.enums.integer.get(target.oidText)?.get(Number(converted)),
+      );
+      break;
+    case "enum-oid":
+      putLabel(
+        fields,
+        target,
+        "oid",
+        converted as string,
+        names.enums.oid.get(target.oidText)?.get(converted as string),
+      );
+      break;
+    default:
+      if (converted !== "") fields.set(target.field, converted);
+  }
+  return true;
+}
+
+/** The names that {@link putValue} may give to values of this definition. */
+export function fieldNames(target: FieldDefinition): string[] {
+  switch (target.syntax.kind) {
+    case "interface":
+      return [suffixed(target.field, "index"), suffixed(target.field, "name")];
+    case "enum-integer":
+      return [suffixed(target.field, "id"), suffixed(target.field, "name")];
+    case "enum-oid":
+      return [suffixed(target.field, "oid"), suffixed(target.field, "name")];
+    case "enum-bitmap":
+      return [suffixed(target.field, "name")];
+    default:
+      return [target.field];
+  }
+}
+
+function suffixed(field: string, suffix: string): string {
+  return `${field.replace(/\.(?:name|id|oid|index)$/, "")}.${suffix}`;
+}
+
+function putInterface(fields: RecordFields, target: FieldDefinition, index: number, names: NameTables): void {
+  fields.set(suffixed(target.field, "index"), index);
+  const name = names.interfaceName(index);
+  if (name !== undefined) fields.set(suffixed(target.field, "name"), name);
+}
+
+function putLabel(
+  fields: RecordFields,
+  target: FieldDefinition,
+  idSuffix: string,
+  id: number | string,
+  label: string | undefined,
+): void {
+  if (label === undefined || target.syntax.keepsId) fields.set(suffixed(target.field, idSuffix), id);
+  if (label !== undefined) fields.set(suffixed(target.field, "name"), label);
+}
+
+/** BITS count from the most significant bit of the first octet (RFC 2578), the bits of a number from the least. */
+function putBits(fields: RecordFields, target: FieldDefinition, value: SnmpValue, enums: EnumTables): boolean {
+  const labels = enums.bitmap.get(target.oidText);
+  const bits: number[] = [];
+  if (value.type === "OctetString" && value.value instanceof Uint8Array) {
+    for (const [i, octet] of value.value.entries()) {
+      for (let bit = 0; bit < 8; bit++) if (octet & (0x80 >> bit)) bits.push(i * 8 + bit);
+    }
+  } else {
+    const number = readNumber(value);
+    if (number === undefined || number < 0 || (typeof number === "number" && !Number.isInteger(number))) return false;
+    for (let rest = BigInt(number), bit = 0; rest > 0n; rest >>= 1n, bit++) if (rest & 1n) bits.push(bit);
+  }
+  if (bits.length > 0)
+    fields.set(
+      suffixed(target.field, "name"),
+      bits.map((bit) => labels?.get(bit) ?? String(bit)),
+    );
+  return true;
+}
