@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
-import { tempDirectory } from "../support/temp-directory.ts";
 
 test("on a full disk writes answer unavailable and change nothing; with room again they work", async (t) => {
-  const directory = tempDirectory(t);
+  const directory = mkdtempSync(join(tmpdir(), "netgloss-test-"));
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", directory], { encoding: "utf8" });
   if (mounted.status !== 0) {
+    rmdirSync(directory);
     t.skip(`cannot mount a small file system; run as root: ${mounted.stderr?.trim() ?? ""}`);
     return;
   }
-  t.after(() => assert.equal(spawnSync("umount", ["-l", directory]).status, 0));
+  t.after(() => {
+    assert.equal(spawnSync("umount", ["-l", directory]).status, 0);
+    rmdirSync(directory);
+  });
   const path = join(directory, "ipaddrs.yml");
   const ballast = join(directory, "ballast");
   writeFileSync(ballast, Buffer.alloc(32 * 1024));

@@ -4,9 +4,6 @@ import type { ExportState } from "./export-state.ts";
 const headerLength = 24;
 const recordLength = 48;
 
-/** How many records a NetFlow v5 datagram may carry. */
-export const maxNetflowV5Records = 30;
-
 /**
  * A NetFlow v5 datagram (Cisco, "NetFlow Export Datagram Format", version 5). It knows IPv4 only.
  *

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
+import { silentLog, systemClock } from "../../src/report/index.ts";
+import { createFakeTerminal } from "../support/fake-terminal.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+
+type Run = (...argv: string[]) => Promise<{ code: number; out: string; err: string }>;
+
+/** A collector, and `netgloss udm` as its client, which finds it by the same settings. */
+async function start(t: TestContext, more: Record<string, string> = {}): Promise<Run> {
+  const settings = {
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(tempDirectory(t), "ipaddrs.yml"),
+    SVC_API_PORT: "0",
+    ...more,
+  };
+  const layer = Object.entries(settings).map(([name, text]) => ({ name, text, origin: "test" }));
+  const reading = readSettings([layer], () => "");
+  const collector = createCollector({
+    settings: reading.settings,
+    log: silentLog,
+    clock: systemClock,
+    version: "0.0.0",
+  });
+  await collector.start();
+  t.after(() => collector.stop());
+  return async (...argv) => {
+    const env = { ...settings, SVC_API_PORT: String(collector.apiPort()) };
+    const terminal = createFakeTerminal(["udm", ...argv], env);
+    const code = await runProgram(terminal);
+    return { code, ...terminal.written };
+  };
+}
+
+test("set creates an entry, changes only what is given, and clears what is named", async (t) => {
+  const run = await start(t);
+  const created = await run(
+    "set",
+    "10.0.0.0/8",
+    "--name",
+    "ten",
+    "--tag",
+    "a",
+    "--tag",
+    "b",
+    "--vlan",
+    "18446744073709551615",
+  );
+  assert.equal(created.code, 0, created.err);
+  const ten = { key: "10.0.0.0/8", name: "ten", tags: ["a", "b"], vlan: "18446744073709551615" };
+  assert.deepEqual(JSON.parse(created.out), ten);
+  const changed = await run(
+    "set",
+    "10.0.0.0/8",
+    "--internal",
+    "--meta",
+    ".site=HQ",
+    "--meta",
+    "__proto__=x=y",
+    "--clear",
+    "vlan",
+  );
+  assert.equal(
+    changed.out,
+    '{"key":"10.0.0.0/8","name":"ten","tags":["a","b"],"internal":true,"metadata":{".site":"HQ","__proto__":"x=y"}}\n',
+  );
+  const cleared = await run("set", "10.0.0.0/8", "--internal", "false", "--name", "");
+  assert.doesNotMatch(cleared.out, /internal|name/);
+});
+
+test("set without fields creates a bare entry and never empties one", async (t) => {
+  const run = await start(t);
+  assert.equal((await run("set", "10.0.0.1", "--name", "x")).code, 0);
+  const again = await run("set", "10.0.0.1");
+  assert.equal(again.code, 1);
+  assert.match(again.err, /^error: already_exists: /);
+  assert.match((await run("list", "10.0.0.1", "--json")).out, /"name":"x"/);
+  assert.equal((await run("set", "10.0.0.2")).out, '{"key":"10.0.0.2"}\n');
+});
+
+test("list shows a table or JSON lines, all or what relates to a key", async (t) => {
+  const run = await start(t);
+  await run("set", "10.0.0.0/8", "--name", "ten");
+  await run("set", "10.0.0.1", "--name", "one", "--meta", "k=v", "--internal");
+  await run("set", "2001:DB8::0/32");
+  const all = await run("list");
+  assert.equal(
+    all.out,
+    [
+      "KEY            NAME  TAGS  VLAN  INTERNAL  METADATA",
+      "10.0.0.0/8     ten",
+      "10.0.0.1       one               yes       k=v",
+      "2001:db8::/32",
+      "",
+    ].join("\n"),
+  );
+  const related = await run("list", "10.0.0.1", "--json");
+  assert.deepEqual(
+    related.out
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { key: string }).key),
+    ["10.0.0.0/8", "10.0.0.1"],
+  );
+  const exact = await run("list", "10.0.0.0/8", "--exact", "--json");
+  assert.equal(exact.out, '{"key":"10.0.0.0/8","name":"ten"}\n');
+  assert.equal((await run("count")).out, "3\n");
+});
+
+test("delete deletes, and what the API refuses is one line and exit code 1", async (t) => {
+  const run = await start(t);
+  await run("set", "10.0.0.1");
+  assert.deepEqual(await run("delete", "10.0.0.1"), { code: 0, out: "", err: "" });
+  const gone = await run("delete", "10.0.0.1");
+  assert.deepEqual([gone.code, gone.out], [1, ""]);
+  assert.match(gone.err, /^error: not_found: .*10\.0\.0\.1.*\n$/);
+  assert.match((await run("list", "nonsense")).err, /^error: invalid_argument: .*"nonsense"/);
+});
+
+test("credentials come from the settings or the URL", async (t) => {
+  const settings = {
+    SVC_API_BASIC_AUTH_ENABLE: "true",
+    SVC_API_BASIC_AUTH_USERNAME: "admin",
+    SVC_API_BASIC_AUTH_PASSWORD: "pä:ss%",
+  };
+  const run = await start(t, settings);
+  assert.deepEqual(await run("count"), { code: 0, out: "0\n", err: "" });
+  const other = createFakeTerminal(["udm", "count", "--url", "http://admin:wrong@127.0.0.1:1"], {});
+  assert.equal(await runProgram(other), 1);
+  assert.doesNotMatch(other.written.err, /wrong/, "no password in messages");
+});
