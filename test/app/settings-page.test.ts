@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseSettingsFile, readSettings, settingNames, settingsPage } from "../../src/app/index.ts";
@@ -13,6 +13,19 @@ test("docs/settings.md is what `npm run generate` writes", () => {
 test("the page has a section for every setting", () => {
   const page = settingsPage();
   for (const name of settingNames) assert.match(page, new RegExp(`^### ${name}$`, "m"));
+});
+
+test("every setting is honoured somewhere outside its table", () => {
+  const sources = readdirSync(join(root, "src/app"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !/settings-table|check-settings|format-settings/.test(path))
+    .map((path) => readFileSync(join(root, "src/app", path), "utf8"))
+    .join("");
+  const idle = settingNames.filter((name) => !new RegExp(`settings\\.${name}\\b`).test(sources));
+  assert.deepEqual(
+    idle,
+    ["SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE"],
+    "but for the one that only checks decide on",
+  );
 });
 
 test("config/quickstart.yml is valid, without warnings, and turns the metadata API on", () => {
