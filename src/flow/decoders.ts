@@ -1,0 +1,18 @@
+import type { Decoder } from "./decoder.ts";
+import { createIpfixDecoder } from "./ipfix/ipfix-decoder.ts";
+import { createTimeFormat } from "./mapping/time-format.ts";
+import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
+import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
+import type { Protocol } from "./protocol.ts";
+import { createRecordReader } from "./template/record-reader.ts";
+
+/** A decoder for each protocol that has one. They share working memory: one set of them serves one thread. */
+export function createDecoders(maxFieldsPerTemplate: number): Readonly<Partial<Record<Protocol, Decoder>>> {
+  const times = createTimeFormat();
+  const reader = createRecordReader(times);
+  return {
+    netflow5: createNetflow5Decoder(reader, times),
+    netflow9: createNetflow9Decoder(reader, times, maxFieldsPerTemplate),
+    ipfix: createIpfixDecoder(reader, times, maxFieldsPerTemplate),
+  };
+}

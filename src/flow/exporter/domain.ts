@@ -1,0 +1,47 @@
+import type { Protocol } from "../protocol.ts";
+import type { SamplingTable } from "../sampling/sampling-table.ts";
+import type { Plan } from "../template/plan.ts";
+import type { Sequence } from "./sequence.ts";
+import type { WaitingSets } from "./waiting-sets.ts";
+
+/** A template as its exporter gave it. */
+export interface KnownTemplate {
+  readonly plan: Plan;
+  /** Its record on the wire: the same bytes again are the same template. */
+  readonly raw: Buffer;
+  /** Milliseconds since the epoch. */
+  readonly definedAt: number;
+}
+
+/** One observation domain of an exporter, and what is kept for it. */
+export interface Domain {
+  readonly protocol: Protocol;
+  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5). */
+  readonly id: number;
+  /** The sender's port where templates are scoped by it (IPFIX). */
+  readonly port: number | undefined;
+  /** By id. Changed through the exporter, which counts them. */
+  readonly templates: Map<number, KnownTemplate>;
+  readonly waiting: WaitingSets;
+  readonly sequence: Sequence;
+  /** Shared by the domains of one protocol and id on several ports. */
+  readonly sampling: SamplingTable;
+  /** When the exporter started, milliseconds since the epoch, where its options say so. */
+  bootTime: number | undefined;
+  /** The uptime in the last header, where the protocol has one. */
+  uptime: number | undefined;
+}
+
+/** A datagram may be overtaken on its way by others that were sent later by no more than this. */
+const overtakenMs = 10_000;
+
+/**
+ * Takes the uptime of a header, milliseconds modulo 2^32.
+ *
+ * @returns whether the exporter has started again since the last one.
+ */
+export function noteUptime(domain: Domain, uptime: number): boolean {
+  const before = domain.uptime;
+  domain.uptime = uptime;
+  return before !== undefined && ((uptime - before) | 0) < -overtakenMs;
+}

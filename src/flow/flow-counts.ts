@@ -1,0 +1,51 @@
+import {
+  dropReasons,
+  setKinds,
+  templateChanges,
+  type DropReason,
+  type SetKind,
+  type TemplateChange,
+} from "./decoder.ts";
+import { protocols, type Protocol } from "./protocol.ts";
+
+/** What happened to the datagrams of one protocol so far. Plain numbers, because counting is part of the hot path. */
+export interface ProtocolCounts {
+  datagrams: number;
+  bytes: number;
+  flows: number;
+  options: number;
+  readonly sets: Record<SetKind, number>;
+  readonly templates: Record<TemplateChange, number>;
+  readonly drops: Record<DropReason, number>;
+  /** Data sets that came before their template. */
+  waited: number;
+  /** Those of them that were decoded when it came. */
+  replayed: number;
+  /** Units that never came, by sequence numbers. */
+  missing: number;
+  late: number;
+  resets: number;
+}
+
+export type FlowCounts = Readonly<Record<Protocol, ProtocolCounts>>;
+
+export function createFlowCounts(): FlowCounts {
+  return zeros(protocols, () => ({
+    datagrams: 0,
+    bytes: 0,
+    flows: 0,
+    options: 0,
+    sets: zeros(setKinds, () => 0),
+    templates: zeros(templateChanges, () => 0),
+    drops: zeros(Object.keys(dropReasons) as DropReason[], () => 0),
+    waited: 0,
+    replayed: 0,
+    missing: 0,
+    late: 0,
+    resets: 0,
+  }));
+}
+
+function zeros<Name extends string, T>(names: readonly Name[], zero: () => T): Record<Name, T> {
+  return Object.fromEntries(names.map((name) => [name, zero()])) as Record<Name, T>;
+}

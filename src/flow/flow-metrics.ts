@@ -1,0 +1,73 @@
+import type { Labels, Metrics } from "../report/index.ts";
+import type { ExporterTable } from "./exporter/exporter-table.ts";
+import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
+
+type Series = readonly [Labels, number];
+
+/** Registers the metrics of decoding. They are read from the counts when asked for. */
+export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, exporters: ExporterTable): void {
+  const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
+    metrics.counterFrom(name, help, ["protocol"], () =>
+      Object.entries(counts).map(([protocol, of]): Series => [{ protocol }, read(of)]),
+    );
+  const byKind = (
+    name: string,
+    help: string,
+    label: string,
+    read: (counts: ProtocolCounts) => Readonly<Record<string, number>>,
+  ): void =>
+    metrics.counterFrom(name, help, ["protocol", label], () =>
+      Object.entries(counts).flatMap(([protocol, of]) =>
+        Object.entries(read(of)).map(([kind, count]): Series => [{ protocol, [label]: kind }, count]),
+      ),
+    );
+
+  byProtocol("netgloss_flow_datagrams_total", "Datagrams received.", (of) => of.datagrams);
+  byProtocol("netgloss_flow_bytes_total", "Bytes of datagrams received.", (of) => of.bytes);
+  byProtocol("netgloss_flow_records_total", "Flow records decoded.", (of) => of.flows);
+  byProtocol("netgloss_flow_options_records_total", "Records of options data decoded.", (of) => of.options);
+  byKind("netgloss_flow_sets_total", "Sets met in datagrams.", "kind", (of) => of.sets);
+  byKind("netgloss_flow_templates_total", "Templates received, by what they changed.", "change", (of) => of.templates);
+  byKind("netgloss_flow_drops_total", "What could not be decoded, by reason.", "reason", (of) => of.drops);
+  byProtocol("netgloss_flow_sets_waited_total", "Data sets that came before their template.", (of) => of.waited);
+  byProtocol("netgloss_flow_sets_replayed_total", "Those decoded when their template came.", (of) => of.replayed);
+  byProtocol(
+    "netgloss_flow_missing_total",
+    "Flows (NetFlow v5), datagrams (v9), data records (IPFIX) that never came, by sequence numbers.",
+    (of) => of.missing,
+  );
+  byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
+  byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
+
+  metrics.counterFrom("netgloss_flow_evicted_total", "What a limit made the collector forget.", ["what"], () =>
+    Object.entries(exporters.evictions).map(([what, count]): Series => [{ what }, count]),
+  );
+  metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size);
+  metrics.gaugeFrom("netgloss_flow_templates", "Templates known.", [], () => {
+    let count = 0;
+    for (const exporter of exporters.all()) count += exporter.templateCount();
+    return count;
+  });
+  metrics.gaugeFrom("netgloss_flow_waiting_sets", "Data sets that wait for their template.", [], () => {
+    return exporters.waiting.sets;
+  });
+  metrics.gaugeFrom("netgloss_flow_waiting_bytes", "Bytes of these.", [], () => exporters.waiting.bytes);
+  metrics.counterFrom(
+    "netgloss_flow_exporter_missing_total",
+    "Units that never came from an exporter, by its sequence numbers; only exporters that miss any.",
+    ["exporter", "protocol"],
+    () => missingByExporter(exporters),
+  );
+}
+
+function missingByExporter(exporters: ExporterTable): Series[] {
+  const series: Series[] = [];
+  for (const exporter of exporters.all()) {
+    const missing = new Map<string, number>();
+    for (const { protocol, sequence } of exporter.domains()) {
+      if (sequence.missing > 0) missing.set(protocol, (missing.get(protocol) ?? 0) + sequence.missing);
+    }
+    for (const [protocol, count] of missing) series.push([{ exporter: exporter.address, protocol }, count]);
+  }
+  return series;
+}

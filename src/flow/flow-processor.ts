@@ -1,0 +1,129 @@
+import type { Enricher, LineBuffer, RecordFields, Sink } from "../record/index.ts";
+import type { Clock, Log } from "../report/index.ts";
+import { communityId } from "./community-id.ts";
+import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./decoder.ts";
+import type { ExporterTable } from "./exporter/exporter-table.ts";
+import type { Exporter } from "./exporter/exporter.ts";
+import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
+import { protocolOf, protocols, type Protocol } from "./protocol.ts";
+
+/** Turns datagrams into lines: decode, enrich, render, hand over. It waits for nothing and never throws. */
+export interface FlowProcessor {
+  /**
+   * @param address of the sender, as the socket gives it.
+   * @param bytes are read before the call returns and not kept.
+   */
+  process(bytes: Buffer, address: string, port: number): void;
+}
+
+export interface FlowProcessorOptions {
+  readonly decoders: Readonly<Partial<Record<Protocol, Decoder>>>;
+  readonly exporters: ExporterTable;
+  readonly counts: FlowCounts;
+  readonly enricher: Enricher;
+  readonly lines: LineBuffer;
+  readonly sink: Sink;
+  readonly communityId: boolean;
+  /** Whether records of options data leave like flows. */
+  readonly optionsRecords: boolean;
+  /** For what a stranger's datagram can cause again and again: limited in rate. */
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** A datagram may hold many short records; their lines leave in pieces of about this size. */
+const flushBytes = 1024 * 1024;
+
+export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
+  const { decoders, exporters, counts, enricher, lines, sink, log, clock } = options;
+
+  const flush = (): void => {
+    const { count } = lines;
+    if (count > 0) sink.write(lines.take(), count);
+  };
+  const emit = (record: RecordFields): void => {
+    enricher.enrich(record);
+    lines.append(record);
+    if (lines.byteLength >= flushBytes) flush();
+  };
+  const drop = (of: ProtocolCounts, reason: DropReason, detail: Detail): void => {
+    of.drops[reason]++;
+    log.warn(detail, dropReasons[reason]);
+  };
+
+  const createOutput = (protocol: Protocol): DecodeOutput => {
+    const of = counts[protocol];
+    return {
+      flow(record) {
+        of.flows++;
+        if (options.communityId) {
+          const id = communityId(record);
+          if (id !== undefined) record.set("flow.community.id", id);
+        }
+        emit(record);
+      },
+      options(record) {
+        of.options++;
+        if (options.optionsRecords) emit(record);
+      },
+      set: (kind) => void of.sets[kind]++,
+      template: (change) => void of.templates[change]++,
+      problem: (reason, detail) => drop(of, reason, { protocol, ...detail }),
+      waiting(detail) {
+        of.waited++;
+        log.info({ protocol, ...detail }, "flow set waits for its template");
+      },
+      replayed: (sets) => void (of.replayed += sets),
+      sequence({ missing, event }) {
+        of.missing += missing;
+        if (event === "late") of.late++;
+        else if (event === "reset") of.resets++;
+      },
+    };
+  };
+  const outputs = Object.fromEntries(protocols.map((protocol) => [protocol, createOutput(protocol)])) as Record<
+    Protocol,
+    DecodeOutput
+  >;
+
+  const decode = (protocol: Protocol, decoder: Decoder, bytes: Buffer, exporter: Exporter, port: number): void => {
+    const of = counts[protocol];
+    const before = of.flows;
+    try {
+      decoder.decode({ bytes, port, receivedAt: exporter.lastSeen }, exporter, outputs[protocol]);
+    } catch (error) {
+      of.drops.internal++;
+      log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
+    }
+    exporter.records += of.flows - before;
+  };
+
+  return {
+    process(bytes, address, port) {
+      const protocol = protocolOf(bytes);
+      const of = counts[protocol];
+      of.datagrams++;
+      of.bytes += bytes.length;
+      const decoder = decoders[protocol];
+      if (decoder === undefined) {
+        // No exporter is made of a sender that was not understood.
+        const reason = protocol === "unknown" ? "unknown_protocol" : "unsupported";
+        drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
+        return;
+      }
+      const now = clock.now();
+      const exporter = exporters.get(senderAddress(address), now);
+      exporter.lastSeen = now;
+      exporter.datagrams++;
+      decode(protocol, decoder, bytes, exporter, port);
+      flush();
+    },
+  };
+}
+
+/** The address of a sender as records have it: IPv4 as such on a dual-stack socket, IPv6 without its zone. */
+export function senderAddress(address: string): string {
+  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice(7);
+  const zone = address.indexOf("%");
+  return zone < 0 ? address : address.slice(0, zone);
+}

@@ -1,0 +1,93 @@
+import type { Decoder } from "../decoder.ts";
+import type { TemplateRecord } from "../exporter/exporter.ts";
+import { accountSequence } from "../exporter/sequence.ts";
+import type { TimeFormat } from "../mapping/time-format.ts";
+import { recordHead } from "../record-head.ts";
+import { decodeDataSet, defineTemplates, detailOf, type Message } from "../template/decode-sets.ts";
+import { isZero, readSets, type SetRange } from "../template/read-sets.ts";
+import type { RecordReader } from "../template/record-reader.ts";
+import { readIpfixTemplates } from "./read-ipfix-templates.ts";
+
+const headerLength = 16;
+const templateSetId = 2;
+const optionsTemplateSetId = 3;
+const firstDataSetId = 256;
+
+/**
+ * IPFIX over UDP (RFC 7011). Templates are scoped by address, source port and observation domain; see
+ * {@link Exporter.template} for a data set whose scope has none.
+ *
+ * @param maxFields a template with more is refused.
+ */
+export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, maxFields: number): Decoder {
+  return {
+    decode(datagram, exporter, output) {
+      const { bytes } = datagram;
+      if (bytes.length < headerLength) {
+        output.problem("short_header", { exporter: exporter.address, bytes: bytes.length });
+        return;
+      }
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      const length = view.getUint16(2);
+      const seconds = view.getUint32(4);
+      const sequence = view.getUint32(8);
+      const domain = exporter.domain("ipfix", view.getUint32(12), datagram.port);
+      const head = recordHead(times, datagram, exporter, {
+        type: "ipfix",
+        version: 10,
+        timestamp: times.seconds(seconds),
+        sequence,
+        domain: domain.id,
+      });
+      const context = { head, clock: { exportTime: seconds * 1000, uptime: undefined }, bootTime: undefined };
+      const message: Message = { datagram, exporter, domain, context, output, reader, maxFields };
+      const { sets, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
+
+      let units: number | undefined = 0;
+      for (const set of sets) {
+        const count = decodeSet(message, set);
+        units = count === undefined || units === undefined ? undefined : units + count;
+      }
+      if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
+      else if (length > bytes.length || !isZero(view, length, bytes.length)) {
+        output.problem("bad_length", detailOf(message, { length, bytes: bytes.length }));
+      }
+      const isWhole = length <= bytes.length && problem === undefined;
+      output.sequence(accountSequence(domain.sequence, sequence, isWhole ? units : undefined, false));
+    },
+  };
+}
+
+/** Returns how many data records the set holds; undefined when that is not known. */
+function decodeSet(message: Message, { id, start, end }: SetRange): number | undefined {
+  const { output } = message;
+  const range = { bytes: message.datagram.bytes, start, end };
+  if (id >= firstDataSetId) {
+    output.set("data");
+    return decodeDataSet(message, id, range);
+  }
+  if (id !== templateSetId && id !== optionsTemplateSetId) {
+    output.problem("reserved_set", detailOf(message, { set: id }));
+    return 0;
+  }
+  const isOptions = id === optionsTemplateSetId;
+  output.set(isOptions ? "options_template" : "template");
+  const { records, problem } = readIpfixTemplates(range, isOptions);
+  for (const record of records) {
+    if ("withdrawn" in record) withdraw(message, record.withdrawn, isOptions);
+    else defineTemplates(message, [record]);
+  }
+  if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
+  return 0;
+}
+
+/** RFC 7011 section 8.1: the id of the set itself stands for all templates of its kind. */
+function withdraw({ exporter, domain, output }: Message, id: number, isOptions: boolean): void {
+  const isOfKind = (known: { plan: { template: TemplateRecord["template"] } }): boolean =>
+    (known.plan.template.scopeCount !== undefined) === isOptions;
+  const ids =
+    id < firstDataSetId
+      ? [...domain.templates].filter(([, known]) => isOfKind(known)).map(([templateId]) => templateId)
+      : [id];
+  for (const templateId of ids) if (exporter.withdraw(domain, templateId)) output.template("withdrawn");
+}

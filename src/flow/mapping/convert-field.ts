@@ -1,0 +1,61 @@
+import { protocolNames } from "../registry/protocol-names.gen.ts";
+import { toUnsigned } from "./convert-type.ts";
+import type { Conversion } from "./field-names.ts";
+import type { Convert } from "./field-source.ts";
+
+/** Bits of the TCP header, lowest first (IANA, "TCP Header Flags"). */
+const tcpFlags = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
+const tcpTags = Array.from({ length: 1 << tcpFlags.length }, (_, bits) =>
+  tcpFlags.filter((_flag, i) => (bits & (1 << i)) !== 0),
+);
+
+const directions = ["ingress", "egress"];
+
+/** IANA, "flowEndReason". */
+const endReasons = [undefined, "idle timeout", "active timeout", "end of flow", "forced end", "lack of resources"];
+
+/** A conversion of a small unsigned number. */
+const ofNumber =
+  (convert: (value: number) => string | number | readonly string[] | undefined): Convert =>
+  (source, at, length) => {
+    const value = toUnsigned(source, at, length);
+    return typeof value === "number" ? convert(value) : undefined;
+  };
+
+/** The conversions of {@link fieldNames} beyond the plain value. */
+export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert>> = {
+  /**
+   * Uptime in milliseconds, modulo 2^32: how long before the export it was is reckoned first, so that a wrap between
+   * the two does no harm. What lies ahead of the export by less than half the circle is in the future.
+   */
+  uptime: (source, at, length) => {
+    const value = toUnsigned(source, at, length);
+    const { exportTime } = source.clock;
+    const uptime = source.clock.uptime ?? (source.bootTime === undefined ? undefined : exportTime - source.bootTime);
+    if (typeof value !== "number" || uptime === undefined) return undefined;
+    // ToInt32 is the remainder modulo 2^32 in its signed form.
+    return source.times.milliseconds(exportTime - ((uptime - value) | 0));
+  },
+  microsecondsBefore: (source, at, length) => {
+    const distance = toUnsigned(source, at, length);
+    if (typeof distance !== "number") return undefined;
+    const microseconds = source.clock.exportTime * 1000 - distance;
+    const seconds = Math.floor(microseconds / 1_000_000);
+    return source.times.fraction(seconds, microseconds - seconds * 1_000_000, 6);
+  },
+  dscp: ofNumber((value) => (value < 256 ? value >>> 2 : undefined)),
+  ecn: ofNumber((value) => (value < 256 ? value & 3 : undefined)),
+  protocolName: ofNumber((value) => protocolNames[value]),
+  /** Names of the set flags; no value where none is. */
+  tcpTags: ofNumber((value) => (value & 0x1ff ? tcpTags[value & 0x1ff] : undefined)),
+  directionName: ofNumber((value) => directions[value]),
+  endReasonName: ofNumber((value) => endReasons[value]),
+  icmpType: ofNumber((value) => (value < 0x10000 ? value >>> 8 : undefined)),
+  icmpCode: ofNumber((value) => (value < 0x10000 ? value & 0xff : undefined)),
+  /** RFC 6759: one byte says whose numbering it is, the others are the number there. */
+  applicationId: (source, at, length) => {
+    if (length < 2) return undefined;
+    const selector = toUnsigned(source, at + 1, length - 1);
+    return selector === undefined ? undefined : `${source.view.getUint8(at)}:${selector}`;
+  },
+};

@@ -1,0 +1,88 @@
+import type { InformationElement } from "../registry/information-element.ts";
+import { findElement, reversePen } from "../registry/registry.ts";
+import { convertField } from "./convert-field.ts";
+import { convertType, toHex, toUnsigned } from "./convert-type.ts";
+import { fieldNames, type Conversion } from "./field-names.ts";
+import type { Convert } from "./field-source.ts";
+
+/** A name that an element may have in a record. */
+export interface ElementName {
+  readonly name: string;
+  readonly convert: Convert;
+  /** Lower is better, where several elements claim the name. */
+  readonly preference: number;
+}
+
+/** Where a value goes that cannot go under a name of ours, so that it is not lost. */
+export interface Fallback {
+  /** `flow.ie.…`, for the element's plain value. */
+  readonly name: string;
+  readonly convert: Convert;
+  /** `flow.hex.…`, for bytes that are no value of the element's type: a name never changes its JSON type. */
+  readonly hexName: string;
+}
+
+/** How an element appears in records. */
+export interface ElementNames {
+  /** At least one. The first has the value, the others are derived from it. */
+  readonly names: readonly ElementName[];
+  readonly fallback: Fallback;
+  /** Whether zero bytes are a value: the empty string is, an integer of no bytes is absent. */
+  readonly takesEmpty: boolean;
+}
+
+const namesByElement = new Map<number, ElementName[]>();
+fieldNames.forEach(([id, name, conversion], preference) => {
+  const entry = { name, convert: converter(findElement(0, id), conversion), preference };
+  const names = namesByElement.get(id);
+  if (names === undefined) namesByElement.set(id, [entry]);
+  else names.push(entry);
+});
+
+/**
+ * Names for an element: ours, else `flow.ie.<IANA name>`, else `flow.ie.<pen>.<id>` (a vendor's, or unknown: bytes in
+ * hex). An element of the reverse direction (RFC 5103) has `flow.reverse.` before what remains of the forward name
+ * without its `flow.`.
+ *
+ * @param pen private enterprise number, 0 for IANA and for everything of NetFlow v9.
+ */
+export function elementNames(pen: number, id: number): ElementNames {
+  if (pen === reversePen) return reverseNames(elementNames(0, id));
+  const element = findElement(pen, id);
+  const convert = converter(element, "value");
+  const label = element !== undefined && pen === 0 && id < 0x8000 ? element.name : `${pen}.${id}`;
+  const fallback = { name: `flow.ie.${label}`, convert, hexName: `flow.hex.${label}` };
+  const own = pen === 0 ? namesByElement.get(id) : undefined;
+  return {
+    names: own ?? [{ name: fallback.name, convert, preference: 0 }],
+    fallback,
+    takesEmpty: element?.type === "string",
+  };
+}
+
+const netflow9Scopes = [undefined, "system", "interface", "line_card", "cache", "template"];
+
+/** Names for a scope field of NetFlow v9, whose numbers are not those of elements (RFC 3954 section 6.1). */
+export function netflow9ScopeNames(type: number): ElementNames {
+  const label = netflow9Scopes[type] ?? `type.${type}`;
+  const fallback = { name: `flow.scope.${label}`, convert: toUnsigned, hexName: `flow.hex.scope.${label}` };
+  return { names: [{ name: fallback.name, convert: toUnsigned, preference: 0 }], fallback, takesEmpty: false };
+}
+
+function reverseNames(forward: ElementNames): ElementNames {
+  const { names, fallback, takesEmpty } = forward;
+  return {
+    names: names.map(({ name, convert, preference }) => ({ name: reverseName(name), convert, preference })),
+    fallback: { ...fallback, name: reverseName(fallback.name), hexName: reverseName(fallback.hexName) },
+    takesEmpty,
+  };
+}
+
+function reverseName(name: string): string {
+  return `flow.reverse.${name.replace(/^flow\./, "")}`;
+}
+
+function converter(element: InformationElement | undefined, conversion: Conversion): Convert {
+  if (conversion !== "value") return convertField[conversion];
+  return element === undefined ? toHex : convertType[element.type];
+}

@@ -1,0 +1,38 @@
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { FlowListenError } from "./flow-listen-error.ts";
+
+/** What a host without IPv6 says of a socket for it. */
+const withoutIpv6: ReadonlySet<string | undefined> = new Set(["EAFNOSUPPORT", "EADDRNOTAVAIL", "EINVAL"]);
+
+/**
+ * Opens a UDP socket.
+ *
+ * @param ip the address to bind; empty is all: `::` for both families, `0.0.0.0` on a host without IPv6.
+ * @throws FlowListenError naming address and port.
+ */
+export async function openSocket(ip: string, port: number): Promise<Socket> {
+  try {
+    return await bind(ip === "" ? "::" : ip, port);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (ip !== "" || !withoutIpv6.has(code)) throw new FlowListenError(ip, port, error as Error);
+  }
+  try {
+    return await bind("0.0.0.0", port);
+  } catch (error) {
+    throw new FlowListenError(ip, port, error as Error);
+  }
+}
+
+async function bind(address: string, port: number): Promise<Socket> {
+  const socket = createSocket({ type: address.includes(":") ? "udp6" : "udp4", ipv6Only: false });
+  try {
+    socket.bind({ address, port, exclusive: true });
+    await once(socket, "listening");
+    return socket;
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+}

@@ -1,0 +1,113 @@
+import type { Value } from "../../record/index.ts";
+import { completeFlow } from "../complete-flow.ts";
+import type { Datagram, DecodeOutput, Detail } from "../decoder.ts";
+import type { Domain } from "../exporter/domain.ts";
+import type { Exporter, TemplateRecord } from "../exporter/exporter.ts";
+import { recordRate } from "../sampling/record-rate.ts";
+import { buildPlan } from "./build-plan.ts";
+import type { Plan } from "./plan.ts";
+import type { ByteRange, RecordContext, RecordReader } from "./record-reader.ts";
+
+/** A message that is being decoded, and what its sets need of it. */
+export interface Message {
+  readonly datagram: Datagram;
+  readonly exporter: Exporter;
+  readonly domain: Domain;
+  readonly context: RecordContext;
+  readonly output: DecodeOutput;
+  readonly reader: RecordReader;
+  readonly maxFields: number;
+}
+
+/** Takes templates as they came and decodes the data sets that waited for them. */
+export function defineTemplates(message: Message, records: readonly TemplateRecord[]): void {
+  const { exporter, domain, output, datagram, maxFields } = message;
+  for (const record of records) {
+    const { id, fields } = record.template;
+    if (fields.length > maxFields) {
+      output.problem("template_limit", detailOf(message, { template: id, fields: fields.length, limit: maxFields }));
+      continue;
+    }
+    const change = exporter.define(domain, record, buildPlan, datagram.receivedAt);
+    if (change === "refused") {
+      output.problem("bad_template", detailOf(message, { template: id, why: "its records have no bytes" }));
+      continue;
+    }
+    output.template(change);
+    replay(message, id);
+  }
+}
+
+/**
+ * Decodes a data set; one whose template is not known waits for it.
+ *
+ * @returns how many records it holds; undefined when that is not known.
+ */
+export function decodeDataSet(message: Message, templateId: number, range: ByteRange): number | undefined {
+  const { exporter, domain, output, context, datagram } = message;
+  const known = exporter.template(domain, templateId);
+  if (known !== undefined) return decodeRecords(message, known.plan, range, context);
+
+  const bytes = Buffer.from(range.bytes.subarray(range.start, range.end));
+  const dropped = domain.waiting.add({ templateId, bytes, context, receivedAt: datagram.receivedAt });
+  const detail = detailOf(message, { template: templateId });
+  for (let i = 0; i < dropped; i++) output.problem("no_template", detail);
+  output.waiting(detail);
+  return undefined;
+}
+
+/** The exporter and domain of a message, for a log line. */
+export function detailOf({ exporter, domain }: Message, more: Detail): Detail {
+  return { exporter: exporter.address, domain: domain.id, ...more };
+}
+
+function replay(message: Message, templateId: number): void {
+  const known = message.domain.templates.get(templateId);
+  if (known === undefined) return;
+  const sets = message.domain.waiting.take(templateId);
+  for (const { bytes, context } of sets) {
+    decodeRecords(message, known.plan, { bytes, start: 0, end: bytes.length }, context);
+  }
+  if (sets.length > 0) message.output.replayed(sets.length);
+}
+
+function decodeRecords(message: Message, plan: Plan, range: ByteRange, context: RecordContext): number | undefined {
+  const { template } = plan;
+  const read = template.scopeCount === undefined ? readFlows : readOptions;
+  const { count, isCut } = read(message, plan, range, context);
+  if (!isCut) return count;
+  message.output.problem("cut_record", detailOf(message, { template: template.id, after: count }));
+  return undefined;
+}
+
+function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
+  const { exporter, domain, output, reader } = message;
+  const { manualRate } = exporter;
+  const { sampling } = domain;
+  const whole = exporter.wholeExporter(domain)?.sampling;
+  const { namesSampling } = plan;
+  return reader.read(plan, range, { ...context, bootTime: domain.bootTime }, (record) => {
+    const rate =
+      manualRate ??
+      (namesSampling ? recordRate(record) : undefined) ??
+      sampling.rateFor(record, namesSampling) ??
+      whole?.rateFor(record, namesSampling);
+    completeFlow(record, rate);
+    output.flow(record);
+  });
+}
+
+function readOptions(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
+  const { domain, output, reader } = message;
+  const head = [...context.head, ["flow.record.type", "options"] as const];
+  return reader.read(plan, range, { ...context, head }, (record) => {
+    domain.sampling.learn(record);
+    const bootTime = timeOf(record.get("flow.ie.systemInitTimeMilliseconds"));
+    if (bootTime !== undefined) domain.bootTime = bootTime;
+    output.options(record);
+  });
+}
+
+function timeOf(value: Value | undefined): number | undefined {
+  return typeof value === "string" ? Date.parse(value) : undefined;
+}

@@ -1,0 +1,44 @@
+import type { Fallback } from "../mapping/element-names.ts";
+import type { Convert } from "../mapping/field-source.ts";
+import type { Template } from "./template.ts";
+
+/** What one field of a template becomes in a record. */
+export interface Output {
+  /** Which field of the template. */
+  readonly field: number;
+  readonly name: string;
+  readonly convert: Convert;
+  /** Undefined for a value that is derived: the field it comes from has an output of its own. */
+  readonly fallback: Fallback | undefined;
+  /** Whether zero bytes are a value too. */
+  readonly takesEmpty: boolean;
+}
+
+/**
+ * One name of a record and where its value comes from.
+ *
+ * - `field`: one field.
+ * - `list`: one element that the template repeats; its values make an array.
+ * - `contest`: different elements that claim the name, best first. The first that is not all zero bytes has it, because
+ *   exporters fill the address family that they do not use with zeros; the others go to their fallbacks.
+ */
+export interface Step {
+  readonly kind: "field" | "list" | "contest";
+  readonly outputs: readonly [Output, ...Output[]];
+}
+
+/** What decoding a record of a template takes, worked out once. Plain data: it says all that a compiler would need. */
+export interface Plan {
+  readonly template: Template;
+  /** In the order of the template's fields. No two write the same name. */
+  readonly steps: readonly Step[];
+  /** Bytes of each field, or the mark of a variable length. */
+  readonly lengths: readonly number[];
+  readonly hasVariableLength: boolean;
+  /** The least number of bytes that a record takes, at least 1. Without variable lengths it takes exactly these. */
+  readonly minLength: number;
+  /** The field with the exporter's start time (systemInitTimeMilliseconds), -1 when there is none. */
+  readonly bootTimeField: number;
+  /** Whether records say something of sampling: a rate or a sampler. */
+  readonly namesSampling: boolean;
+}

@@ -1,0 +1,43 @@
+/** One set (a FlowSet in NetFlow v9): its id and where its content lies. */
+export interface SetRange {
+  readonly id: number;
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
+export interface SetsRead {
+  readonly sets: readonly SetRange[];
+  /** Where the walk met a length that cannot be; undefined when all was in order. */
+  readonly problem: { readonly at: number; readonly length: number } | undefined;
+}
+
+const setHeader = 4;
+
+/**
+ * Finds the sets of a message (RFC 3954 section 5, RFC 7011 section 3.3). A set that claims more than is there ends with
+ * the message: its whole records can be read. One that claims less than its own header ends the walk. Zeros to the end
+ * are padding of the datagram.
+ */
+export function readSets(view: DataView, start: number, end: number): SetsRead {
+  const sets: SetRange[] = [];
+  let at = start;
+  while (at < end) {
+    const hasHeader = end - at >= setHeader;
+    const length = hasHeader ? view.getUint16(at + 2) : 0;
+    if (length < setHeader) {
+      return { sets, problem: isZero(view, at, end) ? undefined : { at, length } };
+    }
+    const isCut = at + length > end;
+    sets.push({ id: view.getUint16(at), start: at + setHeader, end: isCut ? end : at + length });
+    if (isCut) return { sets, problem: { at, length } };
+    at += length;
+  }
+  return { sets, problem: undefined };
+}
+
+/** Whether there are only zeros in a range. */
+export function isZero(view: DataView, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (view.getUint8(i) !== 0) return false;
+  return true;
+}
