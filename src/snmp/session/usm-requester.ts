@@ -1,4 +1,5 @@
 import type { Clock } from "../../report/index.ts";
+import { copyBytes } from "./codec/ber-reader.ts";
 import { decodeScopedPdu, encodeScopedPdu, encodeUsmMessage, type Message } from "./codec/message-codec.ts";
 import type { UsmCredential } from "./credential.ts";
 import type { Peer } from "./peer.ts";
@@ -97,7 +98,7 @@ function readProbeAnswer(message: Message, clock: Clock): Engine | IgnoreReason 
   if (decodeScopedPdu(message.data).pdu.type !== "report") return "pdu_type";
   const { length } = message.engineId;
   if (length < 5 || length > 32) throw new SnmpError("malformed", `an engine id of ${length} octets`);
-  const engine = createEngine(message.engineId.slice(), message.maxSize, clock);
+  const engine = createEngine(copyBytes(message.engineId), message.maxSize, clock);
   engine.setTime(message.boots, message.time, false);
   return engine;
 }

@@ -48,7 +48,11 @@ function constant(tag: number, isHex: boolean, value: string, line: number): Age
     case 6:
       return identifier(value);
     case 64:
-      return { type: "IpAddress", value: isHex ? bytes() : Uint8Array.from(value.split("."), Number) };
+      // Dotted text, or the four octets as characters when these happen to be printable.
+      if (!isHex && /^\d+(?:\.\d+){3}$/.test(value)) {
+        return { type: "IpAddress", value: Uint8Array.from(value.split("."), Number) };
+      }
+      return { type: "IpAddress", value: bytes() };
     case 65:
       return { type: "Counter32", value: Number(value) };
     case 66:

@@ -123,6 +123,18 @@ export function readOctets(cursor: Cursor, tag: number): Uint8Array {
   return octets;
 }
 
+/** The content as bytes of their own. */
+export function copyOctets(cursor: Cursor, tag: number): Uint8Array {
+  return copyBytes(readOctets(cursor, tag));
+}
+
+/** A copy. Not `slice`, which gives a view when the bytes are a Buffer. */
+export function copyBytes(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
+
 /** An object identifier. Empty content is read as 0.0, which is what agents that send it mean. */
 export function readOid(cursor: Cursor, tag: number): Oid {
   const { bytes } = cursor;

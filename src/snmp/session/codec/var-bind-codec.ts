@@ -1,5 +1,7 @@
 import type { ExceptionType, ValueType, VarBind } from "../var-bind.ts";
 import {
+  copyBytes,
+  copyOctets,
   enter,
   expectEnd,
   peekTag,
@@ -61,13 +63,13 @@ function readValue(cursor: Cursor, oid: VarBind["oid"]): VarBind {
     case 0x02:
       return { oid, type: "Integer32", value: readInteger32(cursor, tag) };
     case 0x04:
-      return { oid, type: "OctetString", value: readOctets(cursor, tag).slice() };
+      return { oid, type: "OctetString", value: copyOctets(cursor, tag) };
     case 0x05:
       return { oid, type: "Null", value: readEmpty(cursor, tag) };
     case 0x06:
       return { oid, type: "ObjectIdentifier", value: readOid(cursor, tag) };
     case 0x40:
-      return { oid, type: "IpAddress", value: readOctets(cursor, tag).slice() };
+      return { oid, type: "IpAddress", value: copyOctets(cursor, tag) };
     case 0x41:
       return { oid, type: "Counter32", value: readUnsigned32(cursor, tag) };
     case 0x42:
@@ -76,7 +78,7 @@ function readValue(cursor: Cursor, oid: VarBind["oid"]): VarBind {
     case 0x43:
       return { oid, type: "TimeTicks", value: readUnsigned32(cursor, tag) };
     case 0x44:
-      return { oid, type: "Opaque", value: readOctets(cursor, tag).slice() };
+      return { oid, type: "Opaque", value: copyOctets(cursor, tag) };
     case 0x46:
       return { oid, type: "Counter64", value: readUnsigned64(cursor, tag) };
     case 0x80:
@@ -100,7 +102,7 @@ function readUnknown(cursor: Cursor, tag: number): Uint8Array {
   if ((tag & 0x20) !== 0 || (tag & 0x1f) === 0x1f) throw new DecodeError(`value with tag 0x${tag.toString(16)}`);
   const start = cursor.at;
   readOctets(cursor, tag);
-  return cursor.bytes.slice(start, cursor.at);
+  return copyBytes(cursor.bytes.subarray(start, cursor.at));
 }
 
 /** Writes a VarBindList. */

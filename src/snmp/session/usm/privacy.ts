@@ -22,14 +22,14 @@ export function encrypt(
   salt: Uint8Array,
   plain: Uint8Array,
 ): Uint8Array {
+  // What `final` would add is nothing in a stream cipher, nor after whole blocks without padding of its own.
   if (privacy.protocol === "aes") {
-    const cipher = createCipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt));
-    return Buffer.concat([cipher.update(plain), cipher.final()]);
+    return createCipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt)).update(plain);
   }
+  const blocks = new Uint8Array(Math.ceil(plain.length / desBlock) * desBlock);
+  blocks.set(plain);
   const cipher = createCipheriv("des-ede3-cbc", desKey(privacy.key), desVector(privacy.key, salt));
-  cipher.setAutoPadding(false);
-  const padding = new Uint8Array((desBlock - (plain.length % desBlock)) % desBlock);
-  return Buffer.concat([cipher.update(plain), cipher.update(padding), cipher.final()]);
+  return cipher.setAutoPadding(false).update(blocks);
 }
 
 /** Decrypts what {@link encrypt} made. A wrong key is not noticed here: the result is not a scoped PDU then. */
@@ -42,13 +42,11 @@ export function decrypt(
 ): Uint8Array {
   if (salt.length !== saltLength) throw new DecodeError("privacy parameters");
   if (privacy.protocol === "aes") {
-    const decipher = createDecipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt));
-    return Buffer.concat([decipher.update(cipherText), decipher.final()]);
+    return createDecipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt)).update(cipherText);
   }
   if (cipherText.length % desBlock !== 0) throw new DecodeError("cipher text is not in blocks");
   const decipher = createDecipheriv("des-ede3-cbc", desKey(privacy.key), desVector(privacy.key, salt));
-  decipher.setAutoPadding(false);
-  return Buffer.concat([decipher.update(cipherText), decipher.final()]);
+  return decipher.setAutoPadding(false).update(cipherText);
 }
 
 function aesName(key: Uint8Array): string {
