@@ -16,7 +16,7 @@ export interface OutputOptions {
   readonly health: Health;
   /** How long to wait after a failure before trying again, in milliseconds. Default 1000. */
   readonly retryMs?: number;
-  /** How long `stop` may take to write what waits, in milliseconds. Default 3000. */
+  /** How long `stop` may take to write what waits, in milliseconds. Default 2000. */
   readonly flushMs?: number;
 }
 
@@ -49,7 +49,7 @@ const abortMs = 500;
  * - `stop` writes what waits, within its time; a failing outlet is tried once more. The rest is dropped and counted.
  */
 export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
-  const { name, log, clock, health, retryMs = 1000, flushMs = 3000 } = options;
+  const { name, log, clock, health, retryMs = 1000, flushMs = 2000 } = options;
   const queue = createBoundedQueue(options.queueBytes);
   const report = options.metrics.output(name, () => queue.byteLength);
   const limited = limitLog(log, clock);

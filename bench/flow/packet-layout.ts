@@ -1,0 +1,25 @@
+/** A datagram with everything in place but what differs from one to the next; those places are known by offset. */
+export interface PacketLayout {
+  /** Header and data set, with every byte that never changes. */
+  readonly bytes: Buffer;
+  /** A datagram with the templates alone; undefined where the protocol has none. */
+  readonly templates: Buffer | undefined;
+  readonly records: number;
+  /** Where the first record begins, and how far it is to the next. */
+  readonly firstRecord: number;
+  readonly recordLength: number;
+  /** Places within a record. */
+  readonly source: number;
+  readonly destination: number;
+  readonly sourcePort: number;
+  /** The low 32 bits of a counter. */
+  readonly octets: number;
+  /** Places of 32-bit numbers in the header, of data and template datagrams alike. */
+  readonly sequence: number;
+  readonly seconds: number;
+  /** What the sequence number counts. */
+  readonly counts: "records" | "datagrams";
+}
+
+export const protocols = ["netflow5", "netflow9", "ipfix"] as const;
+export type BenchProtocol = (typeof protocols)[number];

@@ -1,0 +1,57 @@
+// Runs benches one after the other, each in a process of its own, prints what they measure and keeps it in bench/results/.
+//   npm run bench [-- names…] [--date=YYYY-MM-DD]
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus, release } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { formatRow, ratioOf, type Row } from "./support/bench-report.ts";
+
+const benches: Readonly<Record<string, string>> = {
+  "flow-pipeline": "flow/flow-pipeline-bench.js",
+  "api-calls": "api/api-calls-bench.js",
+  "udm-save": "udm/udm-save-bench.js",
+};
+
+const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });
+const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const unknown = names.filter((name) => !(name in benches));
+if (unknown.length > 0) {
+  console.error(`no such bench: ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}`);
+  process.exit(1);
+}
+
+const results = join(import.meta.dirname, "../../bench/results");
+const machine = {
+  date: values.date ?? new Date().toISOString().slice(0, 10),
+  node: process.version,
+  cpu: cpus()[0]?.model ?? "unknown",
+  cores: cpus().length,
+  kernel: release(),
+};
+console.log(`node ${machine.node}, ${machine.cores} × ${machine.cpu}`);
+
+for (const name of names) {
+  console.log(`\n${name}`);
+  const rows = await runBench(benches[name] as string);
+  const figures = rows.map(withRatio);
+  mkdirSync(results, { recursive: true });
+  writeFileSync(join(results, `${name}.json`), `${JSON.stringify({ ...machine, figures }, undefined, 2)}\n`);
+}
+
+function withRatio(row: Row): Row & { readonly ratio?: number } {
+  return row.peer === undefined ? row : { ...row, ratio: Number(ratioOf(row.value, row.peer.value)) };
+}
+
+async function runBench(script: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  const child = fork(join(import.meta.dirname, script));
+  child.on("message", ({ row }: { row: Row }) => {
+    rows.push(row);
+    console.log(formatRow(row));
+  });
+  const [code] = (await once(child, "exit")) as [number | null];
+  if (code !== 0) throw new Error(`${script} ended with ${String(code)}`);
+  return rows;
+}
