@@ -23,11 +23,11 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
   json("/livez", () => ({ live: true }));
   pages.set("/readyz", async (call) => {
     const ready = parts.health.isReady();
-    sendJson(call, ready ? 200 : 503, { ready, checks: parts.health.checks() }, fresh);
+    return sendJson(call, ready ? 200 : 503, { ready, checks: parts.health.checks() }, fresh);
   });
   pages.set("/metrics", async (call) => {
     const text = await parts.metrics.render();
-    sendBytes(call, 200, { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" }, text);
+    return sendBytes(call, 200, { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" }, text);
   });
   json("/openapi.json", parts.openApi);
   for (const [path, view] of parts.views) json(path, view);

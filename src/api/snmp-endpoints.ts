@@ -35,8 +35,7 @@ export function createSnmpEndpoints(
       const applied = await snmpOperations.applyDefinitions(force === "true");
       if (applied.ok) {
         call.code = "ok";
-        sendJson(call, 200, applied.report);
-        return;
+        return sendJson(call, 200, applied.report);
       }
       const message = `the definition files have ${applied.findings.length} errors: the old set stays in use`;
       const violations = applied.findings.map(({ place, id, message: what }) => ({
@@ -57,7 +56,7 @@ export function createSnmpEndpoints(
         throw apiError("not_found", "UNKNOWN_DEVICE", `there is no device ${name}`, { metadata: { device: name } });
       }
       call.code = "ok";
-      sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
+      return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
     },
   };
 }

@@ -68,7 +68,8 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
         entries.delete(entry);
         heldBytes -= call.heldBytes;
         if (call.stream === undefined) busy.set(socket, (busy.get(socket) ?? 1) - 1);
-        if (!response.writableFinished) {
+        if (hasBrokenOff(call)) {
+          call.code = "canceled";
           controller.abort(new ConnectError("the client has gone", Code.Canceled));
         }
         const { label: method, wire: transport, code } = call;
@@ -101,6 +102,13 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
       return true;
     },
   };
+}
+
+/** Whether the call has ended before its answer had. */
+function hasBrokenOff({ response, stream }: Call): boolean {
+  if (stream === undefined) return !response.writableFinished;
+  // Node ends a stream that its peer has reset, as if it had been answered.
+  return !response.writableEnded || (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
 }
 
 /** Path and query of a request target, which a proxy's client may send in absolute form. */

@@ -53,9 +53,9 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
       sessions.set(session, state);
       session.on("stream", (stream: ServerHttp2Stream) => {
         state.streams++;
-        stream.on("aborted", () => count(session, state));
         stream.on("close", () => {
           state.streams--;
+          if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) count(session, state);
           if (state.streams === 0 && !state.closing) state.since = clock.monotonic();
         });
       });

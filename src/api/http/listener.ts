@@ -64,7 +64,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   function createHttp2(): Http2Server {
     const server2 = createHttp2Server({
-      maxSessionMemory: 10,
+      maxSessionMemory: 32,
       maxHeaderListPairs: 128,
       maxSessionInvalidFrames: 100,
       maxSessionRejectedStreams: 100,
@@ -122,6 +122,8 @@ export function createListener(options: ListenerOptions): Listener {
       socket.destroy();
     });
     server1.on("clientError", (error: NodeJS.ErrnoException, stream) => {
+      // What follows a part that could not be read cannot be read either.
+      if (stream.destroyed || stream.writableEnded) return;
       const answer = clientErrors[error.code ?? ""] ?? clientErrors["default"];
       metrics.reject(answer?.reason ?? "protocol");
       if (!stream.writable || error.code === "ECONNRESET") stream.destroy();
@@ -143,8 +145,10 @@ export function createListener(options: ListenerOptions): Listener {
     server1.removeListener(event, serveAsHttp1);
     server1.on(event, (socket: Socket) => {
       socket.on("error", (error) => log.debug({ error }, "connection failed"));
-      if ((socket as TLSSocket).alpnProtocol === "h2") {
-        http2.emit("connection", socket);
+      if (event === "secureConnection") {
+        // By TLS the handshake has settled the protocol (RFC 9113 section 3.2).
+        if ((socket as TLSSocket).alpnProtocol === "h2") http2.emit("connection", socket);
+        else serveAsHttp1.call(server1, socket);
         return;
       }
       undecided.set(socket, clock.monotonic());

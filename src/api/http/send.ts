@@ -9,18 +9,44 @@ import type { HeaderFields } from "./http-message.ts";
 /** How long the rest of a body that nobody wants is taken, so that its sender gets to read the answer. */
 const lingerTime = 1_000;
 
+/** How much of an answer is handed over at a time. */
+const pieceLength = 65_536;
+
 /** Answers with a body that is at hand. Does nothing when the client has gone. */
-export function sendBytes(call: Call, status: number, headers: HeaderFields, body: Uint8Array | string): void {
-  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-  begin(call, status, { ...headers, "content-length": String(length) });
-  const { response } = call;
-  if (call.request.method === "HEAD" || status === 204) response.end();
-  else finish(call, body);
+export async function sendBytes(
+  call: Call,
+  status: number,
+  headers: HeaderFields,
+  body: Uint8Array | string,
+): Promise<void> {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  begin(call, status, { ...headers, "content-length": String(bytes.length) });
+  if (call.request.method === "HEAD" || status === 204) {
+    call.response.end();
+    return;
+  }
+  if (bytes.length > pieceLength) {
+    await writeBytes(call, bytes);
+    call.response.end();
+    return;
+  }
+  finish(call, bytes);
+}
+
+/**
+ * Writes bytes as fast as the client takes them. Handed over at once, those of a large answer would count against the
+ * memory of its HTTP/2 connection, on which Node then refuses every other request.
+ */
+export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
+  const response = call.response as ServerResponse;
+  for (let at = 0; at < bytes.length && !isGone(call); at += pieceLength) {
+    if (!response.write(bytes.subarray(at, at + pieceLength))) await drained(call);
+  }
 }
 
 /** Answers with a JSON value. */
-export function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): void {
-  sendBytes(call, status, { "content-type": "application/json", ...headers }, JSON.stringify(value));
+export function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): Promise<void> {
+  return sendBytes(call, status, { "content-type": "application/json", ...headers }, JSON.stringify(value));
 }
 
 export interface RefusalOptions {
@@ -44,7 +70,10 @@ export function sendError(call: Call, error: ConnectError, options: RefusalOptio
   }
   const status = options.status ?? codeToHttpStatus(error.code);
   const headers = { ...Object.fromEntries(error.metadata), ...options.headers, "content-type": "application/json" };
-  sendBytes(call, status, headers, errorToJsonBytes(error, undefined));
+  const body = errorToJsonBytes(error, undefined);
+  begin(call, status, { ...headers, "content-length": String(body.length) });
+  if (call.request.method === "HEAD") call.response.end();
+  else finish(call, body);
 }
 
 /** Answers gRPC with a header that is the trailer too. */

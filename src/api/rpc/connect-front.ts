@@ -4,7 +4,7 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { isAnswered, isGone, type Call } from "../http/call.ts";
 import type { BodyReader } from "../http/read-body.ts";
-import { begin, drained, sendTrailersOnly } from "../http/send.ts";
+import { begin, sendTrailersOnly, writeBytes } from "../http/send.ts";
 import { decodeText, isGrpcWebText, withoutText, withText } from "./grpc-web-text.ts";
 import { grpcTrailer } from "./grpc-trailer.ts";
 import { isBeyondTimer } from "./timeouts.ts";
@@ -62,8 +62,7 @@ async function write(
       return;
     }
     last = next.value;
-    const piece = isText ? Buffer.from(next.value).toString("base64") : next.value;
-    if (!response.write(piece)) await drained(call);
+    await writeBytes(call, isText ? Buffer.from(Buffer.from(next.value).toString("base64")) : next.value);
     next = await pieces?.next();
   }
   if (answer.trailer !== undefined) {

@@ -101,7 +101,7 @@ async function sendText(call: Call, text: string): Promise<void> {
     return sendBytes(call, 200, jsonType, text);
   }
   const headers = { ...jsonType, "content-encoding": "gzip", vary: "accept-encoding" };
-  sendBytes(call, 200, headers, await gzipBytes(text));
+  return sendBytes(call, 200, headers, await gzipBytes(text));
 }
 
 function acceptsGzip(accepted = ""): boolean {

@@ -1,5 +1,10 @@
 import { createFileRegistry, fromBinary, toBinary, type DescFile, type FileRegistry } from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import {
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+  type DescriptorProto,
+  type EnumDescriptorProto,
+} from "@bufbuild/protobuf/wkt";
 import { descriptorSetBase64 } from "../gen/descriptor-set.gen.ts";
 
 /** Our schema with its comments, and the files that it imports. */
@@ -48,23 +53,29 @@ export function readSchemaFiles(): SchemaFiles {
   };
 }
 
-function* symbolsOf(file: DescFile): Generator<string> {
-  const messages = [...file.messages];
-  const enums = [...file.enums];
-  for (let message = messages.pop(); message !== undefined; message = messages.pop()) {
-    yield message.typeName;
-    for (const member of [...message.fields, ...message.oneofs]) yield `${message.typeName}.${member.name}`;
-    messages.push(...message.nestedMessages);
-    enums.push(...message.nestedEnums);
-  }
-  for (const { typeName, values } of enums) {
-    yield typeName;
+function symbolsOf({ proto }: DescFile): string[] {
+  const scoped = (scope: string, name: string): string => (scope === "" ? name : `${scope}.${name}`);
+  const ofEnum = (scope: string, { name, value }: EnumDescriptorProto): string[] => [
+    scoped(scope, name),
     // By the language, the values of an enum are named beside it and not below it.
-    const scope = typeName.slice(0, typeName.lastIndexOf(".") + 1);
-    for (const value of values) yield `${scope}${value.name}`;
-  }
-  for (const service of file.services) {
-    yield service.typeName;
-    for (const method of service.methods) yield `${service.typeName}.${method.name}`;
-  }
+    ...value.map((one) => scoped(scope, one.name)),
+  ];
+  const ofMessage = (scope: string, message: DescriptorProto): string[] => {
+    const own = scoped(scope, message.name);
+    return [
+      own,
+      ...[...message.field, ...message.oneofDecl].map(({ name }) => scoped(own, name)),
+      ...message.nestedType.flatMap((nested) => ofMessage(own, nested)),
+      ...message.enumType.flatMap((nested) => ofEnum(own, nested)),
+    ];
+  };
+  const scope = proto.package;
+  return [
+    ...proto.messageType.flatMap((message) => ofMessage(scope, message)),
+    ...proto.enumType.flatMap((one) => ofEnum(scope, one)),
+    ...proto.service.flatMap(({ name, method }) => {
+      const own = scoped(scope, name);
+      return [own, ...method.map((one) => scoped(own, one.name))];
+    }),
+  ];
 }

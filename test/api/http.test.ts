@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { contractPath, postJson, startApi } from "./api-fixture.ts";
+import { answerOf, exchange, openHttp2, postHttp2 } from "./raw-http.ts";
+
+const rpc = `${contractPath}/CountUdms`;
+
+test("liveness, readiness and metrics", async (t) => {
+  const { url, health } = await startApi(t);
+  assert.deepEqual(await (await fetch(`${url}/livez`)).json(), { live: true });
+  health.set({ name: "udm", ready: false, detail: "/ipaddrs.yml:3:1: bad key" });
+  const notReady = await fetch(`${url}/readyz`);
+  assert.equal(notReady.status, 503);
+  assert.deepEqual(await notReady.json(), {
+    ready: false,
+    checks: [{ name: "udm", ready: false, detail: "/ipaddrs.yml:3:1: bad key" }],
+  });
+  health.set({ name: "udm", ready: true });
+  assert.equal((await fetch(`${url}/readyz`)).status, 200);
+  const metrics = await fetch(`${url}/metrics`);
+  assert.match(metrics.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+  assert.match(await metrics.text(), /netgloss_api_requests_total\{method="readyz",transport="http",code="ok"\} 2/);
+});
+
+test("a view that the collector hands in is served as JSON", async (t) => {
+  const { url } = await startApi(t, { views: new Map([["/api/v1/exporters", () => [{ ip: "192.0.2.1" }]]]) });
+  const response = await fetch(`${url}/api/v1/exporters`);
+  assert.deepEqual(await response.json(), [{ ip: "192.0.2.1" }]);
+  assert.equal(response.headers.get("cache-control"), "no-store");
+});
+
+test("HEAD answers the header of GET", async (t) => {
+  const { url } = await startApi(t);
+  const head = await fetch(`${url}/livez`, { method: "HEAD" });
+  assert.equal(head.status, 200);
+  assert.equal(head.headers.get("content-length"), "13");
+  assert.equal(await head.text(), "");
+});
+
+test("wrong methods get 405 with Allow, Connect's GET too; OPTIONS lists what is allowed", async (t) => {
+  const { url } = await startApi(t);
+  for (const [path, method, allow] of [
+    [rpc, "GET", "POST, OPTIONS"],
+    [`${rpc}?connect=v1&encoding=json&message=%7B%7D`, "GET", "POST, OPTIONS"],
+    [rpc, "PUT", "POST, OPTIONS"],
+    ["/udm.v1.UdmService/DeleteUdm", "DELETE", "POST, OPTIONS"],
+    ["/livez", "POST", "GET, HEAD, OPTIONS"],
+    ["/api/v1/snmp/apply-definitions", "GET", "POST, OPTIONS"],
+  ] as const) {
+    const response = await fetch(url + path, { method });
+    assert.equal(response.status, 405, path);
+    assert.equal(response.headers.get("allow"), allow);
+    assert.match(((await response.json()) as { message: string }).message, /is not allowed/);
+    const options = await fetch(url + path, { method: "OPTIONS" });
+    assert.deepEqual([options.status, options.headers.get("allow")], [204, allow]);
+    // No other site may read what a browser fetches from here.
+    assert.equal(options.headers.get("access-control-allow-origin"), null);
+  }
+});
+
+test("wrong content types get 415 with Accept-Post", async (t) => {
+  const { url } = await startApi(t);
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/connect+json", undefined]) {
+    const headers = type === undefined ? {} : { "content-type": type };
+    const response = await fetch(url + rpc, { method: "POST", headers, body: new Blob(["{}"]) });
+    assert.equal(response.status, 415, type);
+    assert.match(response.headers.get("accept-post") ?? "", /application\/json/);
+    await response.body?.cancel();
+  }
+  const withCharset = await postJson(url + rpc, {}, { "content-type": "application/json; charset=utf-8" });
+  assert.equal(withCharset.status, 200);
+});
+
+test("unknown paths get 404 in the form of errors", async (t) => {
+  const { url } = await startApi(t);
+  const page = await fetch(`${url}/nothing/here`);
+  assert.equal(page.status, 404);
+  assert.deepEqual(pick(await page.json()), ["not_found", 'there is nothing at "/nothing/here"']);
+  const method = await postJson(`${url}${contractPath}/DropUdms`, {});
+  assert.equal(method.status, 404);
+  assert.equal(method.body["code"], "unimplemented");
+});
+
+test("HTTP/1.0 without Host, absolute targets and odd ones are answered", async (t) => {
+  const { port, url } = await startApi(t);
+  const head = "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+  assert.match(await exchange(t, port, `POST ${rpc} HTTP/1.0\r\n${head}`), /^HTTP\/1\.1 200 OK[^]*\r\n\r\n\{\}$/);
+  assert.match(await exchange(t, port, "GET /livez HTTP/1.0\r\n\r\n"), /\{"live":true\}$/);
+  const grpc = "POST /udm.v1.UdmService/CountUdms HTTP/1.0\r\nContent-Type: application/proto\r\n\r\n";
+  assert.match(await exchange(t, port, grpc), /^HTTP\/1\.1 200 OK/);
+  const absolute = `GET http://127.0.0.1:${port}/livez?x=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`;
+  assert.match(await exchange(t, port, absolute), /\{"live":true\}$/);
+  const tail = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  assert.match(await exchange(t, port, `GET //livez ${tail}`), /^HTTP\/1\.1 404/);
+  assert.match(await exchange(t, port, `OPTIONS * ${tail}`), /^HTTP\/1\.1 404/);
+  assert.match(await exchange(t, port, "GARBAGE\r\n\r\n"), /^HTTP\/1\.1 400/);
+  assert.match(await exchange(t, port, "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"), /^HTTP\/1\.1 400/);
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+});
+
+test("the connection preface may come byte by byte", async (t) => {
+  const { port } = await startApi(t);
+  const session = openHttp2(t, `http://127.0.0.1:${port}`);
+  assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
+  const slow = connect(port, "127.0.0.1");
+  t.after(() => slow.destroy());
+  slow.setNoDelay(true);
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const bytes = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]);
+  for (const byte of bytes) {
+    slow.write(Buffer.from([byte]));
+    await new Promise(setImmediate);
+  }
+  const [first] = (await once(slow, "data")) as [Buffer];
+  assert.equal(first[3], 4, "the server's first frame is SETTINGS");
+});
+
+test("many requests on one HTTP/2 connection, of every wire, at a time", async (t) => {
+  const { url } = await startApi(t);
+  const session = openHttp2(t, url);
+  const types = ["application/json", "application/proto"] as const;
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, i) =>
+      postHttp2(session, rpc, types[i % 2] as string, i % 2 === 0 ? "{}" : new Uint8Array()),
+    ),
+  );
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+});
+
+test("requests are counted by method, transport and code", async (t) => {
+  const { url, metrics } = await startApi(t);
+  await postJson(`${url}${contractPath}/CreateUdm`, { udm: { key: "10.0.0.1" } });
+  await postJson(`${url}${contractPath}/CreateUdm`, { udm: { key: "10.0.0.1" } });
+  await postJson(`${url}/nonsense/with/any/name`, {});
+  const count = (method: string, transport: string, code: string) =>
+    metrics.value("netgloss_api_requests_total", { method, transport, code });
+  assert.equal(await count("CreateUdm", "json", "ok"), 1);
+  assert.equal(await count("CreateUdm", "json", "already_exists"), 1);
+  assert.equal(await count("other", "json", "not_found"), 1);
+  assert.equal(
+    await metrics.value("netgloss_api_request_seconds_count", { method: "CreateUdm", transport: "json" }),
+    2,
+  );
+});
+
+function pick(body: unknown): unknown[] {
+  const { code, message } = body as { code: string; message: string };
+  return [code, message];
+}

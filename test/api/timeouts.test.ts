@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { constants } from "node:http2";
+import { suite, test } from "node:test";
+import { contractPath, postJson, startApi, until, type ApiFixture } from "./api-fixture.ts";
+import { answerOf, exchange, openHttp2, openRaw } from "./raw-http.ts";
+
+const rpc = `${contractPath}/CreateUdm`;
+const preface = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0)]);
+const views = new Map([["/big", () => "x".repeat(30_000_000)]]);
+
+const rejected = async ({ metrics }: ApiFixture, reason: string): Promise<number> =>
+  (await metrics.value("netgloss_api_rejected_total", { reason })) ?? 0;
+
+suite("slow and hostile clients", { concurrency: true }, () => {
+  test("a header that does not end", async (t) => {
+    const api = await startApi(t, { limits: { headersTimeout: 100, requestTimeout: 60_000 } });
+    const raw = openRaw(t, api.port);
+    raw.socket.write("GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+    assert.match(await raw.closed, /^HTTP\/1\.1 408 /);
+    assert.equal(await rejected(api, "timeout"), 1);
+  });
+
+  test("a connection that says nothing, or only a part of the preface of HTTP/2", async (t) => {
+    const api = await startApi(t, { limits: { headersTimeout: 100 } });
+    const silent = openRaw(t, api.port);
+    const undecided = openRaw(t, api.port);
+    undecided.socket.write("PRI * HTTP/2.0\r\n");
+    assert.deepEqual(await Promise.all([silent.closed, undecided.closed]), ["", ""]);
+    assert.equal(await rejected(api, "headers"), 2);
+    assert.equal((await fetch(`${api.url}/livez`)).status, 200);
+  });
+
+  test("a body that does not end, HTTP/1.1", async (t) => {
+    const api = await startApi(t, { limits: { headersTimeout: 100, requestTimeout: 200 } });
+    const raw = openRaw(t, api.port);
+    raw.socket.write(
+      `POST ${rpc} HTTP/1.1\r\nHost: a.localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    );
+    await raw.closed;
+    assert.equal(await rejected(api, "timeout"), 1);
+    const key = { method: "CreateUdm", transport: "json", code: "canceled" };
+    await until(async () => (await api.metrics.value("netgloss_api_requests_total", key)) === 1, "it is counted");
+  });
+
+  test("a body that does not end, HTTP/2", async (t) => {
+    const api = await startApi(t, { limits: { requestTimeout: 100 } });
+    const session = openHttp2(t, api.url);
+    for (const type of ["application/json", "application/grpc"]) {
+      const stream = session.request({ ":method": "POST", ":path": rpc, "content-type": type });
+      stream.write("{");
+      assert.equal((await answerOf(stream)).resetCode, constants.NGHTTP2_CANCEL);
+    }
+    assert.equal(await rejected(api, "timeout"), 2);
+  });
+
+  test("an idle connection, of either protocol", async (t) => {
+    const api = await startApi(t, { limits: { idleTimeout: 400 } });
+    const raw = openRaw(t, api.port);
+    raw.socket.write("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert.match(await raw.closed, /^HTTP\/1\.1 200 OK/);
+    const session = openHttp2(t, api.url);
+    const goaway = new Promise<number>((resolve) => session.on("goaway", resolve));
+    const closed = new Promise((resolve) => session.on("close", resolve));
+    assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
+    assert.equal(await goaway, constants.NGHTTP2_NO_ERROR);
+    await closed;
+    await until(async () => (await api.metrics.value("netgloss_api_connections", { protocol: "http2" })) === 0, "gone");
+  });
+
+  test("an HTTP/2 connection kept awake by pings alone is idle", async (t) => {
+    const api = await startApi(t, { limits: { idleTimeout: 150 } });
+    const session = openHttp2(t, api.url);
+    const pings = setInterval(() => !session.destroyed && session.ping(() => {}), 20);
+    t.after(() => clearInterval(pings));
+    await new Promise((resolve) => session.on("close", resolve));
+  });
+
+  test("an answer that is never read, HTTP/1.1", async (t) => {
+    const api = await startApi(t, { views, limits: { stallTimeout: 200 } });
+    const raw = openRaw(t, api.port);
+    raw.socket.pause();
+    raw.socket.write("GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await until(async () => (await rejected(api, "timeout")) === 1, "the server gives up");
+    await until(async () => (await api.metrics.value("netgloss_api_connections", { protocol: "http1" })) === 0, "gone");
+  });
+
+  test("an answer that is never read, HTTP/2", async (t) => {
+    const api = await startApi(t, { views, limits: { stallTimeout: 200 } });
+    const session = openHttp2(t, api.url);
+    const stream = session.request({ ":path": "/big" });
+    stream.on("error", () => {});
+    stream.on("response", () => stream.pause());
+    await until(async () => (await rejected(api, "timeout")) === 1, "the server gives up");
+    assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
+  });
+
+  test("a request has a bound in all", async (t) => {
+    const api = await startApi(t, { limits: { lifetime: 100 } });
+    api.store.beforeCommit = () => new Promise((resolve) => setTimeout(resolve, 5_000).unref());
+    await assert.rejects(postJson(api.url + rpc, { udm: { key: "10.0.0.1" } }));
+    assert.equal(await rejected(api, "timeout"), 1);
+  });
+
+  test("floods of pings, settings and cancelled requests", async (t) => {
+    const api = await startApi(t, { limits: { maxControlFrames: 100 } });
+    const ping = Buffer.concat([frame(6, 0, 0, Buffer.alloc(8))]);
+    const settings = frame(4, 0, 0);
+    // HPACK: method GET, scheme http and path / from the static table, authority "localhost" as a literal.
+    const header = Buffer.from("8286844109" + Buffer.from("localhost").toString("hex"), "hex");
+    const floods = [
+      Buffer.concat(Array<Buffer>(2_000).fill(ping)),
+      Buffer.concat(Array<Buffer>(2_000).fill(settings)),
+      Buffer.concat(
+        Array.from({ length: 2_000 }, (_, i) =>
+          Buffer.concat([frame(1, 5, 2 * i + 1, header), frame(3, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8]))]),
+        ),
+      ),
+    ];
+    for (const [i, flood] of floods.entries()) {
+      const raw = openRaw(t, api.port);
+      raw.socket.write(Buffer.concat([preface, flood]));
+      await raw.closed;
+      await until(async () => (await rejected(api, "flood")) === i + 1, `flood ${i} is counted`);
+    }
+    assert.equal((await fetch(`${api.url}/livez`)).status, 200);
+  });
+
+  test("more streams than allowed are refused, the others served", async (t) => {
+    const api = await startApi(t, { limits: { maxStreams: 5 } });
+    const session = openHttp2(t, api.url);
+    await new Promise((resolve) => session.once("remoteSettings", resolve));
+    assert.equal(session.remoteSettings.maxConcurrentStreams, 5);
+  });
+
+  test("more connections than allowed", async (t) => {
+    const api = await startApi(t, { limits: { maxConnections: 3 } });
+    const held = [openRaw(t, api.port), openRaw(t, api.port), openRaw(t, api.port)];
+    await until(
+      async () => (await api.metrics.value("netgloss_api_connections", { protocol: "http1" })) === 3,
+      "3 open",
+    );
+    assert.equal(await exchange(t, api.port, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"), "");
+    assert.equal(await rejected(api, "connections"), 1);
+    held[0]?.socket.destroy();
+    await until(
+      () =>
+        fetch(`${api.url}/livez`).then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      "there is room again",
+    );
+  });
+});
+
+test("a handler that takes long is no fault of the client", async (t) => {
+  const api = await startApi(t, { limits: { stallTimeout: 200, idleTimeout: 200, headersTimeout: 200 } });
+  api.store.beforeCommit = () => new Promise((resolve) => setTimeout(resolve, 700));
+  const create = (key: string): Promise<{ status: number }> => postJson(api.url + rpc, { udm: { key } });
+  const session = openHttp2(t, api.url);
+  const stream = session.request({ ":method": "POST", ":path": rpc, "content-type": "application/json" });
+  stream.end('{"udm":{"key":"10.0.0.2"}}');
+  const [first, second] = await Promise.all([create("10.0.0.1"), answerOf(stream)]);
+  assert.deepEqual([first.status, second.status], [200, 200]);
+});
+
+/** A frame of HTTP/2 (RFC 9113 section 4.1). */
+function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
