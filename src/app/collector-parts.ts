@@ -78,6 +78,8 @@ export function createFlows(
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
     ports: settings.SVC_FLOW_SERVER_UDP_PORT,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
+    samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
+    optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     enricher,
     sink,

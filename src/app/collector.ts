@@ -52,6 +52,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...apiOptions(settings),
     ...reporting,
     version,
+    views: new Map([["/api/v1/flow/exporters", () => ({ exporters: flows?.exporters() ?? [] })]]),
     udm:
       metadata !== undefined && missing.length === 0
         ? metadata

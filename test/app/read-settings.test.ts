@@ -70,6 +70,7 @@ test("values are read by their type", () => {
     SVC_FLOW_SERVER_UDP_IP: "::1",
     SVC_API_UNKNOWN_FIELDS: "ignore",
     SVC_OUTPUT_STDOUT_ENABLE: "TRUE",
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: "192.0.2.1=1000, 2001:DB8::0=2",
   });
   assert.deepEqual(settings.SVC_FLOW_SERVER_UDP_PORT, [2055, 4739]);
   assert.equal(settings.SVC_API_MAX_BODY_SIZE, 2 * 2 ** 20);
@@ -77,6 +78,13 @@ test("values are read by their type", () => {
   assert.equal(settings.SVC_FLOW_SERVER_UDP_IP, "::1");
   assert.equal(settings.SVC_API_UNKNOWN_FIELDS, "ignore");
   assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, true);
+  assert.deepEqual(
+    [...settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF],
+    [
+      ["192.0.2.1", 1000],
+      ["2001:db8::", 2],
+    ],
+  );
 });
 
 const badValues: [string, string, RegExp][] = [
@@ -96,6 +104,10 @@ const badValues: [string, string, RegExp][] = [
   ["SVC_API_MAX_BODY_SIZE", "9999GiB", /from 1KiB to 1GiB/],
   ["SVC_OUTPUT_FILE_PATH", "a\u0000b", /a path/],
   ["SVC_API_BASIC_AUTH_USERNAME", "a:b", /without a colon/],
+  ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=0", /<IP address>=<rate>/],
+  ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=1=2", /<IP address>=<rate>/],
+  ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "::ffff:192.0.2.1=1,192.0.2.1=2", /nothing twice/],
+  ["SVC_API_ALLOWED_HOSTS", "example.org,*.org", /a host name/],
 ];
 
 for (const [name, text, message] of badValues) {

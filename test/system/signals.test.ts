@@ -106,7 +106,7 @@ test("a port in use is one clear line and exit code 1", async (t) => {
   assert.equal(run.status, 1);
   const errors = run.stderr.split("\n").filter((line) => line.includes(" ERROR "));
   assert.equal(errors.length, 1, run.stderr);
-  assert.match(errors[0] ?? "", new RegExp(`cannot start .*EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
+  assert.match(errors[0] ?? "", new RegExp(`cannot start .*UDP port ${port} of 127\\.0\\.0\\.1.*EADDRINUSE`));
   assert.doesNotMatch(run.stderr, /\n\s+at /);
   assert.equal(run.stdout, "");
 });

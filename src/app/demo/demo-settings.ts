@@ -11,6 +11,7 @@ export function demoSettings(directory: string, apiPort: string): Settings {
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE: "208KiB",
   };
   const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "demo" }));
   return readSettings([layer], () => "").settings;

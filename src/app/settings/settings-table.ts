@@ -9,6 +9,7 @@ import {
   oneOf,
   orEmpty,
   path,
+  samplingRates,
   secret,
   size,
   userName,
@@ -128,6 +129,18 @@ export const settingsTable = {
     size(4096, GiB),
     32 * MiB,
     "The receive buffer asked for on each port. The kernel may grant less; the log then says how to raise its limit.",
+  ),
+  SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE: row(
+    "Flows",
+    bool,
+    false,
+    "Writes what exporters tell of themselves in options data (interface names, sampling) as records, too.",
+  ),
+  SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: row(
+    "Flows",
+    samplingRates,
+    new Map(),
+    "Sampling rates by exporter, for those that do not tell theirs or tell a wrong one. They win over what is told.",
   ),
 
   SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE: row(
