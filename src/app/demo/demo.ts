@@ -9,7 +9,7 @@ import { recordTable } from "./record-table.ts";
 
 /** An address of the sample metadata that the demonstration's flows name often. */
 const featured = "10.10.20.5";
-const rows = 6;
+const rowsOfEach = 2;
 const firstTableMs = 1000;
 const seed = 1;
 
@@ -34,7 +34,7 @@ export function createDemo(options: DemoOptions): Component {
   let timer: NodeJS.Timeout | undefined;
 
   const show = (): void => {
-    const records = recent.latest(rows, featured);
+    const records = recent.latest(rowsOfEach, featured);
     out(records.length === 0 ? "\nno records yet\n" : `\n${recordTable(records)}`);
     timer = setTimeout(show, intervalMs);
   };

@@ -4,8 +4,8 @@ import type { DemoRecord } from "./record-table.ts";
 const kept = 200;
 
 export interface RecentRecords extends Sink {
-  /** The newest records, oldest first; `address` is among them as soon as any record has named it. */
-  latest(count: number, address: string): DemoRecord[];
+  /** The newest records of each exporter, so many of each, and the newest that names `address` if none of them does. */
+  latest(ofEach: number, address: string): DemoRecord[];
 }
 
 /** A sink that keeps the last records. It parses every line, so it is for a demonstration's rate only. */
@@ -17,12 +17,20 @@ export function createRecentRecords(): RecentRecords {
       const parsed = text.split("\n").filter((line) => line !== "");
       records = [...records, ...parsed.map((line) => JSON.parse(line) as DemoRecord)].slice(-kept);
     },
-    latest(count, address) {
-      const newest = records.slice(-count);
+    latest(ofEach, address) {
+      const exporters = [...new Set(records.map(exporterOf))].toSorted();
+      const newest = exporters.flatMap((exporter) =>
+        records.filter((record) => exporterOf(record) === exporter).slice(-ofEach),
+      );
       const names = (record: DemoRecord): boolean =>
         record["flow.src.ip.addr"] === address || record["flow.dst.ip.addr"] === address;
       const featured = newest.some(names) ? undefined : records.findLast(names);
-      return featured === undefined ? newest : [featured, ...newest.slice(1)];
+      return featured === undefined ? newest : [featured, ...newest];
     },
   };
+}
+
+/** Version first, so that the order is that of the protocols' age. */
+function exporterOf(record: DemoRecord): string {
+  return `${String(record["flow.export.version.ver"]).padStart(2)} ${String(record["flow.export.ip.addr"])}`;
 }
