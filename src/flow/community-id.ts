@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseAddress } from "../ip/index.ts";
-import type { RecordFields } from "../record/index.ts";
+import type { RecordFields, Value } from "../record/index.ts";
 
 const icmp = 1;
 const icmpV6 = 58;
@@ -12,35 +12,45 @@ const icmpPartners = partners([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
 const icmpV6Partners = partners([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
 
 /**
- * The Community ID, version 1 with seed 0: one text for both directions of a flow, the same in every tool that computes
- * it. `1:` and the SHA-1 in base64 of seed, addresses, protocol and ports, the lower end first. ICMP type and code stand
- * in for ports: the type's partner for the code where the type has one, else the ends keep their order. Exporters that
- * give type and code as destination port (type * 256 + code) are understood.
+ * Makes the function that computes the Community ID, version 1 with seed 0: one text for both directions of a flow, the
+ * same in every tool. `1:` and the SHA-1 in base64 of seed, addresses, protocol and ports, the lower end first. ICMP type
+ * and code stand in for ports: the type's partner for the code where the type has one, else the ends keep their order.
+ * Exporters that give type and code as destination port (type * 256 + code) are understood.
  *
- * @returns undefined when the record lacks addresses, protocol, or the ports of a protocol that has them.
+ * The function returns undefined when the record lacks addresses, protocol, or the ports of a protocol that has them.
  */
-export function communityId(record: RecordFields): string | undefined {
-  const source = addressBytes(record.get("flow.src.ip.addr"));
-  const destination = addressBytes(record.get("flow.dst.ip.addr"));
-  const protocol = record.get("l4.proto.id");
-  if (source === undefined || source.length !== destination?.length) return undefined;
-  if (typeof protocol !== "number" || protocol > 255) return undefined;
-  const ports = portsOf(record, protocol);
-  if (ports === undefined && withPorts.has(protocol)) return undefined;
+export function createCommunityId(): (record: RecordFields) => string | undefined {
+  const source = new Uint8Array(16);
+  const destination = new Uint8Array(16);
+  const input = new Uint8Array(40);
 
-  const order = Buffer.compare(source, destination);
-  const isOrdered =
-    ports?.isOneWay === true || order < 0 || (order === 0 && (ports?.source ?? 0) <= (ports?.destination ?? 0));
-  const { length } = source;
-  const input = Buffer.alloc(2 + 2 * length + 2 + (ports === undefined ? 0 : 4));
-  input.set(isOrdered ? source : destination, 2);
-  input.set(isOrdered ? destination : source, 2 + length);
-  input[2 + 2 * length] = protocol;
-  if (ports !== undefined) {
-    input.writeUInt16BE(isOrdered ? ports.source : ports.destination, 4 + 2 * length);
-    input.writeUInt16BE(isOrdered ? ports.destination : ports.source, 6 + 2 * length);
-  }
-  return `1:${createHash("sha1").update(input).digest("base64")}`;
+  return (record) => {
+    const length = readAddress(record.get("flow.src.ip.addr"), source);
+    const protocol = record.get("l4.proto.id");
+    if (length === 0 || length !== readAddress(record.get("flow.dst.ip.addr"), destination)) return undefined;
+    if (typeof protocol !== "number" || protocol > 255) return undefined;
+    const ports = portsOf(record, protocol);
+    if (ports === undefined && withPorts.has(protocol)) return undefined;
+
+    const order = compareBytes(source, destination, length);
+    const isOrdered =
+      ports?.isOneWay === true || order < 0 || (order === 0 && (ports?.source ?? 0) <= (ports?.destination ?? 0));
+    // Two bytes of seed come first and stay zero.
+    let at = 2;
+    for (let i = 0; i < length; i++) input[at++] = (isOrdered ? source : destination)[i] as number;
+    for (let i = 0; i < length; i++) input[at++] = (isOrdered ? destination : source)[i] as number;
+    input[at++] = protocol;
+    input[at++] = 0;
+    if (ports !== undefined) {
+      const first = isOrdered ? ports.source : ports.destination;
+      const second = isOrdered ? ports.destination : ports.source;
+      input[at++] = first >>> 8;
+      input[at++] = first;
+      input[at++] = second >>> 8;
+      input[at++] = second;
+    }
+    return `1:${createHash("sha1").update(input.subarray(0, at)).digest("base64")}`;
+  };
 }
 
 interface Ports {
@@ -72,15 +82,40 @@ function uint16(record: RecordFields, name: string): number | undefined {
   return typeof value === "number" && value <= 0xffff ? value : undefined;
 }
 
-function addressBytes(text: unknown): Buffer | undefined {
-  const address = typeof text === "string" ? parseAddress(text) : undefined;
-  if (address === undefined) return undefined;
-  if (address.family === 4) {
-    const bytes = Buffer.allocUnsafe(4);
-    bytes.writeUInt32BE(Number(address.value));
-    return bytes;
+/**
+ * Writes the bytes of an address.
+ *
+ * @returns how many, 4 or 16; 0 when the value is no address.
+ */
+function readAddress(text: Value | undefined, into: Uint8Array): number {
+  if (typeof text !== "string") return 0;
+  if (text.includes(":")) {
+    const address = parseAddress(text);
+    if (address === undefined) return 0;
+    into.set(Buffer.from(address.value.toString(16).padStart(32, "0"), "hex"));
+    return 16;
   }
-  return Buffer.from(address.value.toString(16).padStart(32, "0"), "hex");
+  // Decoders write IPv4 in canonical form, so that reading it needs no check; there are two for each record.
+  let part = 0;
+  let at = 0;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit >= 0) part = part * 10 + digit;
+    else {
+      into[at++] = part;
+      part = 0;
+    }
+  }
+  into[at] = part;
+  return 4;
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array, length: number): number {
+  for (let i = 0; i < length; i++) {
+    const difference = (a[i] as number) - (b[i] as number);
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }
 
 function partners(...pairs: [number, number][]): ReadonlyMap<number, number> {

@@ -1,6 +1,6 @@
 import type { Enricher, LineBuffer, RecordFields, Sink } from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
-import { communityId } from "./community-id.ts";
+import { createCommunityId } from "./community-id.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./decoder.ts";
 import type { ExporterTable } from "./exporter/exporter-table.ts";
 import type { Exporter } from "./exporter/exporter.ts";
@@ -36,6 +36,8 @@ const flushBytes = 1024 * 1024;
 
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
   const { decoders, exporters, counts, enricher, lines, sink, log, clock } = options;
+
+  const communityId = createCommunityId();
 
   const flush = (): void => {
     const { count } = lines;

@@ -127,8 +127,10 @@ export const fieldNames: readonly FieldName[] = [
 
   [95, "app.id", "applicationId"],
   [96, "app.name", "value"],
+  [56_701, "app.name", "value"],
   [371, "flow.user.name", "value"],
   [40_000, "flow.user.name", "value"],
+  [56_702, "flow.user.name", "value"],
   [38, "flow.export.engine.type", "value"],
   [39, "flow.export.engine.id", "value"],
 ];

@@ -1,8 +1,9 @@
 import type { ElementRow } from "./information-element.ts";
 
 /**
- * Field types that exist in NetFlow v9 alone: from 32768 on, where IPFIX has its enterprise bit. They are Cisco's, sent
- * by its firewalls ("NetFlow Implementation Guide, Cisco Secure Firewall ASA", NSEL).
+ * Field types that exist in NetFlow v9 alone: from 32768 on, where IPFIX has its enterprise bit. 33000 to 40005 are sent by
+ * Cisco's firewalls ("NetFlow Implementation Guide, Cisco Secure Firewall ASA", NSEL), 56701 and 56702 by those of Palo
+ * Alto Networks ("PAN-OS Administrator's Guide", NetFlow templates).
  */
 export const netflow9Elements: readonly ElementRow[] = [
   [33_000, "ciscoIngressAclId", "octetArray", "identifier", ""],
@@ -14,4 +15,6 @@ export const netflow9Elements: readonly ElementRow[] = [
   [40_003, "ciscoTranslatedSourcePort", "unsigned16", "identifier", ""],
   [40_004, "ciscoTranslatedDestinationPort", "unsigned16", "identifier", ""],
   [40_005, "ciscoFirewallEvent", "unsigned8", "identifier", ""],
+  [56_701, "paloAltoApplication", "string", "default", ""],
+  [56_702, "paloAltoUser", "string", "default", ""],
 ];
