@@ -94,6 +94,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
         outcomes.push({ result: await applyWrites(edit, batch) });
         writes += batch.length;
       } catch (error) {
+        if (!(error instanceof UdmError)) throw error;
         outcomes.push({ error });
       }
     }
@@ -138,7 +139,12 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
   /** Finds the file and, when it is to be ours, takes it. */
   const open = async (): Promise<void> => {
     try {
-      target = await resolveTarget(io, path);
+      const found = await resolveTarget(io, path);
+      if (found !== target) {
+        await lock?.release();
+        lock = undefined;
+        target = found;
+      }
       if (!owned || lock !== undefined) return;
       lock = await takeFileLock(io, target, clock, log);
     } catch (error) {

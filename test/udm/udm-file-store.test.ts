@@ -232,6 +232,25 @@ suite("a file store that owns its file", () => {
     assert.match(await readFile(path, "utf8"), /^10\.0\.0\.1: \{\}\n10\.0\.0\.2:\n/);
   });
 
+  test("moves its lock along when a link to a broken file is turned to another file", async () => {
+    const folder = await newFolder();
+    const path = join(folder, "ipaddrs.yml");
+    await writeFile(join(folder, "broken.yml"), "x");
+    await writeFile(join(folder, "good.yml"), "10.0.0.1: {name: a}\n");
+    await symlink("broken.yml", path);
+    const { store } = storeOn(nodeFileIo, { path });
+    await store.start();
+    await rm(path);
+    await symlink("good.yml", path);
+    assert.deepEqual(names(await store.load()), ["10.0.0.1 a"]);
+    await errorOf(storeOn(nodeFileIo, { path: join(folder, "good.yml") }).store.start());
+    const other = storeOn(nodeFileIo, { path: join(folder, "broken.yml") });
+    await other.store.start();
+    await other.store.stop();
+    await store.stop();
+    assert.deepEqual((await readdir(folder)).sort(), ["broken.yml", "good.yml", "ipaddrs.yml"]);
+  });
+
   test("creates the target of a symbolic link that leads nowhere yet", async () => {
     const folder = await newFolder();
     const path = join(folder, "ipaddrs.yml");

@@ -6,6 +6,9 @@ import { buildIndex, emptyIndex, type UdmEntry, type UdmIndex } from "../../src/
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { modelIndex } from "../support/udm-model.ts";
 
+// Making a failing table of thousands of entries small would outlast the time a test file has.
+fc.configureGlobal({ interruptAfterTimeLimit: 30_000, markInterruptAsFailure: true });
+
 /** Tables from empty to three levels of nodes. */
 const table = fc
   .oneof(fc.array(denseKeyText, { maxLength: 40 }), sizedTable(400), sizedTable(3000))
