@@ -180,7 +180,7 @@ export function createListener(options: ListenerOptions): Listener {
       key: credentials.key,
       minVersion: "TLSv1.2",
       handshakeTimeout: limits.headersTimeout,
-      ALPNProtocols: ["h2", "http/1.1"],
+      ALPNProtocols: ["h2", "http/1.1", "http/1.0"],
     });
     // Node's own listener takes failed handshakes for bad requests.
     server1.removeAllListeners("tlsClientError");
