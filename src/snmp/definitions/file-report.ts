@@ -29,14 +29,7 @@ export class FindingCollector {
   }
 
   /** The first step of the path is the definition's id. */
-  make(
-    kind: Kind,
-    severity: Severity,
-    path: NodePath,
-    side: Side,
-    message: string,
-    suggestion: string | undefined = undefined,
-  ): Finding {
+  make(kind: Kind, severity: Severity, path: NodePath, side: Side, message: string, suggestion?: string): Finding {
     const { line, column } = this.positions[side](path);
     const id = path[0] === undefined ? undefined : String(path[0]);
     return { severity, kind, file: this.#file, line, column, id, message, suggestion };

@@ -101,14 +101,8 @@ function checkLabels(set: DefinitionSet, placed: Placed<"object">, enums: EnumTa
 }
 
 function hasLabels(target: FieldDefinition, enums: EnumTables): boolean {
-  switch (target.syntax.kind) {
-    case "enum-integer":
-      return enums.integer.has(target.oidText);
-    case "enum-bitmap":
-      return enums.bitmap.has(target.oidText);
-    case "enum-oid":
-      return enums.oid.has(target.oidText);
-    default:
-      return true;
-  }
+  const { kind } = target.syntax;
+  if (kind === "enum-integer") return enums.integer.has(target.oidText);
+  if (kind === "enum-bitmap") return enums.bitmap.has(target.oidText);
+  return kind !== "enum-oid" || enums.oid.has(target.oidText);
 }

@@ -5,7 +5,7 @@ import { formatDateAndTime } from "./format-date.ts";
 import { formatHex, formatMac, formatText } from "./format-text.ts";
 import { readNumber, scaleNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
-import type { Syntax } from "./syntax.ts";
+import type { Syntax, SyntaxKind } from "./syntax.ts";
 
 /**
  * A value as its syntax reads it, in the base unit of its quantity: numbers exact, durations in milliseconds, times in
@@ -14,36 +14,40 @@ import type { Syntax } from "./syntax.ts";
  * @returns undefined when the value is not one of this syntax, or is an exception in place of a value.
  */
 export function convertValue(syntax: Syntax, value: SnmpValue): Scalar | undefined {
-  switch (syntax.kind) {
-    case "number":
-    case "interface":
-    case "enum-integer":
-    case "blocks":
-    case "sensor":
-      return readNumber(value);
-    case "scaled":
-    case "duration":
-      return scaled(value, syntax);
-    case "temperature":
-      return temperature(value, syntax);
-    case "truth":
-      return truth(value);
-    case "text":
-      return text(value);
-    case "hex":
-    case "enum-bitmap":
-      return value.value instanceof Uint8Array ? formatHex(value.value) : text(value);
-    case "mac":
-      return value.value instanceof Uint8Array ? formatMac(value.value) : undefined;
-    case "address":
-      return value.value instanceof Uint8Array ? address(value.value) : undefined;
-    case "oid":
-    case "enum-oid":
-      return value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : undefined;
-    case "date":
-      return value.value instanceof Uint8Array ? formatDateAndTime(value.value) : undefined;
-  }
+  return converters[syntax.kind](value, syntax);
 }
+
+type Converter = (value: SnmpValue, syntax: Syntax) => Scalar | undefined;
+
+const ofOctets =
+  (convert: (octets: Uint8Array) => string | undefined): Converter =>
+  ({ value }) =>
+    value instanceof Uint8Array ? convert(value) : undefined;
+
+const oid: Converter = (value) =>
+  value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : undefined;
+
+const hex: Converter = (value) => (value.value instanceof Uint8Array ? formatHex(value.value) : text(value));
+
+const converters: { readonly [kind in SyntaxKind]: Converter } = {
+  number: readNumber,
+  interface: readNumber,
+  "enum-integer": readNumber,
+  blocks: readNumber,
+  sensor: readNumber,
+  scaled,
+  duration: scaled,
+  temperature,
+  truth,
+  text,
+  hex,
+  "enum-bitmap": hex,
+  mac: ofOctets(formatMac),
+  address: ofOctets(formatIpAddress),
+  oid,
+  "enum-oid": oid,
+  date: ofOctets(formatDateAndTime),
+};
 
 function scaled(value: SnmpValue, syntax: Syntax): number | bigint | undefined {
   const number = readNumber(value);
@@ -78,7 +82,7 @@ function text(value: SnmpValue): string | undefined {
  * RFC 4001: 4 or 16 octets, with 4 more where a zone follows, which records leave out. Agents also put an address, or a
  * host name, as text; octets that happen to spell an address are only likely when there are 4 of them.
  */
-function address(bytes: Uint8Array): string | undefined {
+function formatIpAddress(bytes: Uint8Array): string | undefined {
   if (bytes.length === 0) return undefined;
   if (bytes.length === 4) return formatAddressBytes(bytes, 0, 4);
   const asText = formatText(bytes);

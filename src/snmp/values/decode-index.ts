@@ -54,30 +54,14 @@ const fixedLengths: { readonly [type in IndexType]?: number } = {
 };
 
 function decodePart(type: IndexType, suffix: Oid, start: number, length: number): SnmpValue | undefined {
-  switch (type) {
-    case "Integer":
-    case "Integer32":
-      return { type: "Integer32", value: suffix[start] as number };
-    case "Unsigned32":
-      return { type: "Gauge32", value: suffix[start] as number };
-    case "ObjectIdentifier":
-    case "ImplicitObjectIdentifier": {
-      const value = suffix.slice(start, start + length);
-      // RowPointers and the like may be shorter than an OID that could be sent.
-      return value.length < 2 || isOid(value) ? { type: "ObjectIdentifier", value } : undefined;
-    }
-    case "IpAddress":
-    case "MacAddress":
-    case "OctetString":
-    case "Opaque":
-    case "ImplicitOctetString": {
-      const value = new Uint8Array(length);
-      for (let i = 0; i < length; i++) {
-        const octet = suffix[start + i] as number;
-        if (octet > 255) return undefined;
-        value[i] = octet;
-      }
-      return { type: type === "IpAddress" ? "IpAddress" : type === "Opaque" ? "Opaque" : "OctetString", value };
-    }
+  if (type === "Integer" || type === "Integer32") return { type: "Integer32", value: suffix[start] as number };
+  if (type === "Unsigned32") return { type: "Gauge32", value: suffix[start] as number };
+  const part = suffix.slice(start, start + length);
+  if (type === "ObjectIdentifier" || type === "ImplicitObjectIdentifier") {
+    // What is in an index may be shorter than an OID that could be sent.
+    return part.length < 2 || isOid(part) ? { type: "ObjectIdentifier", value: part } : undefined;
   }
+  if (part.some((octet) => octet > 255)) return undefined;
+  const octets = Uint8Array.from(part);
+  return { type: type === "IpAddress" || type === "Opaque" ? type : "OctetString", value: octets };
 }

@@ -1,4 +1,4 @@
-import type { RecordFields } from "../../record/index.ts";
+import type { RecordFields, Scalar } from "../../record/index.ts";
 import { convertValue } from "./convert-value.ts";
 import { readNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
@@ -38,51 +38,31 @@ export interface NameTables {
  * @returns false when the value is not one of the syntax, and nothing was put.
  */
 export function putValue(fields: RecordFields, target: FieldDefinition, value: SnmpValue, names: NameTables): boolean {
-  if (target.syntax.kind === "enum-bitmap") return putBits(fields, target, value, names.enums);
+  const { kind } = target.syntax;
+  if (kind === "enum-bitmap") return putBits(fields, target, value, names.enums);
   const converted = convertValue(target.syntax, value);
   if (converted === undefined) return false;
-  switch (target.syntax.kind) {
-    case "interface":
-      putInterface(fields, target, Number(converted), names);
-      break;
-    case "enum-integer":
-      putLabel(
-        fields,
-        target,
-        "id",
-        converted as number,
-        names.enums.integer.get(target.oidText)?.get(Number(converted)),
-      );
-      break;
-    case "enum-oid":
-      putLabel(
-        fields,
-        target,
-        "oid",
-        converted as string,
-        names.enums.oid.get(target.oidText)?.get(converted as string),
-      );
-      break;
-    default:
-      if (converted !== "") fields.set(target.field, converted);
+  if (kind === "interface") {
+    putInterface(fields, target, Number(converted), names);
+  } else if (kind === "enum-integer") {
+    const label = names.enums.integer.get(target.oidText)?.get(Number(converted));
+    putLabel(fields, target, "id", converted, label);
+  } else if (kind === "enum-oid") {
+    const label = names.enums.oid.get(target.oidText)?.get(String(converted));
+    putLabel(fields, target, "oid", converted, label);
+  } else if (converted !== "") {
+    fields.set(target.field, converted);
   }
   return true;
 }
 
 /** The names that {@link putValue} may give to values of this definition. */
 export function fieldNames(target: FieldDefinition): string[] {
-  switch (target.syntax.kind) {
-    case "interface":
-      return [suffixed(target.field, "index"), suffixed(target.field, "name")];
-    case "enum-integer":
-      return [suffixed(target.field, "id"), suffixed(target.field, "name")];
-    case "enum-oid":
-      return [suffixed(target.field, "oid"), suffixed(target.field, "name")];
-    case "enum-bitmap":
-      return [suffixed(target.field, "name")];
-    default:
-      return [target.field];
-  }
+  const { kind } = target.syntax;
+  if (kind === "interface") return [suffixed(target.field, "index"), suffixed(target.field, "name")];
+  if (kind === "enum-integer") return [suffixed(target.field, "id"), suffixed(target.field, "name")];
+  if (kind === "enum-oid") return [suffixed(target.field, "oid"), suffixed(target.field, "name")];
+  return [kind === "enum-bitmap" ? suffixed(target.field, "name") : target.field];
 }
 
 function suffixed(field: string, suffix: string): string {
@@ -99,7 +79,7 @@ function putLabel(
   fields: RecordFields,
   target: FieldDefinition,
   idSuffix: string,
-  id: number | string,
+  id: Scalar,
   label: string | undefined,
 ): void {
   if (label === undefined || target.syntax.keepsId) fields.set(suffixed(target.field, idSuffix), id);

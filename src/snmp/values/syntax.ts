@@ -51,11 +51,16 @@ const multiples = (table: Readonly<Record<string, number>>, name: (step: string)
 const fractions = (name: (part: string) => string): [string, Syntax][] =>
   Object.entries(parts).map(([part, divide]) => syntax(name(part), "scaled", { divide }));
 
-/** One quantity with its multiples and fractions: `PowerKiloWatt`, `PowerWatt`, `PowerMilliWatt`. */
+/** One quantity with its multiples and fractions: `PowerKiloWatt`, `PowerWatt`, `PowerMilliWatt`, `PowerCentiKiloWatt`. */
 const quantity = (family: string, unit: string): [string, Syntax][] => [
   syntax(`${family}${unit}`, "scaled"),
   ...multiples(words, (step) => `${family}${step}${unit}`),
   ...fractions((part) => `${family}${part}${unit}`),
+  ...Object.entries(words).flatMap(([step, multiply]) =>
+    Object.entries(parts).map(([part, divide]) =>
+      syntax(`${family}${part}${step}${unit}`, "scaled", { multiply, divide }),
+    ),
+  ),
 ];
 
 const temperature = (unit: string, scale: Syntax["scale"]): [string, Syntax][] => [
