@@ -1,8 +1,9 @@
 import { exitCodes, type SignalSource } from "./cli/terminal.ts";
-import type { Component, Log } from "../report/index.ts";
+import type { Clock, Component, Log } from "../report/index.ts";
 
 export interface RunOptions {
   readonly log: Log;
+  readonly clock: Clock;
   readonly signals: SignalSource;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
@@ -17,27 +18,32 @@ export interface RunOptions {
 /** How long a stop may take before the process ends without it. */
 const stopWithinMs = 10_000;
 
+/** On Ctrl-C under npm the signal comes twice: from the terminal and from npm, which passes it on. */
+const sameRequestMs = 500;
+
 /**
  * Runs a component as the one purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
- * signal, or a stop that takes longer than ten seconds, ends the process at once. An error that nobody caught is a bug:
+ * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error that nobody caught is a bug:
  * it is logged and ends the process.
  *
  * @returns the exit code.
  */
 export async function runComponent(component: Component, options: RunOptions): Promise<number> {
-  const { log, signals, exit, started, reload, reopen } = options;
-  let stopAsked = false;
+  const { log, clock, signals, exit, started, reload, reopen } = options;
+  let stopAskedAt: number | undefined;
   let wake = (): void => {};
   const asked = new Promise<void>((resolve) => (wake = resolve));
 
   const stop = (signal: unknown): void => {
-    if (stopAsked) {
+    const now = clock.monotonic();
+    if (stopAskedAt === undefined) {
+      stopAskedAt = now;
+      log.info({ signal }, "stopping");
+      wake();
+    } else if (now - stopAskedAt >= sameRequestMs) {
       log.warn({ signal }, "second signal, ending at once");
       exit(exitCodes.failure);
     }
-    stopAsked = true;
-    log.info({ signal }, "stopping");
-    wake();
   };
   const bug = (error: unknown): void => {
     log.error({ error, stack: stackOf(error) }, "unexpected error, ending");
@@ -59,7 +65,7 @@ export async function runComponent(component: Component, options: RunOptions): P
       log.error(isExpected(error) ? { error: error.message } : { error, stack: stackOf(error) }, "cannot start");
       return exitCodes.failure;
     }
-    if (!stopAsked) started?.();
+    if (stopAskedAt === undefined) started?.();
     await asked;
     const deadline = setTimeout(() => {
       log.error({ seconds: stopWithinMs / 1000 }, "not stopped in time, ending at once");

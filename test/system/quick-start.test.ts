@@ -37,7 +37,8 @@ test("in a fresh copy of the tree the commands of the README work as they are wr
     detached: true,
   });
   const signalAll = (signal: NodeJS.Signals): void => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal);
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, signal);
   };
   t.after(() => signalAll("SIGKILL"));
   let output = "";

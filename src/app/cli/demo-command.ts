@@ -62,6 +62,7 @@ async function runDemo(directory: string, options: DemoCommandOptions, terminal:
   const { signals } = terminal;
   return runComponent(demo, {
     log,
+    clock: systemClock,
     signals,
     exit(code) {
       rmSync(directory, { recursive: true, force: true });

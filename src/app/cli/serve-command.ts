@@ -27,6 +27,7 @@ export function addServeCommand(program: Command, terminal: Terminal, setExitCod
     const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion() });
     const exitCode = await runComponent(collector, {
       log,
+      clock: systemClock,
       signals: terminal.signals,
       exit: (code) => terminal.exit(code),
       started() {
