@@ -3,6 +3,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createUdmFileStore } from "../../src/udm/index.ts";
 import { metadataSettings, startCollectorProcess } from "../../test/support/collector-process.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
@@ -10,6 +12,8 @@ import { cpuTime } from "../support/cpu-time.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
 import { findRate, trialSeconds, type Trial } from "./find-rate.ts";
 import type { GeneratorOrder, GeneratorResult } from "./generator-process.ts";
+import { measureInProcess, measureStringify } from "./in-process.ts";
+import { addressMasks } from "./packet-source.ts";
 
 const entries = 100_000;
 const recordsPerPacket = 25;
@@ -27,6 +31,42 @@ const metadataPath = join(directory, "ipaddrs.yml");
 writeMetadataFile(metadataPath, entries);
 const generator = startHelper("flow/generator-process.js");
 try {
+  await inProcess();
+  await endToEnd();
+} finally {
+  await rm(directory, { recursive: true });
+}
+
+async function inProcess(): Promise<void> {
+  const metadata = createUdmFileStore({
+    path: metadataPath,
+    owned: false,
+    refreshMs: 0,
+    log: silentLog,
+    metrics: createMetrics(),
+    clock: systemClock,
+    health: createHealth(),
+  });
+  await metadata.start();
+  const cases = [
+    { what: "in process, addresses in the cache", addressMask: addressMasks.many, communityId: false },
+    { what: "in process, with flow.community.id", addressMask: addressMasks.many, communityId: true },
+    { what: "in process, hardly an address in the cache", addressMask: addressMasks.all, communityId: false },
+  ];
+  for (const { what, ...options } of cases) {
+    const { nanoseconds, line } = await measureInProcess({ metadata, recordsPerPacket, ...options });
+    reportRow({
+      what,
+      value: nanoseconds,
+      unit: "ns/record",
+      peer: { what: "JSON.stringify of a record alone", value: measureStringify(line) },
+      goal: "≤ 400 later",
+    });
+  }
+  await metadata.stop();
+}
+
+async function endToEnd(): Promise<void> {
   const bare = await bareReceiver();
   const toNull = await collector("/dev/null", "netflow9");
   const toFile = await collector(join(directory, "flows.ndjson"), "netflow9");
@@ -38,9 +78,7 @@ try {
   reportRow({ what: "NetFlow v9 to a file, none lost", value: toFile.rate, unit: "records/s", peer });
   reportRow({ what: "  CPU of the collector", value: (toFile.cpu / toFile.rate) * 1e9, unit: "ns/record" });
   reportRow({ what: "v5, v9 and IPFIX mixed to /dev/null, none lost", value: mixed.rate, unit: "records/s", peer });
-} finally {
   await generator.end();
-  await rm(directory, { recursive: true });
 }
 
 async function bareReceiver(): Promise<Trial> {

@@ -114,16 +114,19 @@ export function createLineBuffer(): LineBuffer {
     } else putText(String(value));
   };
 
+  const putField = (value: Value, name: string): void => {
+    const bytes = nameBytes(name);
+    reserve(bytes.length);
+    slab.set(bytes, end);
+    end += bytes.length;
+    putValue(value);
+  };
+
   return {
     append(record) {
       const line = end - start;
-      for (const [name, value] of record) {
-        const bytes = nameBytes(name);
-        reserve(bytes.length);
-        slab.set(bytes, end);
-        end += bytes.length;
-        putValue(value);
-      }
+      // Faster than for…of, which makes a pair for each field.
+      record.forEach(putField);
       reserve(3);
       // The first name's comma gives its place to the brace.
       if (record.size === 0) end++;
