@@ -1,5 +1,5 @@
-// A simulated agent in a process of its own, so that its CPU time is nobody else's. Says its port when it listens, and
-// the number of requests that it answered when asked.
+// A simulated agent in a process of its own, so that its CPU time is nobody else's. Any message is answered with its
+// port and the number of requests that it was asked so far.
 import {
   createSnmpAgent,
   createTable,
@@ -11,6 +11,11 @@ import {
   type TypedValue,
 } from "../../test/support/snmp-agent/index.ts";
 import { benchUser } from "./bench-user.ts";
+
+export interface AgentStatus {
+  readonly port: number;
+  readonly requests: number;
+}
 
 const interfaces = 2000;
 
@@ -28,15 +33,15 @@ const columns: readonly ((row: number) => TypedValue)[] = [
   (row) => ({ type: "Counter64", value: BigInt(row) * 11_400_714_819_323n }),
 ];
 
-const rows: AgentRow[] = [];
-for (const [i, column] of columns.entries()) {
-  for (let row = 1; row <= interfaces; row++) {
-    rows.push({ oid: [1, 3, 6, 1, 2, 1, 2, 2, 1, i + 1, row], value: column(row) });
-  }
-}
-
+const rows = columns.flatMap((column, i) =>
+  Array.from({ length: interfaces }, (_, row): AgentRow => ({
+    oid: [1, 3, 6, 1, 2, 1, 2, 2, 1, i + 1, row + 1],
+    value: column(row + 1),
+  })),
+);
 const agent = createSnmpAgent({ table: createTable(rows), users: [benchUser] });
-const { port } = await listen(agent);
-process.on("message", () => process.send?.({ requests: agent.requests }));
+const listening = listen(agent);
+process.on("message", () => {
+  void listening.then(({ port }) => process.send?.({ port, requests: agent.requests } satisfies AgentStatus));
+});
 process.on("disconnect", () => process.exit());
-process.send?.({ port });

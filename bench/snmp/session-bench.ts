@@ -1,103 +1,110 @@
 // PDUs a second and CPU time per PDU of a walk, beside those of Debian's snmpbulkwalk, against one simulated agent in
 // another process. Both ask for ten rows of one column at a time, as snmpbulkwalk does by default.
-import { execFile, fork } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
+import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmpClient, walk, type Credential } from "../../src/snmp/index.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { startHelper } from "../support/child.ts";
+import { median } from "../support/median.ts";
+import type { AgentStatus } from "./agent-process.ts";
 import { benchUser } from "./bench-user.ts";
 
 interface Measured {
-  readonly what: string;
   readonly pdusPerSecond: number;
-  readonly cpuMicrosPerPdu: number;
+  /** Microseconds of user and system time. */
+  readonly cpuPerPdu: number;
 }
 
 const root = [1, 3, 6, 1, 2, 1, 2, 2, 1];
-const rows = 10;
-const seconds = 2;
+const rowsAtOnce = 10;
+const rounds = 5;
 
-const child = fork(join(import.meta.dirname, "agent-process.js"));
-const ask = async <T>(): Promise<T> => {
-  const [message] = (await once(child, "message")) as [T];
-  return message;
-};
-const { port } = await ask<{ port: number }>();
-const requestsSoFar = async (): Promise<number> => {
-  const answer = ask<{ requests: number }>();
-  child.send({});
-  return (await answer).requests;
-};
-
-/** One walk after the other in each of `lanes`, until the time is over. The first round is for the compiler. */
-async function measureOurs(what: string, credential: Credential, lanes: number): Promise<Measured> {
-  const client = createSnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
-  const target = { ip: "127.0.0.1", port, credential, timeout: 2000, retries: 1, exponentialTimeout: false };
-  const session = client.open(target);
-  const round = async (): Promise<Measured> => {
-    const end = performance.now() + seconds * 1000;
-    const start = performance.now();
-    const cpu = process.cpuUsage();
-    let requests = 0;
-    const lane = async (): Promise<void> => {
-      while (performance.now() < end) {
-        const summary = await walk(session, [root], () => {}, { maxRepetitions: rows });
-        if (!summary.isComplete) throw new Error(summary.detail);
-        requests += summary.requests;
-      }
-    };
-    await Promise.all(Array.from({ length: lanes }, lane));
-    const { user, system } = process.cpuUsage(cpu);
-    return {
-      what,
-      pdusPerSecond: (requests / (performance.now() - start)) * 1000,
-      cpuMicrosPerPdu: (user + system) / requests,
-    };
-  };
-  await round();
-  const measured = await round();
-  client.close();
-  return measured;
-}
-
+const agent = startHelper("snmp/agent-process.js");
+const { port } = await agent.ask<AgentStatus>({});
+const client = createSnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
 const run = promisify(execFile);
 
-/** User and system time as the shell measures it; the start of the program, a get of one value, is taken off. */
-async function measureTheirs(what: string, credentials: readonly string[]): Promise<Measured> {
-  const common = [...credentials, "-m", "", "-Oqn"];
-  const agent = `127.0.0.1:${port}`;
-  const cpuOf = async (program: string, ...rest: readonly string[]): Promise<number> => {
-    const script = `TIMEFORMAT="%U %S"; time "$@" > /dev/null`;
-    const { stderr } = await run("bash", ["-c", script, "bash", program, ...common, ...rest]);
-    const [user, system] = stderr.trim().split(" ").map(Number) as [number, number];
-    return (user + system) * 1e6;
-  };
-  const walks = 5;
-  let cpu = 0;
-  const requests = await requestsSoFar();
+/** Whole walks in each of `lanes` at the same time, for about a second. */
+async function walkOurs(credential: Credential, lanes: number): Promise<Measured> {
+  const target = { ip: "127.0.0.1", port, credential, timeout: 2000, retries: 1, exponentialTimeout: false };
+  const session = client.open(target);
   const start = performance.now();
-  for (let i = 0; i < walks; i++) cpu += await cpuOf("snmpbulkwalk", `-Cr${rows}`, agent, root.join("."));
-  const elapsed = performance.now() - start;
-  const asked = (await requestsSoFar()) - requests;
-  for (let i = 0; i < walks; i++) cpu -= await cpuOf("snmpget", agent, `${root.join(".")}.1.1`);
-  return { what, pdusPerSecond: (asked / elapsed) * 1000, cpuMicrosPerPdu: cpu / asked };
+  const cpu = process.cpuUsage();
+  let requests = 0;
+  const lane = async (): Promise<void> => {
+    while (performance.now() < start + 1000) {
+      const summary = await walk(session, [root], () => {}, { maxRepetitions: rowsAtOnce });
+      if (!summary.isComplete) throw new Error(summary.detail);
+      requests += summary.requests;
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  const { user, system } = process.cpuUsage(cpu);
+  session.close();
+  return {
+    pdusPerSecond: (requests / (performance.now() - start)) * 1000,
+    cpuPerPdu: (user + system) / requests,
+  };
 }
 
-const usmArguments = ["-v3", "-l", "authPriv", "-u", benchUser.username, "-a", "SHA-256", "-x", "AES"];
-const passphrases = ["-A", benchUser.authenticationPassphrase ?? "", "-X", benchUser.privacyPassphrase ?? ""];
-const community: Credential = { version: "2c", community: "public" };
-const table = [
-  await measureTheirs("snmpbulkwalk 2c", ["-v2c", "-c", "public"]),
-  await measureOurs("walk 2c, one at a time", community, 1),
-  await measureOurs("walk 2c, 16 at a time", community, 16),
-  await measureTheirs("snmpbulkwalk 3 SHA-256/AES", [...usmArguments, ...passphrases]),
-  await measureOurs("walk 3 SHA-256/AES, one at a time", benchUser, 1),
-  await measureOurs("walk 3 SHA-256/AES, 16 at a time", benchUser, 16),
-];
-child.disconnect();
-for (const { what, pdusPerSecond, cpuMicrosPerPdu } of table) {
-  console.log(
-    `${what.padEnd(36)} ${pdusPerSecond.toFixed(0).padStart(7)} PDU/s ${cpuMicrosPerPdu.toFixed(1).padStart(7)} µs CPU/PDU`,
-  );
+/** CPU time of a net-snmp program in microseconds, as the shell measures it. */
+async function cpuOf(program: string, ...rest: readonly string[]): Promise<number> {
+  const script = `TIMEFORMAT="%U %S"; time "$@" > /dev/null`;
+  const { stderr } = await run("bash", ["-c", script, "bash", program, "-m", "", "-Oqn", ...rest]);
+  const [user, system] = stderr.trim().split(" ").map(Number) as [number, number];
+  return (user + system) * 1e6;
 }
+
+/** Four walks; the start of the program, measured by a get of one value, is taken off. */
+async function walkTheirs(credential: readonly string[]): Promise<Measured> {
+  const target = `127.0.0.1:${port}`;
+  const { requests } = await agent.ask<AgentStatus>({});
+  const start = performance.now();
+  let cpu = 0;
+  for (let i = 0; i < 4; i++)
+    cpu += await cpuOf("snmpbulkwalk", `-Cr${rowsAtOnce}`, ...credential, target, root.join("."));
+  const elapsed = performance.now() - start;
+  const asked = (await agent.ask<AgentStatus>({})).requests - requests;
+  for (let i = 0; i < 4; i++) cpu -= await cpuOf("snmpget", ...credential, target, `${root.join(".")}.1.1`);
+  return { pdusPerSecond: (asked / elapsed) * 1000, cpuPerPdu: cpu / asked };
+}
+
+/** Ours and theirs in turn, so that both see the same machine. */
+async function compare(what: string, credential: Credential, theirs: readonly string[]): Promise<void> {
+  const measured: Record<"theirs" | "alone" | "together", Measured[]> = { theirs: [], alone: [], together: [] };
+  await walkOurs(credential, 16);
+  for (let i = 0; i < rounds; i++) {
+    measured.theirs.push(await walkTheirs(theirs));
+    measured.alone.push(await walkOurs(credential, 1));
+    measured.together.push(await walkOurs(credential, 16));
+  }
+  const figure = (who: keyof typeof measured, name: keyof Measured): number =>
+    median(measured[who].map((round) => round[name]));
+  for (const [who, lanes] of [
+    ["alone", "one walk at a time"],
+    ["together", "16 walks at a time"],
+  ] as const) {
+    reportRow({
+      what: `SNMP ${what}, ${lanes}`,
+      value: figure(who, "pdusPerSecond"),
+      unit: "PDU/s",
+      peer: { what: "snmpbulkwalk", value: figure("theirs", "pdusPerSecond") },
+      ...(who === "together" && { goal: "≥ 5 000" }),
+    });
+    reportRow({
+      what: `SNMP ${what}, ${lanes}`,
+      value: figure(who, "cpuPerPdu"),
+      unit: "µs CPU/PDU",
+      peer: { what: "snmpbulkwalk", value: figure("theirs", "cpuPerPdu") },
+      ...(who === "together" && { goal: "≤ 1 ×" }),
+    });
+  }
+}
+
+const usm = ["-v3", "-l", "authPriv", "-u", benchUser.username, "-a", "SHA-256", "-x", "AES"];
+const passphrases = ["-A", benchUser.authenticationPassphrase ?? "", "-X", benchUser.privacyPassphrase ?? ""];
+await compare("2c", { version: "2c", community: "public" }, ["-v2c", "-c", "public"]);
+await compare("3 SHA-256/AES", benchUser, [...usm, ...passphrases]);
+client.close();
+await agent.end();

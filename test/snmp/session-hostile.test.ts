@@ -130,17 +130,29 @@ test("an answer that comes twice counts once, one that comes late not at all", a
 
 /** Authentic answers that cannot be used: they fail the request, and nothing else. */
 const malformed: readonly (readonly [string, (id: number) => Uint8Array, RegExp])[] = [
-  ["an over-long integer", (requestId) => responseWith("02 0a 00 00 00 00 00 00 00 00 00 01", { requestId }), /over-long/],
+  [
+    "an over-long integer",
+    (requestId) => responseWith("02 0a 00 00 00 00 00 00 00 00 00 01", { requestId }),
+    /over-long/,
+  ],
   ["a negative counter", (requestId) => responseWith("41 01 ff", { requestId }), /negative where unsigned/],
   ["an indefinite length", (requestId) => responseWith("24 80 04 01 41 00 00", { requestId }), /tag 0x24/],
   ["a length lie", (requestId) => responseWith("04 20 41", { requestId }), /beyond the end/],
   ["a constructed type", (requestId) => responseWith("3f 01 00", { requestId }), /tag 0x3f/],
   ["a sub-identifier of 33 bits", (requestId) => responseWith("06 06 2b 90 80 80 80 00", { requestId }), /32 bits/],
-  ["a name of 129 sub-identifiers", (requestId) => responseWith("05 00", { requestId, name: `06 81 80 2b ${"01 ".repeat(127)}` }), /128/],
+  [
+    "a name of 129 sub-identifiers",
+    (requestId) => responseWith("05 00", { requestId, name: `06 81 80 2b ${"01 ".repeat(127)}` }),
+    /128/,
+  ],
   ["surplus varbinds", (requestId) => responseWith("02 01 05", { requestId, count: 2 }), /2 varbinds answer 1/],
   ["3000 surplus varbinds", (requestId) => responseWith("05 00", { requestId, count: 3000 }), /3000 varbinds answer 1/],
   ["no varbind", (requestId) => responseWith("05 00", { requestId, count: 0 }), /0 varbinds answer 1/],
-  ["another identifier", (requestId) => responseWith("02 01 05", { requestId, name: "06 08 2b 06 01 02 01 01 06 00" }), /\.1\.3\.6\.1\.2\.1\.1\.6\.0 answers \.1\.3\.6\.1\.2\.1\.1\.5\.0/],
+  [
+    "another identifier",
+    (requestId) => responseWith("02 01 05", { requestId, name: "06 08 2b 06 01 02 01 01 06 00" }),
+    /\.1\.3\.6\.1\.2\.1\.1\.6\.0 answers \.1\.3\.6\.1\.2\.1\.1\.5\.0/,
+  ],
 ];
 
 for (const [what, answer, message] of malformed) {
@@ -173,7 +185,20 @@ test("rows beyond max-repetitions are cut off", async () => {
   const session = fixture.open();
   const { varbinds } = await session.getBulk([[1, 3, 6]], 0, 7);
   assert.equal(varbinds.length, 7);
-  assert.equal((await session.getBulk([[1, 3, 6], [1, 3, 7], [1, 3, 8]], 1, 5)).varbinds.length, 11);
+  assert.equal(
+    (
+      await session.getBulk(
+        [
+          [1, 3, 6],
+          [1, 3, 7],
+          [1, 3, 8],
+        ],
+        1,
+        5,
+      )
+    ).varbinds.length,
+    11,
+  );
   fixture.client.close();
 });
 

@@ -25,15 +25,24 @@ for (const credential of credentials) {
     const session = open({ credential });
     const { varbinds, errorStatus: status } = await session.get([name(2), sysName, name(1)]);
     assert.equal(status, 0);
-    assert.deepEqual(varbinds.map(({ oid }) => oid), [name(2), sysName, name(1)]);
-    assert.deepEqual(varbinds.map(({ value }) => text(value)), ["eth0", "r1", "lo"]);
+    assert.deepEqual(
+      varbinds.map(({ oid }) => oid),
+      [name(2), sysName, name(1)],
+    );
+    assert.deepEqual(
+      varbinds.map(({ value }) => text(value)),
+      ["eth0", "r1", "lo"],
+    );
     client.close();
   });
 
   test(`version ${credential.version}: getNext answers what comes after`, async () => {
     const { open, client } = createSessionFixture();
     const { varbinds } = await open({ credential }).getNext([name(2), oidOf("1.3.6.1.2.1.1.4")]);
-    assert.deepEqual(varbinds.map(({ oid }) => oid), [name(7), sysName]);
+    assert.deepEqual(
+      varbinds.map(({ oid }) => oid),
+      [name(7), sysName],
+    );
     client.close();
   });
 }
@@ -45,14 +54,20 @@ test("get in version 1 answers noSuchName for all where one is missing, later ve
   assert.equal(first.errorStatus, errorStatus.noSuchName);
   assert.equal(first.errorIndex, 2);
   const { varbinds } = await open().get([sysName, missing, oidOf("1.3.6.1.4.1.9.1")]);
-  assert.deepEqual(varbinds.map(({ type }) => type), ["OctetString", "noSuchInstance", "noSuchObject"]);
+  assert.deepEqual(
+    varbinds.map(({ type }) => type),
+    ["OctetString", "noSuchInstance", "noSuchObject"],
+  );
   client.close();
 });
 
 test("getBulk answers non-repeaters once and the others row by row, to the end of the view", async () => {
   const { open, client } = createSessionFixture();
   const { varbinds } = await open().getBulk([oidOf("1.3.6.1.2.1.1.5"), oidOf("1.3.6.1.2.1.31.1.1.1.6")], 1, 2);
-  assert.deepEqual(varbinds.map(({ type }) => type), ["OctetString", "Counter64", "endOfMibView"]);
+  assert.deepEqual(
+    varbinds.map(({ type }) => type),
+    ["OctetString", "Counter64", "endOfMibView"],
+  );
   assert.equal(varbinds[1]?.value, 18_446_744_073_709_551_615n);
   await assert.rejects(open({ credential: { version: "1", community: "public" } }).getBulk([sysName], 0, 1), {
     name: "SnmpError",
@@ -82,15 +97,18 @@ test("nothing listens: the request times out and names the agent", async () => {
   const { open, client, metrics } = createSessionFixture();
   const session = open({ ...impatient, ip: "198.51.100.7", port: 1161, retries: 2 });
   await assert.rejects(session.get([sysName]), { code: "timeout", message: /198\.51\.100\.7:1161 to 3 tries/ });
-  assert.deepEqual({ ...session.counts, sentBytes: 0 }, {
-    requests: 1,
-    retries: 2,
-    timeouts: 1,
-    responses: 0,
-    ignored: 0,
-    sentBytes: 0,
-    receivedBytes: 0,
-  });
+  assert.deepEqual(
+    { ...session.counts, sentBytes: 0 },
+    {
+      requests: 1,
+      retries: 2,
+      timeouts: 1,
+      responses: 0,
+      ignored: 0,
+      sentBytes: 0,
+      receivedBytes: 0,
+    },
+  );
   assert.equal(await metrics.value("netgloss_snmp_requests_total"), 1);
   assert.equal(await metrics.value("netgloss_snmp_retries_total"), 2);
   assert.equal(await metrics.value("netgloss_snmp_request_errors_total", { code: "timeout" }), 1);
@@ -161,7 +179,10 @@ test("many requests of one session run at the same time and each gets its own an
   const session = open();
   const asked = Array.from({ length: 500 }, (_, i) => smallTable.rows[i % smallTable.rows.length]?.oid ?? sysName);
   const answers = await Promise.all(asked.map((oid) => session.get([oid])));
-  assert.deepEqual(answers.map(({ varbinds }) => varbinds[0]?.oid), asked);
+  assert.deepEqual(
+    answers.map(({ varbinds }) => varbinds[0]?.oid),
+    asked,
+  );
   client.close();
 });
 
@@ -265,12 +286,26 @@ test("sessions of one agent share its counts", async () => {
 test("arguments that cannot be asked for are refused before anything is sent", async () => {
   const { open, network, client } = createSessionFixture();
   const session = open();
-  for (const oids of [[], [[1]], [[1, 3, -1]], [[1, 3, 2 ** 32]], [[1, 40, 1]], [[1, 3, ...Array<number>(127).fill(1)]]]) {
+  for (const oids of [
+    [],
+    [[1]],
+    [[1, 3, -1]],
+    [[1, 3, 2 ** 32]],
+    [[1, 40, 1]],
+    [[1, 3, ...Array<number>(127).fill(1)]],
+  ]) {
     await assert.rejects(session.get(oids), { name: "SnmpError", code: "invalid" });
   }
   await assert.rejects(session.getBulk([sysName], -1, 1), { code: "invalid" });
   await assert.rejects(session.getBulk([sysName], 0, 1.5), { code: "invalid" });
-  for (const target of [{ ip: "r1.example" }, { ip: "192.0.2" }, { port: 0 }, { port: 65_536 }, { timeout: 0 }, { retries: -1 }]) {
+  for (const target of [
+    { ip: "r1.example" },
+    { ip: "192.0.2" },
+    { port: 0 },
+    { port: 65_536 },
+    { timeout: 0 },
+    { retries: -1 },
+  ]) {
     assert.throws(() => open(target), { name: "SnmpError", code: "invalid" }, JSON.stringify(target));
   }
   assert.equal(network.sent.length, 0);

@@ -53,9 +53,9 @@ export const usmUser: UsmCredential = {
   version: "3",
   username: "operator",
   authenticationProtocol: "sha256",
-  authenticationPassphrase: "authentication",
+  authenticationPassphrase: "maplesyrup",
   privacyProtocol: "aes",
-  privacyPassphrase: "confidentiality",
+  privacyPassphrase: "buckwheat",
 };
 
 /** A client and one agent on a network within the process. */

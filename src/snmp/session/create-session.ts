@@ -6,12 +6,11 @@ import type { Session, SnmpResponse } from "./session.ts";
 import { SnmpError } from "./snmp-error.ts";
 import type { Oid } from "./oid.ts";
 
-/** A session over a requester. `onClose` runs once, after the requests that wait were failed. */
+/** A session over a requester. `onClose` runs once and fails the requests that wait. */
 export function createSession(
   version: Session["version"],
   peer: Peer,
   requester: Requester,
-  cancels: ReadonlySet<() => void>,
   onClose: () => void,
 ): Session {
   let isOpen = true;
@@ -43,7 +42,6 @@ export function createSession(
     close() {
       if (!isOpen) return;
       isOpen = false;
-      for (const cancel of cancels) cancel();
       onClose();
     },
   };

@@ -1,12 +1,13 @@
-import { formatAddress, parseAddress, type Family } from "../../ip/index.ts";
+import { formatAddress, parseAddress } from "../../ip/index.ts";
 import type { Log } from "../../report/index.ts";
 import { DecodeError } from "./codec/decode-error.ts";
 import { decodeMessage, type Message } from "./codec/message-codec.ts";
 import { peerName, type Peer } from "./peer.ts";
 import { createRetiredIds } from "./retired-ids.ts";
 import type { IgnoreReason, SessionCounts } from "./session-metrics.ts";
-import { SnmpError } from "./snmp-error.ts";
-import type { OpenUdpSocket, UdpSocket } from "./udp-socket.ts";
+import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
+import { createSocketPool } from "./socket-pool.ts";
+import type { OpenUdpSocket } from "./udp-socket.ts";
 
 /** One request and what counts as its answer. */
 export interface Exchange<Answer extends object> {
@@ -26,11 +27,13 @@ export interface Exchange<Answer extends object> {
   read(message: Message, datagram: Uint8Array): Answer | IgnoreReason;
 }
 
-/** Exchanges whose requests wait for their answers. */
+/** Requests that wait for their answers. */
 export interface Exchanges {
-  /** Rejects with nothing but SnmpError. `cancels` holds a function that ends the request for as long as it waits. */
-  run<Answer extends object>(exchange: Exchange<Answer>, cancels: Set<() => void>): Promise<Answer>;
-  /** Fails what waits and closes the sockets; a later request opens them again. */
+  /** Rejects with nothing but SnmpError. */
+  run<Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer>;
+  /** Fails the requests of this owner that wait, with `closed`. */
+  cancel(owner: object): void;
+  /** Fails all that wait and closes the sockets; a later request opens them again. */
   close(): void;
 }
 
@@ -45,13 +48,24 @@ export interface ExchangesOptions {
   readonly findPeer: (name: string) => Peer | undefined;
 }
 
-interface Pending {
+/** A request while it waits. */
+interface Call {
   readonly exchange: Exchange<object>;
-  readonly ids: number[];
+  readonly owner: object;
   /** Why the last message that might have been the answer was not. */
   lastIgnored: IgnoreReason | undefined;
-  timer: NodeJS.Timeout | undefined;
   readonly settle: (outcome: object | SnmpError) => void;
+}
+
+interface Pending {
+  /** One for each try. */
+  readonly ids: number[];
+  timer: NodeJS.Timeout | undefined;
+  /**
+   * Undefined once the request has ended. The map of pendings outgrows its storage again and again, and what it leaves
+   * behind would keep whole answers alive until the next full garbage collection.
+   */
+  call: Call | undefined;
 }
 
 /** A send that failed like this is like a datagram lost on the way: the next try may do better. */
@@ -61,10 +75,12 @@ const passingSendErrors = new Set(["ENOBUFS", "EAGAIN", "EWOULDBLOCK", "EINTR", 
 export function createExchanges(options: ExchangesOptions): Exchanges {
   const { counts, log, nextId } = options;
   const pendings = new Map<number, Pending>();
-  const sockets = new Map<Family, UdpSocket>();
   const retired = createRetiredIds();
 
   const finish = (pending: Pending, outcome: object | SnmpError): void => {
+    const { call } = pending;
+    if (call === undefined) return;
+    pending.call = undefined;
     clearTimeout(pending.timer);
     const isFailure = outcome instanceof SnmpError;
     for (const id of pending.ids) {
@@ -72,7 +88,13 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
       retired.add(id, isFailure ? "late" : "duplicate");
     }
     if (isFailure) counts.errors.set(outcome.code, (counts.errors.get(outcome.code) ?? 0) + 1);
-    pending.settle(outcome);
+    call.settle(outcome);
+  };
+
+  const finishWhere = (isMeant: (call: Call) => boolean, code: SnmpErrorCode, message: string): void => {
+    for (const pending of new Set(pendings.values())) {
+      if (pending.call !== undefined && isMeant(pending.call)) finish(pending, new SnmpError(code, message));
+    }
   };
 
   const ignore = (reason: IgnoreReason, address: string, port: number, detail?: string): void => {
@@ -93,19 +115,20 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
       return;
     }
     const pending = pendings.get(message.id);
-    if (pending === undefined) {
+    const call = pending?.call;
+    if (pending === undefined || call === undefined) {
       ignore(retired.reasonOf(message.id) ?? "unknown_id", address, port);
       return;
     }
-    const { peer } = pending.exchange;
+    const { peer } = call.exchange;
     if (peer.port !== port || (peer.address !== address && peer.address !== canonical(address))) {
       ignore("wrong_source", address, port, `expected ${peerName(peer.address, peer.port)}`);
       return;
     }
     peer.counts.receivedBytes += datagram.length;
-    const answer = readAnswer(pending.exchange, message, datagram);
+    const answer = readAnswer(call.exchange, message, datagram);
     if (typeof answer === "string") {
-      pending.lastIgnored = answer;
+      call.lastIgnored = answer;
       ignore(answer, address, port);
       return;
     }
@@ -116,105 +139,74 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     finish(pending, answer);
   };
 
-  const socketFor = (family: Family): UdpSocket => {
-    const open = sockets.get(family);
-    if (open !== undefined) return open;
-    let isReady = false;
-    const socket = options.openSocket(family, options.receiveBufferBytes, {
-      onMessage: receive,
-      onReady: (bytes) => {
-        isReady = true;
-        counts.receiveBufferBytes = bytes;
-      },
-      onError: (error) => {
-        counts.socketErrors++;
-        if (sockets.get(family) === socket) sockets.delete(family);
-        log.warn({ family, error }, "SNMP socket closed after an error");
-        // A socket that worked is opened again by the next try. One that never did will not do better then.
-        if (!isReady) failFamily(family, `no IPv${family} socket: ${error.message}`);
-      },
-    });
-    sockets.set(family, socket);
-    return socket;
-  };
+  const sockets = createSocketPool({
+    ...options,
+    onMessage: receive,
+    onUnusable: (family, { message }) => {
+      const isOfFamily = ({ exchange }: Call): boolean => exchange.peer.family === family;
+      finishWhere(isOfFamily, "unreachable", `no IPv${family} socket: ${message}`);
+    },
+  });
 
-  const failFamily = (family: Family, message: string): void => {
-    for (const pending of new Set(pendings.values())) {
-      if (pending.exchange.peer.family === family) finish(pending, new SnmpError("unreachable", message));
-    }
-  };
-
-  const send = (pending: Pending): void => {
-    const { exchange } = pending;
+  const send = (pending: Pending, { exchange }: Call): void => {
     const { peer } = exchange;
     let id = nextId();
     while (pendings.has(id)) id = nextId();
     const datagram = exchange.build(id);
     pendings.set(id, pending);
-    pending.ids.push(id);
-    const tries = pending.ids.length;
+    const tries = pending.ids.push(id);
     counts.sentBytes += datagram.length;
     peer.counts.sentBytes += datagram.length;
     const factor = exchange.exponentialTimeout ? 2 ** (tries - 1) : 1;
-    pending.timer = setTimeout(() => expire(pending), Math.min(exchange.timeout * factor, 0x7fffffff));
-    socketFor(peer.family).send(datagram, peer.address, peer.port, (error) => {
-      counts.sendErrors++;
-      if (!pendings.has(id) || passingSendErrors.has(error.code ?? "")) return;
+    pending.timer = setTimeout(expire, Math.min(exchange.timeout * factor, 0x7fffffff), pending);
+    sockets.send(peer, datagram, (error) => {
+      if (passingSendErrors.has(error.code ?? "")) return;
       const code = error.code === "EMSGSIZE" ? "too_big" : "unreachable";
       finish(pending, new SnmpError(code, `${peerName(peer.address, peer.port)}: ${error.message}`));
     });
   };
 
-  const expire = (pending: Pending): void => {
-    const { exchange, ids, lastIgnored } = pending;
-    const { peer } = exchange;
-    if (ids.length <= exchange.retries) {
-      counts.retries++;
-      peer.counts.retries++;
-      attempt(pending);
-      return;
-    }
-    peer.counts.timeouts++;
-    const tries = ids.length === 1 ? "1 try" : `${ids.length} tries`;
-    const hint = lastIgnored === undefined ? "" : ` (an answer was ignored: ${lastIgnored})`;
-    finish(pending, new SnmpError("timeout", `no answer from ${peerName(peer.address, peer.port)} to ${tries}${hint}`));
-  };
-
   /** A request that cannot be built fails like one that cannot be sent. */
-  const attempt = (pending: Pending): void => {
+  const attempt = (pending: Pending, call: Call): void => {
     try {
-      send(pending);
+      send(pending, call);
     } catch (error) {
       finish(pending, asSnmpError(error, "unsupported"));
     }
   };
 
+  const expire = (pending: Pending): void => {
+    const { call, ids } = pending;
+    if (call === undefined) return;
+    const { peer, retries } = call.exchange;
+    if (ids.length <= retries) {
+      counts.retries++;
+      peer.counts.retries++;
+      attempt(pending, call);
+      return;
+    }
+    peer.counts.timeouts++;
+    const tries = ids.length === 1 ? "1 try" : `${ids.length} tries`;
+    const hint = call.lastIgnored === undefined ? "" : ` (an answer was ignored: ${call.lastIgnored})`;
+    finish(pending, new SnmpError("timeout", `no answer from ${peerName(peer.address, peer.port)} to ${tries}${hint}`));
+  };
+
   return {
-    run: <Answer extends object>(exchange: Exchange<Answer>, cancels: Set<() => void>): Promise<Answer> =>
+    run: <Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer> =>
       new Promise((resolve, reject) => {
-        const cancel = (): void => finish(pending, new SnmpError("closed", "the session was closed"));
-        const pending: Pending = {
-          exchange,
-          ids: [],
-          lastIgnored: undefined,
-          timer: undefined,
-          settle: (outcome) => {
-            cancels.delete(cancel);
-            if (outcome instanceof SnmpError) reject(outcome);
-            else resolve(outcome as Answer);
-          },
+        const settle = (outcome: object | SnmpError): void => {
+          if (outcome instanceof SnmpError) reject(outcome);
+          else resolve(outcome as Answer);
         };
-        cancels.add(cancel);
         counts.requests++;
         exchange.peer.counts.requests++;
-        attempt(pending);
+        const call: Call = { exchange, owner, lastIgnored: undefined, settle };
+        attempt({ ids: [], timer: undefined, call }, call);
       }),
+    cancel: (owner) => finishWhere((call) => call.owner === owner, "closed", "the session was closed"),
     close() {
-      for (const pending of new Set(pendings.values())) {
-        finish(pending, new SnmpError("closed", "the SNMP client was closed"));
-      }
-      for (const socket of sockets.values()) socket.close();
-      sockets.clear();
+      finishWhere(() => true, "closed", "the SNMP client was closed");
+      sockets.close();
     },
   };
 }

@@ -94,16 +94,17 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
       const shared = sharePeer(target.ip, target.port);
       const { peer } = shared;
       shared.sessions++;
-      const cancels = new Set<() => void>();
+      const owner = {};
       const context: RequesterContext = {
-        run: (exchange) => exchanges.run({ ...exchange, peer, timeout, retries, exponentialTimeout }, cancels),
+        run: (exchange) => exchanges.run({ ...exchange, peer, timeout, retries, exponentialTimeout }, owner),
       };
       const onReport = (): void => void counts.reports++;
       const requester =
         credential.version === "3"
           ? createUsmRequester(credential, { ...context, peer, clock, keys, nextSalt, onReport })
           : createCommunityRequester(credential, context);
-      return createSession(credential.version, peer, requester, cancels, () => {
+      return createSession(credential.version, peer, requester, () => {
+        exchanges.cancel(owner);
         if (--shared.sessions === 0) peers.delete(peerName(peer.address, peer.port));
       });
     },

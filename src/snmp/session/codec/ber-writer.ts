@@ -9,8 +9,9 @@ export interface Writer {
   at: number;
 }
 
-export function createWriter(size = 512): Writer {
-  return { bytes: new Uint8Array(size), at: size };
+/** Takes its bytes from the pool of Buffer: an allocation for every message costs more than writing it. */
+export function createWriter(size = 256): Writer {
+  return { bytes: Buffer.allocUnsafe(size), at: size };
 }
 
 /** Number of bytes written so far; a mark for {@link writeHeader}. */
@@ -18,15 +19,15 @@ export function sizeOf(writer: Writer): number {
   return writer.bytes.length - writer.at;
 }
 
-/** A copy of what was written. */
+/** What was written; the writer is not to be used after that. */
 export function written(writer: Writer): Uint8Array {
-  return writer.bytes.slice(writer.at);
+  return writer.bytes.subarray(writer.at);
 }
 
 function reserve(writer: Writer, count: number): void {
   if (writer.at >= count) return;
   const size = sizeOf(writer);
-  const bytes = new Uint8Array(2 * (size + count));
+  const bytes = Buffer.allocUnsafe(2 * (size + count));
   bytes.set(writer.bytes.subarray(writer.at), bytes.length - size);
   writer.at = bytes.length - size;
   writer.bytes = bytes;
