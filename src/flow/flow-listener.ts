@@ -79,7 +79,7 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
         await close();
         throw error;
       }
-      timer = setInterval(pipeline.tidy, tidyEveryMs);
+      timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
       timer.unref();
       health.set({ name: checkName, ready: true });
     },
@@ -88,6 +88,6 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
       await close();
     },
     ports: () => open.map(({ port }) => port),
-    exporters: pipeline.exporters,
+    exporters: () => pipeline.exporters(),
   };
 }

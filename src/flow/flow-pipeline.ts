@@ -49,7 +49,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const counts = createFlowCounts();
   const exporters = createExporterTable(limits, options.samplingRates ?? new Map());
   registerFlowMetrics(metrics, counts, exporters);
-  const { process } = createFlowProcessor({
+  const processor = createFlowProcessor({
     decoders: createDecoders(limits.fieldsPerTemplate),
     exporters,
     counts,
@@ -62,7 +62,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     clock,
   });
   return {
-    process,
+    process: (bytes, address, port) => processor.process(bytes, address, port),
     tidy: () => exporters.dropWaiting(clock.now() - waitingMaxAgeMs),
     exporters: () => Array.from(exporters.all(), viewExporter),
   };

@@ -1,0 +1,530 @@
+import {
+  dataSet,
+  exportSeconds,
+  exportUptime,
+  fields,
+  hex,
+  ipfix,
+  ipfixTemplates,
+  ipv4,
+  netflow5,
+  netflow9,
+  netflow9Templates,
+  packetSet,
+  uint,
+  uints,
+  type PacketTemplate,
+} from "../support/flow-packets.ts";
+
+export interface SentDatagram {
+  readonly bytes: Buffer;
+  readonly address?: string;
+  readonly port?: number;
+}
+
+/** Datagrams that hold an oddity, in the order in which they are sent. */
+export type GoldenCase = readonly [name: string, datagrams: readonly (Buffer | SentDatagram)[]];
+
+const v4Source = ipv4("192.0.2.1");
+const v4Destination = ipv4("198.51.100.2");
+const v6Source = hex("20010db8000000000000000000000001");
+const v6Destination = hex("20010db8ffff00000000000000000002");
+
+/** Source, destination, bytes. */
+const simple: PacketTemplate = { id: 256, fields: fields([8, 4], [12, 4], [1, 4]) };
+const simpleRecord = (bytes: number): Buffer[] => [v4Source, v4Destination, uint(bytes, 4)];
+const ipfixSimple = (...records: Buffer[][]): Buffer => ipfix([ipfixTemplates(simple), dataSet(simple, ...records)]);
+
+/** A message with one template and one record of it. */
+const ipfixRecord = (template: PacketTemplate, record: readonly Buffer[]): Buffer =>
+  ipfix([ipfixTemplates(template), dataSet(template, record)]);
+const netflow9Record = (template: PacketTemplate, record: readonly Buffer[]): Buffer =>
+  netflow9([netflow9Templates(template), dataSet(template, record)]);
+
+const ntp = (seconds: number, fraction: number): Buffer => uints([seconds + 2_208_988_800, 4], [fraction, 4]);
+
+const everyday: PacketTemplate = {
+  id: 300,
+  fields: fields(
+    [8, 4],
+    [12, 4],
+    [15, 4],
+    [10, 4],
+    [14, 4],
+    [2, 4],
+    [1, 4],
+    [22, 4],
+    [21, 4],
+    [7, 2],
+    [11, 2],
+    [6, 1],
+    [4, 1],
+    [5, 1],
+    [16, 4],
+    [17, 4],
+    [9, 1],
+    [13, 1],
+    [61, 1],
+    [58, 2],
+    [56, 6],
+    [80, 6],
+    [60, 1],
+    [136, 1],
+  ),
+};
+const everydayRecord = [
+  v4Source,
+  v4Destination,
+  ipv4("203.0.113.9"),
+  ...[uint(7, 4), uint(8, 4), uint(10, 4), uint(1500, 4), uint(exportUptime - 5000, 4), uint(exportUptime - 1000, 4)],
+  ...[uint(40_000, 2), uint(443, 2), uint(0x1b, 1), uint(6, 1), uint(0xb9, 1), uint(64_496, 4), uint(64_511, 4)],
+  ...[uint(24, 1), uint(25, 1), uint(1, 1), uint(100, 2), hex("00:00:5e:00:53:01"), hex("00:00:5e:00:53:ff")],
+  ...[uint(4, 1), uint(3, 1)],
+];
+
+const options: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [48, 1], [49, 1], [50, 4]) };
+const samplerFlow: PacketTemplate = { id: 401, fields: fields([8, 4], [12, 4], [1, 4], [2, 4], [48, 1]) };
+
+export const goldenCases: readonly GoldenCase[] = [
+  ["netflow5-two-records", [netflow5([{}, { source: "192.0.2.77", protocol: 17, tcpFlags: 0, tos: 0xb8 }])]],
+  ["netflow5-nanoseconds-in-header", [netflow5([{}], { nanoseconds: 123_456_789 })]],
+  ["netflow5-sampled-by-header", [netflow5([{}], { sampling: 0x4000 + 1000 })]],
+  ["netflow5-uptime-wrapped-since-start", [netflow5([{ start: 0xffff_f000, end: 500 }], { uptime: 2000 })]],
+  ["netflow5-count-claims-more-than-is-there", [netflow5([{}, {}], { count: 5 })]],
+  ["netflow5-count-beyond-all-sense", [netflow5([{}, {}], { count: 55_582 })]],
+  ["netflow5-no-records", [netflow5([])]],
+  ["netflow5-bytes-behind-the-records", [Buffer.concat([netflow5([{}]), hex("deadbeef")])]],
+  ["netflow5-header-cut", [netflow5([]).subarray(0, 23)]],
+
+  ["netflow9-everyday-fields", [netflow9Record(everyday, everydayRecord)]],
+  [
+    "netflow9-set-padded-to-four-bytes",
+    [netflow9Record({ id: 256, fields: fields([7, 2], [4, 1]) }, [uint(53, 2), uint(17, 1)])],
+  ],
+  ["netflow9-records-of-two-bytes-and-padding", [netflow9Record({ id: 256, fields: fields([7, 2]) }, [uint(53, 2)])]],
+  [
+    "netflow9-several-templates-in-one-set",
+    [
+      netflow9([
+        netflow9Templates(simple, { id: 257, fields: fields([27, 16], [28, 16], [1, 8]) }),
+        dataSet(simple, simpleRecord(1), simpleRecord(2)),
+        dataSet({ id: 257, fields: fields([27, 16], [28, 16], [1, 8]) }, [v6Source, v6Destination, uint(3, 8)]),
+      ]),
+    ],
+  ],
+  [
+    "netflow9-header-count-lies",
+    [netflow9([netflow9Templates(simple), dataSet(simple, simpleRecord(1))], { count: 99 })],
+  ],
+  [
+    "netflow9-zeros-to-the-end-of-the-datagram",
+    [Buffer.concat([netflow9([netflow9Templates(simple), dataSet(simple, simpleRecord(1))]), Buffer.alloc(50)])],
+  ],
+  [
+    "netflow9-field-types-without-enterprise-bit",
+    [
+      netflow9Record(
+        {
+          id: 256,
+          fields: fields(
+            [8, 4],
+            [40_001, 4],
+            [40_003, 2],
+            [33_002, 2],
+            [33_000, 12],
+            [40_000, 8],
+            [40_005, 1],
+            [50_000, 3],
+          ),
+        },
+        [
+          ...[v4Source, ipv4("203.0.113.7"), uint(61_000, 2), uint(2025, 2), hex("0f8e7ff3fc1a030f00000000")],
+          ...[Buffer.from("alice\0\0\0"), uint(2, 1), hex("c0ffee")],
+        ],
+      ),
+    ],
+  ],
+  [
+    "netflow9-options-with-scopes",
+    [
+      netflow9Record({ id: 256, scopeCount: 3, fields: fields([1, 4], [2, 4], [9, 2], [82, 8], [34, 4], [35, 1]) }, [
+        ...[ipv4("192.0.2.254"), uint(7, 4), uint(5, 2)],
+        Buffer.from("Te0/0/1\0"),
+        uint(100, 4),
+        uint(2, 1),
+      ]),
+    ],
+  ],
+  [
+    "netflow9-rate-by-sampler-of-options",
+    [
+      netflow9Record(options, [uint(0, 4), uint(3, 1), uint(2, 1), uint(500, 4)]),
+      netflow9Record(samplerFlow, [v4Source, v4Destination, uint(1500, 4), uint(2, 4), uint(3, 1)]),
+    ],
+  ],
+  [
+    "netflow9-template-defined-again-with-other-fields",
+    [
+      netflow9([netflow9Templates(simple), dataSet(simple, simpleRecord(1))]),
+      netflow9Record({ id: 256, fields: fields([12, 4], [8, 4], [2, 4]) }, [v4Destination, v4Source, uint(9, 4)]),
+    ],
+  ],
+  [
+    "netflow9-one-template-id-in-two-source-ids",
+    [
+      netflow9([netflow9Templates(simple)], { domain: 1 }),
+      netflow9([netflow9Templates({ id: 256, fields: fields([12, 4], [8, 4], [2, 4]) })], { domain: 2 }),
+      netflow9([dataSet(simple, simpleRecord(1))], { domain: 1 }),
+      netflow9([dataSet(simple, simpleRecord(1))], { domain: 2 }),
+    ],
+  ],
+  [
+    "netflow9-template-used-from-another-port",
+    [
+      { bytes: netflow9([netflow9Templates(simple)]), port: 1000 },
+      { bytes: netflow9([dataSet(simple, simpleRecord(1))], { sequence: 1 }), port: 2000 },
+    ],
+  ],
+  [
+    "netflow9-data-before-its-template",
+    [
+      netflow9([dataSet(simple, simpleRecord(1), simpleRecord(2))], { seconds: exportSeconds - 60 }),
+      netflow9([netflow9Templates(simple), dataSet(simple, simpleRecord(3))], { sequence: 1 }),
+    ],
+  ],
+  [
+    "netflow9-set-longer-than-the-datagram",
+    [netflow9([netflow9Templates(simple), dataSet(simple, simpleRecord(1), simpleRecord(2)).subarray(0, 20)])],
+  ],
+  [
+    "netflow9-set-shorter-than-its-header",
+    [netflow9([netflow9Templates(simple), dataSet(simple, simpleRecord(1)), hex("01000003"), hex("01020304")])],
+  ],
+  [
+    "netflow9-reserved-set",
+    [netflow9([packetSet(17, hex("01020304")), netflow9Templates(simple), dataSet(simple, simpleRecord(1))])],
+  ],
+  [
+    "netflow9-template-runs-past-its-set",
+    [netflow9([packetSet(0, hex("0100 0005 0008 0004")), netflow9Templates(simple), dataSet(simple, simpleRecord(1))])],
+  ],
+  ["netflow9-template-with-reserved-id", [netflow9([packetSet(0, hex("0005 0001 0008 0004"))])]],
+  ["netflow9-template-without-fields", [netflow9([packetSet(0, hex("0100 0000"))])]],
+  ["netflow9-template-of-no-bytes", [netflow9([packetSet(0, hex("0100 0002 0008 0000 000c 0000"))])]],
+  ["netflow9-options-template-of-half-fields", [netflow9([packetSet(1, hex("0100 0003 0004 0001 0004 0022 0004"))])]],
+  ["netflow9-header-cut", [netflow9([]).subarray(0, 19)]],
+
+  ["ipfix-everyday-fields", [ipfixRecord(everyday, everydayRecord)]],
+  [
+    "ipfix-uptimes-with-init-time-in-the-record",
+    [
+      ipfixRecord({ id: 256, fields: fields([22, 4], [21, 4], [160, 8]) }, [
+        ...[uint(90_000, 4), uint(95_500, 4), uint((exportSeconds - 100) * 1000, 8)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-uptimes-with-init-time-in-options",
+    [
+      ipfixRecord({ id: 257, scopeCount: 1, fields: fields([149, 4], [160, 8]) }, [
+        ...[uint(1, 4), uint((exportSeconds - 100) * 1000, 8)],
+      ]),
+      ipfixRecord({ id: 256, fields: fields([22, 4], [21, 4]) }, [uint(90_000, 4), uint(95_500, 4)]),
+    ],
+  ],
+  ["ipfix-uptimes-without-init-time", [ipfixRecord({ id: 256, fields: fields([22, 4]) }, [uint(90_000, 4)])]],
+  [
+    "ipfix-seconds",
+    [ipfixRecord({ id: 256, fields: fields([150, 4], [151, 4]) }, [uint(1_699_999_990, 4), uint(1_699_999_995, 4)])],
+  ],
+  [
+    "ipfix-milliseconds",
+    [
+      ipfixRecord({ id: 256, fields: fields([152, 8], [153, 8]) }, [
+        ...[uint(1_699_999_990_007, 8), uint(1_699_999_995_000, 8)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-microseconds",
+    [
+      ipfixRecord({ id: 256, fields: fields([154, 8], [155, 8]) }, [
+        ...[ntp(1_699_999_990, 0x8000_0000), ntp(1_699_999_995, 0x0000_10c6)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-nanoseconds-that-round-up-to-a-second",
+    [
+      ipfixRecord({ id: 256, fields: fields([156, 8], [157, 8]) }, [
+        ...[ntp(1_699_999_990, 0x4000_0000), ntp(1_699_999_994, 0xffff_ffff)],
+      ]),
+    ],
+  ],
+  ["ipfix-microseconds-unknown", [ipfixRecord({ id: 256, fields: fields([154, 8]) }, [uint(0, 8)])]],
+  [
+    "ipfix-delta-microseconds",
+    [ipfixRecord({ id: 256, fields: fields([158, 4], [159, 4]) }, [uint(2_500_001, 4), uint(0, 4)])],
+  ],
+  [
+    "ipfix-start-in-three-units",
+    [
+      ipfixRecord({ id: 256, fields: fields([22, 4], [150, 4], [152, 8]) }, [
+        ...[uint(90_000, 4), uint(1_699_999_990, 4), uint(1_699_999_990_007, 8)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-milliseconds-beyond-any-calendar",
+    [ipfixRecord({ id: 256, fields: fields([152, 8]) }, [uint(0xffff_ffff_ffff_ffffn, 8)])],
+  ],
+  [
+    "ipfix-variable-lengths",
+    [
+      ipfixRecord({ id: 256, fields: fields([96, "variable"], [82, "variable"], [7, 2], [313, "variable"]) }, [
+        ...[Buffer.from("dns"), Buffer.from("é".repeat(150)), uint(53, 2), Buffer.alloc(0)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-variable-length-past-the-set",
+    [
+      ipfix([
+        ipfixTemplates({ id: 256, fields: fields([7, 2], [96, "variable"]) }),
+        packetSet(
+          256,
+          Buffer.concat([uint(53, 2), uint(3, 1), Buffer.from("dns"), uint(80, 2), uint(200, 1), Buffer.from("h")]),
+        ),
+      ]),
+      ipfixSimple(simpleRecord(1)),
+    ],
+  ],
+  [
+    "ipfix-enterprise-elements",
+    [
+      ipfixRecord(
+        { id: 256, fields: fields([8, 4], [91, 2, 637], [93, "variable", 637], [881, 4, 6876], [40, 2, 6871]) },
+        [...[v4Source, uint(7, 2), Buffer.from("LSN-Host@10.10.10.101"), ipv4("10.1.2.3"), hex("0001")]],
+      ),
+    ],
+  ],
+  [
+    "ipfix-both-directions-in-one-record",
+    [
+      ipfixRecord(
+        {
+          id: 256,
+          fields: fields(
+            [8, 4],
+            [12, 4],
+            [1, 8],
+            [2, 8],
+            [1, 8, 29_305],
+            [2, 8, 29_305],
+            [6, 1, 29_305],
+            [184, 4, 29_305],
+          ),
+        },
+        [v4Source, v4Destination, uint(1500, 8), uint(10, 8), uint(9000, 8), uint(12, 8), uint(0x12, 1), uint(77, 4)],
+      ),
+    ],
+  ],
+  [
+    "ipfix-reduced-size-encoding",
+    [
+      ipfixRecord({ id: 256, fields: fields([1, 3], [2, 5], [85, 7], [10, 1], [311, 4], [434, 2]) }, [
+        ...[uint(0xabcdef, 3), uint(0x01_0000_0001, 5), uint(0x7f_ffff_ffff_ffffn, 7), uint(200, 1)],
+        ...[hex("3f000000"), hex("fffe")],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-counters-beyond-2-to-53",
+    [
+      ipfixRecord({ id: 256, fields: fields([1, 8], [2, 8], [34, 4]) }, [
+        ...[uint(0xffff_ffff_ffff_ffffn, 8), uint(2n ** 53n, 8), uint(3, 4)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-widths-that-no-type-has",
+    [
+      ipfixRecord({ id: 256, fields: fields([8, 3], [27, 4], [56, 8], [1, 9], [311, 3], [276, 2], [152, 9], [6, 9]) }, [
+        ...[hex("c00002"), v4Source, hex("00005e0053010000"), uint(5, 9), hex("3f0000"), hex("0001")],
+        ...[uint(1, 9), uint(2, 9)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-fields-of-no-bytes",
+    [
+      ipfixRecord(
+        { id: 256, fields: fields([150, 0], [8, 4], [96, 0], [1, 0]) },
+        ["", v4Source, "", ""].map((v) => Buffer.from(v)),
+      ),
+    ],
+  ],
+  [
+    "ipfix-padding-octets",
+    [
+      ipfixRecord({ id: 256, fields: fields([8, 4], [210, 3], [4, 1], [210, "variable"]) }, [
+        v4Source,
+        hex("aabbcc"),
+        uint(6, 1),
+        hex("dd"),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-element-repeated",
+    [
+      ipfixRecord({ id: 256, fields: fields([8, 4], [70, 3], [70, 3], [12, 4], [5, 1], [5, 1]) }, [
+        ...[v4Source, hex("000641"), hex("000650"), v4Destination, uint(0xb8, 1), uint(0, 1)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-both-address-families-one-zero",
+    [
+      ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [27, 16], [28, 16]) }, [
+        ...[ipv4("0.0.0.0"), ipv4("0.0.0.0"), v6Source, v6Destination],
+      ]),
+      ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [27, 16], [28, 16]) }, [
+        ...[v4Source, v4Destination, Buffer.alloc(16), Buffer.alloc(16)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-counters-of-both-sides",
+    [
+      ipfixRecord({ id: 256, fields: fields([23, 4], [1, 4], [231, 4], [232, 4]) }, [
+        ...[uint(40, 4), uint(0, 4), uint(30, 4), uint(20, 4)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-texts-that-are-not-utf-8",
+    [
+      ipfixRecord({ id: 256, fields: fields([82, 8], [83, "variable"], [96, "variable"]) }, [
+        ...[Buffer.from("eth0\0\0\0\0"), hex("42fc726f"), Buffer.from('a"\\\n\u{1f600}')],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-boolean",
+    [ipfixRecord({ id: 256, fields: fields([276, 1], [277, 1], [278, 1]) }, [uint(1, 1), uint(2, 1), uint(3, 1)])],
+  ],
+  [
+    "ipfix-direction-that-is-neither",
+    [ipfixRecord({ id: 256, fields: fields([61, 1], [4, 1], [7, 2]) }, [uint(2, 1), uint(6, 1), uint(53, 2)])],
+  ],
+  [
+    "ipfix-records-of-one-byte-are-not-padding",
+    [ipfix([ipfixTemplates({ id: 256, fields: fields([4, 1]) }), packetSet(256, hex("0611000000"), { pad: false })])],
+  ],
+  [
+    "ipfix-icmp-type-and-code",
+    [
+      ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [4, 1], [32, 2], [139, 2]) }, [
+        ...[v4Source, v4Destination, uint(1, 1), uint(0x0803, 2), uint(0, 2)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-nat-event",
+    [
+      ipfixRecord(
+        {
+          id: 256,
+          fields: fields([8, 4], [225, 4], [227, 2], [226, 4], [228, 2], [230, 1], [234, 4], [235, 4], [95, 4]),
+        },
+        [
+          ...[
+            v4Source,
+            ipv4("203.0.113.7"),
+            uint(1024, 2),
+            v4Destination,
+            uint(443, 2),
+            uint(4, 1),
+            uint(10, 4),
+            uint(20, 4),
+          ],
+          hex("0d0001c5"),
+        ],
+      ),
+    ],
+  ],
+  [
+    "ipfix-lists-stay-bytes",
+    [
+      ipfixRecord({ id: 256, fields: fields([291, "variable"], [292, "variable"]) }, [
+        hex("03 0007 0002 0035 01bb"),
+        hex("03 0100"),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-mapped-address",
+    [ipfixRecord({ id: 256, fields: fields([27, 16]) }, [hex("00000000000000000000ffffc0000201")])],
+  ],
+  [
+    "ipfix-template-withdrawn",
+    [
+      ipfixSimple(simpleRecord(1)),
+      ipfix([packetSet(2, hex("0100 0000"))]),
+      ipfix([dataSet(simple, simpleRecord(2))], { sequence: 1 }),
+    ],
+  ],
+  [
+    "ipfix-all-templates-withdrawn",
+    [
+      ipfix([ipfixTemplates(simple, { id: 257, fields: fields([7, 2]) })]),
+      ipfixRecord({ id: 258, scopeCount: 1, fields: fields([149, 4], [34, 4]) }, [uint(1, 4), uint(10, 4)]),
+      ipfix([packetSet(2, hex("0002 0000"))], { sequence: 1 }),
+      ipfix([dataSet(simple, simpleRecord(2))], { sequence: 1 }),
+    ],
+  ],
+  [
+    "ipfix-template-known-from-another-port",
+    [
+      { bytes: ipfix([ipfixTemplates(simple)]), port: 1000 },
+      { bytes: ipfix([dataSet(simple, simpleRecord(1))]), port: 2000 },
+    ],
+  ],
+  [
+    "ipfix-two-ports-disagree-on-a-template",
+    [
+      { bytes: ipfix([ipfixTemplates(simple)]), port: 1000 },
+      { bytes: ipfix([ipfixTemplates({ id: 256, fields: fields([12, 4], [8, 4], [2, 4]) })]), port: 2000 },
+      { bytes: ipfix([dataSet(simple, simpleRecord(1))]), port: 3000 },
+      { bytes: ipfix([dataSet(simple, simpleRecord(1))]), port: 2000 },
+    ],
+  ],
+  [
+    "ipfix-length-longer-than-the-datagram",
+    [ipfix([ipfixTemplates(simple), dataSet(simple, simpleRecord(1))], { length: 500 })],
+  ],
+  ["ipfix-zeros-behind-the-message", [Buffer.concat([ipfixSimple(simpleRecord(1)), Buffer.alloc(2)])]],
+  ["ipfix-bytes-behind-the-message", [Buffer.concat([ipfixSimple(simpleRecord(1)), hex("00ff")])]],
+  [
+    "ipfix-template-cut-within-an-enterprise-number",
+    [ipfix([packetSet(2, hex("0100 0001 8028 0002 0000"), { pad: false })])],
+  ],
+  ["ipfix-options-template-with-more-scopes-than-fields", [ipfix([packetSet(3, hex("0100 0001 0002 0095 0004"))])]],
+  [
+    "ipfix-options-template-without-scopes",
+    [
+      ipfixRecord({ id: 256, scopeCount: 0, fields: fields([34, 4]) }, [uint(64, 4)]),
+      ipfixRecord({ ...simple, id: 257 }, simpleRecord(10)),
+    ],
+  ],
+  ["ipfix-empty-message", [ipfix([])]],
+  ["ipfix-header-cut", [ipfix([]).subarray(0, 15)]],
+
+  ["datagram-of-sflow", [hex("00000005 00000001 c0a877b8 00000000 00000000 00000000 00000000")]],
+  ["datagram-of-netflow-8", [uint(8, 2)]],
+  ["datagram-of-one-byte", [hex("00")]],
+  ["datagram-of-no-bytes", [Buffer.alloc(0)]],
+  ["exporter-on-a-dual-stack-socket", [{ bytes: netflow5([{}]), address: "::ffff:192.0.2.9" }]],
+  ["exporter-with-a-zone", [{ bytes: netflow5([{}]), address: "fe80::1%eth0" }]],
+];
