@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { elementNames, netflow9ScopeNames } from "../../src/flow/mapping/element-names.ts";
+import { fieldNames } from "../../src/flow/mapping/field-names.ts";
+import { findElement, knownElements, reversePen } from "../../src/flow/registry/registry.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+/** What metadata adds to a flow beside names of the operator's own. */
+const metadataNames = ["flow.src", "flow.dst", "flow.export"].flatMap((object) =>
+  ["ip.subnet.name", "ip.subnet.tags", "vlan.tag.id", "isInternal"].map((name) => `${object}.${name}`),
+);
+
+/** Every name that a decoder can give: known elements in both directions, unknown ones, scopes, headers, derived. */
+function allNames(): Set<string> {
+  const names = new Set(metadataNames);
+  const add = ({ names: own, fallback }: ReturnType<typeof elementNames>): void => {
+    for (const name of [...own.map((entry) => entry.name), fallback.name, fallback.hexName]) names.add(name);
+  };
+  for (const { pen, id } of knownElements()) {
+    add(elementNames(pen, id));
+    if (pen === 0) add(elementNames(reversePen, id));
+  }
+  for (const [pen, id] of [[0, 65] as const, [0, 50_000] as const, [9, 1] as const, [reversePen, 65] as const]) {
+    add(elementNames(pen, id));
+  }
+  for (let scope = 0; scope < 10; scope++) add(netflow9ScopeNames(scope));
+  const golden = join(root, "test/flow/golden");
+  for (const file of readdirSync(golden)) {
+    const { records } = JSON.parse(readFileSync(join(golden, file), "utf8")) as { records: object[][] };
+    for (const record of records.flat()) for (const name of Object.keys(record)) names.add(name);
+  }
+  return names;
+}
+
+test("no name is a value and also the group of another", () => {
+  const names = allNames();
+  assert.ok(names.size > 1000);
+  const nested = [...names].flatMap((name) => {
+    const segments = name.split(".");
+    const groups = segments.slice(1).map((_, i) => segments.slice(0, i + 1).join("."));
+    return groups.filter((group) => names.has(group)).map((group) => `${group} beside ${name}`);
+  });
+  assert.deepEqual(nested, []);
+});
+
+test("names are dotted words", () => {
+  const odd = [...allNames()].filter((name) => !/^@?[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*$/.test(name));
+  assert.deepEqual(odd, []);
+});
+
+test("every element that has a name of ours is in a registry", () => {
+  const unknown = fieldNames.filter(([id]) => findElement(0, id) === undefined);
+  assert.deepEqual(unknown, []);
+});
+
+test("an element without a name of ours goes by IANA's name, a vendor's by its numbers", () => {
+  const name = (pen: number, id: number): string | undefined => elementNames(pen, id).names[0]?.name;
+  assert.equal(name(0, 148), "flow.ie.flowId");
+  assert.equal(name(637, 93), "flow.ie.637.93");
+  assert.equal(name(4_294_967_295, 32_767), "flow.ie.4294967295.32767");
+  assert.equal(name(0, 127), "flow.ie.0.127");
+  assert.equal(name(reversePen, 1), "flow.reverse.bytes");
+  assert.equal(name(reversePen, 148), "flow.reverse.ie.flowId");
+  assert.equal(name(reversePen, 127), "flow.reverse.ie.0.127");
+});
+
+test("the registry holds all of IANA's elements and the vendors'", () => {
+  const all = [...knownElements()];
+  assert.equal(all.filter(({ pen, id }) => pen === 0 && id < 0x8000).length, 502);
+  assert.deepEqual([...new Set(all.map(({ pen }) => pen))].toSorted(), [0, 2011, 637, 6876]);
+  assert.deepEqual(findElement(0, 1), {
+    pen: 0,
+    id: 1,
+    name: "octetDeltaCount",
+    type: "unsigned64",
+    semantics: "deltaCounter",
+    units: "octets",
+  });
+  assert.equal(findElement(6876, 880)?.name, "tenantProtocol");
+});

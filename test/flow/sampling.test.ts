@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  netflow5,
+  netflow9,
+  netflow9Templates,
+  uint,
+  type PacketTemplate,
+} from "../support/flow-packets.ts";
+import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
+
+/** Bytes, way in, way out, direction. */
+const flow: PacketTemplate = { id: 300, fields: fields([1, 4], [10, 4], [14, 4], [61, 1]) };
+const samplerFlow: PacketTemplate = { id: 301, fields: fields([1, 4], [48, 1]) };
+const ratedFlow: PacketTemplate = { id: 302, fields: fields([1, 4], [34, 4]) };
+
+const systemRate: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [34, 4]) };
+const interfaceRate: PacketTemplate = { id: 401, scopeCount: 1, fields: fields([2, 4], [34, 4]) };
+const samplerRate: PacketTemplate = { id: 402, scopeCount: 1, fields: fields([1, 4], [48, 1], [50, 4]) };
+
+function rigWithTemplates(options = {}): FlowRig {
+  const rig = createFlowRig(options);
+  for (const domain of [0, 1, 2]) {
+    const sets = [
+      netflow9Templates(flow, samplerFlow, ratedFlow),
+      netflow9Templates(systemRate, interfaceRate, samplerRate),
+    ];
+    rig.send(netflow9(sets, { domain }));
+  }
+  return rig;
+}
+
+/** Sends one record of NetFlow v9, its values as numbers. */
+function send(rig: FlowRig, template: PacketTemplate, values: readonly number[], domain = 1): Json {
+  const bytes = template.fields.map(({ length }, i) => uint(values[i] ?? 0, Number(length)));
+  return rig.send(netflow9([dataSet(template, bytes)], { domain }))[0] ?? {};
+}
+
+const rateOf = (record: Json): unknown => [record["flow.sample_rate"], record["flow.scaled.bytes"]];
+const none = [undefined, undefined];
+const ingress = [100, 7, 8, 0];
+
+test("without a rate there are no estimates", () => {
+  const record = send(rigWithTemplates(), flow, ingress);
+  assert.equal(record["flow.bytes"], 100);
+  assert.deepEqual(rateOf(record), none);
+});
+
+test("the rate of the whole system, of an interface, of a sampler: the narrower wins", () => {
+  const rig = rigWithTemplates();
+  send(rig, systemRate, [0, 10]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), [10, 1000]);
+  send(rig, interfaceRate, [7, 20]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), [20, 2000]);
+  assert.deepEqual(rateOf(send(rig, flow, [100, 8, 7, 1])), [20, 2000], "an egress flow goes by its way out");
+  assert.deepEqual(rateOf(send(rig, flow, [100, 8, 7, 0])), [10, 1000]);
+  send(rig, samplerRate, [0, 3, 30]);
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 3])), [30, 3000]);
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 4])), [10, 1000], "a sampler that nobody told of");
+});
+
+test("a flow that names no sampler has the rate on which all samplers agree", () => {
+  const rig = rigWithTemplates();
+  send(rig, samplerRate, [0, 3, 30]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), [30, 3000]);
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 0])), [30, 3000], "sampler 0 is none");
+  send(rig, samplerRate, [0, 4, 40]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), none);
+});
+
+test("what the record says beats options, and the operator beats both", () => {
+  for (const [samplingRates, expected] of [
+    [new Map(), [5, 500]],
+    [new Map([["192.0.2.254", 7]]), [7, 700]],
+  ] as const) {
+    const rig = rigWithTemplates({ samplingRates });
+    send(rig, systemRate, [0, 10]);
+    const record = send(rig, ratedFlow, [100, 5]);
+    assert.deepEqual(rateOf(record), expected);
+    assert.equal(record["flow.ie.samplingInterval"], 5, "what was exported stays");
+  }
+});
+
+test("a rate belongs to its domain; that of domain 0 to the whole exporter", () => {
+  const rig = rigWithTemplates();
+  send(rig, systemRate, [0, 10], 1);
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 2)), none);
+  send(rig, systemRate, [0, 99], 0);
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 1)), [10, 1000]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 2)), [99, 9900]);
+});
+
+test("NetFlow v5 gives the rate in its header; zero is unknown", () => {
+  const rig = createFlowRig({ samplingRates: new Map([["192.0.2.9", 3]]) });
+  const record = (sampling: number, address: string): Json =>
+    rig.send(netflow5([{}], { sampling }), { address })[0] ?? {};
+  assert.deepEqual(rateOf(record(0x4000 | 100, "192.0.2.1")), [100, 150_000]);
+  assert.deepEqual(rateOf(record(0, "192.0.2.1")), none);
+  assert.deepEqual(rateOf(record(0x4000 | 100, "192.0.2.9")), [3, 4500]);
+});
+
+/** What selectors say by element; a bigint stands for eight bytes. */
+const selectors: readonly (readonly [string, Readonly<Record<number, number | bigint>>, number | undefined])[] = [
+  ["one taken, 999 left out", { 305: 1, 306: 999 }, 1000],
+  ["two taken, three left out", { 305: 2, 306: 3 }, 2.5],
+  ["n out of N", { 309: 2, 310: 100 }, 50],
+  ["n out of N that cannot be", { 309: 100, 310: 2 }, undefined],
+  ["probability", { 311: 0x3fb0_0000_0000_0000n }, 16],
+  ["probability of zero", { 311: 0n }, undefined],
+  ["probability too small for a rate", { 311: 1n }, undefined],
+  ["interval of zero", { 34: 0 }, undefined],
+];
+
+for (const [name, values, expected] of selectors) {
+  test(`IPFIX selector: ${name}`, () => {
+    const rig = createFlowRig();
+    const entries = Object.entries(values).map(([id, value]) => {
+      return { id: Number(id), bytes: uint(value, typeof value === "bigint" ? 8 : 4) };
+    });
+    const elements = entries.map(({ id, bytes }) => ({ id, length: bytes.length }));
+    const options: PacketTemplate = { id: 256, scopeCount: 1, fields: [{ id: 302, length: 8 }, ...elements] };
+    const counted: PacketTemplate = { id: 257, fields: fields([1, 8], [302, 8]) };
+    rig.send(ipfix([ipfixTemplates(options), ipfixTemplates(counted)]));
+    rig.send(ipfix([dataSet(options, [uint(5, 8), ...entries.map(({ bytes }) => bytes)])]));
+
+    const bytes = 2n ** 60n + 1n;
+    const [big, small] = [bytes, 11n].map(
+      (count) => rig.send(ipfix([dataSet(counted, [uint(count, 8), uint(5, 8)])]))[0],
+    );
+    assert.equal(small?.["flow.sample_rate"], expected);
+    assert.equal(small?.["flow.scaled.bytes"], expected === undefined ? undefined : Math.round(11 * expected));
+    const exact = expected === undefined ? undefined : `${(bytes * BigInt(expected * 2)) / 2n}n`;
+    assert.equal(big?.["flow.scaled.bytes"], exact);
+  });
+}
+
+test("the exporter's view tells the rates and what they apply to", () => {
+  const rig = rigWithTemplates();
+  send(rig, systemRate, [0, 10]);
+  send(rig, interfaceRate, [7, 20]);
+  send(rig, samplerRate, [0, 3, 30]);
+  const domain = rig.pipeline.exporters()[0]?.domains.find(({ id }) => id === 1);
+  assert.deepEqual(domain?.sampling, [
+    { scope: "sampler 3", rate: 30 },
+    { scope: "interface 7", rate: 20 },
+    { scope: "domain", rate: 10 },
+  ]);
+});
