@@ -7,6 +7,7 @@ import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import { sendBytes, sendError } from "./http/send.ts";
+import { quote } from "./json/parse-json.ts";
 import { apiError } from "./rpc/api-error.ts";
 import { serveByConnect } from "./rpc/connect-front.ts";
 import type { JsonHandler } from "./rpc/json-front.ts";
@@ -59,7 +60,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => Promise<vo
     const host = headers.host ?? (headers as Record<string, string | undefined>)[":authority"];
     if (parts.allowedHosts !== undefined && !isKnownHost(host, parts.allowedHosts)) {
       metrics.reject("host");
-      throw apiError("permission_denied", "UNKNOWN_HOST", `the host ${JSON.stringify(host)} is not known here`);
+      throw apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
     }
     const isOpen = route !== undefined && parts.openLabels.has(route.label);
     if (!isOpen && parts.isAuthorized !== undefined && !parts.isAuthorized(headers.authorization)) {
@@ -135,7 +136,7 @@ function isSafe({ request: { method } }: Call): boolean {
 }
 
 function refuseUnknown(call: Call, servicePaths: readonly string[]): void {
-  const path = JSON.stringify(call.path.slice(0, 128));
+  const path = quote(call.path);
   const isMethod =
     call.wire === "grpc" || call.wire === "grpc-web" || servicePaths.some((service) => call.path.startsWith(service));
   const error = isMethod
@@ -145,15 +146,14 @@ function refuseUnknown(call: Call, servicePaths: readonly string[]): void {
 }
 
 function refuseMethod(call: Call, allowed: readonly string[]): void {
-  const message = `${call.request.method} is not allowed at ${call.path}: use ${allowed[0]}`;
+  const message = `${call.request.method} is not allowed at ${quote(call.path)}: use ${allowed[0]}`;
   const options = { status: 405, headers: { allow: allowed.join(", ") } };
   sendError(call, apiError("unimplemented", "WRONG_HTTP_METHOD", message), options);
 }
 
 function refuseType(call: Call, accepted: string): void {
   const given = headerOf(call.request, "content-type");
-  const shown =
-    given === undefined ? "a request without a content type" : `content type ${JSON.stringify(given.slice(0, 128))}`;
+  const shown = given === undefined ? "a request without a content type" : `content type ${quote(given)}`;
   const options = { status: 415, headers: { "accept-post": accepted } };
   sendError(
     call,

@@ -17,7 +17,7 @@ export function foreignSite(headers: SiteHeaders): string | undefined {
   if (secFetchSite !== undefined) {
     return secFetchSite === "same-origin" || secFetchSite === "none"
       ? undefined
-      : `a request from another site is refused (Sec-Fetch-Site: ${secFetchSite})`;
+      : `a request from another site is refused (Sec-Fetch-Site: ${secFetchSite.slice(0, 64)})`;
   }
   if (origin === undefined) return undefined;
   try {
@@ -27,7 +27,7 @@ export function foreignSite(headers: SiteHeaders): string | undefined {
   } catch {
     // An opaque origin (`null`) is nobody's.
   }
-  return `a request from another site is refused (Origin: ${origin})`;
+  return `a request from another site is refused (Origin: ${origin.slice(0, 64)})`;
 }
 
 /** Whether an address to listen on reaches only this machine: 127.0.0.0/8 or `::1`. */

@@ -42,7 +42,12 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
       // Node keeps the parts of a failed message as errors of the message; nobody else listens.
       request.on("error", () => {});
       response.on("error", () => {});
-      const controller = new AbortController();
+      let controller: AbortController | undefined;
+      let reason: ConnectError | undefined;
+      const abort = (why: ConnectError): void => {
+        reason ??= why;
+        controller?.abort(reason);
+      };
       const socket = request.socket;
       const [path, query] = splitTarget(request.url ?? "");
       const call: Call = {
@@ -53,7 +58,15 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
         wire: wireOf(headerOf(request, "content-type")),
         socket,
         stream: "stream" in request ? request.stream : undefined,
-        signal: controller.signal,
+        // Made when it is asked for, which most calls never do.
+        get signal() {
+          controller ??= new AbortController();
+          if (reason !== undefined) controller.abort(reason);
+          return controller.signal;
+        },
+        throwIfAborted() {
+          if (reason !== undefined) throw reason;
+        },
         expectsContinue,
         label: "other",
         code: "canceled",
@@ -61,7 +74,7 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
         heldBytes: 0,
       };
       const since = clock.monotonic();
-      const entry: Entry = { call, since, abort: (reason) => controller.abort(reason) };
+      const entry: Entry = { call, since, abort };
       entries.add(entry);
       if (call.stream === undefined) busy.set(socket, (busy.get(socket) ?? 0) + 1);
       response.once("close", () => {
@@ -70,7 +83,7 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
         if (call.stream === undefined) busy.set(socket, (busy.get(socket) ?? 1) - 1);
         if (hasBrokenOff(call)) {
           call.code = "canceled";
-          controller.abort(new ConnectError("the client has gone", Code.Canceled));
+          abort(new ConnectError("the client has gone", Code.Canceled));
         }
         const { label: method, wire: transport, code } = call;
         metrics.requests.add(1, { method, transport, code });

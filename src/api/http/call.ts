@@ -17,6 +17,8 @@ export interface Call {
   readonly stream: ServerHttp2Stream | undefined;
   /** Aborted when the client has gone, or the server stops; its reason is an error fit to be answered. */
   readonly signal: AbortSignal;
+  /** Throws the reason when `signal` is aborted. Costs nothing, where a signal has to be made. */
+  throwIfAborted(): void;
   /** Whether the client waits for `100 Continue`; cleared by whoever sends it. */
   expectsContinue: boolean;
   /** For the metrics: which method or page, from a fixed set of names. */

@@ -76,7 +76,11 @@ export function createListener(options: ListenerOptions): Listener {
       },
     });
     server2.on("session", (session) => guard.watch(session));
-    server2.on("sessionError", (error) => log.debug({ error }, "HTTP/2 connection failed"));
+    server2.on("sessionError", (error: NodeJS.ErrnoException) => {
+      // Found by the protocol's own implementation; other errors are ends that were counted when they were made.
+      if (error.code === "ERR_HTTP2_ERROR") metrics.reject("protocol");
+      log.debug({ error }, "HTTP/2 connection failed");
+    });
     const take = (request: Http2ServerRequest, response: Http2ServerResponse, expectsContinue: boolean): void => {
       watchStall(request, response);
       options.onRequest(request, response, expectsContinue);
@@ -165,6 +169,9 @@ export function createListener(options: ListenerOptions): Listener {
     const http1Options: ServerOptions = {
       connectionsCheckingInterval: sweepInterval(),
       maxHeaderSize: limits.maxHeaderBytes,
+      // A client that watches health and is gone without a word is found by the kernel's probes only.
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
       // Requests of HTTP/1.0 clients and health checkers come without one.
       requireHostHeader: false,
     };

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ApiMetrics } from "../api-metrics.ts";
+import { quote } from "../json/parse-json.ts";
 import { apiError } from "../rpc/api-error.ts";
 import type { CallLog } from "./call-log.ts";
 import type { Call } from "./call.ts";
@@ -81,7 +82,7 @@ export function createBodyReader(maxBodyBytes: number, calls: CallLog, metrics: 
         throw apiError(
           "unimplemented",
           "UNKNOWN_ENCODING",
-          `content encoding ${JSON.stringify(encoding)} is not supported: use gzip`,
+          `content encoding ${quote(encoding)} is not supported: use gzip`,
         );
       }
       const bytes = await collect(call);

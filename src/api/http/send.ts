@@ -19,18 +19,19 @@ export async function sendBytes(
   headers: HeaderFields,
   body: Uint8Array | string,
 ): Promise<void> {
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  begin(call, status, { ...headers, "content-length": String(bytes.length) });
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  begin(call, status, { ...headers, "content-length": String(length) });
   if (call.request.method === "HEAD" || status === 204) {
     call.response.end();
     return;
   }
-  if (bytes.length > pieceLength) {
-    await writeBytes(call, bytes);
+  if (length > pieceLength) {
+    await writeBytes(call, typeof body === "string" ? Buffer.from(body) : body);
     call.response.end();
     return;
   }
-  finish(call, bytes);
+  // A string leaves in one write with the header, bytes do not.
+  finish(call, body);
 }
 
 /**

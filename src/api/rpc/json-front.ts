@@ -8,17 +8,18 @@ import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { sendBytes, sendChunks } from "../http/send.ts";
 import { decodeRequest } from "../json/decode-request.ts";
+import { quote } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import { jsonListChunks, udmJson } from "../json/udm-json.ts";
 import { apiError } from "./api-error.ts";
-import { withDeadline } from "./timeouts.ts";
+import { withDeadline, type Waiting } from "./timeouts.ts";
 import type { UdmService } from "./udm-service.ts";
 
 /** Answers one call that came as REST-style JSON, which is Connect's unary JSON too. */
 export type JsonHandler = (call: Call) => Promise<void>;
 
 /** Takes the bytes of a request, gives a JSON text: whole, or in pieces. */
-type JsonMethod = (bytes: Uint8Array, signal: AbortSignal) => Iterator<string> | string | Promise<string>;
+type JsonMethod = (bytes: Uint8Array, waiting: Waiting) => Iterator<string> | string | Promise<string>;
 
 const gzipBytes = promisify(gzip);
 const jsonType = { "content-type": "application/json" };
@@ -48,25 +49,25 @@ export function createJsonFront(
         mapLazily(service.listUdms(request), ({ key }) => JSON.stringify(key.text)),
       );
     },
-    async CreateUdm(bytes, signal) {
+    async CreateUdm(bytes, waiting) {
       const request = decodeRequest(schema.CreateUdmRequestSchema, bytes, unknownFields);
-      return udmJson(await service.createUdm(request, signal));
+      return udmJson(await service.createUdm(request, waiting));
     },
-    async BatchCreateUdms(bytes, signal) {
+    async BatchCreateUdms(bytes, waiting) {
       const request = decodeRequest(schema.BatchCreateUdmsRequestSchema, bytes, unknownFields);
-      return batchJson(await service.batchCreateUdms(request, signal));
+      return batchJson(await service.batchCreateUdms(request, waiting));
     },
-    async UpdateUdm(bytes, signal) {
+    async UpdateUdm(bytes, waiting) {
       const request = decodeRequest(schema.UpdateUdmRequestSchema, bytes, unknownFields);
-      return udmJson(await service.updateUdm(request, signal));
+      return udmJson(await service.updateUdm(request, waiting));
     },
-    async BatchUpdateUdms(bytes, signal) {
+    async BatchUpdateUdms(bytes, waiting) {
       const request = decodeRequest(schema.BatchUpdateUdmsRequestSchema, bytes, unknownFields);
-      return batchJson(await service.batchUpdateUdms(request, signal));
+      return batchJson(await service.batchUpdateUdms(request, waiting));
     },
-    async DeleteUdm(bytes, signal) {
+    async DeleteUdm(bytes, waiting) {
       const request = decodeRequest(schema.DeleteUdmRequestSchema, bytes, unknownFields);
-      await service.deleteUdm(request, signal);
+      await service.deleteUdm(request, waiting);
       return "{}";
     },
   };
@@ -75,10 +76,10 @@ export function createJsonFront(
     (method: JsonMethod) =>
     async (call: Call): Promise<void> => {
       checkVersion(headerOf(call.request, "connect-protocol-version"));
-      const answer = await withDeadline(headerOf(call.request, "connect-timeout-ms"), call.signal, async (signal) => {
+      const answer = await withDeadline(headerOf(call.request, "connect-timeout-ms"), call, async (waiting) => {
         const bytes = await bodies.readAll(call);
-        signal.throwIfAborted();
-        return method(bytes, signal);
+        waiting.throwIfAborted();
+        return method(bytes, waiting);
       });
       call.code = "ok";
       await sendAnswer(call, answer);
@@ -113,11 +114,7 @@ function acceptsGzip(accepted = ""): boolean {
 
 function checkVersion(version: string | undefined): void {
   if (version === undefined || version === "1") return;
-  throw apiError(
-    "invalid_argument",
-    "UNKNOWN_PROTOCOL",
-    `Connect-Protocol-Version must be "1", not ${JSON.stringify(version)}`,
-  );
+  throw apiError("invalid_argument", "UNKNOWN_PROTOCOL", `Connect-Protocol-Version must be "1", not ${quote(version)}`);
 }
 
 function batchJson(entries: readonly UdmEntry[]): string {

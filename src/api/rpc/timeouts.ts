@@ -1,27 +1,30 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { quote } from "../json/parse-json.ts";
 import { apiError } from "./api-error.ts";
+
+/** Tells whether somebody still waits for an answer, by throwing when not. */
+export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 
 /** The longest time that a timer can hold; Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
 
 /**
- * Runs with a signal that aborts with `parent`, or with `deadline_exceeded` after the time that `Connect-Timeout-Ms`
+ * Runs with what aborts with `parent`, or with `deadline_exceeded` after the time that `Connect-Timeout-Ms`
  * gives.
  *
  * @throws ConnectError `invalid_argument` for a header that is not a number of up to ten digits.
  */
 export async function withDeadline<T>(
   timeoutHeader: string | undefined,
-  parent: AbortSignal,
-  run: (signal: AbortSignal) => Promise<T>,
+  parent: Waiting & { readonly signal: AbortSignal },
+  run: (waiting: Waiting) => Promise<T>,
 ): Promise<T> {
   if (timeoutHeader === undefined) return run(parent);
   if (!/^\d{1,10}$/.test(timeoutHeader)) {
-    const given = JSON.stringify(timeoutHeader.slice(0, 32));
     throw apiError(
       "invalid_argument",
       "INVALID_TIMEOUT",
-      `Connect-Timeout-Ms ${given} is not a number of milliseconds`,
+      `Connect-Timeout-Ms ${quote(timeoutHeader)} is not a number of milliseconds`,
     );
   }
   const controller = new AbortController();
@@ -30,7 +33,7 @@ export async function withDeadline<T>(
   if (Number(timeoutHeader) === 0) exceed();
   const timer = setTimeout(exceed, Math.min(Number(timeoutHeader), maxTimer));
   try {
-    return await run(AbortSignal.any([controller.signal, parent]));
+    return await run(AbortSignal.any([controller.signal, parent.signal]));
   } finally {
     clearTimeout(timer);
   }

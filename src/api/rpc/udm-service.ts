@@ -21,24 +21,25 @@ import type {
   UpdateUdmRequest,
 } from "../gen/udm/v1/udm_pb.ts";
 import { apiError, type FieldViolation } from "./api-error.ts";
+import type { Waiting } from "./timeouts.ts";
 import { parseUpdateMask } from "./parse-update-mask.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
 
 /**
- * The eight methods, for every transport. Each throws a ConnectError by the table of docs/api.md. `signal` tells that
+ * The eight methods, for every transport. Each throws a ConnectError by the table of docs/api.md. `waiting` tells that
  * nobody waits for the answer any more: a write that has not begun then does not happen.
  */
 export interface UdmService {
   countUdms(): number;
   /** Entries of one moment in list order, found as they are asked for. */
   listUdms(request: Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">): Iterable<UdmEntry>;
-  createUdm(request: CreateUdmRequest, signal: AbortSignal): Promise<UdmEntry>;
-  batchCreateUdms(request: BatchCreateUdmsRequest, signal: AbortSignal): Promise<readonly UdmEntry[]>;
-  updateUdm(request: UpdateUdmRequest, signal: AbortSignal): Promise<UdmEntry>;
-  batchUpdateUdms(request: BatchUpdateUdmsRequest, signal: AbortSignal): Promise<readonly UdmEntry[]>;
-  deleteUdm(request: DeleteUdmRequest, signal: AbortSignal): Promise<void>;
+  createUdm(request: CreateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
+  batchCreateUdms(request: BatchCreateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
+  updateUdm(request: UpdateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
+  batchUpdateUdms(request: BatchUpdateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
+  deleteUdm(request: DeleteUdmRequest, waiting: Waiting): Promise<void>;
 }
 
 /** Path of the n-th write of a request: empty, or `requests[n].`. */
@@ -66,10 +67,10 @@ export function createUdmService(source: UdmSource): UdmService {
 
   const commit = async (
     writes: readonly UdmWrite[],
-    signal: AbortSignal,
+    waiting: Waiting,
     fieldPath: (index: number) => string,
   ): Promise<readonly UdmEntry[]> => {
-    signal.throwIfAborted();
+    waiting.throwIfAborted();
     try {
       return await store().commit(writes);
     } catch (error) {
@@ -82,7 +83,7 @@ export function createUdmService(source: UdmSource): UdmService {
     op: "create" | "update",
     udms: readonly (Udm | undefined)[],
     fields: readonly UdmField[] | undefined,
-    signal: AbortSignal,
+    waiting: Waiting,
     pathOf: PathOf,
   ): Promise<readonly UdmEntry[]> => {
     store();
@@ -100,7 +101,7 @@ export function createUdmService(source: UdmSource): UdmService {
     }
     if (violations.length > 0) throw badRequest(violations);
     if (writes.length === 0) return [];
-    return commit(writes, signal, (index) => `${pathOf(index)}udm.`);
+    return commit(writes, waiting, (index) => `${pathOf(index)}udm.`);
   };
 
   const maskedFields = (mask: UpdateUdmRequest["updateMask"]): readonly UdmField[] | undefined => {
@@ -125,39 +126,39 @@ export function createUdmService(source: UdmSource): UdmService {
       return index.within(key);
     },
 
-    async createUdm(request, signal) {
-      return first(await writeAll("create", [request.udm], undefined, signal, single));
+    async createUdm(request, waiting) {
+      return first(await writeAll("create", [request.udm], undefined, waiting, single));
     },
 
-    batchCreateUdms: async (request, signal) =>
+    batchCreateUdms: async (request, waiting) =>
       writeAll(
         "create",
         request.requests.map((element) => element.udm),
         undefined,
-        signal,
+        waiting,
         batch,
       ),
 
-    async updateUdm(request, signal) {
+    async updateUdm(request, waiting) {
       const fields = maskedFields(request.updateMask);
-      return first(await writeAll("update", [request.udm], fields, signal, single));
+      return first(await writeAll("update", [request.udm], fields, waiting, single));
     },
 
-    async batchUpdateUdms(request, signal) {
+    async batchUpdateUdms(request, waiting) {
       const fields = maskedFields(request.updateMask);
       return writeAll(
         "update",
         request.requests.map((element) => element.udm),
         fields,
-        signal,
+        waiting,
         batch,
       );
     },
 
-    async deleteUdm(request, signal) {
+    async deleteUdm(request, waiting) {
       store();
       const key = requestKey(request.key);
-      await commit([{ op: "delete", key }], signal, single);
+      await commit([{ op: "delete", key }], waiting, single);
     },
   };
 }
