@@ -64,7 +64,7 @@ test("those who watch health are told, and do not delay the stop", async (t) => 
 
 test("a stopped server stops again, and one that never started does too", async (t) => {
   const { server } = await startApi(t);
-  await server.stop();
+  await Promise.all([server.stop(), server.stop()]);
   await server.stop();
 });
 

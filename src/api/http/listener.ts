@@ -61,6 +61,7 @@ export function createListener(options: ListenerOptions): Listener {
   let server: Server | HttpsServer | undefined;
   let credentials: TlsCredentials | undefined;
   let sweeper: NodeJS.Timeout | undefined;
+  let stopped: Promise<void> | undefined;
 
   function createHttp2(): Http2Server {
     const server2 = createHttp2Server({
@@ -211,6 +212,23 @@ export function createListener(options: ListenerOptions): Listener {
     options.onSweep();
   }
 
+  async function close(closing: Server | HttpsServer): Promise<void> {
+    server = undefined;
+    const closed = new Promise<void>((resolve) => closing.close(() => resolve()));
+    guard.closeAll();
+    for (const socket of undecided.keys()) socket.destroy();
+    // A connection that was busy when `close` looked becomes idle later.
+    const closer = setInterval(() => closing.closeIdleConnections(), smallestSweep);
+    const deadline = setTimeout(() => {
+      guard.destroyAll();
+      for (const socket of sockets) socket.destroy();
+    }, limits.stopTimeout);
+    await closed;
+    clearInterval(closer);
+    clearTimeout(deadline);
+    clearInterval(sweeper);
+  }
+
   return {
     async start() {
       const opened = open();
@@ -228,23 +246,9 @@ export function createListener(options: ListenerOptions): Listener {
       sweeper.unref();
     },
 
-    async stop() {
-      const closing = server;
-      if (closing === undefined) return;
-      server = undefined;
-      const closed = new Promise<void>((resolve) => closing.close(() => resolve()));
-      guard.closeAll();
-      for (const socket of undecided.keys()) socket.destroy();
-      // A connection that was busy when `close` looked becomes idle later.
-      const closer = setInterval(() => closing.closeIdleConnections(), smallestSweep);
-      const deadline = setTimeout(() => {
-        guard.destroyAll();
-        for (const socket of sockets) socket.destroy();
-      }, limits.stopTimeout);
-      await closed;
-      clearInterval(closer);
-      clearTimeout(deadline);
-      clearInterval(sweeper);
+    stop() {
+      stopped ??= server === undefined ? undefined : close(server);
+      return stopped ?? Promise.resolve();
     },
 
     address() {
