@@ -59,7 +59,7 @@ export function createCollector(options: CollectorOptions): Collector {
         : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` },
   });
 
-  // Records flow to the left: each part is there before what feeds it starts, and outlives it.
+  // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version)];
   if (metadata !== undefined) components.push(metadata);
   if (enricher !== undefined) components.push(enricher);
