@@ -40,7 +40,7 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
 
   metrics.counterFrom("netgloss_flow_evicted_total", "What a limit made the collector forget.", ["what"], () =>
-    Object.entries(exporters.evictions).map(([what, count]): Series => [{ what }, count]),
+    evictedSeries(exporters),
   );
   metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size);
   metrics.gaugeFrom("netgloss_flow_templates", "Templates known.", [], () => {
@@ -58,6 +58,15 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
     ["exporter", "protocol"],
     () => missingByExporter(exporters),
   );
+}
+
+function evictedSeries({ evictions }: ExporterTable): Series[] {
+  return [
+    [{ what: "exporter" }, evictions.exporters],
+    [{ what: "domain" }, evictions.domains],
+    [{ what: "template" }, evictions.templates],
+    [{ what: "waiting_set" }, evictions.waitingSets],
+  ];
 }
 
 function missingByExporter(exporters: ExporterTable): Series[] {

@@ -35,11 +35,14 @@ const simple: PacketTemplate = { id: 256, fields: fields([8, 4], [12, 4], [1, 4]
 const simpleRecord = (bytes: number): Buffer[] => [v4Source, v4Destination, uint(bytes, 4)];
 const ipfixSimple = (...records: Buffer[][]): Buffer => ipfix([ipfixTemplates(simple), dataSet(simple, ...records)]);
 
+/** The values of a record in order, some of them in groups. */
+type Values = readonly (Buffer | Buffer[])[];
+
 /** A message with one template and one record of it. */
-const ipfixRecord = (template: PacketTemplate, record: readonly Buffer[]): Buffer =>
-  ipfix([ipfixTemplates(template), dataSet(template, record)]);
-const netflow9Record = (template: PacketTemplate, record: readonly Buffer[]): Buffer =>
-  netflow9([netflow9Templates(template), dataSet(template, record)]);
+const ipfixRecord = (template: PacketTemplate, record: Values): Buffer =>
+  ipfix([ipfixTemplates(template), dataSet(template, record.flat())]);
+const netflow9Record = (template: PacketTemplate, record: Values): Buffer =>
+  netflow9([netflow9Templates(template), dataSet(template, record.flat())]);
 
 const ntp = (seconds: number, fraction: number): Buffer => uints([seconds + 2_208_988_800, 4], [fraction, 4]);
 
@@ -72,14 +75,14 @@ const everyday: PacketTemplate = {
     [136, 1],
   ),
 };
-const everydayRecord = [
+const everydayRecord: Values = [
   v4Source,
   v4Destination,
   ipv4("203.0.113.9"),
-  ...[uint(7, 4), uint(8, 4), uint(10, 4), uint(1500, 4), uint(exportUptime - 5000, 4), uint(exportUptime - 1000, 4)],
-  ...[uint(40_000, 2), uint(443, 2), uint(0x1b, 1), uint(6, 1), uint(0xb9, 1), uint(64_496, 4), uint(64_511, 4)],
-  ...[uint(24, 1), uint(25, 1), uint(1, 1), uint(100, 2), hex("00:00:5e:00:53:01"), hex("00:00:5e:00:53:ff")],
-  ...[uint(4, 1), uint(3, 1)],
+  [uint(7, 4), uint(8, 4), uint(10, 4), uint(1500, 4), uint(exportUptime - 5000, 4), uint(exportUptime - 1000, 4)],
+  [uint(40_000, 2), uint(443, 2), uint(0x1b, 1), uint(6, 1), uint(0xb9, 1), uint(64_496, 4), uint(64_511, 4)],
+  [uint(24, 1), uint(25, 1), uint(1, 1), uint(100, 2), hex("00:00:5e:00:53:01"), hex("00:00:5e:00:53:ff")],
+  [uint(4, 1), uint(3, 1)],
 ];
 
 const options: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [48, 1], [49, 1], [50, 4]) };
@@ -138,8 +141,8 @@ export const goldenCases: readonly GoldenCase[] = [
           ),
         },
         [
-          ...[v4Source, ipv4("203.0.113.7"), uint(61_000, 2), uint(2025, 2), hex("0f8e7ff3fc1a030f00000000")],
-          ...[Buffer.from("alice\0\0\0"), uint(2, 1), hex("c0ffee")],
+          [v4Source, ipv4("203.0.113.7"), uint(61_000, 2), uint(2025, 2), hex("0f8e7ff3fc1a030f00000000")],
+          [Buffer.from("alice\0\0\0"), uint(2, 1), hex("c0ffee")],
         ],
       ),
     ],
@@ -148,7 +151,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "netflow9-options-with-scopes",
     [
       netflow9Record({ id: 256, scopeCount: 3, fields: fields([1, 4], [2, 4], [9, 2], [82, 8], [34, 4], [35, 1]) }, [
-        ...[ipv4("192.0.2.254"), uint(7, 4), uint(5, 2)],
+        [ipv4("192.0.2.254"), uint(7, 4), uint(5, 2)],
         Buffer.from("Te0/0/1\0"),
         uint(100, 4),
         uint(2, 1),
@@ -219,7 +222,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-uptimes-with-init-time-in-the-record",
     [
       ipfixRecord({ id: 256, fields: fields([22, 4], [21, 4], [160, 8]) }, [
-        ...[uint(90_000, 4), uint(95_500, 4), uint((exportSeconds - 100) * 1000, 8)],
+        [uint(90_000, 4), uint(95_500, 4), uint((exportSeconds - 100) * 1000, 8)],
       ]),
     ],
   ],
@@ -227,7 +230,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-uptimes-with-init-time-in-options",
     [
       ipfixRecord({ id: 257, scopeCount: 1, fields: fields([149, 4], [160, 8]) }, [
-        ...[uint(1, 4), uint((exportSeconds - 100) * 1000, 8)],
+        [uint(1, 4), uint((exportSeconds - 100) * 1000, 8)],
       ]),
       ipfixRecord({ id: 256, fields: fields([22, 4], [21, 4]) }, [uint(90_000, 4), uint(95_500, 4)]),
     ],
@@ -241,7 +244,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-milliseconds",
     [
       ipfixRecord({ id: 256, fields: fields([152, 8], [153, 8]) }, [
-        ...[uint(1_699_999_990_007, 8), uint(1_699_999_995_000, 8)],
+        [uint(1_699_999_990_007, 8), uint(1_699_999_995_000, 8)],
       ]),
     ],
   ],
@@ -249,7 +252,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-microseconds",
     [
       ipfixRecord({ id: 256, fields: fields([154, 8], [155, 8]) }, [
-        ...[ntp(1_699_999_990, 0x8000_0000), ntp(1_699_999_995, 0x0000_10c6)],
+        [ntp(1_699_999_990, 0x8000_0000), ntp(1_699_999_995, 0x0000_10c6)],
       ]),
     ],
   ],
@@ -257,7 +260,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-nanoseconds-that-round-up-to-a-second",
     [
       ipfixRecord({ id: 256, fields: fields([156, 8], [157, 8]) }, [
-        ...[ntp(1_699_999_990, 0x4000_0000), ntp(1_699_999_994, 0xffff_ffff)],
+        [ntp(1_699_999_990, 0x4000_0000), ntp(1_699_999_994, 0xffff_ffff)],
       ]),
     ],
   ],
@@ -270,7 +273,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-start-in-three-units",
     [
       ipfixRecord({ id: 256, fields: fields([22, 4], [150, 4], [152, 8]) }, [
-        ...[uint(90_000, 4), uint(1_699_999_990, 4), uint(1_699_999_990_007, 8)],
+        [uint(90_000, 4), uint(1_699_999_990, 4), uint(1_699_999_990_007, 8)],
       ]),
     ],
   ],
@@ -282,7 +285,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-variable-lengths",
     [
       ipfixRecord({ id: 256, fields: fields([96, "variable"], [82, "variable"], [7, 2], [313, "variable"]) }, [
-        ...[Buffer.from("dns"), Buffer.from("é".repeat(150)), uint(53, 2), Buffer.alloc(0)],
+        [Buffer.from("dns"), Buffer.from("é".repeat(150)), uint(53, 2), Buffer.alloc(0)],
       ]),
     ],
   ],
@@ -304,7 +307,7 @@ export const goldenCases: readonly GoldenCase[] = [
     [
       ipfixRecord(
         { id: 256, fields: fields([8, 4], [91, 2, 637], [93, "variable", 637], [881, 4, 6876], [40, 2, 6871]) },
-        [...[v4Source, uint(7, 2), Buffer.from("LSN-Host@10.10.10.101"), ipv4("10.1.2.3"), hex("0001")]],
+        [[v4Source, uint(7, 2), Buffer.from("LSN-Host@10.10.10.101"), ipv4("10.1.2.3"), hex("0001")]],
       ),
     ],
   ],
@@ -333,8 +336,8 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-reduced-size-encoding",
     [
       ipfixRecord({ id: 256, fields: fields([1, 3], [2, 5], [85, 7], [10, 1], [311, 4], [434, 2]) }, [
-        ...[uint(0xabcdef, 3), uint(0x01_0000_0001, 5), uint(0x7f_ffff_ffff_ffffn, 7), uint(200, 1)],
-        ...[hex("3f000000"), hex("fffe")],
+        [uint(0xabcdef, 3), uint(0x01_0000_0001, 5), uint(0x7f_ffff_ffff_ffffn, 7), uint(200, 1)],
+        [hex("3f000000"), hex("fffe")],
       ]),
     ],
   ],
@@ -342,7 +345,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-counters-beyond-2-to-53",
     [
       ipfixRecord({ id: 256, fields: fields([1, 8], [2, 8], [34, 4]) }, [
-        ...[uint(0xffff_ffff_ffff_ffffn, 8), uint(2n ** 53n, 8), uint(3, 4)],
+        [uint(0xffff_ffff_ffff_ffffn, 8), uint(2n ** 53n, 8), uint(3, 4)],
       ]),
     ],
   ],
@@ -350,8 +353,8 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-widths-that-no-type-has",
     [
       ipfixRecord({ id: 256, fields: fields([8, 3], [27, 4], [56, 8], [1, 9], [311, 3], [276, 2], [152, 9], [6, 9]) }, [
-        ...[hex("c00002"), v4Source, hex("00005e0053010000"), uint(5, 9), hex("3f0000"), hex("0001")],
-        ...[uint(1, 9), uint(2, 9)],
+        [hex("c00002"), v4Source, hex("00005e0053010000"), uint(5, 9), hex("3f0000"), hex("0001")],
+        [uint(1, 9), uint(2, 9)],
       ]),
     ],
   ],
@@ -379,7 +382,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-element-repeated",
     [
       ipfixRecord({ id: 256, fields: fields([8, 4], [70, 3], [70, 3], [12, 4], [5, 1], [5, 1]) }, [
-        ...[v4Source, hex("000641"), hex("000650"), v4Destination, uint(0xb8, 1), uint(0, 1)],
+        [v4Source, hex("000641"), hex("000650"), v4Destination, uint(0xb8, 1), uint(0, 1)],
       ]),
     ],
   ],
@@ -387,10 +390,10 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-both-address-families-one-zero",
     [
       ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [27, 16], [28, 16]) }, [
-        ...[ipv4("0.0.0.0"), ipv4("0.0.0.0"), v6Source, v6Destination],
+        [ipv4("0.0.0.0"), ipv4("0.0.0.0"), v6Source, v6Destination],
       ]),
       ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [27, 16], [28, 16]) }, [
-        ...[v4Source, v4Destination, Buffer.alloc(16), Buffer.alloc(16)],
+        [v4Source, v4Destination, Buffer.alloc(16), Buffer.alloc(16)],
       ]),
     ],
   ],
@@ -398,7 +401,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-counters-of-both-sides",
     [
       ipfixRecord({ id: 256, fields: fields([23, 4], [1, 4], [231, 4], [232, 4]) }, [
-        ...[uint(40, 4), uint(0, 4), uint(30, 4), uint(20, 4)],
+        [uint(40, 4), uint(0, 4), uint(30, 4), uint(20, 4)],
       ]),
     ],
   ],
@@ -406,7 +409,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-texts-that-are-not-utf-8",
     [
       ipfixRecord({ id: 256, fields: fields([82, 8], [83, "variable"], [96, "variable"]) }, [
-        ...[Buffer.from("eth0\0\0\0\0"), hex("42fc726f"), Buffer.from('a"\\\n\u{1f600}')],
+        [Buffer.from("eth0\0\0\0\0"), hex("42fc726f"), Buffer.from('a"\\\n\u{1f600}')],
       ]),
     ],
   ],
@@ -426,7 +429,7 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-icmp-type-and-code",
     [
       ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [4, 1], [32, 2], [139, 2]) }, [
-        ...[v4Source, v4Destination, uint(1, 1), uint(0x0803, 2), uint(0, 2)],
+        [v4Source, v4Destination, uint(1, 1), uint(0x0803, 2), uint(0, 2)],
       ]),
     ],
   ],
@@ -439,7 +442,7 @@ export const goldenCases: readonly GoldenCase[] = [
           fields: fields([8, 4], [225, 4], [227, 2], [226, 4], [228, 2], [230, 1], [234, 4], [235, 4], [95, 4]),
         },
         [
-          ...[
+          [
             v4Source,
             ipv4("203.0.113.7"),
             uint(1024, 2),
@@ -503,6 +506,14 @@ export const goldenCases: readonly GoldenCase[] = [
   [
     "ipfix-length-longer-than-the-datagram",
     [ipfix([ipfixTemplates(simple), dataSet(simple, simpleRecord(1))], { length: 500 })],
+  ],
+  [
+    "ipfix-length-forgets-the-padding-of-the-last-set",
+    [
+      ipfix([ipfixTemplates({ id: 256, fields: fields([7, 2], [4, 1]) }), packetSet(256, uints([53, 2], [17, 1]))], {
+        length: 16 + 16 + 7,
+      }),
+    ],
   ],
   ["ipfix-zeros-behind-the-message", [Buffer.concat([ipfixSimple(simpleRecord(1)), Buffer.alloc(2)])]],
   ["ipfix-bytes-behind-the-message", [Buffer.concat([ipfixSimple(simpleRecord(1)), hex("00ff")])]],

@@ -34,6 +34,6 @@ async function outcome(datagrams: GoldenCase[1]): Promise<unknown> {
     "bytes" in datagram ? rig.send(datagram.bytes, datagram) : rig.send(datagram),
   );
   const counts = await rig.counts();
-  const problems = rig.log.map(({ message, fields }) => ({ message, ...fields }));
+  const problems = rig.log.map(({ message, fields }) => ({ message, fields }));
   return { records, problems, counts };
 }

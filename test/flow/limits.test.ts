@@ -31,7 +31,7 @@ test("beyond an exporter's templates the one defined longest ago gives way; one 
   rig.send(netflow9([netflow9Templates(template(256), template(257), template(258))]));
   rig.send(netflow9([netflow9Templates(template(256))]));
   rig.send(netflow9([netflow9Templates(template(259))]));
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "templates" }), 1);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "template" }), 1);
   assert.equal(await rig.value("netgloss_flow_templates"), 3);
   assert.equal(rig.send(netflow9([data(256), data(257), data(258), data(259)])).length, 3);
   assert.equal(await rig.value("netgloss_flow_sets_waited_total", { protocol: "netflow9" }), 1);
@@ -43,7 +43,7 @@ test("an exporter's templates are bounded by their fields together", async () =>
   assert.equal(await rig.value("netgloss_flow_templates"), 2);
   rig.send(netflow9([netflow9Templates(template(259, 10))]));
   assert.equal(await rig.value("netgloss_flow_templates"), 1);
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "templates" }), 3);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "template" }), 3);
 });
 
 test("beyond an exporter's domains the one not used for longest is forgotten with all it has", async () => {
@@ -52,8 +52,8 @@ test("beyond an exporter's domains the one not used for longest is forgotten wit
   rig.send(ipfix([data(300)], { domain: 1 }), { port: 1 });
   rig.send(ipfix([], { domain: 2 }), { port: 2 });
   rig.send(ipfix([], { domain: 3 }), { port: 3 });
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "domains" }), 1);
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "waitingSets" }), 1);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "domain" }), 1);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "waiting_set" }), 1);
   assert.equal(await rig.value("netgloss_flow_waiting_bytes"), 0);
   assert.equal(await rig.value("netgloss_flow_templates"), 1);
   const [exporter] = rig.pipeline.exporters();
@@ -74,8 +74,8 @@ test("beyond the exporters the one silent for longest is forgotten; no other is 
     assert.equal(send("192.0.2.1", netflow9([data(256)])), 1);
   }
   assert.equal(await rig.value("netgloss_flow_exporters"), 2);
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "exporters" }), 50);
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "waitingSets" }), 1);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "exporter" }), 50);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "waiting_set" }), 1);
   assert.equal(await rig.value("netgloss_flow_waiting_sets"), 0);
   assert.deepEqual(
     rig.pipeline.exporters().map(({ address }) => address),

@@ -70,7 +70,7 @@ test("an element without a name of ours goes by IANA's name, a vendor's by its n
 test("the registry holds all of IANA's elements and the vendors'", () => {
   const all = [...knownElements()];
   assert.equal(all.filter(({ pen, id }) => pen === 0 && id < 0x8000).length, 502);
-  assert.deepEqual([...new Set(all.map(({ pen }) => pen))].toSorted(), [0, 2011, 637, 6876]);
+  assert.deepEqual(new Set(all.map(({ pen }) => pen)), new Set([0, 637, 2011, 6876]));
   assert.deepEqual(findElement(0, 1), {
     pen: 0,
     id: 1,

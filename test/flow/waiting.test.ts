@@ -81,7 +81,7 @@ test("what waits for half an hour is dropped, because the number may mean anothe
   rig.send(netflow9([data(2)]));
   rig.time += 11 * 60_000;
   rig.pipeline.tidy();
-  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "waitingSets" }), 1);
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "waiting_set" }), 1);
   assert.deepEqual(
     rig.send(netflow9([netflow9Templates(template)])).map((record) => record["flow.bytes"]),
     [2],

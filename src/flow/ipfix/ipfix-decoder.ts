@@ -41,7 +41,7 @@ export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, maxF
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime: undefined }, bootTime: undefined };
       const message: Message = { datagram, exporter, domain, context, output, reader, maxFields };
-      const { sets, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
+      const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
 
       let units: number | undefined = 0;
       for (const set of sets) {
@@ -49,7 +49,7 @@ export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, maxF
         units = count === undefined || units === undefined ? undefined : units + count;
       }
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
-      else if (length > bytes.length || !isZero(view, length, bytes.length)) {
+      else if (length > bytes.length || !isZero(view, Math.max(length, end), bytes.length)) {
         output.problem("bad_length", detailOf(message, { length, bytes: bytes.length }));
       }
       const isWhole = length <= bytes.length && problem === undefined;

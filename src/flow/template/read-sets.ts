@@ -8,6 +8,8 @@ export interface SetRange {
 
 export interface SetsRead {
   readonly sets: readonly SetRange[];
+  /** Where the last of them ends. */
+  readonly end: number;
   /** Where the walk met a length that cannot be; undefined when all was in order. */
   readonly problem: { readonly at: number; readonly length: number } | undefined;
 }
@@ -16,8 +18,12 @@ const setHeader = 4;
 
 /**
  * Finds the sets of a message (RFC 3954 section 5, RFC 7011 section 3.3). A set that claims more than is there ends with
- * the message: its whole records can be read. One that claims less than its own header ends the walk. Zeros to the end
+ * the datagram: its whole records can be read. One that claims less than its own header ends the walk. Zeros to the end
  * are padding of the datagram.
+ *
+ * @param view the whole datagram.
+ * @param end where the message ends by its header. Exporters that forget the padding of the last set in it are known, so
+ *   that set may end behind it.
  */
 export function readSets(view: DataView, start: number, end: number): SetsRead {
   const sets: SetRange[] = [];
@@ -26,14 +32,15 @@ export function readSets(view: DataView, start: number, end: number): SetsRead {
     const hasHeader = end - at >= setHeader;
     const length = hasHeader ? view.getUint16(at + 2) : 0;
     if (length < setHeader) {
-      return { sets, problem: isZero(view, at, end) ? undefined : { at, length } };
+      return { sets, end: at, problem: isZero(view, at, end) ? undefined : { at, length } };
     }
-    const isCut = at + length > end;
-    sets.push({ id: view.getUint16(at), start: at + setHeader, end: isCut ? end : at + length });
-    if (isCut) return { sets, problem: { at, length } };
-    at += length;
+    const isCut = at + length > view.byteLength;
+    const next = isCut ? view.byteLength : at + length;
+    sets.push({ id: view.getUint16(at), start: at + setHeader, end: next });
+    if (isCut) return { sets, end: next, problem: { at, length } };
+    at = next;
   }
-  return { sets, problem: undefined };
+  return { sets, end: at, problem: undefined };
 }
 
 /** Whether there are only zeros in a range. */
