@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { decodeMessage, encodeCommunityMessage } from "../../src/snmp/session/codec/message-codec.ts";
 import { readPduRest, type Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
 import { formatOid, isOid, parseOid, type Oid, type VarBind } from "../../src/snmp/index.ts";
@@ -141,7 +141,7 @@ const oids: fc.Arbitrary<Oid> = fc
     ),
     fc.array(fc.oneof(fc.nat(300), fc.nat(0xffffffff)), { maxLength: 126 }),
   )
-  .map(([front, rest]) => [...front, ...rest]);
+  .map(([front, rest]) => (front as number[]).concat(rest));
 const edges = fc.constantFrom(0, 127, 128, 255, 256, 0x7fffffff, 0x80000000, 0xffffffff);
 const values = fc.oneof(
   fc.record({ type: fc.constant("Integer32"), value: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }) }),
@@ -160,7 +160,7 @@ const pdus: fc.Arbitrary<Pdu> = fc.record({
   errorStatus: fc.nat(0x7fffffff),
   errorIndex: fc.nat(0x7fffffff),
   varbinds: fc.array(
-    fc.tuple(oids, values).map(([oid, value]) => ({ oid, ...value }) as VarBind),
+    fc.tuple(oids, values).map(([oid, value]) => Object.assign({ oid }, value)),
     { maxLength: 20 },
   ),
 });

@@ -218,7 +218,7 @@ test("an error status with surplus varbinds keeps as many as were asked", async 
   fixture.agent.faults.liesAbout = (response) => ({
     ...response,
     errorStatus: errorStatus.genErr,
-    varbinds: Array<VarBind>(500).fill({ oid: sysName, type: "Null", value: null }),
+    varbinds: Array.from({ length: 500 }, (): VarBind => ({ oid: sysName, type: "Null", value: null })),
   });
   assert.equal((await fixture.open().get([sysName])).varbinds.length, 1);
   fixture.client.close();

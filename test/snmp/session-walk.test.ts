@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import {
   compareOids,
   createRepetitions,
@@ -92,7 +92,7 @@ test("the last object of the view, an empty root, a scalar and no root at all", 
 });
 
 test("any table is read whole, whatever the widths, sizes and versions", async () => {
-  const oid = fc.array(fc.nat(3), { minLength: 1, maxLength: 5 }).map((tail): Oid => [1, 3, 6, 1, ...tail]);
+  const oid = fc.array(fc.nat(3), { minLength: 1, maxLength: 5 }).map((tail): Oid => [1, 3, 6, 1].concat(tail));
   const versions = fc.constantFrom<Credential>({ version: "1", community: "public" }, communityCredential, usmUser);
   await fc.assert(
     fc.asyncProperty(
@@ -215,7 +215,11 @@ test("an agent that falls silent: what was read stays read, and is marked", asyn
 /** Answers that would keep a walk going for ever, by how the walk ends. */
 const loops: readonly (readonly [string, string, (oids: readonly Oid[], rows: number) => Oid[]])[] = [
   ["the same identifier again", "not_increasing", (oids) => [...oids]],
-  ["the same next identifier for ever", "not_increasing", (_, rows) => Array<Oid>(rows).fill([...column, 5])],
+  [
+    "the same next identifier for ever",
+    "not_increasing",
+    (_, rows) => Array.from({ length: rows }, () => [...column, 5]),
+  ],
   [
     "identifiers that decrease",
     "not_increasing",

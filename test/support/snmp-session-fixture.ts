@@ -64,9 +64,9 @@ export interface SessionFixture {
   readonly agent: SnmpAgent;
   readonly metrics: Metrics;
   readonly client: SnmpClient;
-  open(target?: Partial<SessionTarget>): Session;
+  readonly open: (target?: Partial<SessionTarget>) => Session;
   /** Datagrams ignored so far for a reason. */
-  ignored(reason: string): Promise<number | undefined>;
+  readonly ignored: (reason: string) => Promise<number | undefined>;
 }
 
 export interface FixtureOptions extends Partial<AgentOptions> {

@@ -19,12 +19,12 @@ export interface Exchange<Answer extends object> {
   /** Whether each try waits twice as long as the one before. */
   readonly exponentialTimeout: boolean;
   /** The datagram of one try. Every try has an id of its own, and the answer to any of them is taken. */
-  build(id: number): Uint8Array;
+  readonly build: (id: number) => Uint8Array;
   /**
    * Reads a message from the peer's address and port with the id of a try. Gives the answer, or why the message is
    * none and the wait goes on; throws SnmpError or DecodeError to fail the request.
    */
-  read(message: Message, datagram: Uint8Array): Answer | IgnoreReason;
+  readonly read: (message: Message, datagram: Uint8Array) => Answer | IgnoreReason;
 }
 
 /** Requests that wait for their answers. */

@@ -96,7 +96,7 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
       shared.sessions++;
       const owner = {};
       const context: RequesterContext = {
-        run: (exchange) => exchanges.run({ ...exchange, peer, timeout, retries, exponentialTimeout }, owner),
+        run: ({ build, read }) => exchanges.run({ peer, timeout, retries, exponentialTimeout, build, read }, owner),
       };
       const onReport = (): void => void counts.reports++;
       const requester =

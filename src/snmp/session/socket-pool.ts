@@ -17,9 +17,9 @@ export interface SocketPoolOptions {
   readonly log: Log;
   readonly openSocket: OpenUdpSocket;
   readonly receiveBufferBytes: number;
-  onMessage(datagram: Uint8Array, address: string, port: number): void;
+  readonly onMessage: (datagram: Uint8Array, address: string, port: number) => void;
   /** The host has no socket of this family. */
-  onUnusable(family: Family, error: NodeJS.ErrnoException): void;
+  readonly onUnusable: (family: Family, error: NodeJS.ErrnoException) => void;
 }
 
 export function createSocketPool(options: SocketPoolOptions): SocketPool {

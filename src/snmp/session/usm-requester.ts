@@ -10,7 +10,7 @@ import { SnmpError } from "./snmp-error.ts";
 import { createEngine, type Engine } from "./usm/engine.ts";
 import type { KeyCache } from "./usm/key-cache.ts";
 import { reportError } from "./usm/report.ts";
-import { usmExchange, type UsmAnswer } from "./usm/usm-exchange.ts";
+import { usmExchange, type UsmAnswer, type UsmParty } from "./usm/usm-exchange.ts";
 
 /** How often one request may start again because the agent's engine or its time is not what we thought. */
 const maxRecoveries = 2;
@@ -32,6 +32,7 @@ export function createUsmRequester(credential: UsmCredential, context: UsmContex
   const user = Buffer.from(credential.username);
   const contextName = Buffer.from(credential.contextName ?? "");
   let discovery: Promise<Engine> | undefined;
+  let party: UsmParty | undefined;
 
   const discover = async (): Promise<Engine> => {
     const found = await context.run<Engine>({
@@ -43,8 +44,7 @@ export function createUsmRequester(credential: UsmCredential, context: UsmContex
   };
 
   /** Requests that start together wait for one discovery. What another session found meanwhile is kept. */
-  const knownEngine = async (): Promise<Engine> => {
-    if (peer.engine !== undefined) return peer.engine;
+  const discoverOnce = async (): Promise<Engine> => {
     discovery ??= discover().finally(() => {
       discovery = undefined;
     });
@@ -55,11 +55,11 @@ export function createUsmRequester(credential: UsmCredential, context: UsmContex
   return {
     async request(request) {
       for (let recoveries = 0; ; recoveries++) {
-        const engine = await knownEngine();
-        const keys = context.keys.keysFor(credential, engine.id);
-        const answer = await context.run<UsmAnswer>(
-          usmExchange(request, { user, contextName, keys, engine, nextSalt }),
-        );
+        const engine = peer.engine ?? (await discoverOnce());
+        if (party?.engine !== engine) {
+          party = { user, contextName, keys: context.keys.keysFor(credential, engine.id), engine, nextSalt };
+        }
+        const answer = await context.run<UsmAnswer>(usmExchange(request, party));
         if ("response" in answer) return answer.response;
         context.onReport();
         const { name } = answer.report;

@@ -28,8 +28,9 @@ export function answerPdu(request: Pdu, view: AgentView): Pdu {
     case "set":
     case "response":
     case "report":
-      return { ...request, type: "response", errorStatus: errorStatus.genErr, errorIndex: 0 };
+      break;
   }
+  return { ...request, type: "response", errorStatus: errorStatus.genErr, errorIndex: 0 };
 }
 
 function answerEach(request: Pdu, view: AgentView, answer: (oid: Oid) => VarBind): Pdu {

@@ -6,7 +6,7 @@ import type { SnmpAgent } from "./snmp-agent.ts";
 export interface ListeningAgent {
   readonly address: string;
   readonly port: number;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Puts an agent on real UDP. Every address of 127.0.0.0/8 is this host's, so thousands may share a port number. */
