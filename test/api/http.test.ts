@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { contractPath, postJson, startApi } from "./api-fixture.ts";
+import { contractPath, postJson, startApi, until } from "./api-fixture.ts";
 import { answerOf, exchange, openHttp2, postHttp2 } from "./raw-http.ts";
+import { clientKinds, createUdmClient } from "./udm-clients.ts";
 
 const rpc = `${contractPath}/CountUdms`;
 
@@ -143,6 +144,34 @@ test("requests are counted by method, transport and code", async (t) => {
     await metrics.value("netgloss_api_request_seconds_count", { method: "CreateUdm", transport: "json" }),
     2,
   );
+});
+
+test("a refusal is counted under its code, whatever the transport", async (t) => {
+  const { port, metrics } = await startApi(t);
+  const transports = { json: 0, connect: 0, "grpc-web": 0, grpc: 0 };
+  for (const kind of clientKinds) {
+    const client = createUdmClient(kind, { port, ca: undefined, prefix: "" });
+    await client.call("deleteUdm", { key: "192.0.2.1" });
+    client.close();
+    const isConnect = kind.startsWith("Connect");
+    const transport = kind.startsWith("gRPC-Web") ? "grpc-web" : kind.startsWith("gRPC") ? "grpc" : "json";
+    transports[isConnect && kind.includes("binary") ? "connect" : transport]++;
+  }
+  for (const [transport, calls] of Object.entries(transports)) {
+    const labels = { method: "DeleteUdm", transport, code: "not_found" };
+    await until(async () => (await metrics.value("netgloss_api_requests_total", labels)) === calls, transport);
+  }
+});
+
+test("an API that is not enabled says so before it judges the request", async (t) => {
+  const { url } = await startApi(t, { udm: { disabled: "SVC_X must be set" } });
+  const answer = await fetch(`${url}${contractPath}/CreateUdm`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{",
+  });
+  assert.equal(answer.status, 501);
+  assert.deepEqual(pick(await answer.json()), ["unimplemented", "SVC_X must be set"]);
 });
 
 function pick(body: unknown): unknown[] {

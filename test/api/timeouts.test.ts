@@ -21,7 +21,7 @@ suite("slow and hostile clients", { concurrency: true }, () => {
   });
 
   test("a connection that says nothing, or only a part of the preface of HTTP/2", async (t) => {
-    const api = await startApi(t, { limits: { headersTimeout: 100 } });
+    const api = await startApi(t, { limits: { headersTimeout: 1_500 } });
     const silent = openRaw(t, api.port);
     const undecided = openRaw(t, api.port);
     undecided.socket.write("PRI * HTTP/2.0\r\n");

@@ -71,6 +71,7 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
         label: "other",
         code: "canceled",
         isEndless: false,
+        isHeaderOnly: false,
         heldBytes: 0,
       };
       const since = clock.monotonic();
@@ -118,10 +119,10 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
 }
 
 /** Whether the call has ended before its answer had. */
-function hasBrokenOff({ response, stream }: Call): boolean {
+function hasBrokenOff({ response, stream, isHeaderOnly }: Call): boolean {
   if (stream === undefined) return !response.writableFinished;
   // Node ends a stream that its peer has reset, as if it had been answered.
-  return !response.writableEnded || (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
+  return !(response.writableEnded || isHeaderOnly) || (stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
 }
 
 /** Path and query of a request target, which a proxy's client may send in absolute form. */

@@ -27,6 +27,8 @@ export interface Call {
   code: string;
   /** A stream of messages, which has no bound on its time in all. */
   isEndless: boolean;
+  /** Whether a header went out that is the whole answer, past the response object. */
+  isHeaderOnly: boolean;
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
 }

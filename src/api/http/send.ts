@@ -83,6 +83,7 @@ export function sendTrailersOnly(call: Call, headers: HeaderFields): void {
   if (call.stream !== undefined) {
     // By the stream itself: the response object sends an empty body after the header.
     call.stream.respond({ ...(headers as Record<string, string>), ":status": 200 }, { endStream: true });
+    call.isHeaderOnly = true;
     abandonBody(call);
     return;
   }

@@ -75,6 +75,7 @@ export function createJsonFront(
   const serve =
     (method: JsonMethod) =>
     async (call: Call): Promise<void> => {
+      service.requireEnabled();
       checkVersion(headerOf(call.request, "connect-protocol-version"));
       const answer = await withDeadline(headerOf(call.request, "connect-timeout-ms"), call, async (waiting) => {
         const bytes = await bodies.readAll(call);

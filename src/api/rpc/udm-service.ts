@@ -32,6 +32,8 @@ export type UdmSource = UdmStore | { readonly disabled: string };
  * nobody waits for the answer any more: a write that has not begun then does not happen.
  */
 export interface UdmService {
+  /** Whatever a request says, it is told first that the API is not enabled. @throws ConnectError `unimplemented` */
+  requireEnabled(): void;
   countUdms(): number;
   /** Entries of one moment in list order, found as they are asked for. */
   listUdms(request: Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">): Iterable<UdmEntry>;
@@ -112,6 +114,8 @@ export function createUdmService(source: UdmSource): UdmService {
   };
 
   return {
+    requireEnabled: () => void store(),
+
     countUdms: () => Math.min(current().size, 0x7fffffff),
 
     listUdms({ key: text, exact }) {
