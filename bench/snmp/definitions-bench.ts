@@ -17,6 +17,8 @@ try {
   const measure = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
+    // The monitor counts from its first tick on.
+    await new Promise((done) => setTimeout(done, 5));
     const start = performance.now();
     const result = await run();
     const duration = performance.now() - start;

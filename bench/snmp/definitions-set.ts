@@ -6,7 +6,7 @@ export const enumFiles = 100;
 export const groupFiles = 80;
 export const deviceFiles = 20;
 const objectsPerFile = 4;
-const attributesPerObject = 24;
+const attributesPerObject = 22;
 const devicesPerFile = 100;
 
 /**

@@ -1,5 +1,5 @@
 import { kinds, type Definitions, type Device, type Kind } from "./definitions.ts";
-import { diffReach, type DeviceChange } from "./diff-objects.ts";
+import { diffReach, haveOtherLabels, type DeviceChange } from "./diff-objects.ts";
 import { meaningHash } from "./meaning-hash.ts";
 import { deviceGroupsOf, pollIntervalMs, reachedObjects } from "./reach.ts";
 
@@ -33,6 +33,7 @@ export function diffDefinitions(
   ) as Record<Kind, IdChanges>;
   const devices = new Map<string, readonly DeviceChange[]>();
   if (old.revision === next.revision) return { byKind, devices };
+  const lookAtLabels = haveOtherLabels(old, next);
   const groupChanges = new Map<string, GroupChanges>();
   for (const id of [...new Set([...old.devices.keys(), ...next.devices.keys()])].sort()) {
     const before = old.devices.get(id);
@@ -77,7 +78,7 @@ export function diffDefinitions(
       }
       changes = {
         areOther: JSON.stringify(oldGroups) !== JSON.stringify(newGroups),
-        changes: diffReach(old, next, before, after),
+        changes: diffReach(old, next, before, after, lookAtLabels),
         types: [...types.values()],
       };
       groupChanges.set(key, changes);

@@ -11,43 +11,74 @@ export interface DeviceChange {
 
 export type Reach = ReadonlyMap<string, ObjectDefinition>;
 
+/** Whether any enumeration is different, so that labels have to be looked at. */
+export function haveOtherLabels(old: Definitions, next: Definitions): boolean {
+  return Object.values(labelKinds).some((kind) => !sameHashes(old.hashes[kind], next.hashes[kind]));
+}
+
 /** What is different between the objects that a device reached and those that it reaches. */
-export function diffReach(old: Definitions, next: Definitions, before: Reach, after: Reach): DeviceChange[] {
+export function diffReach(
+  old: Definitions,
+  next: Definitions,
+  before: Reach,
+  after: Reach,
+  lookAtLabels: boolean,
+): DeviceChange[] {
   const changes: DeviceChange[] = [];
   for (const [id, object] of after) {
     const earlier = before.get(id);
-    if (earlier === undefined) changes.push({ class: "extension", subject: id });
-    else changes.push(...diffObject(old, next, earlier, object));
+    if (earlier === undefined) {
+      changes.push({ class: "extension", subject: id });
+      continue;
+    }
+    // What an object says by itself is compared only where it says something else; its index may come from another.
+    const isSame = old.hashes.object.get(id) === next.hashes.object.get(id);
+    changes.push(...diffStructure(earlier, object));
+    if (!isSame) changes.push(...diffAttributes(earlier, object));
+    if (lookAtLabels) changes.push(...diffLabels(old, next, object));
   }
   for (const id of before.keys()) if (!after.has(id)) changes.push({ class: "removal", subject: id });
   return changes;
 }
 
-function diffObject(
-  old: Definitions,
-  next: Definitions,
-  before: ObjectDefinition,
-  after: ObjectDefinition,
-): DeviceChange[] {
+function sameHashes(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): boolean {
+  return before.size === after.size && [...before].every(([id, value]) => after.get(id) === value);
+}
+
+function change(changeClass: ChangeClass, object: ObjectDefinition, attribute?: string): DeviceChange {
+  return { class: changeClass, subject: attribute === undefined ? object.id : `${object.id} ${attribute}` };
+}
+
+function diffStructure(before: ObjectDefinition, after: ObjectDefinition): DeviceChange[] {
+  const isFoundTheSame =
+    before.augments === after.augments &&
+    before.discoveryAttribute.name === after.discoveryAttribute.name &&
+    sameParts(before.index, after.index, sameEncoding);
+  if (!isFoundTheSame) return [change("extension", after)];
+  const isReadTheSame =
+    before.mib === after.mib && before.object === after.object && sameParts(before.index, after.index, sameReading);
+  return isReadTheSame ? [] : [change("reading", after)];
+}
+
+function diffAttributes(before: ObjectDefinition, after: ObjectDefinition): DeviceChange[] {
   const changes: DeviceChange[] = [];
-  const add = (changeClass: ChangeClass, attribute?: string): void => {
-    changes.push({ class: changeClass, subject: attribute === undefined ? after.id : `${after.id} ${attribute}` });
-  };
-  if (!sameParts(before.index, after.index, sameEncoding)) add("extension");
-  else if (!sameParts(before.index, after.index, sameReading)) add("reading");
-  if (after.index.some((part) => hasOtherLabels(old, next, part))) add("schedule");
-  if (old.hashes.object.get(after.id) !== next.hashes.object.get(after.id)) {
-    if (before.augments !== after.augments || before.discoveryAttribute.name !== after.discoveryAttribute.name)
-      add("extension");
-    if (before.mib !== after.mib || before.object !== after.object) add("reading");
-    for (const name of before.attributes.keys()) if (!after.attributes.has(name)) add("removal", name);
+  for (const name of before.attributes.keys()) {
+    if (!after.attributes.has(name)) changes.push(change("removal", after, name));
   }
   for (const [name, attribute] of after.attributes) {
     const earlier = before.attributes.get(name);
-    if (earlier?.oidText !== attribute.oidText) add("extension", name);
-    if (earlier === undefined) continue;
-    if (!sameAttributeReading(earlier, attribute)) add("reading", name);
-    if (hasOtherLabels(old, next, attribute)) add("schedule", name);
+    if (earlier?.oidText !== attribute.oidText) changes.push(change("extension", after, name));
+    if (earlier !== undefined && !sameAttributeReading(earlier, attribute))
+      changes.push(change("reading", after, name));
+  }
+  return changes;
+}
+
+function diffLabels(old: Definitions, next: Definitions, object: ObjectDefinition): DeviceChange[] {
+  const changes: DeviceChange[] = [];
+  if (object.index.some((part) => hasOtherLabels(old, next, part))) changes.push(change("schedule", object));
+  for (const [name, attribute] of object.attributes) {
+    if (hasOtherLabels(old, next, attribute)) changes.push(change("schedule", object, name));
   }
   return changes;
 }

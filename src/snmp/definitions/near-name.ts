@@ -1,8 +1,8 @@
 const maxEdits = 2;
 
 /**
- * The nearest of the names that is at most two edits (insert, delete or replace a character, in either case) away from
- * the text; the first of equals.
+ * The nearest of the names that is at most two edits (a character more, less or other, or two that changed places; case does
+ * not count) away from the text; the first of equals.
  */
 export function nearName(text: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -17,16 +17,26 @@ export function nearName(text: string, names: Iterable<string>): string | undefi
   return best;
 }
 
-/** Levenshtein distance, one row at a time; `limit` as soon as it cannot be less. */
+/**
+ * The least number of edits that make one text of the other, two neighbours changing places being one (optimal string
+ * alignment), one row at a time; `limit` as soon as it cannot be less.
+ */
 function countEdits(a: string, b: string, limit: number): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+      let edits = Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        edits = Math.min(edits, (before[j - 2] as number) + 1);
+      }
+      next.push(edits);
     }
-    if (Math.min(...next) >= limit) return limit;
+    // A change of places can reach over one row, but not over two.
+    if (Math.min(...next) >= limit && Math.min(...row) >= limit) return limit;
+    before = row;
     row = next;
   }
   return row[b.length] as number;

@@ -20,7 +20,7 @@ export function parsePlainYaml(text: string): YamlNode | undefined {
 const plainScalar = /^(?:[A-Za-z0-9_./]|-\d)(?:[!-9;-~]| (?!#)|:(?=[!-~]))*$/;
 const quotedScalar = /^(?:'[ -&(-~]*'|"[ !#-[\]-~]*")$/;
 /** A key and what follows its colon. */
-const mappingEntry = /^([A-Za-z0-9_./](?:[!-9;-~]|:(?=[!-~])| (?![#\s]))*|'[ -&(-~]*'|"[ !#-[\]-~]*") *:(?: +(.*))?$/;
+const mappingEntry = /^([A-Za-z0-9_./](?:[!-9;-~]|:(?=[!-~])| (?![#:\s]))*|'[ -&(-~]*'|"[ !#-[\]-~]*"):(?: +(.*))?$/;
 
 const maxDepth = 50;
 

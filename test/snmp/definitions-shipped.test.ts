@@ -1,0 +1,314 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import type { RecordFields } from "../../src/record/index.ts";
+import { createMetrics, systemClock } from "../../src/report/index.ts";
+import {
+  createDefinitionsLoader,
+  decodeIndex,
+  definitionPathsIn,
+  fieldNames,
+  formatFinding,
+  formatOid,
+  genericGroup,
+  groupsOfSysObjectId,
+  oidStartsWith,
+  parseOid,
+  pollIntervalMs,
+  putRow,
+  reachedObjects,
+  syntaxes,
+  type Attribute,
+  type Cell,
+  type Definitions,
+  type NameTables,
+  type ObjectDefinition,
+} from "../../src/snmp/index.ts";
+import { referenceData } from "../support/reference-data.ts";
+import { parseSnmprec, type AgentTable, type TypedValue } from "../support/snmp-agent/index.ts";
+
+const directory = resolve(import.meta.dirname, "../../../definitions");
+
+async function shipped(): Promise<Definitions> {
+  const paths = definitionPathsIn(directory);
+  const outcome = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load("apply");
+  assert.deepEqual(outcome.findings.map(formatFinding), []);
+  assert.ok(outcome.definitions);
+  return outcome.definitions;
+}
+
+test("our own set has no finding, and each group and object is of use", async () => {
+  const definitions = await shipped();
+  assert.ok(definitions.objects.size > 90);
+  assert.ok(definitions.deviceGroups.has(genericGroup));
+  assert.deepEqual(Object.fromEntries(definitions.objectTypes), {
+    dynamic: 60_000,
+    active: 300_000,
+    stable: 3_600_000,
+    immutable: 86_400_000,
+  });
+  const reached = reachedObjects(definitions, [...definitions.deviceGroups.keys()]);
+  assert.deepEqual(
+    [...definitions.objects.keys()].filter((id) => !reached.has(id)),
+    [],
+  );
+});
+
+test("no field of our own set is the start of another, and no attribute is there twice", async () => {
+  const definitions = await shipped();
+  const fields = new Set(["system.ip.addr", "system.host.name", "snmp.object.name", "@timestamp"]);
+  const owners = new Map<string, string>();
+  for (const object of definitions.objects.values()) {
+    for (const target of [...object.index, ...object.attributes.values()]) {
+      for (const field of fieldNames(target)) {
+        assert.match(field, /^[a-z][a-z0-9_]*(?:\.[a-z0-9][a-z0-9_]*)+$/);
+        fields.add(field);
+      }
+    }
+    for (const attribute of object.attributes.values()) {
+      assert.equal(owners.get(attribute.oidText), undefined, attribute.oidText);
+      owners.set(attribute.oidText, object.id);
+    }
+  }
+  const clashes: string[] = [];
+  for (const field of fields) {
+    for (let dot = field.indexOf("."); dot >= 0; dot = field.indexOf(".", dot + 1)) {
+      if (fields.has(field.slice(0, dot))) clashes.push(`${field.slice(0, dot)} is a field and ${field} lies below it`);
+    }
+  }
+  assert.deepEqual(clashes, []);
+});
+
+test("an attribute lies below its object, and what it overrides has the same name", async () => {
+  const definitions = await shipped();
+  for (const object of definitions.objects.values()) {
+    const oids = [...object.attributes.values()].map((attribute) => attribute.oid);
+    const parent = (oids[0] as readonly number[]).slice(0, -1);
+    for (const oid of oids) assert.ok(oidStartsWith(oid, parent) && oid.length === parent.length + 1, formatOid(oid));
+    for (const { field, overrides } of object.attributes.values()) {
+      if (overrides === undefined) continue;
+      const overridden = definitions.objects.get(overrides.object)?.attributes.get(overrides.attribute);
+      assert.equal(overridden?.field, field);
+    }
+  }
+});
+
+test("every syntax that the description names exists", () => {
+  const text = readFileSync(join(directory, "README.md"), "utf8");
+  const table = text.slice(text.indexOf("## Syntaxes"), text.indexOf("## Names of fields"));
+  const firstColumn = [...table.matchAll(/^\| (.*?) \|/gm)].map((line) => line[1]).join(" ");
+  const names = [...firstColumn.matchAll(/`([A-Za-z0-9]+)`/g)].map((match) => match[1] as string);
+  assert.ok(names.length > 40);
+  assert.deepEqual(
+    names.filter((name) => !syntaxes.has(name)),
+    [],
+  );
+});
+
+/** What each device of the recorded walks should be found to have: the number of its rows by object. */
+const walks: Readonly<
+  Record<string, { readonly groups: readonly string[]; readonly rows: Readonly<Record<string, number>> }>
+> = {
+  "cisco-c3560": {
+    groups: ["cisco_ios"],
+    rows: {
+      "BGP4-MIB::bgp": 1,
+      "BRIDGE-MIB::dot1dBase": 1,
+      "CISCO-CDP-MIB::cdpCacheTable": 9,
+      "CISCO-ENVMON-MIB::ciscoEnvMonFanStatusTable": 1,
+      "CISCO-ENVMON-MIB::ciscoEnvMonSupplyStatusTable": 1,
+      "CISCO-ENVMON-MIB::ciscoEnvMonTemperatureStatusTable": 1,
+      "CISCO-MEMORY-POOL-MIB::ciscoMemoryPoolTable": 3,
+      "CISCO-PROCESS-MIB::cpmCPUTotalTable": 1,
+      "CISCO-VTP-MIB::vtpVlanTable": 8,
+      "ENTITY-MIB::entPhysicalTable": 61,
+      "EtherLike-MIB::dot3StatsTable": 52,
+      "IF-MIB::ifTable": 57,
+      "IF-MIB::ifXTable": 57,
+      "IP-MIB::icmp": 1,
+      "IP-MIB::ip": 1,
+      "IP-MIB::ipAddrTable": 2,
+      "IP-MIB::ipAddressTable": 4,
+      "IP-MIB::ipSystemStatsTable": 1,
+      "LLDP-MIB::lldpLocPortTable": 53,
+      "LLDP-MIB::lldpLocalSystemData": 1,
+      "SNMP-FRAMEWORK-MIB::snmpEngine": 1,
+      "SNMPv2-MIB::snmp": 1,
+      "SNMPv2-MIB::system": 1,
+      "TCP-MIB::tcp": 1,
+      "UDP-MIB::udp": 1,
+    },
+  },
+  "aruba-7210": {
+    groups: ["aruba_arubaos"],
+    rows: {
+      "BRIDGE-MIB::dot1dBase": 1,
+      "ENTITY-MIB::entPhysicalTable": 43,
+      "IF-MIB::ifTable": 22,
+      "IF-MIB::ifXTable": 22,
+      "IP-MIB::ipAddrTable": 3,
+      "Q-BRIDGE-MIB::dot1qBase": 1,
+      "SNMPv2-MIB::snmp": 1,
+      "SNMPv2-MIB::system": 1,
+      "WLSX-SYSTEMEXT-MIB::wlsxSysExtFanTable": 4,
+      "WLSX-SYSTEMEXT-MIB::wlsxSysExtMemoryTable": 1,
+      "WLSX-SYSTEMEXT-MIB::wlsxSysExtPowerSupplyTable": 2,
+      "WLSX-SYSTEMEXT-MIB::wlsxSysExtProcessorTable": 9,
+      "WLSX-SYSTEMEXT-MIB::wlsxSysExtStorageTable": 3,
+      "WLSX-SYSTEMEXT-MIB::wlsxSystemExtGroup": 1,
+      "WLSX-WLAN-MIB::wlsxWlanAPBssidTable": 47,
+      "WLSX-WLAN-MIB::wlsxWlanAPTable": 13,
+      "WLSX-WLAN-MIB::wlsxWlanAccessPointInfoGroup": 1,
+      "WLSX-WLAN-MIB::wlsxWlanRadioTable": 16,
+    },
+  },
+  "apc-8641": {
+    groups: ["apc_pdu"],
+    rows: {
+      "IF-MIB::ifTable": 2,
+      "IP-MIB::icmp": 1,
+      "IP-MIB::ip": 1,
+      "IP-MIB::ipAddrTable": 2,
+      "IP-MIB::ipAddressTable": 2,
+      "IP-MIB::ipSystemStatsTable": 2,
+      "PowerNet-MIB::rPDU2BankStatusTable": 2,
+      "PowerNet-MIB::rPDU2DeviceStatusTable": 1,
+      "PowerNet-MIB::rPDU2IdentTable": 1,
+      "PowerNet-MIB::rPDU2OutletMeteredStatusTable": 24,
+      "PowerNet-MIB::rPDU2OutletSwitchedStatusTable": 24,
+      "PowerNet-MIB::rPDU2PhaseStatusTable": 1,
+      "PowerNet-MIB::rPDU2SensorTempHumidityStatusTable": 1,
+      "PowerNet-MIB::rPDUIdent": 1,
+      "PowerNet-MIB::rPDULoadStatusTable": 3,
+      "PowerNet-MIB::rPDUOutletStatusTable": 24,
+      "SNMPv2-MIB::snmp": 1,
+      "SNMPv2-MIB::system": 1,
+      "TCP-MIB::tcp": 1,
+      "UDP-MIB::udp": 1,
+    },
+  },
+  slackware: {
+    groups: ["linux"],
+    rows: {
+      "HOST-RESOURCES-MIB::hrDeviceTable": 10,
+      "HOST-RESOURCES-MIB::hrProcessorTable": 2,
+      "HOST-RESOURCES-MIB::hrStorage": 1,
+      "HOST-RESOURCES-MIB::hrStorageTable": 8,
+      "HOST-RESOURCES-MIB::hrSystem": 1,
+      "IF-MIB::ifTable": 2,
+      "IF-MIB::ifXTable": 2,
+      "IP-MIB::icmp": 1,
+      "IP-MIB::ip": 1,
+      "IP-MIB::ipAddrTable": 2,
+      "IP-MIB::ipAddressTable": 4,
+      "IP-MIB::ipSystemStatsTable": 2,
+      "SNMP-FRAMEWORK-MIB::snmpEngine": 1,
+      "SNMPv2-MIB::snmp": 1,
+      "SNMPv2-MIB::system": 1,
+      "TCP-MIB::tcp": 1,
+      "UCD-SNMP-MIB::laTable": 3,
+      "UCD-SNMP-MIB::memory": 1,
+      "UCD-SNMP-MIB::systemStats": 1,
+      "UDP-MIB::udp": 1,
+    },
+  },
+};
+
+/** The values of an object in a walk, by the suffix of their instances. */
+function rowsOf(table: AgentTable, object: ObjectDefinition): Map<string, Cell[]> {
+  const rows = new Map<string, Cell[]>();
+  for (const attribute of object.attributes.values()) {
+    for (const [suffix, value] of columnOf(table, attribute)) {
+      const key = suffix.join(".");
+      rows.set(key, [...(rows.get(key) ?? []), [attribute, value]]);
+    }
+  }
+  return rows;
+}
+
+function* columnOf(table: AgentTable, attribute: Attribute): Generator<[readonly number[], TypedValue]> {
+  let row = table.after(attribute.oid);
+  while (row !== undefined && oidStartsWith(row.oid, attribute.oid)) {
+    yield [row.oid.slice(attribute.oid.length), typeof row.value === "function" ? row.value(0) : row.value];
+    row = table.after(row.oid);
+  }
+}
+
+const { path, skip } = referenceData("snmp");
+const recorded: Record<string, RecordFields[]> = {};
+
+for (const [walk, expected] of Object.entries(walks)) {
+  test(`a recorded ${walk} has the objects that our set has for it, and each value can be read`, { skip }, async () => {
+    const definitions = await shipped();
+    const table = parseSnmprec(readFileSync(join(path, `${walk}.snmprec`), "utf8"));
+    const sysObjectId = table.find(parseOid(".1.3.6.1.2.1.1.2.0") ?? [])?.value;
+    assert.ok(typeof sysObjectId === "object" && sysObjectId.type === "ObjectIdentifier");
+    const groups = groupsOfSysObjectId(definitions, sysObjectId.value);
+    assert.deepEqual(groups, expected.groups);
+
+    const names: NameTables = { enums: definitions.enums, interfaceName: (index) => `if${index}` };
+    const found: Record<string, number> = {};
+    for (const [id, object] of reachedObjects(definitions, groups)) {
+      const rows = rowsOf(table, object);
+      const isSupported = [...columnOf(table, object.discoveryAttribute)].length > 0;
+      assert.equal(isSupported, rows.size > 0, `${id}: the discovery attribute does not tell whether it is there`);
+      if (!isSupported) continue;
+      found[id] = rows.size;
+      for (const [suffix, cells] of rows) {
+        const instance = suffix.split(".").map(Number);
+        const parts = decodeIndex(
+          object.index.map((part) => part.type),
+          object.index.length === 0 ? [] : instance,
+        );
+        assert.ok(parts !== undefined, `${id}: index ${suffix}`);
+        const fields: RecordFields = new Map();
+        const index = object.index.map((part, i): Cell => [part, parts[i] as TypedValue]);
+        const unreadable = [...putRow(fields, index, names), ...putRow(fields, cells, names)];
+        assert.deepEqual(
+          unreadable.map((target) => target.field),
+          [],
+          `${id} ${suffix}`,
+        );
+        (recorded[`${walk} ${id}`] ??= []).push(fields);
+      }
+    }
+    assert.deepEqual(found, expected.rows);
+  });
+}
+
+test("rows of the recorded walks say what the devices said", { skip }, () => {
+  const row = (name: string, i = 0): Record<string, unknown> => Object.fromEntries(recorded[name]?.[i] ?? []);
+  const cpu = row("cisco-c3560 CISCO-PROCESS-MIB::cpmCPUTotalTable");
+  assert.deepEqual(cpu, {
+    "cpu.index": 1,
+    "entity.index": 0,
+    "cpu.util.5s.pct": 33,
+    "cpu.util.1m.pct": 58,
+    "cpu.util.5m.pct": 28,
+  });
+  const pdu = row("apc-8641 PowerNet-MIB::rPDU2PhaseStatusTable");
+  assert.equal(pdu["pdu.phase.current"], 6.5);
+  assert.equal(pdu["pdu.phase.voltage"], 201);
+  assert.equal(pdu["pdu.phase.power"], 1220);
+  assert.equal(pdu["pdu.phase.state.name"], "normal");
+  const storage = row("slackware HOST-RESOURCES-MIB::hrStorageTable");
+  assert.equal(storage["storage.type.name"], "ram");
+  assert.equal(storage["storage.total.bytes"], 1_021_976 * 1024);
+  const load = row("slackware UCD-SNMP-MIB::laTable");
+  assert.deepEqual(load, { "cpu.load.index": 1, "cpu.load.name": "Load-1", "cpu.load.avg": 0.46 });
+  const ap = row("aruba-7210 WLSX-WLAN-MIB::wlsxWlanAPTable");
+  assert.equal(ap["ap.mac"], "00:0b:86:81:4e:a8");
+  assert.equal(ap["ap.ip.addr"], "10.20.101.254");
+  assert.equal(ap["ap.state.name"], "up");
+  assert.equal(ap["ap.uptime"], 1_440_485_000);
+  const netif = row("aruba-7210 IF-MIB::ifXTable");
+  assert.equal(netif["netif.bytes.in"], 6_745_985_081);
+  assert.equal(netif["netif.bandwidth.bw"], 1_000_000_000);
+});
+
+test("counters of interfaces are polled each minute", async () => {
+  const definitions = await shipped();
+  const device = { pollIntervalMs: 5, pollIntervalsMs: new Map() } as unknown as Parameters<typeof pollIntervalMs>[1];
+  assert.equal(pollIntervalMs(definitions, device, definitions.objects.get("IF-MIB::ifXTable")?.type), 60_000);
+});

@@ -1,0 +1,347 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { RecordFields } from "../../src/record/index.ts";
+import {
+  convertValue,
+  decodeIndex,
+  fieldNames,
+  indexTypes,
+  isImplicit,
+  parseOid,
+  putRow,
+  putValue,
+  syntaxes,
+  type FieldDefinition,
+  type IndexType,
+  type NameTables,
+  type SnmpValue,
+  type Syntax,
+} from "../../src/snmp/index.ts";
+
+const int = (value: number): SnmpValue => ({ type: "Integer32", value });
+const gauge = (value: number): SnmpValue => ({ type: "Gauge32", value });
+const counter64 = (value: bigint): SnmpValue => ({ type: "Counter64", value });
+const octets = (value: string | readonly number[]): SnmpValue => ({
+  type: "OctetString",
+  value: Uint8Array.from(Buffer.from(value as string)),
+});
+const hex = (value: string): SnmpValue => octets([...Buffer.from(value, "hex")]);
+const oid = (value: string): SnmpValue => ({ type: "ObjectIdentifier", value: parseOid(value) ?? [] });
+const opaque = (value: string): SnmpValue => ({ type: "Opaque", value: Uint8Array.from(Buffer.from(value, "hex")) });
+const none: SnmpValue = { type: "noSuchInstance", value: null };
+
+const syntaxOf = (name: string): Syntax => {
+  const syntax = syntaxes.get(name);
+  assert.ok(syntax, name);
+  return syntax;
+};
+const convert = (name: string, value: SnmpValue): unknown => convertValue(syntaxOf(name), value);
+
+test("values by their syntax", () => {
+  const table: readonly [string, SnmpValue, unknown][] = [
+    ["Integer32", int(-5), -5],
+    ["Counter64", counter64(18446744073709551615n), 18446744073709551615n],
+    ["Counter64", counter64(9007199254740991n), 9007199254740991],
+    ["Gauge32", octets("42"), 42],
+    ["Gauge32", octets("18446744073709551615"), 18446744073709551615n],
+    ["Float", octets("0.46"), 0.46],
+    ["Float", octets(" -1.5\0"), -1.5],
+    ["Float", opaque("9f78043eeb851f"), 0.46],
+    ["Float", opaque("9f7908400921fb54442d18"), Math.PI],
+    ["Float", opaque("9f78047fc00000"), undefined],
+    ["Float", opaque("9f7804"), undefined],
+    ["Gauge32", octets("n/a"), undefined],
+    ["Gauge32", octets(""), undefined],
+    ["Gauge32", oid(".1.3"), undefined],
+    ["Gauge32", none, undefined],
+    ["DisplayString", octets("eth0"), "eth0"],
+    ["DisplayString", octets("Zürich\r\n"), "Zürich\r\n"],
+    ["DisplayString", octets("name\0\0"), "name"],
+    ["DisplayString", octets(""), ""],
+    ["DisplayString", hex("00"), "00"],
+    ["DisplayString", hex("5aff72"), "5aff72"],
+    ["DisplayString", hex("1b5b31"), "1b5b31"],
+    ["DisplayString", int(7), "7"],
+    ["DisplayString", oid(".1.3.6"), ".1.3.6"],
+    ["DisplayString", none, undefined],
+    ["HexString", octets("AB"), "4142"],
+    ["TruthValue", int(1), true],
+    ["TruthValue", int(2), false],
+    ["TruthValue", int(0), undefined],
+    ["MacAddress", hex("001b210a0b0c"), "00:1b:21:0a:0b:0c"],
+    ["PhysAddress", octets("0:1B:21:a:b:c"), "00:1b:21:0a:0b:0c"],
+    ["PhysAddress", octets("00-1B-21-0A-0B-0C"), "00:1b:21:0a:0b:0c"],
+    ["PhysAddress", hex("00000000000000e0"), "00:00:00:00:00:00:00:e0"],
+    ["PhysAddress", octets(""), ""],
+    ["PhysAddress", int(1), undefined],
+    ["IpAddress", { type: "IpAddress", value: Uint8Array.of(192, 0, 2, 1) }, "192.0.2.1"],
+    ["InetAddress", hex("20010db8000000000000000000000001"), "2001:db8::1"],
+    ["InetAddress", hex("fe80000000000000000000000000000100000002"), "fe80::1"],
+    ["InetAddress", hex("c000020100000002"), "192.0.2.1"],
+    ["InetAddress", octets("10.0.0.1"), "10.0.0.1"],
+    ["InetAddress", octets("2001:DB8::1"), "2001:db8::1"],
+    ["InetAddress", octets("router.example"), "router.example"],
+    ["InetAddress", octets(""), undefined],
+    ["ObjectIdentifier", oid("1.3.6.1.4.1"), ".1.3.6.1.4.1"],
+    ["ObjectIdentifier", octets("1.3.6"), undefined],
+    ["DateAndTime", hex("07e80b1e0d1e2f08"), "2024-11-30T13:30:47.8Z"],
+    ["DateAndTime", hex("07e80b1e0d1e2f082b0200"), "2024-11-30T11:30:47.8Z"],
+    ["DateAndTime", hex("07e80c1f170000002d0130"), "2025-01-01T00:48:00.0Z"],
+    ["DateAndTime", hex("07e8021d00000000"), "2024-02-29T00:00:00.0Z"],
+    ["DateAndTime", hex("07e7021d00000000"), undefined],
+    ["DateAndTime", hex("0000000000000000"), undefined],
+    ["DateAndTime", hex("270f0c1f170000002d0200"), undefined],
+    ["DateAndTime", hex("07e80b1e0d1e2f082a0200"), undefined],
+    ["DateAndTime", octets("2024"), undefined],
+    ["TimeTicks", { type: "TimeTicks", value: 4294967295 }, 42949672950],
+    ["TicksSec", int(90), 90_000],
+    ["TicksMin", int(3), 180_000],
+    ["TicksMilliSec", gauge(1), 1],
+    ["TicksMicroSec", gauge(1500), 1.5],
+    ["BytesB", gauge(10), 10],
+    ["BytesKB", gauge(10), 10_000],
+    ["BytesKiB", gauge(4294967295), 4398046510080],
+    ["BytesKiB", counter64(2n ** 60n), 2n ** 70n],
+    ["BytesTiB", gauge(4294967295), 4294967295n * 2n ** 40n],
+    ["BandwidthMBits", gauge(10_000), 10_000_000_000],
+    ["Percent100", gauge(37), 37],
+    ["Percent1", octets("0.37"), 37],
+    ["PercentDeci100", gauge(375), 37.5],
+    ["TemperatureC", int(-4), -4],
+    ["TemperatureDeciC", int(235), 23.5],
+    ["TemperatureMilliC", int(48_250), 48.25],
+    ["TemperatureF", int(212), 100],
+    ["TemperatureDeciF", int(725), 22.5],
+    ["TemperatureK", int(300), 26.85],
+    ["PowerCentiKiloWatt", gauge(121), 1210],
+    ["PowerMilliWatt", gauge(121), 0.121],
+    ["EnergyDeciKiloWattHour", gauge(19_516), 1_951_600],
+    ["CurrentDeciAmp", gauge(65), 6.5],
+    ["VoltageMilliVolt", gauge(3301), 3.301],
+    ["FreqDeciHz", gauge(499), 49.9],
+    ["PowerDeciDbm", int(-125), -12.5],
+    ["EnumInteger", int(6), 6],
+  ];
+  for (const [name, value, expected] of table) {
+    assert.deepEqual(convert(name, value), expected, `${name} of ${value.type} ${String(value.value)}`);
+  }
+});
+
+test("every syntax takes any value without an error", () => {
+  const anyValue = fc.oneof(
+    fc.integer().map(int),
+    fc.nat(2 ** 32 - 1).map(gauge),
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(counter64),
+    fc.uint8Array({ maxLength: 24 }).map((value): SnmpValue => ({ type: "OctetString", value })),
+    fc.uint8Array({ maxLength: 14 }).map((value): SnmpValue => ({ type: "Opaque", value })),
+    fc.uint8Array({ maxLength: 6 }).map((value): SnmpValue => ({ type: "IpAddress", value })),
+    fc.array(fc.nat(2 ** 32 - 1), { maxLength: 8 }).map((value): SnmpValue => ({ type: "ObjectIdentifier", value })),
+    fc.constantFrom<SnmpValue>({ type: "Null", value: null }, { type: "endOfMibView", value: null }),
+  );
+  const names: NameTables = {
+    enums: { integer: new Map(), bitmap: new Map(), oid: new Map() },
+    interfaceName: () => "x",
+  };
+  fc.assert(
+    fc.property(anyValue, (value) => {
+      for (const syntax of syntaxes.values()) {
+        const fields: RecordFields = new Map();
+        const target: FieldDefinition = { field: "a.b", syntax, oidText: ".1" };
+        const isPut = putValue(fields, target, value, names);
+        if (!isPut) assert.equal(fields.size, 0);
+        for (const [name, field] of fields) {
+          assert.ok(fieldNames(target).includes(name), name);
+          if (typeof field === "number") assert.ok(Number.isFinite(field));
+          if (typeof field === "bigint") assert.ok(field > Number.MAX_SAFE_INTEGER || field < Number.MIN_SAFE_INTEGER);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("scaling is exact: integers as by bigint, decimals as by text", () => {
+  const exact = (value: bigint): number | bigint => (value <= Number.MAX_SAFE_INTEGER ? Number(value) : value);
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
+      assert.equal(convert("Counter64", counter64(value)), exact(value));
+      assert.equal(convert("BytesKiB", counter64(value)), exact(value * 1024n));
+      assert.equal(convert("BandwidthGBits", counter64(value)), exact(value * 1_000_000_000n));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.nat(2 ** 32 - 1), (value) => {
+      assert.equal(convert("BytesGB", gauge(value)), exact(BigInt(value) * 10n ** 9n));
+      assert.equal(convert("CurrentMilliAmp", gauge(value)), Number(`${value}e-3`));
+      assert.equal(convert("TemperatureDeciC", gauge(value)), Number(`${value}e-1`));
+    }),
+  );
+});
+
+const suffixArbitrary: { readonly [type in IndexType]: fc.Arbitrary<SnmpValue> } = (() => {
+  const octetValue = (
+    type: "OctetString" | "Opaque" | "IpAddress",
+    length: { minLength?: number; maxLength: number },
+  ) => fc.uint8Array(length).map((value): SnmpValue => ({ type, value }));
+  const oidValue = fc
+    .array(fc.nat(2 ** 32 - 1), { maxLength: 5 })
+    .map((rest): SnmpValue => ({ type: "ObjectIdentifier", value: [1, 3, ...rest] }));
+  const integer = fc.nat(2 ** 31 - 1).map(int);
+  return {
+    Integer: integer,
+    Integer32: integer,
+    Unsigned32: fc.nat(2 ** 32 - 1).map(gauge),
+    IpAddress: octetValue("IpAddress", { minLength: 4, maxLength: 4 }),
+    MacAddress: octetValue("OctetString", { minLength: 6, maxLength: 6 }),
+    OctetString: octetValue("OctetString", { maxLength: 6 }),
+    Opaque: octetValue("Opaque", { maxLength: 6 }),
+    ObjectIdentifier: oidValue,
+    ImplicitOctetString: octetValue("OctetString", { maxLength: 6 }),
+    ImplicitObjectIdentifier: oidValue,
+  };
+})();
+
+/** The rules of RFC 2578 section 7.7, the other way round. */
+function encode(type: IndexType, { value }: SnmpValue): number[] {
+  if (typeof value === "number") return [value];
+  const parts = [...(value as Uint8Array | readonly number[])];
+  const hasLength = type === "OctetString" || type === "Opaque" || type === "ObjectIdentifier";
+  return hasLength ? [parts.length, ...parts] : parts;
+}
+
+const typesArbitrary = fc
+  .array(fc.constantFrom(...indexTypes), { minLength: 1, maxLength: 4 })
+  .filter((types) => types.slice(0, -1).every((type) => !isImplicit(type)));
+
+test("an index is decoded into what it was made of, and never from less or more", () => {
+  const made = typesArbitrary.chain((types) =>
+    fc.tuple(fc.constant(types), fc.tuple(...types.map((type) => suffixArbitrary[type]))),
+  );
+  fc.assert(
+    fc.property(made, ([types, parts]) => {
+      const suffix = parts.flatMap((part, i) => encode(types[i] as IndexType, part));
+      assert.deepEqual(decodeIndex(types, suffix), parts);
+      const isOpen = isImplicit(types.at(-1) as IndexType);
+      if (!isOpen) {
+        assert.equal(decodeIndex(types, [...suffix, 1]), undefined);
+        if (suffix.length > 0) assert.equal(decodeIndex(types, suffix.slice(0, -1)), undefined);
+      }
+    }),
+  );
+});
+
+test("any suffix decodes or does not, without an error", () => {
+  fc.assert(
+    fc.property(
+      typesArbitrary,
+      fc.array(fc.oneof(fc.nat(8), fc.nat(2 ** 32 - 1)), { maxLength: 12 }),
+      (types, suffix) => {
+        const parts = decodeIndex(types, suffix);
+        if (parts !== undefined) assert.equal(parts.length, types.length);
+      },
+    ),
+  );
+  assert.equal(decodeIndex(["OctetString"], [2, 256, 1]), undefined);
+  assert.equal(decodeIndex(["OctetString"], [4294967295, 1]), undefined);
+  assert.equal(decodeIndex(["MacAddress"], [0, 1, 2, 3, 4, 999]), undefined);
+  assert.deepEqual(decodeIndex([], []), []);
+  assert.equal(decodeIndex([], [0]), undefined);
+});
+
+const names: NameTables = {
+  enums: {
+    integer: new Map([[".1.3.1", new Map([[1, "up"]])]]),
+    bitmap: new Map([
+      [
+        ".1.3.2",
+        new Map([
+          [0, "first"],
+          [9, "tenth"],
+        ]),
+      ],
+    ]),
+    oid: new Map([[".1.3.3", new Map([[".1.3.6.1", "internet"]])]]),
+  },
+  interfaceName: (index) => (index === 3 ? "ge-0/0/3" : undefined),
+};
+
+function put(field: string, syntax: string, oidText: string, value: SnmpValue): Record<string, unknown> {
+  const fields: RecordFields = new Map();
+  assert.ok(putValue(fields, { field, syntax: syntaxOf(syntax), oidText }, value, names));
+  return Object.fromEntries(fields);
+}
+
+test("labels and names of interfaces", () => {
+  assert.deepEqual(put("x.state", "EnumInteger", ".1.3.1", int(1)), { "x.state.name": "up" });
+  assert.deepEqual(put("x.state", "EnumInteger", ".1.3.1", int(9)), { "x.state.id": 9 });
+  assert.deepEqual(put("x.state", "EnumInteger", ".1.3.9", int(1)), { "x.state.id": 1 });
+  assert.deepEqual(put("x.state.name", "EnumInteger", ".1.3.1", int(1)), { "x.state.name": "up" });
+  assert.deepEqual(put("x.state", "EnumIntegerKeepID", ".1.3.1", int(1)), { "x.state.id": 1, "x.state.name": "up" });
+  assert.deepEqual(put("x.oid", "EnumObjectIdentifier", ".1.3.3", oid(".1.3.6.1")), { "x.name": "internet" });
+  assert.deepEqual(put("x", "EnumObjectIdentifierKeepOID", ".1.3.3", oid(".1.3.6.1")), {
+    "x.oid": ".1.3.6.1",
+    "x.name": "internet",
+  });
+  assert.deepEqual(put("x", "EnumObjectIdentifier", ".1.3.3", oid(".1.3.6.2")), { "x.oid": ".1.3.6.2" });
+  assert.deepEqual(put("x", "EnumBitmap", ".1.3.2", hex("8041")), { "x.name": ["first", "tenth", "15"] });
+  assert.deepEqual(put("x", "EnumBitmap", ".1.3.2", int(513)), { "x.name": ["first", "tenth"] });
+  assert.deepEqual(put("x", "EnumBitmap", ".1.3.2", hex("0000")), {});
+  assert.deepEqual(put("netif", "InterfaceIndex", ".1", int(3)), { "netif.index": 3, "netif.name": "ge-0/0/3" });
+  assert.deepEqual(put("netif.index", "InterfaceIndex", ".1", int(4)), { "netif.index": 4 });
+  assert.deepEqual(put("x.alias", "DisplayString", ".1", octets("")), {});
+  const fields: RecordFields = new Map();
+  assert.equal(putValue(fields, { field: "x", syntax: syntaxOf("EnumBitmap"), oidText: ".1" }, int(-1), names), false);
+  assert.equal(fields.size, 0);
+});
+
+function row(cells: readonly [string, string, SnmpValue][]): { fields: Record<string, unknown>; unreadable: string[] } {
+  const fields: RecordFields = new Map();
+  const targets = cells.map(
+    ([field, syntax, value]) => [{ field, syntax: syntaxOf(syntax), oidText: ".1.3.9" }, value] as const,
+  );
+  const unreadable = putRow(fields, targets, names).map((target) => target.field);
+  return { fields: Object.fromEntries(fields), unreadable };
+}
+
+test("blocks are times the size that stands in the same row", () => {
+  const cells: [string, string, SnmpValue][] = [
+    ["size", "BytesBlocks", int(-2)],
+    ["used", "BytesBlocks", int(1000)],
+    ["unit", "BytesBlockSize", int(4096)],
+  ];
+  assert.deepEqual(row(cells), { fields: { size: (2 ** 32 - 2) * 4096, used: 4_096_000, unit: 4096 }, unreadable: [] });
+  assert.deepEqual(row(cells.slice(0, 2)), { fields: {}, unreadable: ["size", "used"] });
+});
+
+test("a sensor's value is moved by the scale and precision in the same row", () => {
+  const sensor = (value: number, scale: number, precision: number): Record<string, unknown> =>
+    row([
+      ["scale", "EntitySensorScale", int(scale)],
+      ["precision", "EntitySensorPrecision", int(precision)],
+      ["value", "EntitySensorValue", int(value)],
+    ]).fields;
+  assert.equal(sensor(23, 9, 0)["value"], 23);
+  assert.equal(sensor(235, 9, 1)["value"], 23.5);
+  assert.equal(sensor(3301, 8, 0)["value"], 3.301);
+  assert.equal(sensor(-1, 11, 2)["value"], -10_000);
+  assert.deepEqual(row([["value", "EntitySensorValue", int(7)]]).fields, { value: 7 });
+  assert.deepEqual(
+    row([
+      ["scale", "EntitySensorScale", int(99)],
+      ["value", "EntitySensorValue", int(7)],
+    ]).unreadable,
+    ["value"],
+  );
+});
+
+test("what cannot be read in a row is named, and the rest is there", () => {
+  assert.deepEqual(
+    row([
+      ["a", "Gauge32", octets("n/a")],
+      ["b", "Gauge32", gauge(1)],
+      ["c", "TruthValue", int(7)],
+    ]),
+    { fields: { b: 1 }, unreadable: ["a", "c"] },
+  );
+});
