@@ -21,8 +21,10 @@ export interface ProtocolCounts {
   waited: number;
   /** Those of them that were decoded when it came. */
   replayed: number;
-  /** Units that never came, by sequence numbers. */
+  /** Units missing by sequence numbers. */
   missing: number;
+  /** Of these, units that came late or never were missing. */
+  recovered: number;
   late: number;
   resets: number;
 }
@@ -41,6 +43,7 @@ export function createFlowCounts(): FlowCounts {
     waited: 0,
     replayed: 0,
     missing: 0,
+    recovered: 0,
     late: 0,
     resets: 0,
   }));

@@ -33,9 +33,10 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
   byProtocol("netgloss_flow_sets_replayed_total", "Those decoded when their template came.", (of) => of.replayed);
   byProtocol(
     "netgloss_flow_missing_total",
-    "Flows (NetFlow v5), datagrams (v9), data records (IPFIX) that never came, by sequence numbers.",
+    "Flows (NetFlow v5), datagrams (v9), data records (IPFIX) missing by sequence numbers.",
     (of) => of.missing,
   );
+  byProtocol("netgloss_flow_recovered_total", "Of these, what came late or never was missing.", (of) => of.recovered);
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
 
@@ -54,7 +55,7 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
   metrics.gaugeFrom("netgloss_flow_waiting_bytes", "Bytes of these.", [], () => exporters.waiting.bytes);
   metrics.counterFrom(
     "netgloss_flow_exporter_missing_total",
-    "Units that never came from an exporter, by its sequence numbers; only exporters that miss any.",
+    "Units missing from an exporter by its sequence numbers; only exporters that miss any.",
     ["exporter", "protocol"],
     () => missingByExporter(exporters),
   );

@@ -76,8 +76,9 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         log.info({ protocol, ...detail }, "flow set waits for its template");
       },
       replayed: (sets) => void (of.replayed += sets),
-      sequence({ missing, event }) {
+      sequence({ missing, recovered, event }) {
         of.missing += missing;
+        of.recovered += recovered;
         if (event === "late") of.late++;
         else if (event === "reset") of.resets++;
       },

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import {
   dataSet,
   exportSeconds,
@@ -88,7 +90,17 @@ const everydayRecord: Values = [
 const options: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [48, 1], [49, 1], [50, 4]) };
 const samplerFlow: PacketTemplate = { id: 401, fields: fields([8, 4], [12, 4], [1, 4], [2, 4], [48, 1]) };
 
+/** Datagrams that softflowd 1.1.0 sent for a small capture of UDP over IPv4 and IPv6, one a line in hex. */
+const softflowd = (protocol: string): Buffer[] => {
+  const path = resolve(import.meta.dirname, "../../../test/flow/fixtures", `softflowd-${protocol}.hex`);
+  return readFileSync(path, "utf8").trim().split("\n").map(hex);
+};
+
 export const goldenCases: readonly GoldenCase[] = [
+  ["softflowd-netflow5", softflowd("netflow5")],
+  ["softflowd-netflow9", softflowd("netflow9")],
+  ["softflowd-ipfix", softflowd("ipfix")],
+
   ["netflow5-two-records", [netflow5([{}, { source: "192.0.2.77", protocol: 17, tcpFlags: 0, tos: 0xb8 }])]],
   ["netflow5-nanoseconds-in-header", [netflow5([{}], { nanoseconds: 123_456_789 })]],
   ["netflow5-sampled-by-header", [netflow5([{}], { sampling: 0x4000 + 1000 })]],

@@ -16,7 +16,8 @@ type Counts = readonly [missing: number, late: number, resets: number];
 
 async function counts(rig: FlowRig, protocol: string): Promise<Counts> {
   const value = (name: string): Promise<number> => rig.value(`netgloss_flow_${name}_total`, { protocol });
-  return [await value("missing"), await value("late"), await value("sequence_resets")];
+  const missing = (await value("missing")) - (await value("recovered"));
+  return [missing, await value("late"), await value("sequence_resets")];
 }
 
 test("NetFlow v5 counts flows", async () => {
@@ -74,6 +75,48 @@ test("a datagram that comes late is found again", async () => {
   assert.deepEqual(await counts(rig, "netflow9"), [0, 1, 0]);
   rig.send(netflow9([], { sequence: 9 }));
   assert.deepEqual(await counts(rig, "netflow9"), [0, 2, 0], "one that was never missed");
+});
+
+test("softflowd counts a datagram's own flows in and options not: two gaps until it is recognised, none after", async () => {
+  const rig = createFlowRig();
+  const optionsRecord = dataSet(options, [uint(1, 4), uint(9, 8)]);
+  const send = (sequence: number, ...sets: Buffer[]): unknown => rig.send(ipfix(sets, { sequence }));
+  send(17, ipfixTemplates(template), ipfixTemplates(options), optionsRecord, records(17));
+  send(39, records(22));
+  assert.deepEqual(await counts(rig, "ipfix"), [4, 0, 0]);
+  send(61, records(22));
+  send(64, records(3));
+  assert.deepEqual(await counts(rig, "ipfix"), [0, 0, 0]);
+  for (const [sequence, count] of [
+    [94, 30],
+    [99, 5],
+    [106, 7],
+  ] as const)
+    send(sequence, optionsRecord, records(count));
+  assert.deepEqual(await counts(rig, "ipfix"), [0, 0, 0]);
+  send(150, records(4));
+  assert.deepEqual(await counts(rig, "ipfix"), [36, 0, 0], "a real gap, give or take one datagram");
+  assert.equal(rig.pipeline.exporters()[0]?.domains[0]?.missing, 36);
+});
+
+test("an exporter that does not count at all misses nothing", async () => {
+  const rig = createFlowRig();
+  for (let i = 0; i < 10; i++) rig.send(netflow5([{}, {}], { sequence: 0 }));
+  assert.deepEqual(await counts(rig, "netflow5"), [0, 0, 0]);
+});
+
+test("an exporter that keeps the rule is not taken for another by its losses", async () => {
+  const rig = createFlowRig();
+  let sequence = 0;
+  rig.send(ipfix([ipfixTemplates(template)]));
+  for (let i = 0; i < 100; i++) {
+    const count = 1 + (i % 7);
+    const isLost = i % 10 === 9;
+    if (!isLost) rig.send(ipfix([records(count)], { sequence }));
+    sequence += count;
+  }
+  const lost = Array.from({ length: 9 }, (_, i) => 1 + ((10 * i + 9) % 7)).reduce((sum, count) => sum + count, 0);
+  assert.deepEqual(await counts(rig, "ipfix"), [lost, 0, 0]);
 });
 
 test("the count wraps", async () => {

@@ -42,7 +42,7 @@ export function viewExporter(exporter: Exporter): ExporterView {
 }
 
 function viewDomain({ protocol, id, port, templates, sequence, sampling }: Domain): DomainView {
-  const { missing, late, resets } = sequence;
+  const { missing, recovered, late, resets } = sequence;
   return {
     protocol,
     id,
@@ -53,7 +53,7 @@ function viewDomain({ protocol, id, port, templates, sequence, sampling }: Domai
       fields: plan.lengths.length,
       definedAt,
     })),
-    missing,
+    missing: missing - recovered,
     late,
     resets,
     sampling: sampling.rates(),

@@ -1,16 +1,31 @@
 /** Where the sequence numbers of one observation domain stand. */
 export interface Sequence {
-  /** What the next datagram should say; undefined before the first, and when it cannot be told. */
-  next: number | undefined;
-  /** Units that never came, in the protocol's own: flows (NetFlow v5), datagrams (v9), data records (IPFIX). */
+  /** The last number and what its datagram held; undefined before the first, and when the next cannot be told by it. */
+  last: { readonly number: number; readonly units: SequenceUnits } | undefined;
+  /** Units found missing, in the protocol's own: flows (NetFlow v5), datagrams (v9), data records (IPFIX). */
   missing: number;
+  /** Of these, units that came late, or never were missing because the exporter counts in a way of its own. */
+  recovered: number;
+  /** Datagrams that came out of order. */
   late: number;
   resets: number;
+  /** Gaps that would be none if the exporter counted in a way of its own; from `ownWayAfter` on it is taken to do so. */
+  doubts: number;
+  /** What these gaps added to `missing`. */
+  doubtful: number;
+}
+
+/** What a datagram holds of that which sequence numbers count. */
+export interface SequenceUnits {
+  /** By the protocol's rule. */
+  readonly counted: number;
+  /** Without records of options, which some IPFIX exporters leave out. */
+  readonly flows: number;
 }
 
 export interface SequenceStep {
-  /** Units found missing; negative when a datagram that was counted as missing came late. */
   readonly missing: number;
+  readonly recovered: number;
   readonly event: "late" | "reset" | undefined;
 }
 
@@ -18,46 +33,71 @@ export interface SequenceStep {
 const maxGap = 0x1000_0000;
 /** A number that lies back by less is a datagram overtaken on its way. */
 const maxLate = 4096;
+const ownWayAfter = 2;
 
-const inOrder: SequenceStep = { missing: 0, event: undefined };
+const inOrder: SequenceStep = { missing: 0, recovered: 0, event: undefined };
 
 export function createSequence(): Sequence {
-  return { next: undefined, missing: 0, late: 0, resets: 0 };
+  return { last: undefined, missing: 0, recovered: 0, late: 0, resets: 0, doubts: 0, doubtful: 0 };
 }
 
 /**
- * Accounts for one datagram. Numbers are modulo 2^32. An exporter that started again (told by its uptime, or by a number
- * far from the expected one) begins a new count, with nothing missing.
+ * Accounts for one datagram. Numbers are modulo 2^32 and give the units sent before the datagram. Exporters that break
+ * this rule (softflowd counts the datagram's own flows in, others leave options out, count datagrams or nothing at all) are
+ * recognised when their numbers fit such a way of counting twice where they do not fit the rule. An exporter that started again,
+ * told by its uptime or by a number far from the expected one, begins a new count with nothing missing.
  *
- * @param number the datagram's sequence number: the count of units before it.
- * @param units how many it holds; undefined when that is not known, then the next datagram is taken as it comes.
+ * @param units what the datagram holds; undefined when that is not known, then the next is taken as it comes.
  * @param hasRestarted whether the exporter is known to have started again since the last datagram.
  */
 export function accountSequence(
   sequence: Sequence,
   number: number,
-  units: number | undefined,
+  units: SequenceUnits | undefined,
   hasRestarted: boolean,
 ): SequenceStep {
-  const { next } = sequence;
-  const after = units === undefined ? undefined : (number + units) >>> 0;
-  if (next === undefined || number === next) {
-    sequence.next = after;
+  const { last } = sequence;
+  const advance = (): void => void (sequence.last = units && { number, units });
+  if (last === undefined) {
+    advance();
     return inOrder;
   }
-  const distance = (number - next) | 0;
-  if (hasRestarted || distance > maxGap || distance < -maxLate) {
-    sequence.next = after;
-    sequence.resets++;
-    return { missing: 0, event: "reset" };
+  const distance = (number - last.number - last.units.counted) | 0;
+  if (distance === 0 && !hasRestarted) {
+    if (!isOwnWay(last.number, last.units, number, units)) sequence.doubts = sequence.doubtful = 0;
+    advance();
+    return inOrder;
   }
+  if (hasRestarted || distance > maxGap || distance < -maxLate) {
+    advance();
+    sequence.resets++;
+    return { missing: 0, recovered: 0, event: "reset" };
+  }
+  if (isOwnWay(last.number, last.units, number, units)) return accountOwnWay(sequence, distance, advance);
   if (distance > 0) {
-    sequence.next = after;
+    advance();
     sequence.missing += distance;
-    return { missing: distance, event: undefined };
+    return { missing: distance, recovered: 0, event: undefined };
   }
   sequence.late++;
-  const found = Math.min(units ?? 0, sequence.missing);
-  sequence.missing -= found;
-  return { missing: -found, event: "late" };
+  const recovered = Math.min(units?.counted ?? 0, sequence.missing - sequence.recovered);
+  sequence.recovered += recovered;
+  return { missing: 0, recovered, event: "late" };
+}
+
+/** A number that fits another way of counting: a gap until that way is believed in, which takes the gaps back. */
+function accountOwnWay(sequence: Sequence, distance: number, advance: () => void): SequenceStep {
+  advance();
+  const missing = sequence.doubts + 1 < ownWayAfter ? Math.max(0, distance) : 0;
+  const recovered = sequence.doubts + 1 < ownWayAfter ? 0 : sequence.doubtful;
+  sequence.doubts++;
+  sequence.missing += missing;
+  sequence.recovered += recovered;
+  sequence.doubtful += missing - recovered;
+  return { missing, recovered, event: undefined };
+}
+
+function isOwnWay(last: number, before: SequenceUnits, number: number, units: SequenceUnits | undefined): boolean {
+  const step = (number - last) >>> 0;
+  return step <= 1 || step === before.flows || step === units?.flows || step === units?.counted;
 }

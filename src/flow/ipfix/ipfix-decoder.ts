@@ -1,6 +1,6 @@
 import type { Decoder } from "../decoder.ts";
 import type { TemplateRecord } from "../exporter/exporter.ts";
-import { accountSequence } from "../exporter/sequence.ts";
+import { accountSequence, type SequenceUnits } from "../exporter/sequence.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import { recordHead } from "../record-head.ts";
 import { decodeDataSet, defineTemplates, detailOf, type Message } from "../template/decode-sets.ts";
@@ -43,11 +43,8 @@ export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, maxF
       const message: Message = { datagram, exporter, domain, context, output, reader, maxFields };
       const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
 
-      let units: number | undefined = 0;
-      for (const set of sets) {
-        const count = decodeSet(message, set);
-        units = count === undefined || units === undefined ? undefined : units + count;
-      }
+      let units: SequenceUnits | undefined = noUnits;
+      for (const set of sets) units = addUnits(units, decodeSet(message, set));
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
       else if (length > bytes.length || !isZero(view, Math.max(length, end), bytes.length)) {
         output.problem("bad_length", detailOf(message, { length, bytes: bytes.length }));
@@ -58,8 +55,8 @@ export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, maxF
   };
 }
 
-/** Returns how many data records the set holds; undefined when that is not known. */
-function decodeSet(message: Message, { id, start, end }: SetRange): number | undefined {
+/** Returns the data records that the set holds; undefined when that is not known. */
+function decodeSet(message: Message, { id, start, end }: SetRange): SequenceUnits | undefined {
   const { output } = message;
   const range = { bytes: message.datagram.bytes, start, end };
   if (id >= firstDataSetId) {
@@ -68,7 +65,7 @@ function decodeSet(message: Message, { id, start, end }: SetRange): number | und
   }
   if (id !== templateSetId && id !== optionsTemplateSetId) {
     output.problem("reserved_set", detailOf(message, { set: id }));
-    return 0;
+    return noUnits;
   }
   const isOptions = id === optionsTemplateSetId;
   output.set(isOptions ? "options_template" : "template");
@@ -78,7 +75,13 @@ function decodeSet(message: Message, { id, start, end }: SetRange): number | und
     else defineTemplates(message, [record]);
   }
   if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
-  return 0;
+  return noUnits;
+}
+
+const noUnits: SequenceUnits = { counted: 0, flows: 0 };
+
+function addUnits(a: SequenceUnits | undefined, b: SequenceUnits | undefined): SequenceUnits | undefined {
+  return a && b && { counted: a.counted + b.counted, flows: a.flows + b.flows };
 }
 
 /** RFC 7011 section 8.1: the id of the set itself stands for all templates of its kind. */

@@ -87,7 +87,9 @@ export function createNetflow5Decoder(reader: RecordReader, times: TimeFormat): 
         completeFlow(record, rate);
         output.flow(record);
       });
-      output.sequence(accountSequence(domain.sequence, sequence, count, noteUptime(domain, uptime)));
+      output.sequence(
+        accountSequence(domain.sequence, sequence, { counted: count, flows: count }, noteUptime(domain, uptime)),
+      );
     },
   };
 }

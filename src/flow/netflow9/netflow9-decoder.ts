@@ -12,6 +12,8 @@ const headerLength = 20;
 const templateSetId = 0;
 const optionsTemplateSetId = 1;
 const firstDataSetId = 256;
+/** Sequence numbers count datagrams. */
+const oneDatagram = { counted: 1, flows: 1 };
 
 /**
  * NetFlow v9 (RFC 3954). Templates are scoped by address and Source ID. The header's count of records is not relied on:
@@ -45,7 +47,7 @@ export function createNetflow9Decoder(reader: RecordReader, times: TimeFormat, m
       const { sets, problem } = readSets(view, headerLength, bytes.length);
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
-      output.sequence(accountSequence(domain.sequence, sequence, 1, noteUptime(domain, uptime)));
+      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, noteUptime(domain, uptime)));
     },
   };
 }

@@ -3,6 +3,7 @@ import { completeFlow } from "../complete-flow.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter, TemplateRecord } from "../exporter/exporter.ts";
+import type { SequenceUnits } from "../exporter/sequence.ts";
 import { recordRate } from "../sampling/record-rate.ts";
 import { buildPlan } from "./build-plan.ts";
 import type { Plan } from "./plan.ts";
@@ -41,9 +42,9 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
 /**
  * Decodes a data set; one whose template is not known waits for it.
  *
- * @returns how many records it holds; undefined when that is not known.
+ * @returns the records that it holds; undefined when that is not known.
  */
-export function decodeDataSet(message: Message, templateId: number, range: ByteRange): number | undefined {
+export function decodeDataSet(message: Message, templateId: number, range: ByteRange): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
   const known = exporter.template(domain, templateId);
   if (known !== undefined) return decodeRecords(message, known.plan, range, context);
@@ -71,11 +72,16 @@ function replay(message: Message, templateId: number): void {
   if (sets.length > 0) message.output.replayed(sets.length);
 }
 
-function decodeRecords(message: Message, plan: Plan, range: ByteRange, context: RecordContext): number | undefined {
+function decodeRecords(
+  message: Message,
+  plan: Plan,
+  range: ByteRange,
+  context: RecordContext,
+): SequenceUnits | undefined {
   const { template } = plan;
-  const read = template.scopeCount === undefined ? readFlows : readOptions;
-  const { count, isCut } = read(message, plan, range, context);
-  if (!isCut) return count;
+  const isOptions = template.scopeCount !== undefined;
+  const { count, isCut } = (isOptions ? readOptions : readFlows)(message, plan, range, context);
+  if (!isCut) return { counted: count, flows: isOptions ? 0 : count };
   message.output.problem("cut_record", detailOf(message, { template: template.id, after: count }));
   return undefined;
 }
