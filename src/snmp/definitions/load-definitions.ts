@@ -66,7 +66,8 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
       ...loaded.map((file) => `${file.kind} ${file.path} ${nextCache.get(cacheKey(file))?.digest}`),
       ...before.map((finding) => `${finding.file} ${finding.message}`),
     ].join("\n");
-    if (last?.content !== content) last = { content, resolved: await resolveDefinitions(loaded, before) };
+    if (last?.content !== content)
+      last = { content, resolved: await resolveDefinitions(loaded, before, createPacer(clock)) };
     const { resolved } = last;
     const isRejected = mode === "apply" && resolved.findings.some((finding) => finding.severity === "error");
     const outcome: LoadOutcome = {
@@ -86,7 +87,7 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
     readonly nextCache: Map<string, CachedFile>;
     readonly parsedFiles: number;
   }> {
-    const pacer = createPacer();
+    const pacer = createPacer(clock);
     const nextCache = new Map<string, CachedFile>();
     const loaded: LoadedFile[] = [];
     const findings: Finding[] = [];

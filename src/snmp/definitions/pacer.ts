@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock } from "../../report/index.ts";
 
 /** Divides long work into pieces, so that the event loop gets its turn. */
 export interface Pacer {
@@ -7,13 +8,13 @@ export interface Pacer {
   rest(): Promise<void>;
 }
 
-export function createPacer(pieceMs = 10): Pacer {
-  let end = performance.now() + pieceMs;
+export function createPacer(clock: Clock, pieceMs = 10): Pacer {
+  let end = clock.monotonic() + pieceMs;
   return {
-    isDue: () => performance.now() >= end,
+    isDue: () => clock.monotonic() >= end,
     async rest() {
       await nextTurn();
-      end = performance.now() + pieceMs;
+      end = clock.monotonic() + pieceMs;
     },
   };
 }

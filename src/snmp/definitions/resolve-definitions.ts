@@ -3,7 +3,7 @@ import { DefinitionSet, type LoadedFile, type Placed } from "./definition-set.ts
 import { kinds, type Definitions, type Kind } from "./definitions.ts";
 import { compareFindings, type Finding } from "./finding.ts";
 import { meaningHash } from "./meaning-hash.ts";
-import { createPacer } from "./pacer.ts";
+import type { Pacer } from "./pacer.ts";
 import { joinDefaults, resolveDevices } from "./resolve-devices.ts";
 import { resolveObjects } from "./resolve-objects.ts";
 
@@ -17,8 +17,11 @@ export interface Resolved {
  * Joins the definitions of all files: fills in defaults, follows references, reports the ones that lead nowhere. What is
  * wrong is left out, so the result can be run whatever the findings.
  */
-export async function resolveDefinitions(files: readonly LoadedFile[], listed: readonly Finding[]): Promise<Resolved> {
-  const pacer = createPacer();
+export async function resolveDefinitions(
+  files: readonly LoadedFile[],
+  listed: readonly Finding[],
+  pacer: Pacer,
+): Promise<Resolved> {
   const set = new DefinitionSet();
   set.findings.push(...listed);
   for (const file of files) {

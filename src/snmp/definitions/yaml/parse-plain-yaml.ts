@@ -2,7 +2,7 @@ import { PlainLines } from "./plain-lines.ts";
 import type { YamlMap, YamlNode } from "./yaml-node.ts";
 
 /**
- * Reads the plain subset of YAML that definition files are written in, ten times faster than the library does: block
+ * Reads the plain subset of YAML that definition files are written in, several times faster than the library does: block
  * mappings and sequences, plain and simply quoted scalars on one line, comments. It gives up at the first thing that it
  * does not know for certain to mean the same to the library, errors included.
  *
