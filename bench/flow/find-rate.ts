@@ -33,4 +33,4 @@ export async function findRate(start: number, run: (rate: number) => Promise<Tri
   return good;
 }
 
-export const trialSeconds = 4;
+export const trialSeconds = 3;

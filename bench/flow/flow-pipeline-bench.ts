@@ -13,7 +13,7 @@ import { writeMetadataFile } from "../support/metadata-file.ts";
 import { findRate, trialSeconds, type Trial } from "./find-rate.ts";
 import type { GeneratorOrder, GeneratorResult } from "./generator-process.ts";
 import { measureInProcess, measureStringify } from "./in-process.ts";
-import { addressMasks } from "./packet-source.ts";
+import { addressPools } from "./packet-source.ts";
 
 const entries = 100_000;
 const recordsPerPacket = 25;
@@ -49,9 +49,9 @@ async function inProcess(): Promise<void> {
   });
   await metadata.start();
   const cases = [
-    { what: "in process, addresses in the cache", addressMask: addressMasks.many, communityId: false },
-    { what: "in process, with flow.community.id", addressMask: addressMasks.many, communityId: true },
-    { what: "in process, hardly an address in the cache", addressMask: addressMasks.all, communityId: false },
+    { what: "in process", pool: addressPools.traffic, communityId: false },
+    { what: "in process, with flow.community.id", pool: addressPools.traffic, communityId: true },
+    { what: "in process, addresses that no cache holds", pool: addressPools.all, communityId: false },
   ];
   for (const { what, ...options } of cases) {
     const { nanoseconds, line } = await measureInProcess({ metadata, recordsPerPacket, ...options });

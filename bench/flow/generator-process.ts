@@ -4,7 +4,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { protocols, type BenchProtocol } from "./packet-layout.ts";
 import { packetLayout } from "./packet-layouts.ts";
-import { addressMasks, createPacketSource, ringSize, type PacketSource } from "./packet-source.ts";
+import { addressPools, createPacketSource, ringSize, type PacketSource } from "./packet-source.ts";
 
 /** What to send. */
 export interface GeneratorOrder {
@@ -58,7 +58,7 @@ async function open(order: GeneratorOrder, i: number): Promise<Exporter> {
   await once(socket, "listening");
   socket.connect(order.port, "127.0.0.1");
   await once(socket, "connect");
-  return { socket, source: createPacketSource(layout, i + 1, addressMasks.many) };
+  return { socket, source: createPacketSource(layout, i + 1, addressPools.traffic) };
 }
 
 /** Packets that the kernel has taken are counted, those it refused are not. */

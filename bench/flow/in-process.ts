@@ -4,13 +4,12 @@ import type { Sink } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import type { UdmStore } from "../../src/udm/index.ts";
 import { packetLayout } from "./packet-layouts.ts";
-import { createPacketSource } from "./packet-source.ts";
+import { createPacketSource, type AddressPool } from "./packet-source.ts";
 
 export interface InProcessOptions {
   readonly metadata: UdmStore;
   readonly recordsPerPacket: number;
-  /** One of `addressMasks`. */
-  readonly addressMask: number;
+  readonly pool: AddressPool;
   readonly communityId: boolean;
 }
 
@@ -30,7 +29,7 @@ const port = 2055;
  * rendered. Making the datagrams is measured by itself and taken off.
  */
 export async function measureInProcess(options: InProcessOptions): Promise<InProcessResult> {
-  const { metadata, recordsPerPacket, addressMask, communityId } = options;
+  const { metadata, recordsPerPacket, pool, communityId } = options;
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const enricher = createUdmEnricher({
     ...common,
@@ -49,7 +48,7 @@ export async function measureInProcess(options: InProcessOptions): Promise<InPro
     },
   };
   const pipeline = createFlowPipeline({ ...common, enricher, sink, communityId });
-  const source = createPacketSource(packetLayout("netflow9", recordsPerPacket), 1, addressMask);
+  const source = createPacketSource(packetLayout("netflow9", recordsPerPacket), 1, pool);
   const templates = source.templates();
   if (templates !== undefined) pipeline.process(templates, address, port);
 

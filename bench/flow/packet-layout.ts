@@ -8,12 +8,17 @@ export interface PacketLayout {
   /** Where the first record begins, and how far it is to the next. */
   readonly firstRecord: number;
   readonly recordLength: number;
-  /** Places within a record. */
+  /** Places within a record: 32-bit addresses, the low 16 bits of a port and an interface, the low 32 bits of others. */
   readonly source: number;
   readonly destination: number;
   readonly sourcePort: number;
-  /** The low 32 bits of a counter. */
+  readonly inputInterface: number;
   readonly octets: number;
+  readonly packets: number;
+  readonly first: number;
+  readonly last: number;
+  /** The low 32 bits of the time of a flow that ends when the datagram is sent, in the protocol's own count. */
+  readonly now: number;
   /** Places of 32-bit numbers in the header, of data and template datagrams alike. */
   readonly sequence: number;
   readonly seconds: number;

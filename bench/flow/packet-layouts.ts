@@ -3,6 +3,8 @@ import type { BenchProtocol, PacketLayout } from "./packet-layout.ts";
 type Element = readonly [id: number, length: number, value: number];
 
 const uptime = 86_400_000;
+/** Whose low 32 bits are far from a wrap. */
+const ipfixTime = 1_700_000_000_000;
 
 /** What the fields of a record are when nobody changes them: one HTTPS connection seen for ten seconds. */
 const sourceAddress: Element = [8, 4, 0x0a000001];
@@ -42,8 +44,8 @@ const ipfixFields: readonly Element[] = [
   ...path,
   [1, 8, 150_000],
   [2, 8, 120],
-  [152, 8, 1_700_000_000_000],
-  [153, 8, 1_700_000_009_900],
+  [152, 8, ipfixTime - 10_000],
+  [153, 8, ipfixTime],
 ];
 
 const templateId = 256;
@@ -72,7 +74,12 @@ export function packetLayout(protocol: BenchProtocol, records: number): PacketLa
     source: offsetOf(fields, 8),
     destination: offsetOf(fields, 12),
     sourcePort: offsetOf(fields, 7),
+    inputInterface: offsetOf(fields, 10) + 2,
     octets: offsetOf(fields, 1) + (isIpfix ? 4 : 0),
+    packets: offsetOf(fields, 2) + (isIpfix ? 4 : 0),
+    first: isIpfix ? offsetOf(fields, 152) + 4 : offsetOf(fields, 22),
+    last: isIpfix ? offsetOf(fields, 153) + 4 : offsetOf(fields, 21),
+    now: isIpfix ? Number(BigInt.asUintN(32, BigInt(ipfixTime))) : uptime,
     sequence: isIpfix ? 8 : 12,
     seconds: isIpfix ? 4 : 8,
     counts: isIpfix ? "records" : "datagrams",
@@ -110,7 +117,12 @@ function netflow5(records: number): PacketLayout {
     source: 0,
     destination: 4,
     sourcePort: 32,
+    inputInterface: 12,
     octets: 20,
+    packets: 16,
+    first: 24,
+    last: 28,
+    now: uptime,
     sequence: 16,
     seconds: 8,
     counts: "records",
