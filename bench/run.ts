@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "api-calls": "api/api-calls-bench.js",
   "udm-save": "udm/udm-save-bench.js",
+  "snmp-session": "snmp/session-bench.js",
 };
 
 const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });

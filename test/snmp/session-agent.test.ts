@@ -4,13 +4,22 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmpClient, formatOid, walk, type VarBind } from "../../src/snmp/index.ts";
-import { createSnmpAgent, listen, moveCounters, oidOf, parseSnmprec } from "../support/snmp-agent/index.ts";
+import {
+  createSnmpAgent,
+  listen,
+  listenAll,
+  moveCounters,
+  octets,
+  oidOf,
+  parseSnmprec,
+} from "../support/snmp-agent/index.ts";
 import { referenceData } from "../support/reference-data.ts";
 import {
   communityCredential,
   createManualClock,
   createSessionFixture,
   smallTable,
+  usmUser,
 } from "../support/snmp-session-fixture.ts";
 
 const sample = `1.3.6.1.2.1.1.1.0|4x|4c696e7578
@@ -91,6 +100,30 @@ test("instances come and go while the agent runs", async () => {
   agent.table = agent.table.with([{ oid: [...column, 9], value: { type: "Null", value: null } }]);
   assert.equal(await count(), 3);
   client.close();
+});
+
+test("hundreds of agents on one port number, each with its own address, through one socket", async () => {
+  const fleet = await listenAll(300, (i) => ({
+    table: smallTable.with([{ oid: oidOf("1.3.6.1.2.1.1.5.0"), value: octets(`device-${i}`) }]),
+    users: [usmUser],
+  }));
+  const metrics = createMetrics();
+  const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });
+  const names = await Promise.all(
+    fleet.members.map(async ({ address, port }, i) => {
+      const credential = i % 2 === 0 ? communityCredential : usmUser;
+      const target = { ip: address, port, credential, timeout: 5000, retries: 3, exponentialTimeout: false };
+      const { varbinds } = await client.open(target).get([oidOf("1.3.6.1.2.1.1.5.0")]);
+      return Buffer.from(varbinds[0]?.value as Uint8Array).toString();
+    }),
+  );
+  assert.deepEqual(
+    names,
+    Array.from({ length: 300 }, (_, i) => `device-${i}`),
+  );
+  assert.equal(await metrics.value("netgloss_snmp_ignored_datagrams_total", { reason: "wrong_source" }), 0);
+  client.close();
+  await fleet.close();
 });
 
 test("a slow agent answers late", async () => {

@@ -15,6 +15,7 @@ export {
   type TypedValue,
 } from "./agent-table.ts";
 export { createFakeNetwork, type Answer, type FakeNetwork } from "./fake-network.ts";
+export { listenAll, type Fleet, type FleetMember } from "./fleet.ts";
 export { listen, type ListeningAgent } from "./listen.ts";
 export { createSnmpAgent, type AgentFaults, type AgentOptions, type SnmpAgent } from "./snmp-agent.ts";
 export { parseSnmprec } from "./snmprec.ts";
