@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { fieldNames, type Conversion } from "../../src/flow/mapping/field-names.ts";
+import { findElement } from "../../src/flow/registry/registry.ts";
+import { createFlowRig } from "../support/flow-rig.ts";
+
+const page = resolve(import.meta.dirname, "../../../docs/records.md");
+const tableHead = "| name | elements, best first |\n|---|---|\n";
+
+const notes: Readonly<Partial<Record<Conversion, string>>> = {
+  dscp: "its upper six bits",
+  ecn: "its lower two bits",
+  protocolName: "IANA's keyword",
+  tcpTags: "names of the set flags",
+  directionName: "`ingress` or `egress`",
+  icmpType: "its upper byte",
+  icmpCode: "its lower byte",
+  applicationId: "engine, colon, selector (RFC 6759)",
+};
+
+/** The table of names, as the page has to show it. */
+function table(): string {
+  const rows = new Map<string, string[]>();
+  for (const [id, name, conversion] of fieldNames) {
+    const note = notes[conversion];
+    const text = `${findElement(0, id)?.name ?? ""} (${id}${note === undefined ? "" : `: ${note}`})`;
+    rows.set(name, [...(rows.get(name) ?? []), text]);
+  }
+  return [...rows].map(([name, elements]) => `| \`${name}\` | ${elements.join(", ")} |\n`).join("");
+}
+
+test("docs/records.md shows the table of names (UPDATE_DOCS=1 writes it)", () => {
+  const text = readFileSync(page, "utf8");
+  const [before] = text.split(tableHead);
+  const expected = `${before}${tableHead}${table()}`;
+  if (process.env["UPDATE_DOCS"] === "1") writeFileSync(page, expected);
+  assert.equal(readFileSync(page, "utf8"), expected);
+});
+
+test("docs/life-of-a-flow.md names every metric of the room, and no other", async () => {
+  const text = readFileSync(resolve(page, "../life-of-a-flow.md"), "utf8");
+  const named = new Set(text.match(/netgloss_flow_[a-z_]+/g));
+  const rendered = await createFlowRig().metrics.render();
+  const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
+  const ofSockets = [...named].filter((name) => /_(receive|kernel|socket)_/.test(name));
+  assert.equal(ofSockets.length, 4);
+  assert.deepEqual(named, new Set([...ofSockets, ...registered]));
+});
