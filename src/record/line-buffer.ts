@@ -25,6 +25,16 @@ const slabSize = 256 * 1024;
 /** Names come from the network too (enterprise elements), so the number remembered is limited. */
 const maxNames = 16_384;
 
+/** How many fields at the beginning are compared with those of the line before. */
+const maxPrefix = 16;
+
+interface PrefixField {
+  readonly name: string;
+  readonly value: Value;
+  /** Where it ends, from the beginning of the piece. */
+  readonly end: number;
+}
+
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
@@ -35,6 +45,12 @@ export function createLineBuffer(): LineBuffer {
   let start = 0;
   let end = 0;
   let count = 0;
+  /** What all lines of this piece have begun with so far: records of one datagram share what its header says. */
+  const prefix: PrefixField[] = [];
+  let isFirst = true;
+  let isInPrefix = false;
+  /** In the prefix, of the field that is next. */
+  let position = 0;
 
   const reserve = (bytes: number): void => {
     if (end + bytes <= slab.length) return;
@@ -115,18 +131,41 @@ export function createLineBuffer(): LineBuffer {
   };
 
   const putField = (value: Value, name: string): void => {
+    if (isInPrefix) {
+      const field = prefix[position];
+      if (field !== undefined && field.name === name && field.value === value) {
+        position++;
+        return;
+      }
+      leavePrefix();
+    }
     const bytes = nameBytes(name);
     reserve(bytes.length);
     slab.set(bytes, end);
     end += bytes.length;
     putValue(value);
+    if (isFirst && prefix.length < maxPrefix) prefix.push({ name, value, end: end - start });
+  };
+
+  /** Copies what the line begins with from the first line of the piece; later lines have no more in common with it. */
+  const leavePrefix = (): void => {
+    isInPrefix = false;
+    prefix.length = position;
+    const length = prefix[position - 1]?.end ?? 0;
+    reserve(length);
+    slab.copyWithin(end, start, start + length);
+    end += length;
   };
 
   return {
     append(record) {
       const line = end - start;
+      isFirst = line === 0;
+      isInPrefix = !isFirst;
+      position = 0;
       // Faster than for…of, which makes a pair for each field.
       record.forEach(putField);
+      if (isInPrefix) leavePrefix();
       reserve(3);
       // The first name's comma gives its place to the brace.
       if (record.size === 0) end++;
@@ -139,6 +178,7 @@ export function createLineBuffer(): LineBuffer {
       const taken = slab.subarray(start, end);
       start = end;
       count = 0;
+      prefix.length = 0;
       return taken;
     },
     get count() {

@@ -57,6 +57,34 @@ test("a line is what JSON.stringify would write, in one line", () => {
   );
 });
 
+test("lines that begin alike are written like any others", () => {
+  const lines = createLineBuffer();
+  const tags = ["a", "b"];
+  const value = fc.constantFrom<Value>(0, -0, 1, 1n, "1", "", true, false, NaN, "x", tags, ["a", "b"], []);
+  const alike = fc
+    .array(fc.tuple(fc.constantFrom("a", "b", "c"), value), { maxLength: 4 })
+    .map((fields): RecordFields => new Map(fields));
+  const head = fc.constantFrom<[string, Value][]>(
+    [],
+    Array.from({ length: 20 }, (_, i) => [`head${i}`, i % 3]),
+  );
+  fc.assert(
+    fc.property(head, fc.array(fc.oneof(alike, record), { maxLength: 12 }), fc.nat(11), (before, records, takeAt) => {
+      let written = "";
+      let expected = "";
+      for (const [i, fields] of records.entries()) {
+        const whole: RecordFields = new Map([...before, ...fields]);
+        lines.append(whole);
+        expected += model(whole);
+        if (i === takeAt) written += text(lines.take());
+      }
+      written += text(lines.take());
+      assert.equal(written, expected);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test("a line parses back to the same fields", () => {
   fc.assert(
     fc.property(record, (fields) => {
