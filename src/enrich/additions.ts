@@ -5,6 +5,27 @@ import { mergeEntries } from "./merge-entries.ts";
 
 export type Field = readonly [name: string, value: Value];
 
+/** The name under which a metadata key goes out beside an object. */
+export type MetadataName = (object: EnrichedObject, key: string) => string;
+
+/** Keys that different entries share are many, different keys are few: so many names are kept. */
+const maxNames = 4096;
+
+/**
+ * Gives the same text for the same name: texts that are one object are compared and found without reading them, and the
+ * metadata of all addresses shares them.
+ */
+export function createMetadataNames(): MetadataName {
+  const names = new Map<string, string>();
+  return (object, key) => {
+    const name = key.startsWith(".") ? object.name + key : key;
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    if (names.size < maxNames) names.set(name, name);
+    return name;
+  };
+}
+
 /** What the metadata of one address adds to a record in which it is the address of one object. */
 export interface Additions {
   /** Name, tags and internal. */
@@ -24,16 +45,20 @@ export interface Additions {
  * `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.vlan.tag.id`, `.isInternal` (only when true), `<object>.x` for a
  * metadata key `.x`, and `x` for a metadata key `x`.
  */
-export function makeAdditions(entries: readonly UdmEntry[], object: EnrichedObject): Additions | undefined {
+export function makeAdditions(
+  entries: readonly UdmEntry[],
+  object: EnrichedObject,
+  nameOf: MetadataName,
+): Additions | undefined {
   const applying = entries.filter((entry) => appliesTo(entry, object));
   if (applying.length === 0) return undefined;
   const merged = mergeEntries(applying);
-  const fields = makeFields(merged, object.name);
-  const vlan: Field | undefined = merged.vlan === 0n ? undefined : [`${object.name}.vlan.tag.id`, exact(merged.vlan)];
+  const fields = makeFields(merged, object);
+  const vlan: Field | undefined = merged.vlan === 0n ? undefined : [object.names.vlan, exact(merged.vlan)];
   const keys = [...merged.metadata.keys()];
   const metadata = [...merged.metadata]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]): Field => [key.startsWith(".") ? object.name + key : key, value]);
+    .map(([key, value]): Field => [nameOf(object, key), value]);
   if (fields.length === 0 && vlan === undefined && metadata.length === 0) return undefined;
   const { hasKnownNames } = object;
   const isPlain = hasKnownNames && keys.every((key) => isPlainKey(key, merged.metadata));
@@ -55,11 +80,11 @@ function appliesTo({ fileOnly }: UdmEntry, { context }: EnrichedObject): boolean
   return fileOnly?.contexts?.includes(context) ?? true;
 }
 
-function makeFields({ name, tags, internal }: UdmValues, object: string): Field[] {
+function makeFields({ name, tags, internal }: UdmValues, { names }: EnrichedObject): Field[] {
   const fields: Field[] = [];
-  if (name !== "") fields.push([`${object}.ip.subnet.name`, name]);
-  if (tags.length > 0) fields.push([`${object}.ip.subnet.tags`, tags]);
-  if (internal) fields.push([`${object}.isInternal`, true]);
+  if (name !== "") fields.push([names.subnetName, name]);
+  if (tags.length > 0) fields.push([names.subnetTags, tags]);
+  if (internal) fields.push([names.isInternal, true]);
   return fields;
 }
 

@@ -4,6 +4,8 @@ import type { UdmContext } from "../udm/index.ts";
 export interface EnrichedObject {
   readonly name: string;
   readonly addressName: string;
+  /** Names of what entries add. Kept, because a text made anew for each address is another one to a map or a cache line. */
+  readonly names: Readonly<Record<"subnetName" | "subnetTags" | "isInternal" | "vlan", string>>;
   /** What the address is, for entries that are limited to a context. */
   readonly context: UdmContext;
   /** Whether the names beside it are a decoder's, and so known; those of SNMP objects come from definition files. */
@@ -19,5 +21,11 @@ export const enrichedObjects: readonly EnrichedObject[] = [
 ];
 
 function enrichedObject(name: string, context: UdmContext, hasKnownNames: boolean): EnrichedObject {
-  return { name, addressName: `${name}.ip.addr`, context, hasKnownNames };
+  const names = {
+    subnetName: `${name}.ip.subnet.name`,
+    subnetTags: `${name}.ip.subnet.tags`,
+    isInternal: `${name}.isInternal`,
+    vlan: `${name}.vlan.tag.id`,
+  };
+  return { name, addressName: `${name}.ip.addr`, names, context, hasKnownNames };
 }

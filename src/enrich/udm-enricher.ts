@@ -2,7 +2,7 @@ import { parseAddress, quoteKey, unmapAddress } from "../ip/index.ts";
 import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
 import type { UdmEntry, UdmIndex, UdmStore } from "../udm/index.ts";
-import { addFields, addMetadata, makeAdditions, type Additions } from "./additions.ts";
+import { addFields, addMetadata, createMetadataNames, makeAdditions, type Additions } from "./additions.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
@@ -41,6 +41,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   const { ttlMs, invalidate, clock } = options;
   const log = limitLog(options.log, clock);
   const cache = createRecentCache<CachedAddress>(options.maxCached);
+  const nameOf = createMetadataNames();
   const counts = { hits: 0, misses: 0, matches: 0, renamed: 0, badAddresses: 0 };
   registerMetrics(options.metrics, counts, cache);
   let index: UdmIndex | undefined;
@@ -71,7 +72,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     const { entries, additions } = lookUp(text, now);
     let known = additions[position];
     if (known === undefined) {
-      known = makeAdditions(entries, object) ?? null;
+      known = makeAdditions(entries, object, nameOf) ?? null;
       additions[position] = known;
     }
     if (known !== null) counts.matches++;
