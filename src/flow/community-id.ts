@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { parseAddress } from "../ip/index.ts";
 import type { RecordFields, Value } from "../record/index.ts";
 
@@ -49,7 +49,7 @@ export function createCommunityId(): (record: RecordFields) => string | undefine
       input[at++] = second >>> 8;
       input[at++] = second;
     }
-    return `1:${createHash("sha1").update(input.subarray(0, at)).digest("base64")}`;
+    return `1:${hash("sha1", input.subarray(0, at), "base64")}`;
   };
 }
 
