@@ -1,0 +1,122 @@
+import { indexTypes, type IndexType } from "../values/decode-index.ts";
+import { syntaxes } from "../values/syntax.ts";
+import { parseOid, type Oid } from "../session/oid.ts";
+
+/** A part of an index as it was when the device was discovered. */
+export interface PlannedIndexPart {
+  readonly type: IndexType;
+  /** Text with a leading dot. */
+  readonly oidText: string;
+  readonly field: string;
+  /** Name of a syntax. */
+  readonly syntax: string;
+}
+
+/** An object that the device has. */
+export interface PlannedObject {
+  readonly index: readonly PlannedIndexPart[];
+  /** The attributes that the device has: OID (text with a leading dot) by name in the MIB. */
+  readonly attributes: ReadonlyMap<string, string>;
+}
+
+/** What a discovery found out about a device: how it is asked, and for what. Never changed after it was made. */
+export interface DevicePlan {
+  /** `ip:port` */
+  readonly deviceId: string;
+  /** Of the definitions that were looked for. */
+  readonly revision: string;
+  /** Milliseconds since the epoch. */
+  readonly discoveredAt: number;
+  /** Which of the device's credentials was accepted, from 0. */
+  readonly credential: number;
+  readonly sysObjectId: Oid | undefined;
+  readonly sysName: string | undefined;
+  readonly sysDescr: string | undefined;
+  readonly deviceGroups: readonly string[];
+  /** By `MIB::object`. */
+  readonly objects: ReadonlyMap<string, PlannedObject>;
+  /** Names of interfaces by ifIndex. */
+  readonly interfaces: ReadonlyMap<number, string>;
+  /** The device's own addresses, canonical text. */
+  readonly addresses: readonly string[];
+}
+
+/** Bumped when plans written before cannot be read any more. */
+const format = 1;
+
+export function planToJson(plan: DevicePlan): unknown {
+  return {
+    format,
+    ...plan,
+    objects: [...plan.objects].map(([id, { index, attributes }]) => ({ id, index, attributes: [...attributes] })),
+    interfaces: [...plan.interfaces],
+  };
+}
+
+/** @returns undefined when it is not a plan of this format. */
+export function planFromJson(json: unknown): DevicePlan | undefined {
+  if (!isRecord(json) || json["format"] !== format) return undefined;
+  const { deviceId, revision, discoveredAt, credential, sysObjectId, sysName, sysDescr } = json;
+  const deviceGroups = readList(json["deviceGroups"], readText);
+  const addresses = readList(json["addresses"], readText);
+  const objects = readList(json["objects"], readObject);
+  const interfaces = readList(json["interfaces"], readInterface);
+  if (typeof deviceId !== "string" || typeof revision !== "string") return undefined;
+  if (typeof discoveredAt !== "number" || !Number.isInteger(credential)) return undefined;
+  if (!deviceGroups || !addresses || !objects || !interfaces) return undefined;
+  return {
+    deviceId,
+    revision,
+    discoveredAt,
+    credential: credential as number,
+    sysObjectId: Array.isArray(sysObjectId) ? parseOid(sysObjectId.join(".")) : undefined,
+    sysName: readText(sysName),
+    sysDescr: readText(sysDescr),
+    deviceGroups,
+    objects: new Map(objects),
+    interfaces: new Map(interfaces),
+    addresses,
+  };
+}
+
+function isRecord(json: unknown): json is Record<string, unknown> {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
+
+function readText(json: unknown): string | undefined {
+  return typeof json === "string" ? json : undefined;
+}
+
+/** All or nothing. */
+function readList<T>(json: unknown, read: (item: unknown) => T | undefined): T[] | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const items = json.map(read);
+  return items.some((item) => item === undefined) ? undefined : (items as T[]);
+}
+
+function readObject(json: unknown): [string, PlannedObject] | undefined {
+  if (!isRecord(json) || typeof json["id"] !== "string") return undefined;
+  const index = readList(json["index"], readIndexPart);
+  const attributes = readList(json["attributes"], readAttribute);
+  return index && attributes && [json["id"], { index, attributes: new Map(attributes) }];
+}
+
+function readIndexPart(json: unknown): PlannedIndexPart | undefined {
+  if (!isRecord(json)) return undefined;
+  const { type, oidText, field, syntax } = json;
+  const known = indexTypes.find((one) => one === type);
+  if (known === undefined || typeof oidText !== "string" || typeof field !== "string") return undefined;
+  return typeof syntax === "string" && syntaxes.has(syntax) ? { type: known, oidText, field, syntax } : undefined;
+}
+
+function readAttribute(json: unknown): [string, string] | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const [name, oid] = json as unknown[];
+  return typeof name === "string" && typeof oid === "string" && parseOid(oid) !== undefined ? [name, oid] : undefined;
+}
+
+function readInterface(json: unknown): [number, string] | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const [index, name] = json as unknown[];
+  return typeof index === "number" && typeof name === "string" ? [index, name] : undefined;
+}

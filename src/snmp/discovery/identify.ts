@@ -1,0 +1,69 @@
+import { deviceCredentials } from "../definitions/device-credentials.ts";
+import type { Device } from "../definitions/definitions.ts";
+import type { Oid } from "../session/oid.ts";
+import type { Session } from "../session/session.ts";
+import type { SnmpClient } from "../session/snmp-client.ts";
+import { SnmpError } from "../session/snmp-error.ts";
+import type { VarBind } from "../session/var-bind.ts";
+import { getScalars } from "./get-scalars.ts";
+
+// SNMPv2-MIB (RFC 3418): sysObjectID, sysDescr, sysUpTime, sysName.
+export const sysObjectIdOid: Oid = [1, 3, 6, 1, 2, 1, 1, 2, 0];
+const sysDescrOid: Oid = [1, 3, 6, 1, 2, 1, 1, 1, 0];
+export const sysUpTimeOid: Oid = [1, 3, 6, 1, 2, 1, 1, 3, 0];
+export const sysNameOid: Oid = [1, 3, 6, 1, 2, 1, 1, 5, 0];
+const identity: readonly Oid[] = [sysObjectIdOid, sysDescrOid, sysUpTimeOid, sysNameOid];
+
+export interface Identity {
+  /** Which credential was accepted, from 0. */
+  readonly credential: number;
+  readonly sysObjectId: Oid | undefined;
+  readonly sysDescr: string | undefined;
+  readonly sysName: string | undefined;
+}
+
+/** Opens a session with one of the device's credentials. @throws SnmpError `invalid` when there is no such one. */
+export function openSession(client: SnmpClient, device: Device, credential: number, retries: number): Session {
+  const chosen = deviceCredentials(device)[credential];
+  if (chosen === undefined) throw new SnmpError("invalid", `${device.id} has no credential ${credential + 1}`);
+  const { ip, port, timeoutMs: timeout, exponentialTimeout } = device;
+  return client.open({ ip, port, credential: chosen, timeout, retries, exponentialTimeout });
+}
+
+/**
+ * Tries the device's credentials in order until one is answered. An answer without any of the values is an answer.
+ *
+ * @throws SnmpError of the last credential when none is answered.
+ */
+export async function identify(client: SnmpClient, device: Device): Promise<{ session: Session; identity: Identity }> {
+  let failure = new SnmpError("invalid", `${device.id} has no credentials`);
+  for (const credential of deviceCredentials(device).keys()) {
+    let session: Session | undefined;
+    try {
+      session = openSession(client, device, credential, device.retries);
+      const { values } = await getScalars(session, identity, device.maxOids);
+      const [sysObjectId, sysDescr, , sysName] = values;
+      return {
+        session,
+        identity: {
+          credential,
+          sysObjectId: sysObjectId?.type === "ObjectIdentifier" ? sysObjectId.value : undefined,
+          sysDescr: textOf(sysDescr),
+          sysName: textOf(sysName),
+        },
+      };
+    } catch (error) {
+      session?.close();
+      if (!(error instanceof SnmpError)) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** Text of an OctetString; undefined when it is none, or empty. */
+export function textOf(varbind: VarBind | undefined): string | undefined {
+  if (varbind?.type !== "OctetString") return undefined;
+  const text = Buffer.from(varbind.value).toString("utf8").replace(/\0+$/, "").trim();
+  return text === "" ? undefined : text;
+}

@@ -1,0 +1,75 @@
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Log, Metrics } from "../../report/index.ts";
+import { planFromJson, planToJson, type DevicePlan } from "./device-plan.ts";
+
+/** Keeps plans over a restart. What cannot be read or written is counted and logged; it costs a discovery, no more. */
+export interface PlanStore {
+  /** @returns undefined when there is none, or none that can be read. */
+  load(deviceId: string): Promise<DevicePlan | undefined>;
+  /** Replaces the plan as a whole: a reader sees the old one or this one. */
+  save(plan: DevicePlan): Promise<void>;
+  remove(deviceId: string): Promise<void>;
+}
+
+/**
+ * One JSON file for each device in a directory, which is made when it is missing. With an empty path nothing is kept.
+ */
+export function createPlanStore(directory: string, metrics: Metrics, log: Log): PlanStore {
+  const failures = metrics.counter("netgloss_snmp_plan_failures_total", "Plans that could not be read or written", [
+    "operation",
+  ]);
+  const fail = (operation: string, deviceId: string, error: unknown): void => {
+    failures.add(1, { operation });
+    log.warn({ operation, device: deviceId, error }, "the plan of an SNMP device cannot be kept");
+  };
+  const fileOf = (deviceId: string): string => join(directory, `${deviceId.replace(/[^0-9a-z.]/g, "_")}.json`);
+  /** Writes to one file come one after another. */
+  const writing = new Map<string, Promise<void>>();
+  const inTurn = (deviceId: string, write: () => Promise<void>): Promise<void> => {
+    const turn = (writing.get(deviceId) ?? Promise.resolve()).then(write);
+    writing.set(deviceId, turn);
+    return turn.finally(() => {
+      if (writing.get(deviceId) === turn) writing.delete(deviceId);
+    });
+  };
+
+  if (directory === "") return { load: async () => undefined, save: async () => {}, remove: async () => {} };
+  return {
+    async load(deviceId) {
+      try {
+        const plan = planFromJson(JSON.parse(await readFile(fileOf(deviceId), "utf8")));
+        if (plan?.deviceId === deviceId) return plan;
+        fail("load", deviceId, new Error("not a plan of this device in a format that is known"));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") fail("load", deviceId, error);
+      }
+      return undefined;
+    },
+    save: (plan) =>
+      inTurn(plan.deviceId, async () => {
+        try {
+          await mkdir(directory, { recursive: true });
+          await replaceFile(fileOf(plan.deviceId), JSON.stringify(planToJson(plan)));
+        } catch (error) {
+          fail("save", plan.deviceId, error);
+        }
+      }),
+    remove: (deviceId) =>
+      inTurn(deviceId, async () => {
+        await rm(fileOf(deviceId), { force: true }).catch((error: unknown) => fail("remove", deviceId, error));
+      }),
+  };
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  const file = await open(temporary, "w", 0o640);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
