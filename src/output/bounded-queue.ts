@@ -30,7 +30,7 @@ interface Block {
   end: number;
 }
 
-const blockSize = 1024 * 1024;
+const blockSize = 4 * 1024 * 1024;
 
 /**
  * The queue copies, for three reasons: its memory is bounded whatever the chunks are slices of, chunks become one large

@@ -23,7 +23,8 @@ export interface FileOutlet extends Outlet {
   reopen(): void;
 }
 
-const maxBatch = 1024 * 1024;
+/** One write is under way at a time, and a busy event loop turns some hundred times a second at worst. */
+const maxBatch = 4 * 1024 * 1024;
 
 /** After these the descriptor is as good as before; after any other error the file is opened again. */
 const spaceErrors: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);

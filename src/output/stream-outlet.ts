@@ -2,8 +2,8 @@ import { Socket } from "node:net";
 import { reasonOf } from "./errno.ts";
 import { OutletClosedError, type Outlet } from "./outlet.ts";
 
-/** What a pipe holds by default: more at once would only wait here. */
-const maxBatch = 64 * 1024;
+/** A few times what a pipe holds by default, because a quick reader makes room while we write. */
+const maxBatch = 256 * 1024;
 
 /**
  * A pipe or a socket, written to when it has room: no thread waits in the system for a reader that does not read. The
