@@ -12,7 +12,12 @@ export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from
 export { peerName, type PeerCounts } from "./session/peer.ts";
 export { createRepetitions, type Repetitions } from "./session/repetitions.ts";
 export type { Session, SnmpResponse } from "./session/session.ts";
-export { createSnmpClient, type SessionTarget, type SnmpClient, type SnmpClientOptions } from "./session/snmp-client.ts";
+export {
+  createSnmpClient,
+  type SessionTarget,
+  type SnmpClient,
+  type SnmpClientOptions,
+} from "./session/snmp-client.ts";
 export { SnmpError, type SnmpErrorCode } from "./session/snmp-error.ts";
 export type { OpenUdpSocket, UdpSocket, UdpSocketHandlers } from "./session/udp-socket.ts";
 export type { EngineView } from "./session/usm/engine.ts";
@@ -36,7 +41,12 @@ export {
   type V3Credential,
 } from "./definitions/definitions.ts";
 export { deviceCredentials } from "./definitions/device-credentials.ts";
-export { diffDefinitions, type DefinitionsDiff, type GroupsOf, type IdChanges } from "./definitions/diff-definitions.ts";
+export {
+  diffDefinitions,
+  type DefinitionsDiff,
+  type GroupsOf,
+  type IdChanges,
+} from "./definitions/diff-definitions.ts";
 export type { DeviceChange } from "./definitions/diff-objects.ts";
 export { formatFinding, type Finding, type Severity } from "./definitions/finding.ts";
 export {
@@ -54,3 +64,12 @@ export { putRow, type Cell } from "./values/put-row.ts";
 export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameTables } from "./values/put-value.ts";
 export type { SnmpValue } from "./values/snmp-value.ts";
 export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
+export {
+  createSnmp,
+  type ApplyFinding,
+  type ApplyOutcome,
+  type RediscoveryOutcome,
+  type Snmp,
+  type SnmpOptions,
+} from "./operations/create-snmp.ts";
+export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";

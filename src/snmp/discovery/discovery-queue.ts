@@ -42,6 +42,11 @@ export function createDiscoveryQueue(
   const ready: string[] = [];
   let isStopped = false;
 
+  const runJob = async (deviceId: string, job: Job): Promise<void> => {
+    job.resolve(await run(deviceId));
+    running.delete(deviceId);
+    startReady();
+  };
   const startReady = (): void => {
     for (let i = 0; i < ready.length && running.size < maxRunning;) {
       const deviceId = ready[i] as string;
@@ -54,11 +59,7 @@ export function createDiscoveryQueue(
       if (job === undefined) continue;
       waiting.delete(deviceId);
       running.set(deviceId, job);
-      void run(deviceId).then((outcome) => {
-        running.delete(deviceId);
-        job.resolve(outcome);
-        startReady();
-      });
+      void runJob(deviceId, job);
     }
   };
   const schedule = (deviceId: string, job: Job, at: number): void => {
@@ -105,7 +106,7 @@ export function createDiscoveryQueue(
     cancel,
     async stop() {
       isStopped = true;
-      for (const deviceId of [...waiting.keys()]) cancel(deviceId);
+      for (const deviceId of waiting.keys()) cancel(deviceId);
       await Promise.all([...running.values()].map((job) => job.outcome));
     },
     counts: () => ({ queued: waiting.size, running: running.size }),

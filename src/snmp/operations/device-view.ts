@@ -1,0 +1,88 @@
+import type { DiscoveryState } from "../discovery/discovery-queue.ts";
+import type { DevicePoller } from "../poller/device-poller.ts";
+import { formatOid } from "../session/oid.ts";
+
+/** A device as it is shown. Times are RFC 3339; what is not known is left out. Never holds a secret. */
+export interface DeviceView {
+  readonly device: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly version: string;
+  /** `undiscovered` until a discovery has succeeded, `down` while it does not answer. */
+  readonly state: DevicePoller["state"];
+  readonly discovery?: DiscoveryState;
+  /** Device groups that count, after the last discovery. */
+  readonly groups: readonly string[];
+  readonly plan?: { readonly objects: number; readonly attributes: number; readonly discoveredAt: string };
+  readonly lastPoll?: string;
+  readonly nextPoll?: string;
+  readonly lastError?: { readonly time: string; readonly message: string };
+  /** Definitions that changed and wait for the next discovery. */
+  readonly pending: readonly string[];
+}
+
+/** A device with what its plan holds. */
+export interface DeviceDetail extends DeviceView {
+  readonly sysName?: string;
+  readonly sysDescr?: string;
+  readonly sysObjectId?: string;
+  /** Attributes that are polled, by object. */
+  readonly objects: Readonly<Record<string, readonly string[]>>;
+  /** Names by ifIndex. */
+  readonly interfaces: Readonly<Record<string, string>>;
+  readonly addresses: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export function viewDevice(
+  poller: DevicePoller,
+  discovery: DiscoveryState | undefined,
+  pending: readonly string[],
+): DeviceView {
+  const { device, plan, lastPoll, lastError } = poller;
+  const nextPoll = poller.nextPoll();
+  return {
+    device: device.id,
+    name: device.name,
+    ip: device.ip,
+    port: device.port,
+    version: device.version,
+    state: poller.state,
+    ...(discovery !== undefined && { discovery }),
+    groups: plan?.deviceGroups ?? device.deviceGroups,
+    ...(plan !== undefined && {
+      plan: {
+        objects: plan.objects.size,
+        attributes: [...plan.objects.values()].reduce((sum, { attributes }) => sum + attributes.size, 0),
+        discoveredAt: timeText(plan.discoveredAt),
+      },
+    }),
+    ...(lastPoll !== undefined && { lastPoll: timeText(lastPoll) }),
+    ...(nextPoll !== undefined && { nextPoll: timeText(nextPoll) }),
+    ...(lastError !== undefined && { lastError: { time: timeText(lastError.at), message: lastError.message } }),
+    pending,
+  };
+}
+
+export function detailDevice(
+  poller: DevicePoller,
+  discovery: DiscoveryState | undefined,
+  pending: readonly string[],
+): DeviceDetail {
+  const { plan, counts, requests, interfaces, addresses } = poller;
+  return {
+    ...viewDevice(poller, discovery, pending),
+    ...(plan?.sysName !== undefined && { sysName: plan.sysName }),
+    ...(plan?.sysDescr !== undefined && { sysDescr: plan.sysDescr }),
+    ...(plan?.sysObjectId !== undefined && { sysObjectId: formatOid(plan.sysObjectId) }),
+    objects: Object.fromEntries([...(plan?.objects ?? [])].map(([id, { attributes }]) => [id, [...attributes.keys()]])),
+    interfaces: Object.fromEntries(interfaces),
+    addresses,
+    counts: { ...requests, ...counts },
+  };
+}
+
+function timeText(milliseconds: number): string {
+  return new Date(Math.round(milliseconds)).toISOString();
+}

@@ -1,0 +1,87 @@
+import type { Enricher, RecordFields } from "../../record/index.ts";
+import type { Metrics } from "../../report/index.ts";
+
+/** Which device an address belongs to, and what its interfaces are called. */
+export interface InterfaceDirectory {
+  /** @param ip the address that the device is polled at; it counts before addresses that devices say they have. */
+  set(deviceId: string, ip: string, addresses: readonly string[], names: ReadonlyMap<number, string>): void;
+  remove(deviceId: string): void;
+  /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
+  find(address: string): ReadonlyMap<number, string> | undefined;
+}
+
+interface Known {
+  readonly ip: string;
+  readonly addresses: readonly string[];
+  readonly names: ReadonlyMap<number, string>;
+}
+
+export function createInterfaceDirectory(): InterfaceDirectory {
+  const devices = new Map<string, Known>();
+  const byIp = new Map<string, Set<string>>();
+  const byAddress = new Map<string, Set<string>>();
+  const put = (table: Map<string, Set<string>>, key: string, deviceId: string): void => {
+    const ids = table.get(key);
+    if (ids === undefined) table.set(key, new Set([deviceId]));
+    else ids.add(deviceId);
+  };
+  const take = (table: Map<string, Set<string>>, key: string, deviceId: string): void => {
+    const ids = table.get(key);
+    ids?.delete(deviceId);
+    if (ids?.size === 0) table.delete(key);
+  };
+  const remove = (deviceId: string): void => {
+    const known = devices.get(deviceId);
+    if (known === undefined) return;
+    devices.delete(deviceId);
+    take(byIp, known.ip, deviceId);
+    for (const address of known.addresses) take(byAddress, address, deviceId);
+  };
+  const only = (ids: ReadonlySet<string> | undefined): Known | undefined => {
+    if (ids?.size !== 1) return undefined;
+    const [deviceId] = ids;
+    return devices.get(deviceId as string);
+  };
+  return {
+    set(deviceId, ip, addresses, names) {
+      remove(deviceId);
+      devices.set(deviceId, { ip, addresses, names });
+      put(byIp, ip, deviceId);
+      for (const address of addresses) put(byAddress, address, deviceId);
+    },
+    remove,
+    find: (address) => (byIp.has(address) ? only(byIp.get(address)) : only(byAddress.get(address)))?.names,
+  };
+}
+
+/**
+ * Adds `flow.in.netif.name` and `flow.out.netif.name` to flow records whose exporter is a device. A name that the
+ * exporter told itself stays.
+ */
+export function createInterfaceEnricher(directory: InterfaceDirectory, metrics: Metrics): Enricher {
+  let named = 0;
+  metrics.counterFrom(
+    "netgloss_snmp_flow_interfaces_named_total",
+    "Interface names that SNMP gave to flow records",
+    [],
+    () => named,
+  );
+  const add = (record: RecordFields, names: ReadonlyMap<number, string>, index: string, name: string): void => {
+    const value = record.get(index);
+    if (typeof value !== "number" || record.has(name)) return;
+    const known = names.get(value);
+    if (known === undefined) return;
+    record.set(name, known);
+    named++;
+  };
+  return {
+    enrich(record) {
+      const address = record.get("flow.export.ip.addr");
+      if (typeof address !== "string") return;
+      const names = directory.find(address);
+      if (names === undefined) return;
+      add(record, names, "flow.in.netif.index", "flow.in.netif.name");
+      add(record, names, "flow.out.netif.index", "flow.out.netif.name");
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { Metrics } from "../../report/index.ts";
+
+/** What a device's polls came to. Plain numbers; the metrics read them. */
+export interface DeviceCounts {
+  polls: number;
+  /** Polls left out because the one before had not ended. */
+  skipped: number;
+  /** Objects of which a part is missing. */
+  partial: number;
+  rows: number;
+  /** Rows that the object had in the poll before, and has no longer. */
+  vanished: number;
+  unreadable: number;
+  badIndexes: number;
+  restarts: number;
+  /** Single requests to a device that does not answer. */
+  probes: number;
+  discoveries: number;
+  failedDiscoveries: number;
+  /** Of the last poll, seconds: how long it took, and how late it began. */
+  duration: number;
+  lag: number;
+}
+
+export function createDeviceCounts(): DeviceCounts {
+  return {
+    polls: 0,
+    skipped: 0,
+    partial: 0,
+    rows: 0,
+    vanished: 0,
+    unreadable: 0,
+    badIndexes: 0,
+    restarts: 0,
+    probes: 0,
+    discoveries: 0,
+    failedDiscoveries: 0,
+    duration: 0,
+    lag: 0,
+  };
+}
+
+/** What the metrics show of one device. */
+export interface MeasuredDevice {
+  readonly id: string;
+  readonly isUp: boolean;
+  readonly counts: DeviceCounts;
+  readonly requests: { readonly requests: number; readonly retries: number; readonly timeouts: number };
+}
+
+/** Registers the metrics by device. */
+export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<MeasuredDevice>): void {
+  type Read = (device: MeasuredDevice) => number;
+  const readings = (read: Read) => () =>
+    Array.from(devices(), (device) => [{ device: device.id }, read(device)] as const);
+  const counter = (name: string, help: string, read: Read): void =>
+    metrics.counterFrom(`netgloss_snmp_device_${name}_total`, help, ["device"], readings(read));
+  const gauge = (name: string, help: string, read: Read): void =>
+    metrics.gaugeFrom(`netgloss_snmp_device_${name}`, help, ["device"], readings(read));
+
+  gauge("up", "Whether the device answers: 1 or 0", ({ isUp }) => (isUp ? 1 : 0));
+  counter("requests", "Requests to the device, each counted once", ({ requests }) => requests.requests);
+  counter("retries", "Requests to the device sent again", ({ requests }) => requests.retries);
+  counter("timeouts", "Requests that the device did not answer at all", ({ requests }) => requests.timeouts);
+  counter("polls", "Polls begun, one for each object type at its interval", ({ counts }) => counts.polls);
+  counter("polls_skipped", "Polls left out because the one before had not ended", ({ counts }) => counts.skipped);
+  counter("polls_partial", "Objects polled of which a part is missing", ({ counts }) => counts.partial);
+  counter("rows", "Records made of the device's rows", ({ counts }) => counts.rows);
+  counter("rows_vanished", "Rows that an object had in the poll before", ({ counts }) => counts.vanished);
+  counter("rows_bad_index", "Rows left out: the instance is no index of the object", ({ counts }) => counts.badIndexes);
+  counter("values_unreadable", "Values left out: not of the attribute's syntax", ({ counts }) => counts.unreadable);
+  counter("restarts", "Restarts of the device that were noticed", ({ counts }) => counts.restarts);
+  counter("probes", "Single requests to the device while it did not answer", ({ counts }) => counts.probes);
+  gauge("poll_duration_seconds", "How long the last poll took", ({ counts }) => counts.duration);
+  gauge("poll_lag_seconds", "How late the last poll began", ({ counts }) => counts.lag);
+  metrics.counterFrom(
+    "netgloss_snmp_device_discoveries_total",
+    "Discoveries of the device, by result",
+    ["device", "result"],
+    () =>
+      Array.from(devices()).flatMap(({ id, counts }) => [
+        [{ device: id, result: "ok" }, counts.discoveries] as const,
+        [{ device: id, result: "failed" }, counts.failedDiscoveries] as const,
+      ]),
+  );
+}

@@ -1,0 +1,89 @@
+import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
+import type { Clock } from "../../report/index.ts";
+import { createPacer } from "../definitions/pacer.ts";
+import { decodeIndex } from "../values/decode-index.ts";
+import { putRow, type Cell } from "../values/put-row.ts";
+import type { NameTables } from "../values/put-value.ts";
+import type { PolledObject } from "./poll-plan.ts";
+import type { PolledRow, PolledRows } from "./poll-object.ts";
+
+/** What records are made for. */
+export interface RecordSource {
+  /** `system.ip.addr` */
+  readonly ip: string;
+  /** `system.host.name` */
+  readonly hostName: string;
+  readonly names: NameTables;
+}
+
+export interface WrittenRows {
+  readonly records: number;
+  /** Values that are not of their attribute's syntax, and so not in the records. */
+  readonly unreadable: number;
+  /** Rows whose instance is no index of the object, and so not written. */
+  readonly badIndexes: number;
+}
+
+/** Turns rows into records and hands them over, enriched, as lines. */
+export interface RecordWriter {
+  /** Never throws; it gives the event loop its turn in a long table. */
+  write(source: RecordSource, object: PolledObject, polled: PolledRows): Promise<WrittenRows>;
+}
+
+/** Lines leave in pieces of about this size. */
+const flushBytes = 256 * 1024;
+
+export function createRecordWriter(enricher: Enricher, sink: Sink, clock: Clock): RecordWriter {
+  return {
+    async write(source, object, polled) {
+      const lines = createLineBuffer();
+      const pacer = createPacer(clock);
+      const timestamp = new Date(clock.now()).toISOString();
+      const written = { records: 0, unreadable: 0, badIndexes: 0 };
+      for (const row of polled.rows) {
+        const cells = rowCells(object, row);
+        if (cells === undefined) {
+          written.badIndexes++;
+          continue;
+        }
+        const fields: RecordFields = new Map();
+        fields.set("@timestamp", timestamp);
+        fields.set("system.ip.addr", source.ip);
+        fields.set("system.host.name", source.hostName);
+        fields.set("snmp.object.name", object.id);
+        if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
+        written.unreadable += putRow(fields, cells, source.names).length;
+        written.records++;
+        enricher.enrich(fields);
+        lines.append(fields);
+        if (lines.byteLength >= flushBytes) flush();
+        if (pacer.isDue()) await pacer.rest();
+      }
+      flush();
+      return written;
+
+      function flush(): void {
+        const { count } = lines;
+        if (count > 0) sink.write(lines.take(), count);
+      }
+    },
+  };
+}
+
+/** The parts of the index, then the values that the row has; undefined when the instance is no index of the object. */
+function rowCells(object: PolledObject, row: PolledRow): Cell[] | undefined {
+  const cells: Cell[] = [];
+  if (object.isTable) {
+    const parts = decodeIndex(object.indexTypes, row.suffix);
+    if (parts === undefined) return undefined;
+    for (const [i, field] of object.indexFields.entries()) {
+      const part = parts[i];
+      if (part !== undefined) cells.push([field, part]);
+    }
+  }
+  for (const [i, { attribute }] of object.columns.entries()) {
+    const value = row.values[i];
+    if (value !== undefined && value.type !== "Null") cells.push([attribute, value]);
+  }
+  return cells;
+}

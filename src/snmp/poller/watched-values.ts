@@ -1,0 +1,68 @@
+import { formatOid } from "../session/oid.ts";
+import type { VarBind } from "../session/var-bind.ts";
+import { readNumber } from "../values/read-number.ts";
+import type { PolledObject } from "./poll-plan.ts";
+import type { PolledRows } from "./poll-object.ts";
+import { hasRestarted } from "./uptime.ts";
+
+/** Remembers the values of attributes whose definition says `rediscover`. */
+export interface WatchedValues {
+  /** @returns the first attribute that went back (OnReset) or changed (OnChange) since it was seen last. */
+  see(object: PolledObject, polled: PolledRows, at: number): string | undefined;
+  /** Forgets everything, because the device has been discovered. */
+  clear(): void;
+}
+
+interface Seen {
+  readonly value: VarBind;
+  readonly at: number;
+}
+
+export function createWatchedValues(): WatchedValues {
+  const seen = new Map<string, Seen>();
+  return {
+    see(object, polled, at) {
+      let reason: string | undefined;
+      for (const [i, { attribute }] of object.columns.entries()) {
+        if (attribute.rediscover === undefined) continue;
+        for (const { values } of polled.rows) {
+          const value = values[i];
+          if (value === undefined) continue;
+          const key = formatOid(value.oid);
+          const earlier = seen.get(key);
+          seen.set(key, { value, at });
+          if (earlier === undefined) continue;
+          const isHit =
+            attribute.rediscover === "OnReset" ? wentBack(earlier, { value, at }) : isOther(earlier.value, value);
+          if (isHit) reason ??= `${object.id} ${attribute.name}`;
+        }
+      }
+      return reason;
+    },
+    clear: () => seen.clear(),
+  };
+}
+
+function wentBack(earlier: Seen, later: Seen): boolean {
+  const before = readNumber(earlier.value);
+  const after = readNumber(later.value);
+  if (before === undefined || after === undefined) return false;
+  if (earlier.value.type === "TimeTicks" && later.value.type === "TimeTicks") {
+    const reading = ({ value, at }: Seen) => ({
+      ticks: Number(value.value),
+      boots: undefined,
+      engineId: undefined,
+      at,
+    });
+    return hasRestarted(reading(earlier), reading(later));
+  }
+  return after < before;
+}
+
+function isOther(before: VarBind, after: VarBind): boolean {
+  return textOf(before) !== textOf(after);
+}
+
+function textOf({ type, value }: VarBind): string {
+  return `${type} ${value instanceof Uint8Array ? Buffer.from(value).toString("hex") : String(value)}`;
+}

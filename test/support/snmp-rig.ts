@@ -1,0 +1,118 @@
+import type { TestContext } from "node:test";
+import { createHealth, createMetrics, silentLog, systemClock, type Clock } from "../../src/report/index.ts";
+import { createSnmp, definitionPathsIn, type DeviceDetail, type Snmp } from "../../src/snmp/index.ts";
+import { DefinitionTree, type Files } from "./definition-tree.ts";
+import {
+  createFakeNetwork,
+  createSnmpAgent,
+  octets,
+  oidOf,
+  type AgentOptions,
+  type SnmpAgent,
+} from "./snmp-agent/index.ts";
+import { smallTable, usmUser } from "./snmp-session-fixture.ts";
+import { until } from "./until.ts";
+
+/** The small device with a name for one interface, so that it has a row of ifXTable. */
+export const rigTable = smallTable.with([{ oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.1"), value: octets("lo") }]);
+
+export type SnmpRecord = Readonly<Record<string, unknown>>;
+
+/** The whole SNMP room over a network within the process, with one agent, `r1` at 192.0.2.1:161, to begin with. */
+export class SnmpRig {
+  readonly network = createFakeNetwork();
+  readonly records: SnmpRecord[] = [];
+  readonly health = createHealth();
+  metrics = createMetrics();
+  readonly tree: DefinitionTree;
+  readonly clock: Clock;
+  persistDirectory = "";
+  agent: SnmpAgent;
+  snmp: Snmp;
+
+  constructor(tree: DefinitionTree, agent: SnmpAgent, clock: Clock) {
+    this.tree = tree;
+    this.clock = clock;
+    this.agent = agent;
+    this.network.attachAgent("192.0.2.1", 161, agent);
+    this.snmp = this.create();
+  }
+
+  create(): Snmp {
+    this.metrics = createMetrics();
+    return createSnmp({
+      paths: definitionPathsIn(this.tree.directory),
+      persistDirectory: this.persistDirectory,
+      enricher: { enrich: (record) => void record.set("enriched", true) },
+      sink: {
+        write: (lines) => {
+          for (const line of Buffer.from(lines).toString().trimEnd().split("\n")) {
+            this.records.push(JSON.parse(line) as SnmpRecord);
+          }
+        },
+      },
+      clock: this.clock,
+      log: silentLog,
+      metrics: this.metrics,
+      health: this.health,
+      random: () => 0,
+      openSocket: this.network.open,
+    });
+  }
+
+  /** Ends this collector and begins another on the same files. */
+  async restart(): Promise<void> {
+    await this.snmp.stop();
+    this.snmp = this.create();
+    await this.snmp.start();
+  }
+
+  device(id = "192.0.2.1:161"): DeviceDetail {
+    const device = this.snmp.device(id);
+    if (device === undefined) throw new Error(`no device ${id}`);
+    return device;
+  }
+
+  count(name: string, labels = { device: "192.0.2.1:161" } as Record<string, string>): Promise<number | undefined> {
+    return this.metrics.value(`netgloss_snmp_device_${name}`, labels);
+  }
+
+  discoveries(result = "ok"): Promise<number | undefined> {
+    return this.count("discoveries_total", { device: "192.0.2.1:161", result });
+  }
+
+  of(object: string): SnmpRecord[] {
+    return this.records.filter((record) => record["snmp.object.name"] === object);
+  }
+
+  /** Waits until the device has been discovered and polled once. */
+  async polled(): Promise<void> {
+    await until("the first poll", () => this.of("SNMPv2-MIB::system").length > 0);
+  }
+}
+
+/** A device polled each second for everything; it gives up on silence after 50 ms. */
+export const quickDevice =
+  "r1:\n  ip: 192.0.2.1\n  communities: [public]\n  device_groups: [router]\n  timeout: 50\n  retries: 0\n" +
+  "  poll_interval: 1\n  poll_intervals: {dynamic: 1, stable: 1}\n";
+
+export async function startSnmpRig(
+  t: TestContext,
+  options: {
+    readonly files?: Files;
+    readonly agent?: Partial<AgentOptions>;
+    readonly start?: boolean;
+    readonly persist?: string;
+  } = {},
+): Promise<SnmpRig> {
+  const tree = await DefinitionTree.make(t, { "devices/lab.yml": quickDevice, ...options.files });
+  const agent = createSnmpAgent({ table: rigTable, users: [usmUser], ...options.agent });
+  const rig = new SnmpRig(tree, agent, systemClock);
+  if (options.persist !== undefined) {
+    rig.persistDirectory = options.persist;
+    rig.snmp = rig.create();
+  }
+  t.after(() => rig.snmp.stop());
+  if (options.start !== false) await rig.snmp.start();
+  return rig;
+}
