@@ -1,35 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { createSnmpAgent, octets, oidOf, tableOf } from "../support/snmp-agent/index.ts";
 import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 import { quickDevice, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
-
-test("a device is discovered and polled: one record a row, exact counters, names on interfaces", async (t) => {
-  const rig = await startSnmpRig(t);
-  await rig.polled();
-  await until("the tables", () => rig.of("IF-MIB::ifTable").length >= 3 && rig.of("IF-MIB::ifXTable").length >= 1);
-  const [first] = rig.of("IF-MIB::ifTable");
-  assert.ok(first);
-  const { "@timestamp": timestamp, ...fields } = first;
-  assert.match(String(timestamp), /^\d{4}-\d\d-\d\dT.*Z$/);
-  assert.deepEqual(fields, {
-    "system.ip.addr": "192.0.2.1",
-    "system.host.name": "r1",
-    "snmp.object.name": "IF-MIB::ifTable",
-    "netif.index": 1,
-    "netif.name": "lo",
-    "netif.descr": "lo",
-    enriched: true,
-  });
-  const [wide] = rig.of("IF-MIB::ifXTable");
-  assert.equal(wide?.["netif.index"], 1);
-  assert.equal(rig.device().state, "up");
-  assert.deepEqual(rig.device().interfaces, { 1: "lo", 2: "eth0", 7: "eth1" });
-  assert.equal(await rig.count("up"), 1);
-  assert.equal(await rig.discoveries(), 1);
-  assert.ok(((await rig.count("rows_total")) ?? 0) >= 5);
-});
 
 test("Counter64 leaves with all its digits, and what it overrides is not polled", async (t) => {
   // The name that JSON.parse would round is looked at as text.
@@ -43,133 +17,166 @@ test("Counter64 leaves with all its digits, and what it overrides is not polled"
   assert.ok(rig.of("IF-MIB::ifTable").every((record) => !("netif.bytes.in" in record)));
 });
 
-test("a device that falls silent costs one request an interval, and comes back by itself", async (t) => {
-  const rig = await startSnmpRig(t);
-  await rig.polled();
-  rig.agent.faults.drops = () => true;
-  await until("down", () => rig.device().state === "down");
-  assert.equal(await rig.count("up"), 0);
-  const before = rig.agent.requests;
-  const probes = (await rig.count("probes_total")) ?? 0;
-  await until("two probes", async () => ((await rig.count("probes_total")) ?? 0) >= probes + 2);
-  assert.ok(rig.agent.requests - before <= 3, `${rig.agent.requests - before} requests`);
-  assert.match(rig.device().lastError?.message ?? "", /192\.0\.2\.1|answer/);
-  rig.agent.faults.drops = undefined;
-  await until("up", () => rig.device().state === "up");
-  const rows = rig.records.length;
-  await until("polls", () => rig.records.length > rows);
-});
-
-test("a restart is noticed and, where an attribute says OnReset, leads to a discovery", async (t) => {
-  const rig = await startSnmpRig(t, { agent: { uptime: 10_000 } });
-  await rig.polled();
-  assert.equal(await rig.discoveries(), 1);
-  rig.agent.table = rig.agent.table.with([
-    { oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.1"), value: octets("lo0") },
-    { oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.2"), value: octets("ge0") },
-  ]);
-  rig.agent.reboot();
-  await until("the discovery", async () => (await rig.discoveries()) === 2);
-  assert.ok(((await rig.count("restarts_total")) ?? 0) >= 1);
-  assert.deepEqual(rig.device().interfaces, { 1: "lo0", 2: "ge0", 7: "eth1" });
-});
-
-test("a device that becomes another is discovered again", async (t) => {
-  const rig = await startSnmpRig(t);
-  await rig.polled();
-  rig.agent.table = rig.agent.table.with([
-    { oid: oidOf("1.3.6.1.2.1.1.2.0"), value: { type: "ObjectIdentifier", value: oidOf("1.3.6.1.4.1.9.1.7") } },
-  ]);
-  await until("the discovery", async () => (await rig.discoveries()) === 2);
-  assert.equal(rig.device().sysObjectId, ".1.3.6.1.4.1.9.1.7");
-});
-
-test("rows that vanish are counted", async (t) => {
-  const rig = await startSnmpRig(t);
-  await until("a table", () => rig.of("IF-MIB::ifTable").length >= 3);
-  rig.agent.table = smallTable.without((oid) => oid.at(-1) === 7);
-  await until("the count", async () => (await rig.count("rows_vanished_total")) === 1);
-});
-
-test("partial results are delivered, marked and counted", async (t) => {
-  const rig = await startSnmpRig(t, {});
-  await rig.polled();
-  const ifTable = oidOf("1.3.6.1.2.1.2.2.1.2");
-  rig.agent.faults.liesAbout = (response, request) => {
-    // The first answer about interfaces is right; then the agent goes in circles.
-    const isSecond = request.varbinds.some(({ oid }) => ifTable.every((part, i) => oid[i] === part));
-    if (!isSecond || request.type !== "getBulk" || response.varbinds.length < 3) return response;
-    const first = response.varbinds[0];
-    return first === undefined
-      ? response
-      : { ...response, varbinds: [...response.varbinds.slice(0, 3), first, first, first] };
-  };
-  await until("a mark", () => rig.of("IF-MIB::ifTable").some((record) => record["snmp.object.isPartial"] === true));
-  assert.ok(((await rig.count("polls_partial_total")) ?? 0) >= 1);
-});
-
-test("a poll that has not ended when the next is due makes that one left out", async (t) => {
-  const slow = quickDevice.replace("timeout: 50", "timeout: 60000");
-  const rig = await startSnmpRig(t, { files: { "devices/lab.yml": slow } });
-  await rig.polled();
-  rig.agent.faults.drops = () => true;
-  await until("a skip", async () => ((await rig.count("polls_skipped_total")) ?? 0) >= 1);
-});
-
-test("a slow or dead device does not delay another", async (t) => {
-  const second = quickDevice
-    .replace("r1:", "r2:")
-    .replace("192.0.2.1", "192.0.2.2")
-    .replace("timeout: 50", "timeout: 60000");
-  const rig = await startSnmpRig(t, { files: { "devices/second.yml": second } });
-  await rig.polled();
-  const before = rig.of("SNMPv2-MIB::system").length;
-  await until("more polls", () => rig.of("SNMPv2-MIB::system").length >= before + 2);
-  assert.equal(rig.device("192.0.2.2:161").state, "undiscovered");
-  assert.equal(rig.device().state, "up");
-});
-
-test("version 1 and version 3 give the same rows as version 2c", async (t) => {
-  const v1 = quickDevice.replace("r1:", "old:").replace("192.0.2.1", "192.0.2.2") + '  version: "1"\n';
-  const v3 =
-    quickDevice.replace("r1:", "safe:").replace("192.0.2.1", "192.0.2.3").replace("  communities: [public]\n", "") +
-    '  version: "3"\n  v3_credentials:\n    - username: nobody\n      authentication_protocol: noauth\n      privacy_protocol: nopriv\n' +
-    "    - username: operator\n      authentication_protocol: sha256\n      authentication_passphrase: maplesyrup\n" +
-    "      privacy_protocol: aes\n      privacy_passphrase: buckwheat\n";
-  const rig = await startSnmpRig(t, { start: false, files: { "devices/more.yml": v1 + v3 } });
-  rig.network.attachAgent("192.0.2.2", 161, createSnmpAgent({ table: smallTable, versions: ["1"] }));
-  rig.network.attachAgent("192.0.2.3", 161, createSnmpAgent({ table: smallTable, versions: ["3"], users: [usmUser] }));
-  await rig.snmp.start();
-  const rowsOf = (ip: string): unknown[] =>
-    rig
-      .of("IF-MIB::ifTable")
-      .filter((record) => record["system.ip.addr"] === ip)
-      .slice(0, 3)
-      .map((record) => record["netif.descr"]);
-  for (const ip of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
-    await until(`rows of ${ip}`, () => rowsOf(ip).length === 3);
-    assert.deepEqual(rowsOf(ip), ["lo", "eth0", "eth1"]);
-  }
-  // The second credential was the right one.
-  assert.ok(((await rig.count("requests_total", { device: "192.0.2.3:161" })) ?? 0) > 3);
-});
-
-test("an OnChange attribute leads to a discovery when it changes", async (t) => {
-  const rig = await startSnmpRig(t, {
-    start: false,
-    files: {
-      "objects/name.yml":
-        "SNMPv2-MIB::name:\n  attributes:\n    sysName:\n      oid: .1.3.6.1.2.1.1.5\n      name: system.name\n" +
-        "      syntax: DisplayString\n      rediscover: OnChange\n",
-      "object_groups/name.yml": "name:\n  objects: [SNMPv2-MIB::name]\n",
-      "device_groups/all.yml": "generic:\n  object_groups: [system]\nrouter:\n  object_groups: [system, netif, name]\n",
-    },
+describe("polling", { concurrency: 6 }, () => {
+  test("a device is discovered and polled: one record a row, exact counters, names on interfaces", async (t) => {
+    const rig = await startSnmpRig(t);
+    await rig.polled();
+    await until("the tables", () => rig.of("IF-MIB::ifTable").length >= 3 && rig.of("IF-MIB::ifXTable").length >= 1);
+    const [first] = rig.of("IF-MIB::ifTable");
+    assert.ok(first);
+    const { "@timestamp": timestamp, ...fields } = first;
+    assert.match(String(timestamp), /^\d{4}-\d\d-\d\dT.*Z$/);
+    assert.deepEqual(fields, {
+      "system.ip.addr": "192.0.2.1",
+      "system.host.name": "r1",
+      "snmp.object.name": "IF-MIB::ifTable",
+      "netif.index": 1,
+      "netif.name": "lo",
+      "netif.descr": "lo",
+      enriched: true,
+    });
+    const [wide] = rig.of("IF-MIB::ifXTable");
+    assert.equal(wide?.["netif.index"], 1);
+    assert.equal(rig.device().state, "up");
+    assert.deepEqual(rig.device().interfaces, { 1: "lo", 2: "eth0", 7: "eth1" });
+    assert.equal(await rig.count("up"), 1);
+    assert.equal(await rig.discoveries(), 1);
+    assert.ok(((await rig.count("rows_total")) ?? 0) >= 5);
   });
-  await rig.snmp.start();
-  await until("polled", () => rig.of("SNMPv2-MIB::name").length > 0);
-  rig.agent.table = tableOf({ "1.3.6.1.2.1.1.5.0": octets("r9") }).with(
-    smallTable.without((oid) => oid.join(".") === "1.3.6.1.2.1.1.5.0").rows,
-  );
-  await until("the discovery", async () => (await rig.discoveries()) === 2);
-  assert.equal(rig.device().sysName, "r9");
+
+  test("a device that falls silent costs one request an interval, and comes back by itself", async (t) => {
+    const rig = await startSnmpRig(t);
+    await rig.polled();
+    rig.agent.faults.drops = () => true;
+    await until("down", () => rig.device().state === "down");
+    assert.equal(await rig.count("up"), 0);
+    const before = rig.agent.requests;
+    const probes = (await rig.count("probes_total")) ?? 0;
+    await until("two probes", async () => ((await rig.count("probes_total")) ?? 0) >= probes + 2);
+    assert.ok(rig.agent.requests - before <= 3, `${rig.agent.requests - before} requests`);
+    assert.match(rig.device().lastError?.message ?? "", /192\.0\.2\.1|answer/);
+    rig.agent.faults.drops = undefined;
+    await until("up", () => rig.device().state === "up");
+    const rows = rig.records.length;
+    await until("polls", () => rig.records.length > rows);
+  });
+
+  test("a restart is noticed and, where an attribute says OnReset, leads to a discovery", async (t) => {
+    const rig = await startSnmpRig(t, { agent: { uptime: 10_000 } });
+    await rig.polled();
+    assert.equal(await rig.discoveries(), 1);
+    rig.agent.table = rig.agent.table.with([
+      { oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.1"), value: octets("lo0") },
+      { oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.2"), value: octets("ge0") },
+    ]);
+    rig.agent.reboot();
+    await until("the discovery", async () => (await rig.discoveries()) === 2);
+    assert.ok(((await rig.count("restarts_total")) ?? 0) >= 1);
+    assert.deepEqual(rig.device().interfaces, { 1: "lo0", 2: "ge0", 7: "eth1" });
+  });
+
+  test("a device that becomes another is discovered again", async (t) => {
+    const rig = await startSnmpRig(t);
+    await rig.polled();
+    rig.agent.table = rig.agent.table.with([
+      { oid: oidOf("1.3.6.1.2.1.1.2.0"), value: { type: "ObjectIdentifier", value: oidOf("1.3.6.1.4.1.9.1.7") } },
+    ]);
+    await until("the discovery", async () => (await rig.discoveries()) === 2);
+    assert.equal(rig.device().sysObjectId, ".1.3.6.1.4.1.9.1.7");
+  });
+
+  test("rows that vanish are counted", async (t) => {
+    const rig = await startSnmpRig(t);
+    await until("a table", () => rig.of("IF-MIB::ifTable").length >= 3);
+    rig.agent.table = smallTable.without((oid) => oid.at(-1) === 7);
+    await until("the count", async () => (await rig.count("rows_vanished_total")) === 1);
+  });
+
+  test("partial results are delivered, marked and counted", async (t) => {
+    const rig = await startSnmpRig(t, {});
+    await rig.polled();
+    const ifTable = oidOf("1.3.6.1.2.1.2.2.1.2");
+    rig.agent.faults.liesAbout = (response, request) => {
+      // The first answer about interfaces is right; then the agent goes in circles.
+      const isSecond = request.varbinds.some(({ oid }) => ifTable.every((part, i) => oid[i] === part));
+      if (!isSecond || request.type !== "getBulk" || response.varbinds.length < 3) return response;
+      const first = response.varbinds[0];
+      return first === undefined
+        ? response
+        : { ...response, varbinds: [...response.varbinds.slice(0, 3), first, first, first] };
+    };
+    await until("a mark", () => rig.of("IF-MIB::ifTable").some((record) => record["snmp.object.isPartial"] === true));
+    assert.ok(((await rig.count("polls_partial_total")) ?? 0) >= 1);
+  });
+
+  test("a poll that has not ended when the next is due makes that one left out", async (t) => {
+    const slow = quickDevice.replace("timeout: 50", "timeout: 60000");
+    const rig = await startSnmpRig(t, { files: { "devices/lab.yml": slow } });
+    await rig.polled();
+    rig.agent.faults.drops = () => true;
+    await until("a skip", async () => ((await rig.count("polls_skipped_total")) ?? 0) >= 1);
+  });
+
+  test("a slow or dead device does not delay another", async (t) => {
+    const second = quickDevice
+      .replace("r1:", "r2:")
+      .replace("192.0.2.1", "192.0.2.2")
+      .replace("timeout: 50", "timeout: 60000");
+    const rig = await startSnmpRig(t, { files: { "devices/second.yml": second } });
+    await rig.polled();
+    const before = rig.of("SNMPv2-MIB::system").length;
+    await until("more polls", () => rig.of("SNMPv2-MIB::system").length >= before + 2);
+    assert.equal(rig.device("192.0.2.2:161").state, "undiscovered");
+    assert.equal(rig.device().state, "up");
+  });
+
+  test("version 1 and version 3 give the same rows as version 2c", async (t) => {
+    const v1 = quickDevice.replace("r1:", "old:").replace("192.0.2.1", "192.0.2.2") + '  version: "1"\n';
+    const v3 =
+      quickDevice.replace("r1:", "safe:").replace("192.0.2.1", "192.0.2.3").replace("  communities: [public]\n", "") +
+      '  version: "3"\n  v3_credentials:\n    - username: nobody\n      authentication_protocol: noauth\n      privacy_protocol: nopriv\n' +
+      "    - username: operator\n      authentication_protocol: sha256\n      authentication_passphrase: maplesyrup\n" +
+      "      privacy_protocol: aes\n      privacy_passphrase: buckwheat\n";
+    const rig = await startSnmpRig(t, { start: false, files: { "devices/more.yml": v1 + v3 } });
+    rig.network.attachAgent("192.0.2.2", 161, createSnmpAgent({ table: smallTable, versions: ["1"] }));
+    rig.network.attachAgent(
+      "192.0.2.3",
+      161,
+      createSnmpAgent({ table: smallTable, versions: ["3"], users: [usmUser] }),
+    );
+    await rig.snmp.start();
+    const rowsOf = (ip: string): unknown[] =>
+      rig
+        .of("IF-MIB::ifTable")
+        .filter((record) => record["system.ip.addr"] === ip)
+        .slice(0, 3)
+        .map((record) => record["netif.descr"]);
+    for (const ip of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
+      await until(`rows of ${ip}`, () => rowsOf(ip).length === 3);
+      assert.deepEqual(rowsOf(ip), ["lo", "eth0", "eth1"]);
+    }
+    // The second credential was the right one.
+    assert.ok(((await rig.count("requests_total", { device: "192.0.2.3:161" })) ?? 0) > 3);
+  });
+
+  test("an OnChange attribute leads to a discovery when it changes", async (t) => {
+    const rig = await startSnmpRig(t, {
+      start: false,
+      files: {
+        "objects/name.yml":
+          "SNMPv2-MIB::name:\n  attributes:\n    sysName:\n      oid: .1.3.6.1.2.1.1.5\n      name: system.name\n" +
+          "      syntax: DisplayString\n      rediscover: OnChange\n",
+        "object_groups/name.yml": "name:\n  objects: [SNMPv2-MIB::name]\n",
+        "device_groups/all.yml":
+          "generic:\n  object_groups: [system]\nrouter:\n  object_groups: [system, netif, name]\n",
+      },
+    });
+    await rig.snmp.start();
+    await until("polled", () => rig.of("SNMPv2-MIB::name").length > 0);
+    rig.agent.table = tableOf({ "1.3.6.1.2.1.1.5.0": octets("r9") }).with(
+      smallTable.without((oid) => oid.join(".") === "1.3.6.1.2.1.1.5.0").rows,
+    );
+    await until("the discovery", async () => (await rig.discoveries()) === 2);
+    assert.equal(rig.device().sysName, "r9");
+  });
 });
