@@ -8,6 +8,7 @@ import { headerOf } from "./http/http-message.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import { sendBytes, sendError } from "./http/send.ts";
 import { quote } from "./json/parse-json.ts";
+import { viewWithId } from "./pages.ts";
 import { apiError } from "./rpc/api-error.ts";
 import { serveByConnect } from "./rpc/connect-front.ts";
 import type { JsonHandler } from "./rpc/json-front.ts";
@@ -81,7 +82,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => Promise<vo
   };
 
   const serve = async (call: Call): Promise<void> => {
-    const route = routes.get(call.path);
+    const route = routes.get(call.path) ?? routes.get(viewWithId(call.path));
     if (route !== undefined) call.label = route.label;
     admit(call, route);
     if (route === undefined) return refuseUnknown(call, parts.servicePaths);

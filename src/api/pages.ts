@@ -1,9 +1,20 @@
 import type { Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
 import { sendBytes, sendJson } from "./http/send.ts";
+import { apiError } from "./rpc/api-error.ts";
 
-/** A read-only view: what it returns is answered as JSON. */
-export type View = () => unknown;
+/**
+ * A read-only view: what it returns is answered as JSON. A path that ends in `/{id}` takes any one segment there, which
+ * is handed to the view; undefined is answered as not found.
+ */
+export type View = (id: string) => unknown;
+
+const idSegment = "/{id}";
+
+/** The path of the view that takes the last segment of this path as its id. */
+export function viewWithId(path: string): string {
+  return path.slice(0, path.lastIndexOf("/")) + idSegment;
+}
 
 export interface PageParts {
   readonly health: Health;
@@ -17,7 +28,7 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
   const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
   const pages = new Map<string, (call: Call) => Promise<void>>();
   const json = (path: string, view: View): void => {
-    pages.set(path, async (call) => sendJson(call, 200, view(), fresh));
+    pages.set(path, async (call) => sendJson(call, 200, view(""), fresh));
   };
 
   json("/livez", () => ({ live: true }));
@@ -30,6 +41,26 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
     return sendBytes(call, 200, { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" }, text);
   });
   json("/openapi.json", parts.openApi);
-  for (const [path, view] of parts.views) json(path, view);
+  for (const [path, view] of parts.views) {
+    if (!path.endsWith(idSegment)) {
+      json(path, view);
+      continue;
+    }
+    pages.set(path, async (call) => {
+      const id = decodeSegment(call.path.slice(call.path.lastIndexOf("/") + 1));
+      const shown = id === undefined ? undefined : view(id);
+      if (shown !== undefined) return sendJson(call, 200, shown, fresh);
+      throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
+    });
+  }
   return pages;
+}
+
+/** @returns undefined when the escapes are broken. */
+function decodeSegment(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

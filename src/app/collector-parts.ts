@@ -4,7 +4,9 @@ import { createFlowListener, type FlowListener } from "../flow/index.ts";
 import { createFileSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
+import { createSnmp, definitionPathsIn, type DefinitionPaths, type Snmp } from "../snmp/index.ts";
 import { createUdmFileStore, type UdmStore } from "../udm/index.ts";
+import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
 
 /** What every room is given to tell of itself. */
@@ -84,6 +86,38 @@ export function createFlows(
     enricher,
     sink,
   });
+}
+
+export function createSnmpPart(
+  settings: Settings,
+  enricher: Enricher,
+  sink: Sink,
+  reporting: Reporting,
+): Snmp | undefined {
+  if (!settings.SVC_INPUT_SNMP_ENABLE) return undefined;
+  return createSnmp({
+    ...reporting,
+    paths: snmpPaths(settings),
+    persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH,
+    enricher,
+    sink,
+  });
+}
+
+/** The directories of the settings; those of the program where nothing is set. */
+export function snmpPaths(settings: Settings): DefinitionPaths {
+  const ours = definitionPathsIn(packagePath("definitions"));
+  const given = (paths: readonly string[], own: readonly string[]): readonly string[] =>
+    paths.length > 0 ? paths : own;
+  return {
+    devices: given(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ours.devices),
+    deviceGroups: given(settings.SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH, ours.deviceGroups),
+    objectGroups: given(settings.SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH, ours.objectGroups),
+    objects: given(settings.SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH, ours.objects),
+    defaults: given(settings.SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH, ours.defaults),
+    autodiscover: given(settings.SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH, ours.autodiscover),
+    enums: given(settings.SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH, ours.enums),
+  };
 }
 
 /** The options of the API that come from the settings alone. */

@@ -1,10 +1,17 @@
-import { createApiServer } from "../api/index.ts";
+import { createApiServer, type View } from "../api/index.ts";
 import { fanOut } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import { UdmError } from "../udm/index.ts";
-import { apiOptions, createEnricher, createFlows, createMetadata, createOutputs } from "./collector-parts.ts";
+import {
+  apiOptions,
+  createEnricher,
+  createFlows,
+  createMetadata,
+  createOutputs,
+  createSnmpPart,
+} from "./collector-parts.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
 
@@ -25,7 +32,7 @@ export interface Collector extends Component {
   apiPort(): number;
   /** The ports on which flows are received, once started. */
   flowPorts(): readonly number[];
-  /** SIGHUP: reads the certificates again, and the metadata file unless the collector owns it and could read it. */
+  /** SIGHUP: reads the certificates and the SNMP definitions again, and the metadata file unless the collector owns it and could read it. */
   reload(): void;
   /** SIGUSR2: opens the output files again, for they may have been renamed. */
   reopen(): void;
@@ -33,6 +40,16 @@ export interface Collector extends Component {
 
 /** Without metadata records stay as they are. */
 const nothingKnown: Enricher = { enrich() {} };
+
+/** What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it. */
+function both(first: Enricher, second: Enricher): Enricher {
+  return {
+    enrich(record) {
+      first.enrich(record, rendered);
+      second.enrich(record, rendered);
+    },
+  };
+}
 
 /** Name of the readiness check of the collector as a whole. */
 const checkName = "collector";
@@ -46,13 +63,26 @@ export function createCollector(options: CollectorOptions): Collector {
   const metadata = createMetadata(settings, reporting);
   const outputs = createOutputs(settings, reporting);
   const enricher = metadata && createEnricher(settings, metadata, reporting);
-  const flows = createFlows(settings, enricher ?? nothingKnown, fanOut([...outputs, ...sinks]), reporting);
+  const sink = fanOut([...outputs, ...sinks]);
+  const known = enricher ?? nothingKnown;
+  const snmp = createSnmpPart(settings, known, sink, reporting);
+  const flows = createFlows(
+    settings,
+    snmp === undefined ? known : both(snmp.interfaceEnricher, known),
+    sink,
+    reporting,
+  );
   const missing = missingForMetadataApi(settings);
   const api = createApiServer({
     ...apiOptions(settings),
     ...reporting,
     version,
-    views: new Map([["/api/v1/flow/exporters", () => ({ exporters: flows?.exporters() ?? [] })]]),
+    views: new Map<string, View>([
+      ["/api/v1/flow/exporters", () => ({ exporters: flows?.exporters() ?? [] })],
+      ["/api/v1/snmp/devices", () => ({ devices: snmp?.devices() ?? [] })],
+      ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
+    ]),
+    ...(snmp !== undefined && { snmp }),
     udm:
       metadata !== undefined && missing.length === 0
         ? metadata
@@ -64,6 +94,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (metadata !== undefined) components.push(metadata);
   if (enricher !== undefined) components.push(enricher);
   components.push(...outputs);
+  if (snmp !== undefined) components.push(snmp);
   if (flows !== undefined) components.push(flows);
   components.push(api);
 
@@ -88,6 +119,10 @@ export function createCollector(options: CollectorOptions): Collector {
       // The store says itself what came of it.
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
+      });
+      // So does SNMP.
+      snmp?.applyDefinitions(false).catch((error: unknown) => {
+        log.error({ error }, "applying the SNMP definitions again failed");
       });
     },
     reopen() {

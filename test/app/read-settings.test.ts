@@ -131,8 +131,8 @@ test("all problems are told at once, each with its place", () => {
 test("a name one or two edits from a known one is a mistake, a farther one a warning", () => {
   assert.match(problems(() => read({ SVC_API_PORTS: "1" }))[0] ?? "", /is SVC_API_PORT meant/);
   assert.match(problems(() => read({ SVC_API_BASIC_AUTH_PASWORD_FIL: "x" }))[0] ?? "", /PASSWORD_FILE meant/);
-  const { unknown } = read({ SVC_INPUT_SNMP_ENABLE: "true", SVC_REDIS_SERVICE_HOST: "10.0.0.1", PATH: "/bin" });
-  assert.deepEqual(unknown, ["SVC_INPUT_SNMP_ENABLE (environment)", "SVC_REDIS_SERVICE_HOST (environment)"]);
+  const { unknown } = read({ SVC_OUTPUT_KAFKA_ENABLE: "true", SVC_REDIS_SERVICE_HOST: "10.0.0.1", PATH: "/bin" });
+  assert.deepEqual(unknown, ["SVC_OUTPUT_KAFKA_ENABLE (environment)", "SVC_REDIS_SERVICE_HOST (environment)"]);
 });
 
 test("in a file, a name that does not start with SVC_ is a mistake", () => {

@@ -137,7 +137,11 @@ export function pagePaths(hasBasicAuth: boolean, authMetrics: boolean, views: re
   const metricsAuth = authMetrics ? guarded : {};
   const viewPaths = views.map((path) => {
     const name = path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
-    return [path, page(`view${name}`, `The state at ${path}`, { "200": jsonResponse("The state.", {}), ...guarded })];
+    const hasId = path.endsWith("/{id}");
+    const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
+    const parameters = [{ name: "id", in: "path", required: true, schema: { type: "string" } }];
+    const responses = { "200": jsonResponse("The state.", {}), ...missing, ...guarded };
+    return [path, page(`view${name}`, `The state at ${path}`, responses, hasId ? { parameters } : {})];
   });
   return {
     "/livez": page("livez", "Whether the process runs", { "200": jsonResponse("It does.", anyObject) }, open),

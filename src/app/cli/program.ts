@@ -5,6 +5,7 @@ import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
+import { addSnmpCommand } from "./snmp-command.ts";
 import { addUdmCommand } from "./udm-command.ts";
 import { UdmClientError } from "./udm-client.ts";
 import { addUdmCheckCommand } from "./udm-check-command.ts";
@@ -26,6 +27,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addDemoCommand(program, terminal, setExitCode);
   addConfigCommand(program, terminal, setExitCode);
   addUdmCheckCommand(addUdmCommand(program, terminal), terminal, setExitCode);
+  addSnmpCommand(program, terminal, setExitCode);
   program
     .command("version")
     .description("show the versions of netgloss and of Node")

@@ -31,19 +31,28 @@ export type UdmCall = (method: string, request: unknown) => Promise<unknown>;
  * @param base scheme, host and port; a user name and password in it are sent as basic authentication.
  */
 export function createUdmCall(base: string): UdmCall {
+  const ask = createApiCall(base);
+  return (method, request) => ask("POST", `/api/v1/enrich/ipaddr/udm.v1.UdmService/${method}`, request);
+}
+
+/** Sends one request to a path of the API and gives the JSON that it answers. */
+export type ApiCall = (method: "GET" | "POST", path: string, body?: unknown) => Promise<unknown>;
+
+/** @param base as in {@link createUdmCall}. */
+export function createApiCall(base: string): ApiCall {
   const url = new URL(base);
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (url.username !== "") {
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
     headers["authorization"] = `Basic ${Buffer.from(credentials).toString("base64")}`;
   }
-  return async (method, request) => {
+  return async (method, path, body) => {
     let response: Response;
     try {
-      response = await fetch(`${url.origin}/api/v1/enrich/ipaddr/udm.v1.UdmService/${method}`, {
-        method: "POST",
+      response = await fetch(`${url.origin}${path}`, {
+        method,
         headers,
-        body: JSON.stringify(request),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
       });
     } catch (error) {
       const cause = (error as Error).cause;
@@ -56,10 +65,26 @@ export function createUdmCall(base: string): UdmCall {
   };
 }
 
+interface ErrorJson {
+  readonly code?: string;
+  readonly message?: string;
+  readonly details?: readonly {
+    readonly debug?: {
+      readonly fieldViolations?: readonly { readonly field?: string; readonly description?: string }[];
+    };
+  }[];
+}
+
 function toError(status: number, text: string): UdmClientError {
   try {
-    const { code, message } = JSON.parse(text) as { code?: string; message?: string };
-    if (typeof code === "string") return new UdmClientError(code, `${code}: ${message ?? ""}`);
+    const { code, message, details = [] } = JSON.parse(text) as ErrorJson;
+    if (typeof code === "string") {
+      const violations = details.flatMap(({ debug }) => debug?.fieldViolations ?? []);
+      // One is in the message already.
+      const lines = violations.length < 2 && status !== 422 ? [] : violations;
+      const more = lines.map(({ field = "", description = "" }) => `\n  ${field}: ${description}`);
+      return new UdmClientError(code, `${code}: ${message ?? ""}${more.join("")}`);
+    }
   } catch {
     // Not the API's answer: a proxy's, perhaps. Its status says more than its text.
   }

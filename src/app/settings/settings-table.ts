@@ -24,7 +24,7 @@ export interface Setting<T> {
   readonly help: string;
 }
 
-export const settingGroups = ["Metadata", "API", "Flows", "Records", "Outputs", "Log", "First steps"] as const;
+export const settingGroups = ["Metadata", "API", "Flows", "SNMP", "Records", "Outputs", "Log", "First steps"] as const;
 export type SettingGroup = (typeof settingGroups)[number];
 
 const MiB = 2 ** 20;
@@ -141,6 +141,56 @@ export const settingsTable = {
     samplingRates,
     new Map(),
     "Sampling rates by exporter, for those that do not tell theirs or tell a wrong one. They win over what is told.",
+  ),
+
+  SVC_INPUT_SNMP_ENABLE: row("SNMP", bool, false, "Polls devices by SNMP."),
+  SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of the devices that are polled. Empty is definitions/devices of the program, where there are none.",
+  ),
+  SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of device groups. Empty is definitions/device_groups of the program; name it, too, to add to it.",
+  ),
+  SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of object groups. Empty is definitions/object_groups of the program.",
+  ),
+  SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of objects. Empty is definitions/objects of the program.",
+  ),
+  SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of defaults, a later one before an earlier. Empty is definitions/defaults of the program.",
+  ),
+  SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of what a sysObjectID leads to. Empty is definitions/autodiscover of the program.",
+  ),
+  SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH: row(
+    "SNMP",
+    list(path),
+    [],
+    "Directories of enumerations. Empty is definitions/enums of the program.",
+  ),
+  SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH: row(
+    "SNMP",
+    path,
+    "",
+    "The directory in which the plans of discovered devices outlive a restart. Empty: each start discovers again.",
   ),
 
   SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE: row(

@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { createMetrics, systemClock } from "../../report/index.ts";
+import { createDefinitionsLoader, definitionPathsIn, formatFinding } from "../../snmp/index.ts";
+import { snmpPaths } from "../collector-parts.ts";
+import { addConfigOption, commandSettings } from "./settings-options.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
+import { textTable } from "./text-table.ts";
+import { apiUrl, createApiCall, type ApiCall } from "./udm-client.ts";
+
+interface DeviceJson {
+  readonly device: string;
+  readonly name: string;
+  readonly state: string;
+  readonly groups: readonly string[];
+  readonly plan?: { readonly objects: number };
+  readonly lastPoll?: string;
+  readonly lastError?: { readonly message: string };
+}
+
+/** `snmp …`: the operations and the state of a running collector, and a check of definitions without one. */
+export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const snmp = program.command("snmp").description("work with the SNMP half of a running collector");
+  const client = (name: string, description: string): Command =>
+    addConfigOption(snmp.command(name).description(description))
+      .helpGroup("Through the API:")
+      .option("--url <url>", "where the API is, perhaps with user:password@ (default: as the settings say)");
+  const callOf = (command: Command): ApiCall => {
+    const { url } = command.opts<{ url?: string }>();
+    return createApiCall(url ?? apiUrl(commandSettings(command, terminal).settings));
+  };
+  const show = (answer: unknown): void => terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
+
+  const apply = client("apply", "read all definitions again and put them to use")
+    .option("--force", "discover devices again whose definitions have changed")
+    .action(async ({ force }: { force?: boolean }) => {
+      show(await callOf(apply)("POST", `/api/v1/snmp/apply-definitions?force_rediscovery=${force === true}`));
+    });
+
+  const rediscover = client("rediscover <ip> [port]", "discover one device again")
+    .option("--wait <seconds>", "wait so long for the outcome")
+    .action(async (ip: string, port: string | undefined, { wait }: { wait?: string }) => {
+      const query = wait === undefined ? "" : `?wait=${encodeURIComponent(wait)}`;
+      const body = { ip, port: Number(port ?? 161) };
+      const answer = (await callOf(rediscover)("POST", `/api/v1/snmp/rediscover-device${query}`, body)) as object;
+      show(answer);
+      if ("result" in answer && answer.result === "failed") setExitCode(exitCodes.failure);
+    });
+
+  const devices = client("devices [device]", "show all devices, or all about one (ip:port)")
+    .option("--json", "one JSON object a line")
+    .action(async (device: string | undefined, { json }: { json?: boolean }) => {
+      const call = callOf(devices);
+      if (device !== undefined) {
+        show(await call("GET", `/api/v1/snmp/devices/${encodeURIComponent(device)}`));
+        return;
+      }
+      const answer = (await call("GET", "/api/v1/snmp/devices")) as { devices: readonly DeviceJson[] };
+      if (json === true) terminal.out(answer.devices.map((row) => `${JSON.stringify(row)}\n`).join(""));
+      else terminal.out(textTable(tableHeader, answer.devices.map(tableRow)));
+    });
+
+  const check = addConfigOption(snmp.command("check [dir]"))
+    .helpGroup("Offline:")
+    .description("judge the definitions in a directory, or those of the settings; a fault is told as file:line:column")
+    .action(async (directory: string | undefined) => {
+      const paths =
+        directory === undefined ? snmpPaths(commandSettings(check, terminal).settings) : definitionPathsIn(directory);
+      const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
+      const { definitions, findings, files } = await loader.load("apply");
+      for (const finding of findings) terminal.err(`${finding.severity}: ${formatFinding(finding)}\n`);
+      if (definitions === undefined) {
+        setExitCode(exitCodes.failure);
+        return;
+      }
+      const { devices: polled, objects } = definitions;
+      terminal.out(`${files} files, ${polled.size} devices, ${objects.size} objects: no errors\n`);
+    });
+}
+
+const tableHeader = ["DEVICE", "NAME", "STATE", "GROUPS", "OBJECTS", "LAST POLL", "LAST ERROR"];
+
+function tableRow({ device, name, state, groups, plan, lastPoll, lastError }: DeviceJson): string[] {
+  return [device, name, state, groups.join(","), String(plan?.objects ?? ""), lastPoll ?? "", lastError?.message ?? ""];
+}

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startApi } from "./api-fixture.ts";
+
+const views = new Map([["/api/v1/things/{id}", (id: string) => (id === "[::1]:161" ? { id } : undefined)]]);
+
+test("a view with an id shows one thing; what there is not is not found", async (t) => {
+  const { url } = await startApi(t, { views });
+  const found = await fetch(`${url}/api/v1/things/${encodeURIComponent("[::1]:161")}`);
+  assert.deepEqual([found.status, await found.json()], [200, { id: "[::1]:161" }]);
+  for (const id of ["other", "%ff", "{id}", ""]) {
+    const missing = await fetch(`${url}/api/v1/things/${id}`);
+    assert.equal(missing.status, 404, id);
+    assert.equal(((await missing.json()) as { code: string }).code, "not_found");
+  }
+  assert.equal((await fetch(`${url}/api/v1/things/a`, { method: "POST" })).status, 405);
+});
+
+test("the OpenAPI document declares the id", async (t) => {
+  const { url } = await startApi(t, { views });
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    paths: Record<string, { get: { parameters: unknown; responses: object } }>;
+  };
+  const { get } = document.paths["/api/v1/things/{id}"] as { get: { parameters: unknown; responses: object } };
+  assert.deepEqual(get.parameters, [{ name: "id", in: "path", required: true, schema: { type: "string" } }]);
+  assert.ok("404" in get.responses);
+});
