@@ -210,6 +210,8 @@ test("apply takes all or nothing, and says where every error is", async (t) => {
   assert.ok(applied.findings.every(({ place }) => /\.yml:\d+:\d+$/.test(place)));
   assert.match(JSON.stringify(applied.findings), /did you mean \\"Counter32\\"/);
   assert.ok(!JSON.stringify(applied.findings).includes("hush"));
+  const check = rig.health.checks().find(({ name }) => name === "snmp definitions");
+  assert.match(check?.detail ?? "", /stays: the files have 2 errors: .*:\d+:\d+/);
   rig.records.length = 0;
   await until("polls go on", () => rig.of("IF-MIB::ifTable").length > 0);
   assert.equal(await rig.metrics.value("netgloss_snmp_applies_total", { result: "rejected" }), 1);

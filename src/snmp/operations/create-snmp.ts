@@ -174,7 +174,6 @@ export function createSnmp(options: SnmpOptions): Snmp {
         schedule,
         writer,
         clock,
-        random,
         log,
         rediscover,
         learnt: (changed) => directory.set(changed.id, changed.device.ip, changed.addresses, changed.interfaces),
@@ -222,7 +221,10 @@ export function createSnmp(options: SnmpOptions): Snmp {
     if (next === undefined) {
       stateChanges.add(1, { result: "rejected" });
       const errors = findings.filter(({ severity }) => severity === "error");
-      log.warn({ errors: errors.length }, "SNMP definitions not applied: the old set stays in use");
+      const [first] = errors.map(formatFinding);
+      const detail = `revision ${definitions?.revision.slice(0, 12)} stays: the files have ${errors.length} errors: ${first}`;
+      health.set({ name: checkName, ready: true, detail });
+      log.warn({ errors: errors.length, first }, "SNMP definitions not applied: the old set stays in use");
       return { ok: false, findings: errors.map(applyFinding) };
     }
     const old = definitions as Definitions;

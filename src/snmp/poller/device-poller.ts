@@ -25,8 +25,6 @@ export interface PollerParts {
   readonly schedule: Schedule;
   readonly writer: RecordWriter;
   readonly clock: Clock;
-  /** 0 to below 1. */
-  readonly random: () => number;
   /** Limited in rate. */
   readonly log: Log;
   /** Asks for a discovery; the poller goes on with the plan it has. */
