@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createSnmpAgent, octets, oidOf, tableOf } from "../support/snmp-agent/index.ts";
 import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
-import { quickDevice, startSnmpRig } from "../support/snmp-rig.ts";
+import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
 test("Counter64 leaves with all its digits, and what it overrides is not polled", async (t) => {
@@ -83,6 +83,16 @@ describe("polling", { concurrency: 6 }, () => {
     ]);
     await until("the discovery", async () => (await rig.discoveries()) === 2);
     assert.equal(rig.device().sysObjectId, ".1.3.6.1.4.1.9.1.7");
+  });
+
+  test("an interface keeps its ifName whatever its ifDescr says; where it has none a changed ifDescr counts", async (t) => {
+    const named = rigTable.with([{ oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.1"), value: octets("short") }]);
+    const rig = await startSnmpRig(t, { agent: { table: named } });
+    await until("two polls", () => rig.of("IF-MIB::ifTable").length >= 6);
+    assert.deepEqual(rig.device().interfaces, { 1: "short", 2: "eth0", 7: "eth1" });
+    rig.agent.table = named.with([{ oid: oidOf("1.3.6.1.2.1.2.2.1.2.2"), value: octets("wan0") }]);
+    await until("the name", () => rig.device().interfaces["2"] === "wan0");
+    assert.equal(rig.device().interfaces["1"], "short");
   });
 
   test("rows that vanish are counted", async (t) => {

@@ -28,7 +28,7 @@ export async function discover(
       [...reachedObjects(definitions, deviceGroups).values()],
       device.maxOids,
     );
-    const { names, addresses } = await learnInterfaces(session, device);
+    const { names, descriptions, addresses } = await learnInterfaces(session, device);
     return {
       ...identity,
       deviceId: device.id,
@@ -36,7 +36,8 @@ export async function discover(
       discoveredAt: now(),
       deviceGroups: [...deviceGroups].sort(),
       objects,
-      interfaces: names,
+      // The short name is what other tools show; some agents leave it empty.
+      interfaces: new Map([...descriptions, ...names]),
       addresses,
     };
   } finally {

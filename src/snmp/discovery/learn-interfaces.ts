@@ -6,8 +6,10 @@ import { walk, type WalkOptions } from "../session/walk.ts";
 
 /** What a device says of its interfaces and addresses. */
 export interface LearntInterfaces {
-  /** Names by ifIndex. */
+  /** ifName by ifIndex. */
   readonly names: ReadonlyMap<number, string>;
+  /** ifDescr by ifIndex: the name where there is no ifName. */
+  readonly descriptions: ReadonlyMap<number, string>;
   /** Canonical text. Addresses that many devices have at once (loopback, link-local) are left out. */
   readonly addresses: readonly string[];
 }
@@ -51,8 +53,7 @@ export function createInterfaceLearner(): InterfaceLearner {
         if (address !== undefined) addresses.add(address);
       }
     },
-    // The short name is what other tools show; some agents leave it empty.
-    result: () => ({ names: new Map([...descriptions, ...names]), addresses: [...addresses] }),
+    result: () => ({ names, descriptions, addresses: [...addresses] }),
   };
 }
 

@@ -78,6 +78,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   let lastReading: UptimeReading | undefined;
   let hostName: string | undefined;
   let interfaces: ReadonlyMap<number, string> = new Map();
+  const described = new Map<number, string>();
   let addresses: readonly string[] = [];
   let lastPoll: number | undefined;
   let lastError: DevicePoller["lastError"];
@@ -260,11 +261,18 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     const learner = createInterfaceLearner();
     for (const { values } of rows) for (const value of values) if (value !== undefined) learner.add(value);
     const found = learner.result();
+    const names = new Map(found.names);
+    for (const [index, description] of found.descriptions) {
+      // A description may only replace a description: ifName is read by another table's poll.
+      const isFree = !interfaces.has(index) || interfaces.get(index) === described.get(index);
+      if (isFree && !names.has(index)) names.set(index, description);
+      described.set(index, description);
+    }
     const isKnown =
-      [...found.names].every(([index, name]) => interfaces.get(index) === name) &&
+      [...names].every(([index, name]) => interfaces.get(index) === name) &&
       found.addresses.every((address) => addresses.includes(address));
     if (isKnown) return;
-    interfaces = new Map([...interfaces, ...found.names]);
+    interfaces = new Map([...interfaces, ...names]);
     addresses = [...new Set([...addresses, ...found.addresses])];
     parts.learnt(poller);
   }
