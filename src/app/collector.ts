@@ -44,7 +44,7 @@ const nothingKnown: Enricher = { enrich() {} };
 /** What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it. */
 function both(first: Enricher, second: Enricher): Enricher {
   return {
-    enrich(record) {
+    enrich(record, rendered) {
       first.enrich(record, rendered);
       second.enrich(record, rendered);
     },

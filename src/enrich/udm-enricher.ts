@@ -2,7 +2,14 @@ import { parseAddress, quoteKey, unmapAddress } from "../ip/index.ts";
 import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
 import type { UdmEntry, UdmIndex, UdmStore } from "../udm/index.ts";
-import { addFields, addMetadata, createMetadataNames, makeAdditions, type Additions } from "./additions.ts";
+import {
+  addFields,
+  addMetadata,
+  addRendered,
+  createMetadataNames,
+  makeAdditions,
+  type Additions,
+} from "./additions.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
@@ -105,7 +112,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       unwatch?.();
       unwatch = undefined;
     },
-    enrich(record) {
+    enrich(record, rendered) {
       if (index === undefined) return;
       const now = clock.monotonic();
       // All addresses are read before anything is added: metadata may write any name, those of addresses too.
@@ -123,8 +130,12 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       if (!isPlain) addCarefully(record, found);
       else {
         for (const additions of found) {
-          addFields(record, additions);
-          addMetadata(record, additions);
+          if (rendered !== undefined && additions.rendered !== undefined) {
+            addRendered(record, additions, additions.rendered, rendered);
+          } else {
+            addFields(record, additions);
+            addMetadata(record, additions);
+          }
         }
       }
     },

@@ -1,4 +1,4 @@
-import type { Enricher, LineBuffer, RecordFields, Sink } from "../record/index.ts";
+import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink } from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
 import { createCommunityId } from "./community-id.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./decoder.ts";
@@ -39,13 +39,16 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
 
   const communityId = createCommunityId();
 
+  const rendered: RenderedFields[] = [];
+
   const flush = (): void => {
     const { count } = lines;
     if (count > 0) sink.write(lines.take(), count);
   };
   const emit = (record: RecordFields): void => {
-    enricher.enrich(record);
-    lines.append(record);
+    rendered.length = 0;
+    enricher.enrich(record, rendered);
+    lines.append(record, rendered);
     if (lines.byteLength >= flushBytes) flush();
   };
   const drop = (of: ProtocolCounts, reason: DropReason, detail: Detail): void => {

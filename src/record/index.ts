@@ -3,3 +3,4 @@ export type { Enricher } from "./enricher.ts";
 export { createLineBuffer, type LineBuffer } from "./line-buffer.ts";
 export type { RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { Sink } from "./sink.ts";
+export { renderFields, type RenderedFields } from "./rendered-fields.ts";

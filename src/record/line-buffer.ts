@@ -1,4 +1,5 @@
 import type { RecordFields, Value } from "./record-fields.ts";
+import type { RenderedFields } from "./rendered-fields.ts";
 
 /** Renders records as NDJSON into memory and hands the bytes over in pieces. */
 export interface LineBuffer {
@@ -6,8 +7,10 @@ export interface LineBuffer {
    * Adds one line, a flat JSON object (RFC 8259, UTF-8) and a line feed. Fields keep their order. Numbers are written
    * with all their digits, doubles in the shortest form that reads back the same; NaN and the infinities, which JSON does
    * not have, as null. A lone surrogate is written as its `\u` escape. No line feed but the last is ever written.
+   *
+   * @param rendered further fields, which stand behind those of the record and have other names.
    */
-  append(record: RecordFields): void;
+  append(record: RecordFields, rendered?: readonly RenderedFields[]): void;
   /** Gives away what was appended since the last call, for good: it is not written to again. */
   take(): Uint8Array;
   /** Records appended since the last `take`. */
@@ -158,7 +161,7 @@ export function createLineBuffer(): LineBuffer {
   };
 
   return {
-    append(record) {
+    append(record, rendered = []) {
       const line = end - start;
       isFirst = line === 0;
       isInPrefix = !isFirst;
@@ -166,9 +169,14 @@ export function createLineBuffer(): LineBuffer {
       // Faster than for…of, which makes a pair for each field.
       record.forEach(putField);
       if (isInPrefix) leavePrefix();
+      for (const fields of rendered) {
+        reserve(fields.length);
+        slab.set(fields, end);
+        end += fields.length;
+      }
       reserve(3);
       // The first name's comma gives its place to the brace.
-      if (record.size === 0) end++;
+      if (end === start + line) end++;
       slab[start + line] = 0x7b;
       slab[end++] = 0x7d;
       slab[end++] = 0x0a;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createUdmEnricher, mergeEntries } from "../../src/enrich/index.ts";
 import { parseAddress, type Address } from "../../src/ip/index.ts";
-import type { RecordFields, Value } from "../../src/record/index.ts";
+import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import { buildIndex, type UdmEntry } from "../../src/udm/index.ts";
 import { nestedNames } from "../support/record-names.ts";
@@ -225,9 +225,33 @@ test("the outcome does not depend on the order in which entries and keys were ma
   );
 });
 
+test("what is handed over as bytes is what the record would have got", async () => {
+  let handedOver = 0;
+  await fc.assert(
+    fc.asyncProperty(table, fc.boolean(), async (entries, hasVlan) => {
+      const { "flow.src.vlan.tag.id": _, ...withoutVlan } = decoded;
+      const fields = hasVlan ? decoded : withoutVlan;
+      const plain = await enrich(entries, fields);
+      const rendered: RenderedFields[] = [];
+      const { record } = await enrich(entries, fields, rendered);
+      handedOver += rendered.length;
+      assert.deepEqual(parseLine(record, rendered), parseLine(plain.record, []));
+    }),
+    { numRuns: 1500 },
+  );
+  assert.ok(handedOver > 0, "none was");
+});
+
+function parseLine(record: RecordFields, rendered: readonly RenderedFields[]): unknown {
+  const lines = createLineBuffer();
+  lines.append(record, rendered);
+  return JSON.parse(Buffer.from(lines.take()).toString());
+}
+
 async function enrich(
   entries: readonly UdmEntry[],
   fields: Readonly<Record<string, Value>>,
+  rendered?: RenderedFields[],
 ): Promise<{ record: RecordFields; metrics: Metrics }> {
   const metrics = createMetrics();
   const clock = { now: () => 0, monotonic: () => 0 };
@@ -236,7 +260,7 @@ async function enrich(
   const enricher = createUdmEnricher(options);
   await enricher.start();
   const record: RecordFields = new Map(Object.entries(fields));
-  enricher.enrich(record);
+  enricher.enrich(record, rendered);
   await enricher.stop();
   return { record, metrics };
 }

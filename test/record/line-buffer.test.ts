@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createLineBuffer, type RecordFields, type Scalar, type Value } from "../../src/record/index.ts";
+import { createLineBuffer, renderFields, type RecordFields, type Scalar, type Value } from "../../src/record/index.ts";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
@@ -54,6 +54,20 @@ test("a line is what JSON.stringify would write, in one line", () => {
       assert.equal(bytes.filter((byte) => byte === 0x0a).length, records.length);
     }),
     { numRuns: 500 },
+  );
+});
+
+test("rendered fields stand behind those of the record as if they were of it", () => {
+  const lines = createLineBuffer();
+  fc.assert(
+    fc.property(fc.array(fc.tuple(record, record), { maxLength: 3 }), (pairs) => {
+      const names = (fields: RecordFields) => [...fields.keys()];
+      fc.pre(pairs.every(([own, more]) => names(more).every((name) => !own.has(name))));
+      for (const [own, more] of pairs) lines.append(own, more.size === 0 ? [] : [renderFields([...more])]);
+      const expected = pairs.map(([own, more]) => model(new Map([...own, ...more]))).join("");
+      assert.equal(text(lines.take()), expected);
+    }),
+    { numRuns: 300 },
   );
 });
 

@@ -1,0 +1,14 @@
+import type { Value } from "./record-fields.ts";
+
+/** Fields as they stand in a line, each with a comma before it. For those that go into many lines alike. */
+export type RenderedFields = Uint8Array;
+
+/** Renders fields by the rules of {@link LineBuffer.append}. */
+export function renderFields(fields: readonly (readonly [name: string, value: Value])[]): RenderedFields {
+  return Buffer.from(fields.map(([name, value]) => `,${JSON.stringify(name)}:${renderValue(value)}`).join(""));
+}
+
+function renderValue(value: Value): string {
+  if (typeof value === "object") return `[${value.map(renderValue).join(",")}]`;
+  return typeof value === "bigint" ? String(value) : JSON.stringify(value);
+}
