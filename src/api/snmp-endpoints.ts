@@ -37,7 +37,8 @@ export function createSnmpEndpoints(
         call.code = "ok";
         return sendJson(call, 200, applied.report);
       }
-      const message = `the definition files have ${applied.findings.length} errors: the old set stays in use`;
+      const count = applied.findings.length;
+      const message = `the definition files have ${count === 1 ? "an error" : `${count} errors`}: the old set stays in use`;
       const violations = applied.findings.map(({ place, id, message: what }) => ({
         field: place,
         description: `${id}: ${what}`,
