@@ -23,8 +23,8 @@ const sameRequestMs = 500;
 
 /**
  * Runs a component as the one purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
- * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error that nobody caught is a bug:
- * it is logged and ends the process.
+ * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error
+ * that nobody caught is a bug: it is logged and ends the process.
  *
  * @returns the exit code.
  */
