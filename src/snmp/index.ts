@@ -1,3 +1,5 @@
+export { decodeMessage, encodeCommunityMessage } from "./session/codec/message-codec.ts";
+export { readPduRest, type Pdu } from "./session/codec/pdu-codec.ts";
 export {
   authenticationProtocols,
   privacyProtocols,

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-test("the demonstration shows names, a change by its curl line in the next table, and ends cleanly on Ctrl-C", async (t) => {
+test("the demonstration shows names, interfaces polled by SNMP, a change by its curl line in the next table, and ends cleanly on Ctrl-C", async (t) => {
   if (requireProgram(t, "curl", "apt-get install curl") === undefined) return;
   const directory = tempDirectory(t);
   const child = spawn(process.execPath, ["bin/netgloss.js", "demo", "--interval", "0.3"], {
@@ -28,6 +28,16 @@ test("the demonstration shows names, a change by its curl line in the next table
   await until("the name of the sample in a table", () => / web-1 +(?:10\.10\.20\.5:|\[2001:db8:10:20::5\])/.test(out));
   for (const exporter of ["edge-1 +netflow 5", "edge-2 +netflow 9", "dc-1 +ipfix 10"]) {
     await until(`records of ${exporter}`, () => new RegExp(`^${exporter} `, "m").test(out));
+  }
+  for (const row of ["edge-1 +ge-0/0/1", "edge-1 +ge-0/0/2", "edge-2 +xe-1/0/0", "edge-2 +xe-1/0/1"]) {
+    const counters = (): RegExpMatchArray[] => [...out.matchAll(new RegExp(`^${row} +(\\d+) +(\\d+)$`, "gm"))];
+    await until(`moving counters of ${row}`, () => {
+      const [first, last] = [counters().at(0), counters().at(-1)];
+      return Number(last?.[1]) > Number(first?.[1]) && Number(last?.[2]) > Number(first?.[2]);
+    });
+  }
+  for (const flow of ["edge-1 +netflow 5 .* ge-0/0/1 +ge-0/0/2 ", "edge-2 +netflow 9 .* xe-1/0/0 +xe-1/0/1 "]) {
+    await until(`names of interfaces on flows: ${flow}`, () => new RegExp(`^${flow}`, "m").test(out));
   }
   const line = /^ {2}(curl .*)$/m.exec(out)?.[1];
   assert.ok(line !== undefined, out);

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { createLog, logLevels, systemClock, type LogLevel } from "../../report/index.ts";
 import { createCollector } from "../collector.ts";
 import { createDemo } from "../demo/demo.ts";
-import { demoSettings } from "../demo/demo-settings.ts";
+import { demoSettings, devicesDirectory } from "../demo/demo-settings.ts";
 import { createRecentRecords } from "../demo/recent-records.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart } from "../quickstart.ts";
@@ -20,13 +20,16 @@ interface DemoCommandOptions {
 }
 
 /**
- * `demo`: a collector with data of its own in a temporary directory, and exporters that send to it. Its ports are
+ * `demo`: a collector with data of its own in a temporary directory, exporters that send to it and SNMP agents that it
+ * polls. Its ports are
  * chosen by the system, so it runs beside others.
  */
 export function addDemoCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   program
     .command("demo")
-    .description("show it at work: a collector, three exporters that send to it, and the records that come out")
+    .description(
+      "show it at work: a collector, three exporters that send to it, two devices that it polls, and the records that come out",
+    )
     .option("--api-port <port>", "the port of the API (0: the system chooses)", "0")
     .option("--interval <seconds>", "how often records are shown", seconds, 3)
     .addOption(new Option("--log-level <level>", "what is logged").choices(logLevels).default("warn"))
@@ -48,12 +51,14 @@ async function runDemo(directory: string, options: DemoCommandOptions, terminal:
   });
   const settings = demoSettings(directory, options.apiPort);
   prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
+  mkdirSync(devicesDirectory(directory));
   const recent = createRecentRecords();
   const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });
   const demo = createDemo({
     collector,
     recent,
     apiBase: () => localApiUrl(settings, collector.apiPort()),
+    defineDevices: (text) => writeFileSync(join(devicesDirectory(directory), "demo.yml"), text),
     out: (text) => terminal.out(text),
     intervalMs: options.interval * 1000,
     clock: systemClock,

@@ -1,6 +1,7 @@
-import { createSocket, type Socket } from "node:dgram";
+import type { Socket } from "node:dgram";
 import { once } from "node:events";
 import type { Clock, Component } from "../../report/index.ts";
+import { bindLoopback } from "./bind-loopback.ts";
 import type { DemoFlow } from "./demo-flow.ts";
 import { createDemoNetwork } from "./demo-network.ts";
 import { encodeIpfix } from "./encode-ipfix.ts";
@@ -81,22 +82,6 @@ export function createDemoExporter(options: DemoExporterOptions): Component {
       await Promise.all(sockets.splice(0).map(close));
     },
   };
-}
-
-async function bindLoopback(address: string): Promise<Socket> {
-  try {
-    return await bind(address);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRNOTAVAIL") throw error;
-    return bind("127.0.0.1");
-  }
-}
-
-async function bind(address: string): Promise<Socket> {
-  const socket = createSocket("udp4");
-  socket.bind(0, address);
-  await once(socket, "listening");
-  return socket;
 }
 
 async function close(socket: Socket): Promise<void> {

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import { readSettings, type Settings } from "../settings/index.ts";
 
+/** Where the definitions of the polled devices are. */
+export function devicesDirectory(directory: string): string {
+  return join(directory, "devices");
+}
+
 /** The settings of the demonstration: all data in one directory, all ports on this host alone. */
 export function demoSettings(directory: string, apiPort: string): Settings {
   const given = {
@@ -8,6 +13,8 @@ export function demoSettings(directory: string, apiPort: string): Settings {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
     SVC_API_PORT: apiPort,
+    SVC_INPUT_SNMP_ENABLE: "true",
+    SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: devicesDirectory(directory),
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",

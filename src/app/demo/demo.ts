@@ -2,10 +2,11 @@ import { startComponents, stopComponents } from "../../report/index.ts";
 import type { Clock, Component, Log } from "../../report/index.ts";
 import type { Collector } from "../collector.ts";
 import { curlLine } from "../quickstart.ts";
+import { createDemoDevices, deviceDefinitions } from "./demo-devices.ts";
 import { createDemoExporter } from "./demo-exporter.ts";
 import { createRandom } from "./random.ts";
 import type { RecentRecords } from "./recent-records.ts";
-import { recordTable } from "./record-table.ts";
+import { interfaceTable, recordTable } from "./record-table.ts";
 
 /** An address of the sample metadata that the demonstration's flows name often. */
 const featured = "10.10.20.5";
@@ -19,6 +20,8 @@ export interface DemoOptions {
   readonly recent: RecentRecords;
   /** Scheme, host and port of the API once the collector runs. */
   readonly apiBase: () => string;
+  /** Puts down the definitions of the devices, before the collector starts. */
+  readonly defineDevices: (text: string) => void;
   /** Writes to the terminal. */
   readonly out: (text: string) => void;
   /** How often records are shown. */
@@ -27,32 +30,39 @@ export interface DemoOptions {
   readonly log: Log;
 }
 
-/** A collector and exporters that send to it. Shows the newest records as a table again and again. */
+/** A collector, exporters that send to it and SNMP agents that it polls. Shows the newest records as a table again and again. */
 export function createDemo(options: DemoOptions): Component {
-  const { collector, recent, apiBase, out, intervalMs, clock, log } = options;
+  const { collector, recent, apiBase, defineDevices, out, intervalMs, clock, log } = options;
   let running: Component[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   const show = (): void => {
     const records = recent.latest(rowsOfEach, featured);
     out(records.length === 0 ? "\nno records yet\n" : `\n${recordTable(records)}`);
+    const interfaces = recent.interfaces();
+    if (interfaces.length > 0) out(`\nInterfaces, polled by SNMP:\n${interfaceTable(interfaces)}`);
     timer = setTimeout(show, intervalMs);
   };
 
   return {
     name: "demo",
     async start() {
-      await startComponents([collector], log);
-      const [port = 0] = collector.flowPorts();
-      const exporter = createDemoExporter({ port, random: createRandom(seed), clock });
-      running = [collector];
+      const agents = createDemoDevices(clock);
+      await startComponents(agents, log);
+      running = [...agents];
+      let port = 0;
       try {
+        defineDevices(deviceDefinitions(agents));
+        await startComponents([collector], log);
+        running = [...agents, collector];
+        port = collector.flowPorts()[0] ?? 0;
+        const exporter = createDemoExporter({ port, random: createRandom(seed), clock });
         await startComponents([exporter], log);
+        running = [...agents, collector, exporter];
       } catch (error) {
         await stopComponents(running, log);
         throw error;
       }
-      running = [collector, exporter];
       out(introduction(apiBase(), port));
       timer = setTimeout(show, firstTableMs);
     },
@@ -66,8 +76,10 @@ export function createDemo(options: DemoOptions): Component {
 function introduction(apiBase: string, port: number): string {
   const rename = { udm: { key: featured, name: "web-shop" }, update_mask: "name" };
   return `
-Three exporters (NetFlow v5, NetFlow v9, IPFIX) send to UDP port ${port}. Below are the newest records that came out, with
-the names of config/ipaddrs.sample.yml on their addresses. ${featured} is called web-1. Give it another name from a
+Three exporters (NetFlow v5, NetFlow v9, IPFIX) send to UDP port ${port}. Two of them, edge-1 and edge-2, are
+polled by SNMP, too. Below are the newest records that came out: flows, with the names of config/ipaddrs.sample.yml on
+their addresses and those that SNMP told on the interfaces (IN, OUT), and a row for each interface with its counters.
+${featured} is called web-1. Give it another name from a
 second terminal and see it in the next table:
 
   ${curlLine(apiBase, "UpdateUdm", rename)}

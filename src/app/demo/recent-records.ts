@@ -6,16 +6,24 @@ const kept = 200;
 export interface RecentRecords extends Sink {
   /** The newest records of each exporter, so many of each, and the newest that names `address` if none of them does. */
   latest(ofEach: number, address: string): DemoRecord[];
+  /** The newest row of ifXTable of each interface, by device and index. */
+  interfaces(): DemoRecord[];
 }
 
 /** A sink that keeps the last records. It parses every line, so it is for a demonstration's rate only. */
 export function createRecentRecords(): RecentRecords {
   let records: DemoRecord[] = [];
+  const interfaces = new Map<string, DemoRecord>();
   return {
     write(lines) {
       const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString("utf8");
-      const parsed = text.split("\n").filter((line) => line !== "");
-      records = [...records, ...parsed.map((line) => JSON.parse(line) as DemoRecord)].slice(-kept);
+      const lineTexts = text.split("\n").filter((line) => line !== "");
+      const parsed = lineTexts.map((line) => JSON.parse(line) as DemoRecord);
+      const flows = parsed.filter((record) => record["snmp.object.name"] === undefined);
+      records = [...records, ...flows].slice(-kept);
+      for (const record of parsed.filter((row) => row["snmp.object.name"] === "IF-MIB::ifXTable")) {
+        interfaces.set(`${String(record["system.host.name"])} ${String(record["netif.index"])}`, record);
+      }
     },
     latest(ofEach, address) {
       const exporters = [...new Set(records.map(exporterOf))].toSorted();
@@ -27,6 +35,7 @@ export function createRecentRecords(): RecentRecords {
       const featured = newest.some(names) ? undefined : records.findLast(names);
       return featured === undefined ? newest : [featured, ...newest];
     },
+    interfaces: () => [...interfaces].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, record]) => record),
   };
 }
 

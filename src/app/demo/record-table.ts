@@ -5,7 +5,7 @@ export type DemoRecord = Readonly<Record<string, unknown>>;
 
 /** Records as a table for people: who talked to whom by name and address. */
 export function recordTable(records: readonly DemoRecord[]): string {
-  const header = ["EXPORTER", "PROTOCOL", "SOURCE", "", "DESTINATION", "", "BYTES"];
+  const header = ["EXPORTER", "PROTOCOL", "SOURCE", "", "DESTINATION", "", "IN", "OUT", "BYTES"];
   return textTable(
     header,
     records.map((record) => [
@@ -15,8 +15,20 @@ export function recordTable(records: readonly DemoRecord[]): string {
       endPoint(record, "flow.src"),
       named(record, "flow.dst"),
       endPoint(record, "flow.dst"),
+      text(record["flow.in.netif.name"] ?? "-"),
+      text(record["flow.out.netif.name"] ?? "-"),
       text(record["flow.bytes"]),
     ]),
+  );
+}
+
+/** Rows of ifXTable: what each interface of each device has counted. */
+export function interfaceTable(records: readonly DemoRecord[]): string {
+  return textTable(
+    ["DEVICE", "INTERFACE", "BYTES IN", "BYTES OUT"],
+    records.map((record) =>
+      ["system.host.name", "netif.name", "netif.bytes.in", "netif.bytes.out"].map((name) => text(record[name] ?? "-")),
+    ),
   );
 }
 
