@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, string>> = {
   "api-calls": "api/api-calls-bench.js",
   "udm-save": "udm/udm-save-bench.js",
   "snmp-session": "snmp/session-bench.js",
+  "snmp-definitions": "snmp/definitions-bench.js",
 };
 
 const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });

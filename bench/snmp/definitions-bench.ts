@@ -6,9 +6,12 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createMetrics, systemClock } from "../../src/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, diffDefinitions, formatFinding } from "../../src/snmp/index.ts";
+import { reportRow } from "../support/bench-report.ts";
 import { writeDefinitionSet } from "./definitions-set.ts";
 
 const rounds = 3;
+
+const goals: Readonly<Record<string, string>> = { "first load": "≤ 1 500", unchanged: "≤ 200" };
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-definitions-"));
 try {
@@ -25,9 +28,9 @@ try {
     // The monitor sees a block when the loop turns again.
     await new Promise((done) => setTimeout(done, 5));
     delay.disable();
-    console.log(
-      `${what.padEnd(24)} ${duration.toFixed(0).padStart(6)} ms, loop blocked at most ${(delay.max / 1e6).toFixed(0)} ms`,
-    );
+    const goal = goals[what];
+    reportRow({ what, value: duration, unit: "ms", ...(goal !== undefined && { goal }) });
+    reportRow({ what: `  ${what}: event loop blocked at most`, value: delay.max / 1e6, unit: "ms", goal: "≤ 50" });
     return result;
   };
   for (let round = 0; round < rounds; round++) {
