@@ -14,6 +14,25 @@ const vendors = [
   { file: "vmware.xml", pen: 6876 },
 ];
 
+/** Enumerated elements whose values get names, each with the ids of its registries. */
+const enumerated = [
+  ["mplsLabelType", "ipfix-mpls-label-type"],
+  ["forwardingStatus", "forwarding-status"],
+  [
+    "forwardingReason",
+    "forwarding-status-00b",
+    "forwarding-status-01b",
+    "forwarding-status-10b",
+    "forwarding-status-11b",
+  ],
+  ["natEvent", "ipfix-nat-event-type"],
+  ["firewallEvent", "ipfix-firewall-event"],
+  ["biflowDirection", "ipfix-biflow-direction"],
+  ["natType", "ipfix-nat-type"],
+  ["natQuotaEvent", "ipfix-nat-quota-exceeded-event"],
+  ["natThresholdEvent", "ipfix-nat-threshold-event"],
+];
+
 const folder = process.argv[2] && resolve(process.argv[2]);
 process.chdir(join(import.meta.dirname, ".."));
 if (folder === undefined) console.log("registry: no folder given, the committed tables stay as they are");
@@ -60,7 +79,46 @@ function generate() {
     ...protocolNames(read("subregistry/iana_protocol_numbers.xml")).map((name) => `  ${JSON.stringify(name)},`),
     "];",
   ]);
+
+  const all = read("iana_ipfix_information_elements.xml");
+  write("enumerations.gen.ts", [
+    "/** What the values of enumerated elements mean, by value, from the registries beside IANA's list of elements. */",
+    "export const enumerations = {",
+    ...enumerated.map(([key, ...ids]) => {
+      const pairs = ids
+        .flatMap((id) => valueNames(subRegistry(all, id)))
+        .map((pair) => `    ${JSON.stringify(pair)},\n`);
+      return `  ${key}: new Map<number, string>([\n${pairs.join("")}  ]),`;
+    }),
+    "} satisfies Readonly<Record<string, ReadonlyMap<number, string>>>;",
+  ]);
   writeChecksums(join(output, checksumFile), outputs);
+}
+
+/** The registry of this id up to its end or to the first that it holds. */
+function subRegistry(xml, id) {
+  const from = xml.indexOf(`<registry id="${id}">`);
+  if (from < 0) throw new Error(`no registry ${id}`);
+  const ends = ["</registry>", "<registry id="].map((end) => xml.indexOf(end, from + 1)).filter((end) => end > 0);
+  return xml.slice(from, Math.min(...ends));
+}
+
+/** Values that are assigned, each with its name; a longer explanation behind a colon is left out. */
+function valueNames(xml) {
+  return records(xml).flatMap((record) => {
+    const text = tag(record, "value") ?? "";
+    const value = /^[01]{2}b$/.test(text)
+      ? Number.parseInt(text, 2)
+      : /^(0x[0-9A-F]+|[0-9]+)$/i.test(text)
+        ? Number(text)
+        : undefined;
+    const name = (tag(record, "name") ?? tag(record, "description"))
+      ?.replace(/:.*$/, "")
+      .replace(/ \(.*\)$/, (note) => (note === " (no NAT)" ? note : ""))
+      .replaceAll("&gt;", ">");
+    const isAssigned = name !== undefined && !/^(reserved|unassigned)/i.test(name);
+    return value !== undefined && isAssigned ? [[value, name]] : [];
+  });
 }
 
 /** The part of IANA's file that lists the elements; the other tables explain their values. */

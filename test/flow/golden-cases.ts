@@ -229,6 +229,53 @@ export const goldenCases: readonly GoldenCase[] = [
   ["netflow9-options-template-of-half-fields", [netflow9([packetSet(1, hex("0100 0003 0004 0001 0004 0022 0004"))])]],
   ["netflow9-header-cut", [netflow9([]).subarray(0, 19)]],
 
+  [
+    "netflow9-variable-lengths",
+    [
+      netflow9([
+        netflow9Templates({ id: 256, fields: fields([7, 2], [96, "variable"], [4, 1]) }),
+        dataSet({ id: 256, fields: fields([7, 2], [96, "variable"], [4, 1]) }, [
+          uint(53, 2),
+          Buffer.from("dns"),
+          uint(17, 1),
+        ]),
+      ]),
+    ],
+  ],
+  [
+    "netflow9-firewall-denies",
+    [
+      netflow9Record(
+        {
+          id: 263,
+          fields: fields([148, 4], [8, 4], [7, 2], [12, 4], [11, 2], [4, 1], [233, 1], [33_002, 2], [323, 8]),
+        },
+        [
+          [uint(99, 4), v4Source, uint(1024, 2), v4Destination, uint(23, 2), uint(6, 1), uint(3, 1), uint(1001, 2)],
+          uint(1_699_999_990_007, 8),
+        ],
+      ),
+    ],
+  ],
+  [
+    "netflow9-firewall-initiator-and-responder",
+    [
+      netflow9Record({ id: 263, fields: fields([8, 4], [12, 4], [231, 4], [232, 4], [298, 4], [299, 4], [233, 1]) }, [
+        [v4Source, v4Destination, uint(1500, 4), uint(9000, 4), uint(3, 4), uint(7, 4), uint(2, 1)],
+      ]),
+    ],
+  ],
+  [
+    "netflow9-forwarding-status",
+    [
+      netflow9([
+        netflow9Templates({ id: 256, fields: fields([89, 1]) }, { id: 257, fields: fields([89, 4]) }),
+        dataSet({ id: 257, fields: fields([89, 4]) }, [uint(0x40, 4)], [uint(0x1000, 4)]),
+        packetSet(256, hex("4081c2ff")),
+      ]),
+    ],
+  ],
+
   ["ipfix-everyday-fields", [ipfixRecord(everyday, everydayRecord)]],
   [
     "ipfix-uptimes-with-init-time-in-the-record",
@@ -497,6 +544,42 @@ export const goldenCases: readonly GoldenCase[] = [
       ipfixRecord({ id: 258, scopeCount: 1, fields: fields([149, 4], [34, 4]) }, [uint(1, 4), uint(10, 4)]),
       ipfix([packetSet(2, hex("0002 0000"))], { sequence: 1 }),
       ipfix([dataSet(simple, simpleRecord(2))], { sequence: 1 }),
+    ],
+  ],
+  [
+    "ipfix-options-template-withdrawn-and-others-stay",
+    [
+      ipfix([ipfixTemplates(simple), ipfixTemplates({ id: 258, scopeCount: 1, fields: fields([149, 4], [34, 4]) })]),
+      ipfix([packetSet(3, hex("0102 0000"))]),
+      ipfix([
+        dataSet(simple, simpleRecord(2)),
+        dataSet({ id: 258, fields: fields([149, 4], [34, 4]) }, [uint(1, 4), uint(9, 4)]),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-all-options-templates-withdrawn",
+    [
+      ipfix([
+        ipfixTemplates(simple),
+        ipfixTemplates(
+          { id: 258, scopeCount: 1, fields: fields([149, 4], [34, 4]) },
+          { id: 259, scopeCount: 1, fields: fields([149, 4], [41, 4]) },
+        ),
+      ]),
+      ipfix([packetSet(3, hex("0003 0000"))]),
+      ipfix([dataSet(simple, simpleRecord(2))]),
+    ],
+  ],
+  [
+    "ipfix-enumerated-values",
+    [
+      ipfixRecord({ id: 256, fields: fields([230, 1], [297, 1], [466, 4], [467, 4], [233, 1], [239, 1], [46, 1]) }, [
+        [uint(16, 1), uint(5, 1), uint(3, 4), uint(2, 4), uint(4, 1), uint(2, 1), uint(3, 1)],
+      ]),
+      ipfixRecord({ id: 256, fields: fields([230, 1], [297, 1], [136, 1], [239, 1]) }, [
+        [uint(200, 1), uint(200, 1), uint(4, 1), uint(200, 1)],
+      ]),
     ],
   ],
   [

@@ -1,3 +1,4 @@
+import { enumerations } from "../registry/enumerations.gen.ts";
 import { protocolNames } from "../registry/protocol-names.gen.ts";
 import { toUnsigned } from "./convert-type.ts";
 import type { Conversion } from "./field-names.ts";
@@ -14,6 +15,14 @@ const directions = ["ingress", "egress"];
 /** IANA, "flowEndReason". */
 const endReasons = [undefined, "idle timeout", "active timeout", "end of flow", "forced end", "lack of resources"];
 
+/** What Cisco's firewalls give as the cause of a denied flow ("NetFlow Implementation Guide", NF_F_FW_EXT_EVENT). */
+const firewallExtendedEvents: ReadonlyMap<number, string> = new Map([
+  [1001, "denied by ingress ACL"],
+  [1002, "denied by egress ACL"],
+  [1003, "denied access to the firewall's interface"],
+  [1004, "first packet was not TCP SYN"],
+]);
+
 /** A conversion of a small unsigned number. */
 const ofNumber =
   (convert: (value: number) => string | number | readonly string[] | undefined): Convert =>
@@ -21,6 +30,8 @@ const ofNumber =
     const value = toUnsigned(source, at, length);
     return typeof value === "number" ? convert(value) : undefined;
   };
+
+const nameOf = (names: ReadonlyMap<number, string>): Convert => ofNumber((value) => names.get(value));
 
 /** The conversions of {@link fieldNames} beyond the plain value. */
 export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert>> = {
@@ -50,6 +61,17 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   tcpTags: ofNumber((value) => (value & 0x1ff ? tcpTags[value & 0x1ff] : undefined)),
   directionName: ofNumber((value) => directions[value]),
   endReasonName: ofNumber((value) => endReasons[value]),
+  /** RFC 7270 section 3: the upper two bits are the status, all eight the reason for it. */
+  forwardingStatusName: ofNumber((value) => (value < 256 ? enumerations.forwardingStatus.get(value >>> 6) : undefined)),
+  forwardingReasonName: nameOf(enumerations.forwardingReason),
+  natEventName: nameOf(enumerations.natEvent),
+  natTypeName: nameOf(enumerations.natType),
+  natQuotaEventName: nameOf(enumerations.natQuotaEvent),
+  natThresholdEventName: nameOf(enumerations.natThresholdEvent),
+  firewallEventName: nameOf(enumerations.firewallEvent),
+  firewallExtendedEventName: nameOf(firewallExtendedEvents),
+  biflowDirectionName: nameOf(enumerations.biflowDirection),
+  mplsLabelTypeName: nameOf(enumerations.mplsLabelType),
   icmpType: ofNumber((value) => (value < 0x10000 ? value >>> 8 : undefined)),
   icmpCode: ofNumber((value) => (value < 0x10000 ? value & 0xff : undefined)),
   /** RFC 6759: one byte says whose numbering it is, the others are the number there. */

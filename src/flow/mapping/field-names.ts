@@ -9,6 +9,16 @@ export type Conversion =
   | "tcpTags"
   | "directionName"
   | "endReasonName"
+  | "forwardingStatusName"
+  | "forwardingReasonName"
+  | "natEventName"
+  | "natTypeName"
+  | "natQuotaEventName"
+  | "natThresholdEventName"
+  | "firewallEventName"
+  | "firewallExtendedEventName"
+  | "biflowDirectionName"
+  | "mplsLabelTypeName"
   | "icmpType"
   | "icmpCode"
   | "applicationId";
@@ -68,9 +78,19 @@ export const fieldNames: readonly FieldName[] = [
   [228, "flow.dst.nat.l4.port.id", "value"],
   [40_004, "flow.dst.nat.l4.port.id", "value"],
   [230, "flow.nat.event.id", "value"],
+  [230, "flow.nat.event.name", "natEventName"],
+  [297, "flow.nat.type.id", "value"],
+  [297, "flow.nat.type.name", "natTypeName"],
+  [466, "flow.nat.quota_event.id", "value"],
+  [466, "flow.nat.quota_event.name", "natQuotaEventName"],
+  [467, "flow.nat.threshold_event.id", "value"],
+  [467, "flow.nat.threshold_event.name", "natThresholdEventName"],
   [233, "flow.firewall.event.id", "value"],
   [40_005, "flow.firewall.event.id", "value"],
+  [233, "flow.firewall.event.name", "firewallEventName"],
+  [40_005, "flow.firewall.event.name", "firewallEventName"],
   [33_002, "flow.firewall.extended_event.id", "value"],
+  [33_002, "flow.firewall.extended_event.name", "firewallExtendedEventName"],
   [33_000, "flow.in.acl.id", "value"],
   [33_001, "flow.out.acl.id", "value"],
 
@@ -107,6 +127,11 @@ export const fieldNames: readonly FieldName[] = [
   [21, "flow.end.timestamp", "uptime"],
   [136, "flow.end.reason.id", "value"],
   [136, "flow.end.reason.name", "endReasonName"],
+  [89, "flow.forwarding.status.id", "value"],
+  [89, "flow.forwarding.status.name", "forwardingStatusName"],
+  [89, "flow.forwarding.reason.name", "forwardingReasonName"],
+  [239, "flow.biflow.direction.id", "value"],
+  [239, "flow.biflow.direction.name", "biflowDirectionName"],
 
   [60, "ip.version.ver", "value"],
   [195, "ip.dscp.id", "value"],
@@ -124,6 +149,9 @@ export const fieldNames: readonly FieldName[] = [
   [179, "icmp.code.id", "value"],
   [32, "icmp.code.id", "icmpCode"],
   [139, "icmp.code.id", "icmpCode"],
+
+  [46, "mpls.top_label.type.id", "value"],
+  [46, "mpls.top_label.type.name", "mplsLabelTypeName"],
 
   [95, "app.id", "applicationId"],
   [96, "app.name", "value"],
