@@ -4,7 +4,7 @@ import { sendBytes, sendJson } from "./http/send.ts";
 import { apiError } from "./rpc/api-error.ts";
 
 /**
- * A read-only view: what it returns is answered as JSON. A path that ends in `/{id}` takes any one segment there, which
+ * A read-only view: what it returns, or promises, is answered as JSON. A path that ends in `/{id}` takes any one segment there, which
  * is handed to the view; undefined is answered as not found.
  */
 export type View = (id: string) => unknown;
@@ -28,7 +28,7 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
   const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
   const pages = new Map<string, (call: Call) => Promise<void>>();
   const json = (path: string, view: View): void => {
-    pages.set(path, async (call) => sendJson(call, 200, view(""), fresh));
+    pages.set(path, async (call) => sendJson(call, 200, await view(""), fresh));
   };
 
   json("/livez", () => ({ live: true }));
@@ -48,7 +48,7 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
     }
     pages.set(path, async (call) => {
       const id = decodeSegment(call.path.slice(call.path.lastIndexOf("/") + 1));
-      const shown = id === undefined ? undefined : view(id);
+      const shown = id === undefined ? undefined : await view(id);
       if (shown !== undefined) return sendJson(call, 200, shown, fresh);
       throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
     });

@@ -31,9 +31,10 @@ export interface FlowPipeline {
    *
    * @param bytes are not kept.
    * @param address of the sender, as a socket gives it.
+   * @param receivedAt milliseconds since the epoch; left out: now.
    */
-  process(bytes: Buffer, address: string, port: number): void;
-  /** Drops what has waited for its template for too long. To be called about once a minute. */
+  process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
+  /** Drops what has waited for its template for too long. To be called every {@link tidyEveryMs}. */
   tidy(): void;
   /** All exporters heard of, the one silent for longest first. */
   exporters(): readonly ExporterView[];
@@ -41,6 +42,8 @@ export interface FlowPipeline {
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
 const waitingMaxAgeMs = 30 * 60_000;
+
+export const tidyEveryMs = 60_000;
 
 /** Registers its metrics, so there is one for each {@link Metrics}. */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
@@ -62,7 +65,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     clock,
   });
   return {
-    process: (bytes, address, port) => processor.process(bytes, address, port),
+    process: (bytes, address, port, receivedAt) => processor.process(bytes, address, port, receivedAt),
     tidy: () => exporters.dropWaiting(clock.now() - waitingMaxAgeMs),
     exporters: () => Array.from(exporters.all(), viewExporter),
   };

@@ -12,8 +12,9 @@ export interface FlowProcessor {
   /**
    * @param address of the sender, as the socket gives it.
    * @param bytes are read before the call returns and not kept.
+   * @param receivedAt milliseconds since the epoch; left out: now.
    */
-  process(bytes: Buffer, address: string, port: number): void;
+  process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
 }
 
 export interface FlowProcessorOptions {
@@ -105,7 +106,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
   };
 
   return {
-    process(bytes, address, port) {
+    process(bytes, address, port, receivedAt = clock.now()) {
       const protocol = protocolOf(bytes);
       const of = counts[protocol];
       of.datagrams++;
@@ -117,9 +118,8 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
         return;
       }
-      const now = clock.now();
-      const exporter = exporters.get(senderAddress(address), now);
-      exporter.lastSeen = now;
+      const exporter = exporters.get(senderAddress(address), receivedAt);
+      exporter.lastSeen = receivedAt;
       exporter.datagrams++;
       decode(protocol, decoder, bytes, exporter, port);
       flush();

@@ -125,7 +125,7 @@ test("any port takes any protocol; a datagram's records leave together, enriched
   }
   assert.equal(await metrics.value("netgloss_flow_bytes_total", { protocol: "netflow5" }), 24 + 3 * 48);
   assert.equal(await metrics.value("netgloss_flow_exporters"), 1);
-  assert.equal(listener.exporters()[0]?.records, 6);
+  assert.equal((await listener.exporters())[0]?.records, 6);
 });
 
 test("hostile datagrams do not stop it", async (t) => {

@@ -1,0 +1,68 @@
+import { addressMark, control, entryHeader, entrySize, marks, type RingHandle } from "./ring-layout.ts";
+
+/** Takes a datagram; its bytes are valid during the call only. */
+export type TakeDatagram = (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
+
+/** The one side of a ring that takes datagrams out. */
+export interface RingReader {
+  /**
+   * Hands over the next datagrams in the order in which they were written, `limit` at most.
+   *
+   * @returns how many; fewer than `limit` when the ring is empty.
+   */
+  read(take: TakeDatagram, limit: number): number;
+  /**
+   * Says that the reader is going to sleep. @returns false when something has come meanwhile: it must read on. Otherwise
+   * the writer wakes it at the next write.
+   */
+  sleep(): boolean;
+}
+
+/** The longest datagram that UDP can carry, as a ring of 64 KiB could hold it. */
+const maxDatagram = 65_536;
+
+export function createRingReader(ring: RingHandle): RingReader {
+  const words = new Int32Array(ring.control);
+  const bytesOf = new Uint8Array(ring.data);
+  const uints = new Uint32Array(ring.data);
+  const doubles = new Float64Array(ring.data);
+  const mask = bytesOf.length - 1;
+  const addresses: string[] = [];
+  // A copy of its own: decoders and libraries behind them need not know of shared memory.
+  const scratch = Buffer.allocUnsafeSlow(Math.min(bytesOf.length, maxDatagram));
+
+  return {
+    read(take, limit) {
+      let count = 0;
+      while (count < limit) {
+        const read = Atomics.load(words, control.read);
+        if (read === Atomics.load(words, control.written)) break;
+        const at = (read >>> 0) & mask;
+        const length = uints[at >>> 2] as number;
+        if (length === marks.wrap) {
+          Atomics.store(words, control.read, (read + bytesOf.length - at) | 0);
+          continue;
+        }
+        const exporter = uints[(at >>> 2) + 1] as number;
+        const port = uints[(at >>> 2) + 2] as number;
+        const receivedAt = doubles[(at + 16) >>> 3] as number;
+        const bytes = scratch.subarray(0, length);
+        bytes.set(bytesOf.subarray(at + entryHeader, at + entryHeader + length));
+        // Before it is handed over: should the taker die of it, the next reader of the ring does not meet it again.
+        Atomics.store(words, control.read, (read + entrySize(length)) | 0);
+        if (port === addressMark) addresses[exporter] = bytes.toString("latin1");
+        else {
+          take(bytes, addresses[exporter] ?? "", port, receivedAt);
+          count++;
+        }
+      }
+      return count;
+    },
+    sleep() {
+      Atomics.store(words, control.asleep, 1);
+      if (Atomics.load(words, control.read) === Atomics.load(words, control.written)) return true;
+      Atomics.store(words, control.asleep, 0);
+      return false;
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import { createRing, createRingReader, createRingWriter, type RingReader } from "../../src/flow/index.ts";
+
+interface Taken {
+  readonly bytes: string;
+  readonly address: string;
+  readonly port: number;
+  readonly receivedAt: number;
+}
+
+function readAll(reader: RingReader, limit = Infinity): Taken[] {
+  const taken: Taken[] = [];
+  reader.read((bytes, address, port, receivedAt) => {
+    taken.push({ bytes: bytes.toString("hex"), address, port, receivedAt });
+  }, limit);
+  return taken;
+}
+
+const ringBytes = 65_536;
+const addresses = ["192.0.2.1", "2001:db8::1", "::ffff:198.51.100.7", "fe80::1%eth0"];
+
+test("what is written is read in its order, however the two take turns", () => {
+  const datagram = fc.record({
+    length: fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 20_000 })),
+    address: fc.constantFrom(...addresses),
+    port: fc.integer({ min: 0, max: 65_535 }),
+    receivedAt: fc.double({ min: 0, max: 4e12, noNaN: true }),
+  });
+  const turns = fc.array(
+    fc.record({ write: fc.array(datagram, { maxLength: 8 }), read: fc.integer({ max: 10, min: 0 }) }),
+  );
+  fc.assert(
+    fc.property(turns, (all) => {
+      const ring = createRing(ringBytes);
+      const writer = createRingWriter(ring, () => {});
+      const reader = createRingReader(ring);
+      const model: Taken[] = [];
+      let fill = 0;
+      for (const { write, read } of all) {
+        for (const { length, address, port, receivedAt } of write) {
+          const bytes = Buffer.alloc(length, (fill = (fill + 1) % 251));
+          if (writer.write(bytes, address, port, receivedAt)) {
+            model.push({ bytes: bytes.toString("hex"), address, port, receivedAt });
+          } else assert.ok(writer.used() + length + 1024 > ringBytes / 2, "refused though there is room");
+        }
+        assert.deepEqual(readAll(reader, read), model.splice(0, read));
+      }
+      assert.deepEqual(readAll(reader), model);
+      assert.equal(writer.used(), 0);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("a full ring refuses and goes on when there is room again", () => {
+  const ring = createRing(ringBytes);
+  const writer = createRingWriter(ring, () => {});
+  const reader = createRingReader(ring);
+  const bytes = Buffer.alloc(1400, 7);
+  let count = 0;
+  while (writer.write(bytes, "192.0.2.1", 2055, count)) count++;
+  assert.ok(count >= 44, `only ${count} datagrams of 1400 bytes fit into 64 KiB`);
+  assert.equal(readAll(reader, 1).length, 1);
+  assert.equal(writer.write(bytes, "192.0.2.1", 2055, count), true);
+  assert.equal(readAll(reader).length, count);
+});
+
+test("a datagram longer than the ring is refused", () => {
+  const writer = createRingWriter(createRing(ringBytes), () => {});
+  assert.equal(writer.write(Buffer.alloc(ringBytes), "192.0.2.1", 1, 0), false);
+});
+
+test("addresses are numbered anew when there are too many", () => {
+  const ring = createRing(1 << 20);
+  const writer = createRingWriter(ring, () => {});
+  const reader = createRingReader(ring);
+  for (let i = 0; i < 70_000; i++) {
+    const address = `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
+    assert.equal(writer.write(Buffer.from([1]), address, 1, 0), true);
+    assert.deepEqual(
+      readAll(reader).map((taken) => taken.address),
+      [address],
+    );
+  }
+});
+
+test("a sleeping reader is woken once, at the next write", () => {
+  const ring = createRing(ringBytes);
+  let woken = 0;
+  const writer = createRingWriter(ring, () => woken++);
+  const reader = createRingReader(ring);
+  assert.equal(reader.sleep(), true);
+  writer.write(Buffer.from([1]), "192.0.2.1", 1, 0);
+  writer.write(Buffer.from([2]), "192.0.2.1", 1, 0);
+  assert.equal(woken, 1);
+  assert.equal(reader.sleep(), false, "there is something to read");
+  assert.equal(readAll(reader).length, 2);
+  writer.write(Buffer.from([3]), "192.0.2.1", 1, 0);
+  assert.equal(woken, 1, "it did not sleep");
+});
+
+test("another thread reads what this one writes, bytes and order intact", async () => {
+  const ring = createRing(ringBytes);
+  const door = new URL("../../src/flow/index.js", import.meta.url).href;
+  const worker = new Worker(
+    `import { workerData, parentPort } from "node:worker_threads";
+     import { createHash } from "node:crypto";
+     const { createRingReader } = await import(${JSON.stringify(door)});
+     const reader = createRingReader(workerData.ring);
+     const hash = createHash("sha256");
+     let count = 0;
+     while (count < workerData.count) {
+       reader.read((bytes, address, port) => { hash.update(bytes).update(address + port); count++; }, 16);
+     }
+     parentPort.postMessage(hash.digest("hex"));`,
+    { eval: true, workerData: { ring, count: 20_000 } },
+  );
+  const digest = new Promise<string>((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  const { createHash } = await import("node:crypto");
+  const hash = createHash("sha256");
+  const writer = createRingWriter(ring, () => {});
+  for (let i = 0; i < 20_000; i++) {
+    const bytes = Buffer.alloc(1 + ((i * 7919) % 1500), i);
+    const address = addresses[i % addresses.length] as string;
+    hash.update(bytes).update(`${address}${i % 65_536}`);
+    while (!writer.write(bytes, address, i % 65_536, i)) await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(await digest, hash.digest("hex"));
+  await worker.terminate();
+});
