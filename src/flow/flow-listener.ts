@@ -23,7 +23,7 @@ const checkName = "flow";
 export function createFlowListener(options: FlowListenerOptions): FlowListener {
   const { health } = options;
   const pipeline = createFlowPipeline(options);
-  const receiver = createFlowReceiver({ ...options, take: pipeline.process });
+  const receiver = createFlowReceiver({ ...options, take: (bytes, address, port) => pipeline.process(bytes, address, port) });
   let timer: NodeJS.Timeout | undefined;
 
   health.set({ name: checkName, ready: false, detail: "not listening yet" });
@@ -41,7 +41,7 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
       clearInterval(timer);
       await receiver.stop();
     },
-    ports: receiver.ports,
+    ports: () => receiver.ports(),
     exporters: async () => pipeline.exporters(),
   };
 }

@@ -5,5 +5,5 @@ export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOp
 export { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./flow-receiver.ts";
 export { FlowListenError } from "./net/flow-listen-error.ts";
 export { createRing, type RingHandle } from "./ring/ring-layout.ts";
-export { createRingReader, type RingReader, type TakeDatagram } from "./ring/ring-reader.ts";
-export { createRingWriter, type RingWriter } from "./ring/ring-writer.ts";
+export { createRingReader, type RingReader } from "./ring/ring-reader.ts";
+export { createRingWriter } from "./ring/ring-writer.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createRing, createRingReader, createRingWriter, type RingReader } from "../../src/flow/index.ts";
 
 interface Taken {
