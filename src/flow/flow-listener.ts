@@ -23,7 +23,10 @@ const checkName = "flow";
 export function createFlowListener(options: FlowListenerOptions): FlowListener {
   const { health } = options;
   const pipeline = createFlowPipeline(options);
-  const receiver = createFlowReceiver({ ...options, take: (bytes, address, port) => pipeline.process(bytes, address, port) });
+  const receiver = createFlowReceiver({
+    ...options,
+    take: (bytes, address, port) => pipeline.process(bytes, address, port),
+  });
   let timer: NodeJS.Timeout | undefined;
 
   health.set({ name: checkName, ready: false, detail: "not listening yet" });
