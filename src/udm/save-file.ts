@@ -47,23 +47,30 @@ export interface SaveAlarm {
   readonly error: unknown;
 }
 
+/** The paths of one save. */
+export interface SaveNames {
+  /** The file to replace: a path without a symbolic link at its end. */
+  readonly target: string;
+  /** A name in the same folder that nothing has. */
+  readonly temporary: string;
+}
+
 export interface SavedFile {
   readonly stamp: FileStamp;
   readonly alarms: readonly SaveAlarm[];
 }
 
 /**
- * Replaces the content of `target` (a path without a symbolic link at its end) or creates it: writes `temporary`, a
- * name in the same folder, syncs it, renames it over the target and syncs the folder. Mode and owner are kept; what is
+ * Replaces the content of `target` or creates it: writes `temporary`, syncs it, renames it over the target and syncs the
+ * folder. Mode and owner are kept; what is
  * not permitted there is an alarm. Once renamed, the file counts as saved: what fails then is an alarm too.
  *
  * @throws SaveError, or what `chunks` throws; the target is as it was, and the temporary file is gone unless its removal failed too.
  */
 export async function saveFile(
   io: FileIo,
-  target: string,
-  temporary: string,
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { target, temporary }: SaveNames,
+  chunks: Iterable<Uint8Array>,
 ): Promise<SavedFile> {
   const alarms: SaveAlarm[] = [];
   const old = await attempt("state", () => stateIfThere(io, target));
@@ -111,13 +118,13 @@ function temporaryPrefix(target: string): string {
 /** Writes, fits mode and owner, syncs and closes. */
 async function fill(
   file: OpenFile,
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  chunks: Iterable<Uint8Array>,
   old: FileState | undefined,
   alarms: SaveAlarm[],
 ): Promise<FileState> {
   let written: FileState;
   try {
-    for await (const chunk of chunks) await attempt("write", () => writeAll(file, chunk));
+    for (const chunk of chunks) await attempt("write", () => writeAll(file, chunk));
     if (old !== undefined) await keepOwnerAndMode(file, old, alarms);
     await attempt("sync", () => file.sync());
     written = await attempt("state", () => file.state());

@@ -11,7 +11,9 @@ import { UdmError } from "./udm-error.ts";
 import type { UdmIndex } from "./udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
+import type { UdmChange } from "./udm-pages.ts";
 import type { UdmStore, UdmWrite } from "./udm-store.ts";
+import { noteChanges } from "./note-changes.ts";
 import { warnEntries } from "./warn-entries.ts";
 import { withEntries } from "./with-entries.ts";
 
@@ -87,29 +89,30 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
   const commitGroup = async (batches: readonly (readonly UdmWrite[])[]): Promise<Outcome<readonly UdmEntry[]>[]> => {
     if (!isLoaded) throw fault;
     const edit = current().edit();
-    let writes = 0;
+    const changes: UdmChange[] = [];
     const outcomes: Outcome<readonly UdmEntry[]>[] = [];
     for (const batch of batches) {
       try {
-        outcomes.push({ result: await applyWrites(edit, batch) });
-        writes += batch.length;
+        const result = await applyWrites(edit, batch);
+        outcomes.push({ result });
+        await noteChanges(changes, batch, result);
       } catch (error) {
         if (!(error instanceof UdmError)) throw error;
         outcomes.push({ error });
       }
     }
-    if (writes > 0) {
+    if (changes.length > 0) {
       const next = edit.done();
       report.groupSize(batches.length);
-      seen = await save(next);
+      seen = await save(changes, next);
       makeCurrent(next);
     }
     return outcomes;
   };
 
-  const save = async (next: UdmIndex): Promise<FileStamp> => {
+  const save = async (changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp> => {
     try {
-      return await saver.save(target, next);
+      return await saver.save(target, changes, next);
     } catch (error) {
       const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
       throw new UdmError("unavailable", message, [], { cause: error });
@@ -129,6 +132,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
       }
       makeCurrent(index === undefined ? buildIndex(file.entries, 1) : await withEntries(index, file.entries));
       isLoaded = true;
+      saver.forget();
       await noteSuccess(file);
       return current();
     } catch (error) {

@@ -1,17 +1,25 @@
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
-import { findLeftOvers, SaveError, saveFile, temporaryPath } from "./save-file.ts";
-import type { UdmEntry } from "./udm-entry.ts";
+import { findLeftOvers, SaveError, temporaryPath } from "./save-file.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
+import { createPageWriter } from "./page-writer.ts";
 import type { UdmIndex } from "./udm-index.ts";
-import { emptyFileText, renderEntry } from "./yaml-writer.ts";
+import type { UdmChange } from "./udm-pages.ts";
+import { renderEntry } from "./yaml-writer.ts";
 
-/** Characters rendered and written in one go: some milliseconds of the event loop. */
-const chunkLength = 256 * 1024;
+/** Bytes written in one go. */
+const maxWrite = 256 * 1024;
 
-/** Writes whole states of the database to the file. */
+/** Writes states of the database to the file. */
 export interface UdmSaver {
-  /** @throws SaveError; the file is as it was. */
-  save(target: string, index: UdmIndex): Promise<FileStamp>;
+  /**
+   * @param changes what was done since the last save that succeeded, in order.
+   * @param next the state with the changes; read whole only when the saver does not know the file's bytes.
+   * @throws SaveError; the file is as it was.
+   */
+  save(target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp>;
+  /** The next save is not one of changes to the one before: the file has been read again. */
+  forget(): void;
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
   removeLeftOvers(target: string): Promise<void>;
 }
@@ -43,7 +51,7 @@ export function createUdmSaver({ io, clock, log, metrics }: UdmSaverOptions): Ud
   const bytes = metrics.gauge("netgloss_udm_file_bytes", "Size of the metadata file as last replaced.");
 
   const limited = limitLog(log, clock);
-  const render = createEntryRenderer();
+  const writer = createPageWriter(io, maxWrite);
   const run = Math.floor(clock.now()).toString(36);
   let number = 0;
   let removeFirst = false;
@@ -61,12 +69,20 @@ export function createUdmSaver({ io, clock, log, metrics }: UdmSaverOptions): Ud
 
   return {
     removeLeftOvers,
-    async save(target, index) {
+    forget: () => writer.clear(),
+    async save(target, changes, next) {
       const start = clock.monotonic();
       if (removeFirst) await removeLeftOvers(target);
       removeFirst = true;
       try {
-        const saved = await saveFile(io, target, temporaryPath(target, run, number++), chunks(index, render));
+        const names = { target, temporary: temporaryPath(target, run, number++) };
+        const isFirst = !writer.isFilled;
+        if (isFirst) await writer.fill(renderAll(next));
+        const saved = await writer.save(names, isFirst ? [] : changes).catch((error: unknown) => {
+          // What it was filled with is a state that is given up.
+          if (isFirst) writer.clear();
+          throw error;
+        });
         removeFirst = false;
         saves.add();
         seconds.observe((clock.monotonic() - start) / 1000);
@@ -86,26 +102,16 @@ export function createUdmSaver({ io, clock, log, metrics }: UdmSaverOptions): Ud
   };
 }
 
-/** {@link renderEntry}, done once for each entry: entries are immutable, and most are the same in the next save. */
-function createEntryRenderer(): (entry: UdmEntry) => string {
-  const rendered = new WeakMap<UdmEntry, string>();
-  return (entry) => {
-    let text = rendered.get(entry);
-    if (text === undefined) {
-      text = renderEntry(entry);
-      rendered.set(entry, text);
-    }
-    return text;
-  };
-}
-
-function* chunks(index: UdmIndex, render: (entry: UdmEntry) => string): Generator<Uint8Array> {
-  let text = index.size === 0 ? emptyFileText : "";
+/** The text of all entries, with a turn of the event loop between its pieces. */
+async function* renderAll(index: UdmIndex): AsyncGenerator<Uint8Array> {
+  let text = "";
+  let count = 0;
   for (const entry of index.entries()) {
-    text += render(entry);
-    if (text.length < chunkLength) continue;
+    text += renderEntry(entry);
+    if (++count % itemsATurn !== 0) continue;
     yield Buffer.from(text);
     text = "";
+    await nextTurn();
   }
   if (text !== "") yield Buffer.from(text);
 }
