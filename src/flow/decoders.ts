@@ -1,7 +1,9 @@
 import type { Decoder } from "./decoder.ts";
 import { createIpfixDecoder } from "./ipfix/ipfix-decoder.ts";
 import { createTimeFormat } from "./mapping/time-format.ts";
+import { createNetflow1Decoder } from "./netflow1/netflow1-decoder.ts";
 import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
+import { createNetflow7Decoder } from "./netflow7/netflow7-decoder.ts";
 import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
 import type { Protocol } from "./protocol.ts";
 import { createRecordReader } from "./template/record-reader.ts";
@@ -11,7 +13,9 @@ export function createDecoders(maxFieldsPerTemplate: number): Readonly<Partial<R
   const times = createTimeFormat();
   const reader = createRecordReader(times);
   return {
+    netflow1: createNetflow1Decoder(reader, times),
     netflow5: createNetflow5Decoder(reader, times),
+    netflow7: createNetflow7Decoder(reader, times),
     netflow9: createNetflow9Decoder(reader, times, maxFieldsPerTemplate),
     ipfix: createIpfixDecoder(reader, times, maxFieldsPerTemplate),
   };

@@ -33,7 +33,7 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
   byProtocol("netgloss_flow_sets_replayed_total", "Those decoded when their template came.", (of) => of.replayed);
   byProtocol(
     "netgloss_flow_missing_total",
-    "Flows (NetFlow v5), datagrams (v9), data records (IPFIX) missing by sequence numbers.",
+    "Flows (NetFlow v5, v7), datagrams (v9), data records (IPFIX) missing by sequence numbers.",
     (of) => of.missing,
   );
   byProtocol("netgloss_flow_recovered_total", "Of these, what came late or never was missing.", (of) => of.recovered);

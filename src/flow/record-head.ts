@@ -9,12 +9,16 @@ export interface HeaderFields {
   readonly version: number;
   /** RFC 3339; undefined when the header's time cannot be written so. */
   readonly timestamp: string | undefined;
-  readonly sequence: number;
+  /** Where the protocol has it. */
+  readonly sequence: number | undefined;
   /** Source ID or observation domain, where the protocol has it. */
   readonly domain?: number;
   /** Milliseconds, where the protocol has it. */
   readonly uptime?: number;
 }
+
+/** The first fields of every record of a datagram, in order. */
+export type RecordHead = [name: string, value: Value][];
 
 /** The first fields of every record of a datagram. */
 export function recordHead(
@@ -22,15 +26,15 @@ export function recordHead(
   datagram: Datagram,
   exporter: Exporter,
   header: HeaderFields,
-): [name: string, value: Value][] {
-  const head: [string, Value][] = [
+): RecordHead {
+  const head: RecordHead = [
     ["@timestamp", times.milliseconds(Math.trunc(datagram.receivedAt)) ?? ""],
     ["flow.export.ip.addr", exporter.address],
     ["flow.export.type", header.type],
     ["flow.export.version.ver", header.version],
   ];
   if (header.timestamp !== undefined) head.push(["flow.export.timestamp", header.timestamp]);
-  head.push(["flow.export.sequence", header.sequence]);
+  if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
   if (header.domain !== undefined) head.push(["flow.export.domain.id", header.domain]);
   if (header.uptime !== undefined) head.push(["flow.export.uptime", header.uptime]);
   return head;

@@ -9,7 +9,9 @@ import {
   ipfix,
   ipfixTemplates,
   ipv4,
+  netflow1,
   netflow5,
+  netflow7,
   netflow9,
   netflow9Templates,
   packetSet,
@@ -110,6 +112,15 @@ export const goldenCases: readonly GoldenCase[] = [
   ["netflow5-no-records", [netflow5([])]],
   ["netflow5-bytes-behind-the-records", [Buffer.concat([netflow5([{}]), hex("deadbeef")])]],
   ["netflow5-header-cut", [netflow5([]).subarray(0, 23)]],
+
+  ["netflow1-two-records", [netflow1([{}, { source: "192.0.2.77", protocol: 17, tcpFlags: 0, tos: 0xb8 }])]],
+  ["netflow1-records-of-52-bytes", [netflow1([{}, { protocol: 17 }], {}, 52)]],
+  ["netflow1-count-claims-more-than-is-there", [netflow1([{}], { count: 3 })]],
+  ["netflow1-header-cut", [netflow1([]).subarray(0, 15)]],
+
+  ["netflow7-two-records", [netflow7([{}, { flags: [0x03, 0x8001], router: "0.0.0.0" }])]],
+  ["netflow7-flows-missing", [netflow7([{}, {}], { sequence: 10 }), netflow7([{}], { sequence: 15 })]],
+  ["netflow7-record-cut", [netflow7([{}, {}]).subarray(0, 24 + 52 + 51)]],
 
   ["netflow9-everyday-fields", [netflow9Record(everyday, everydayRecord)]],
   [

@@ -224,7 +224,7 @@ const mutatedDatagram = fc
   .map(([datagram, mutations, cut]) => mutate(datagram, mutations, cut));
 
 const randomDatagram = fc
-  .tuple(fc.constantFrom("0005", "0009", "000a", "00000005", ""), fc.uint8Array({ maxLength: 200 }))
+  .tuple(fc.constantFrom("0001", "0005", "0007", "0009", "000a", "00000005", ""), fc.uint8Array({ maxLength: 200 }))
   .map(([version, rest]) => Buffer.concat([Buffer.from(version, "hex"), rest]));
 
 test("whatever the bytes: no error, no more records than bytes, memory within its bounds, and others are not hurt", async () => {

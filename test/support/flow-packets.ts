@@ -152,6 +152,40 @@ export function netflow5(records: readonly Netflow5Record[], options: Netflow5Op
   return Buffer.concat([header, engine, ...records.map(netflow5Record)]);
 }
 
+/** @param length of a record: 48, or 52 as some exporters have it. */
+export function netflow1(
+  records: readonly Netflow5Record[],
+  options: HeaderOptions = {},
+  length: 48 | 52 = 48,
+): Buffer {
+  const { uptime = exportUptime, seconds = exportSeconds, count = records.length } = options;
+  const header = uints([1, 2], [count, 2], [uptime, 4], [seconds, 4], [0, 4]);
+  const body = records.map((record) => {
+    const { protocol = 6, tcpFlags = 0x1b, tos = 0 } = record;
+    const tail = uints([0, 2], [protocol, 1], [tos, 1], [tcpFlags, 1]);
+    return Buffer.concat([netflow5Record(record).subarray(0, 36), tail, Buffer.alloc(length - 41, 0xee)]);
+  });
+  return Buffer.concat([header, ...body]);
+}
+
+export interface Netflow7Record extends Netflow5Record {
+  readonly flags?: readonly [fields: number, flow: number];
+  readonly router?: string;
+}
+
+export function netflow7(records: readonly Netflow7Record[], options: HeaderOptions = {}): Buffer {
+  const { sequence = 0, uptime = exportUptime, seconds = exportSeconds, count = records.length } = options;
+  const header = uints([7, 2], [count, 2], [uptime, 4], [seconds, 4], [0, 4], [sequence, 4], [0, 4]);
+  const body = records.map((record) => {
+    const { flags = [0, 0], router = "192.0.2.253" } = record;
+    const bytes = Buffer.concat([netflow5Record(record), ipv4(router)]);
+    bytes.writeUInt8(flags[0], 36);
+    bytes.writeUInt16BE(flags[1], 46);
+    return bytes;
+  });
+  return Buffer.concat([header, ...body]);
+}
+
 function netflow5Record(record: Netflow5Record): Buffer {
   const { source = "192.0.2.1", destination = "198.51.100.2", bytes = 1500, packets = 10 } = record;
   const { start = exportUptime - 5000, end = exportUptime - 1000, protocol = 6, tcpFlags = 0x1b, tos = 0 } = record;

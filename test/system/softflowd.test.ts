@@ -12,6 +12,7 @@ import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 const versions = [
+  { version: "1", name: "NetFlow v1", type: "netflow", families: [4] },
   { version: "5", name: "NetFlow v5", type: "netflow", families: [4] },
   { version: "9", name: "NetFlow v9", type: "netflow", families: [4, 6] },
   { version: "10", name: "IPFIX", type: "ipfix", families: [4, 6] },

@@ -20,7 +20,7 @@ export interface DomainView {
   /** Of the sender, where templates are scoped by it. */
   readonly port: number | undefined;
   readonly templates: readonly TemplateView[];
-  /** Sequence units that never came: flows (NetFlow v5), datagrams (v9), data records (IPFIX). */
+  /** Sequence units that never came: flows (NetFlow v5, v7), datagrams (v9), data records (IPFIX). */
   readonly missing: number;
   readonly late: number;
   readonly resets: number;

@@ -1,0 +1,50 @@
+import { formatAddressBytes } from "../../ip/index.ts";
+import type { RecordFields } from "../../record/index.ts";
+import type { Decoder } from "../decoder.ts";
+import { createFixedRecordDecoder, padding, type FixedLayout } from "../fixed-record/fixed-record-decoder.ts";
+import type { TimeFormat } from "../mapping/time-format.ts";
+import type { RecordReader } from "../template/record-reader.ts";
+
+/** The record of version 7 ("NetFlow Export Datagram Format", Cisco): 52 bytes. */
+const layout: FixedLayout = [
+  [8, 4],
+  [12, 4],
+  [15, 4],
+  [10, 2],
+  [14, 2],
+  [2, 4],
+  [1, 4],
+  [22, 4],
+  [21, 4],
+  [7, 2],
+  [11, 2],
+  // Flags; they have no element.
+  [padding, 1],
+  [6, 1],
+  [4, 1],
+  [5, 1],
+  [16, 2],
+  [17, 2],
+  [9, 1],
+  [13, 1],
+  // Flags and the address of the router.
+  [padding, 6],
+];
+
+/** NetFlow v7, of Catalyst switches: they name the router whose forwarding they shorten, and say which fields are not valid. */
+export function createNetflow7Decoder(reader: RecordReader, times: TimeFormat): Decoder {
+  const format = {
+    protocol: "netflow7",
+    version: 7,
+    headerLength: 24,
+    maxRecords: 28,
+    layout: () => layout,
+    readHeader: (bytes: Buffer) => ({ sequence: bytes.readUInt32BE(16), domain: 0, rate: undefined }),
+    complete(record: RecordFields, bytes: Buffer, at: number) {
+      record.set("flow.netflow7.flags.fields", bytes.readUInt8(at + 36));
+      record.set("flow.netflow7.flags.flow", bytes.readUInt16BE(at + 46));
+      record.set("flow.router_shortcut.ip.addr", formatAddressBytes(bytes, at + 48, 4));
+    },
+  } as const;
+  return createFixedRecordDecoder(format, reader, times);
+}
