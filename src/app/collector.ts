@@ -1,6 +1,6 @@
 import { createApiServer, type View } from "../api/index.ts";
 import { fanOut } from "../output/index.ts";
-import type { Enricher, Sink } from "../record/index.ts";
+import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import { UdmError } from "../udm/index.ts";
@@ -39,7 +39,7 @@ export interface Collector extends Component {
 }
 
 /** Without metadata records stay as they are. */
-const nothingKnown: Enricher = { enrich() {} };
+const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 
 /** What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it. */
 function both(first: Enricher, second: Enricher): Enricher {
@@ -48,6 +48,7 @@ function both(first: Enricher, second: Enricher): Enricher {
       first.enrich(record, rendered);
       second.enrich(record, rendered);
     },
+    lines: joinLineEnrichers([first.lines, second.lines]),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   makeAdditions,
   type Additions,
 } from "./additions.ts";
+import { createAddressTable, type AddressTable } from "./address-table.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
@@ -50,7 +51,16 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   const cache = createRecentCache<CachedAddress>(options.maxCached);
   const nameOf = createMetadataNames();
   const counts = { hits: 0, misses: 0, matches: 0, renamed: 0, badAddresses: 0 };
-  registerMetrics(options.metrics, counts, cache);
+  const table = createAddressTable({
+    maxCached: options.maxCached,
+    ttlMs,
+    make(position, address) {
+      const object = enrichedObjects[position] as EnrichedObject;
+      const additions = makeAdditions(index?.covering(address) ?? [], object, nameOf);
+      return additions === undefined ? null : additions.rendered;
+    },
+  });
+  registerMetrics(options.metrics, counts, cache, table);
   let index: UdmIndex | undefined;
   let stamp = 0;
   let unwatch: (() => void) | undefined;
@@ -112,6 +122,17 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       unwatch?.();
       unwatch = undefined;
     },
+    lines: {
+      begin: () => table.setTime(clock.monotonic(), stamp),
+      numbers: [],
+      addresses: [
+        {
+          maxLength: table.maxLength,
+          append: (object, from, at, length, hasVlan, into, end) =>
+            index === undefined ? end : table.append(object, from, at, length, hasVlan, into, end),
+        },
+      ],
+    },
     enrich(record, rendered) {
       if (index === undefined) return;
       const now = clock.monotonic();
@@ -155,18 +176,28 @@ function registerMetrics(
   metrics: Metrics,
   counts: { hits: number; misses: number; matches: number; renamed: number; badAddresses: number },
   cache: { size(): number; evictions(): number },
+  table: AddressTable,
 ): void {
   const count = (name: string, help: string, read: () => number): void =>
     metrics.counterFrom(`netgloss_enrich_udm_${name}_total`, help, [], read);
-  count("cache_hits", "Look-ups of an address that the metadata cache answered.", () => counts.hits);
-  count("cache_misses", "Look-ups of an address that went to the metadata index.", () => counts.misses);
-  count("cache_evictions", "Addresses dropped from the metadata cache to make room.", () => cache.evictions());
-  count("matches", "Addresses of records that metadata was found for.", () => counts.matches);
+  count("cache_hits", "Look-ups of an address that the metadata cache answered.", () => counts.hits + table.hits);
+  count("cache_misses", "Look-ups of an address that went to the metadata index.", () => counts.misses + table.misses);
+  count(
+    "cache_evictions",
+    "Addresses dropped from the metadata cache to make room.",
+    () => cache.evictions() + table.evictions,
+  );
+  count("matches", "Addresses of records that metadata was found for.", () => counts.matches + table.matches);
   count(
     "renamed",
     "Fields put under another name because the one asked for was in another's way.",
     () => counts.renamed,
   );
   count("bad_addresses", "Addresses of records that could not be read, so not looked up.", () => counts.badAddresses);
-  metrics.gaugeFrom("netgloss_enrich_udm_cached_addresses", "Addresses in the metadata cache.", [], () => cache.size());
+  metrics.gaugeFrom(
+    "netgloss_enrich_udm_cached_addresses",
+    "Addresses in the metadata cache.",
+    [],
+    () => cache.size() + table.size,
+  );
 }

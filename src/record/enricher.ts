@@ -1,3 +1,4 @@
+import type { LineEnricher } from "./line-enricher.ts";
 import type { RecordFields } from "./record-fields.ts";
 import type { RenderedFields } from "./rendered-fields.ts";
 
@@ -8,4 +9,6 @@ export interface Enricher {
    *   of may be put there instead of into the record.
    */
   enrich(record: RecordFields, rendered?: RenderedFields[]): void;
+  /** The same for lines that are written without a record. Without it every record becomes fields: correct, but slower. */
+  readonly lines?: LineEnricher | undefined;
 }

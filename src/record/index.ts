@@ -1,6 +1,13 @@
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
 export { createLineBuffer, type LineBuffer } from "./line-buffer.ts";
+export {
+  joinLineEnrichers,
+  lineObjects,
+  type AddressAdditions,
+  type LineEnricher,
+  type NumberAdditions,
+} from "./line-enricher.ts";
 export type { RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { Sink } from "./sink.ts";
 export { renderFields, type RenderedFields } from "./rendered-fields.ts";

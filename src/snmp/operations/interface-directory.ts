@@ -1,4 +1,10 @@
-import type { Enricher, RecordFields } from "../../record/index.ts";
+import {
+  renderFields,
+  type Enricher,
+  type NumberAdditions,
+  type RecordFields,
+  type RenderedFields,
+} from "../../record/index.ts";
 import type { Metrics } from "../../report/index.ts";
 
 /** Which device an address belongs to, and what its interfaces are called. */
@@ -74,7 +80,33 @@ export function createInterfaceEnricher(directory: InterfaceDirectory, metrics: 
     record.set(name, known);
     named++;
   };
+  const additions = (field: string, adds: string): NumberAdditions => {
+    // Names change as a whole map, so what was rendered of one stays right.
+    const rendered = new WeakMap<ReadonlyMap<number, string>, ReadonlyMap<number, RenderedFields>>();
+    return {
+      field,
+      adds,
+      tableFor(exporter) {
+        const names = directory.find(exporter);
+        if (names === undefined) return undefined;
+        const known = rendered.get(names);
+        if (known !== undefined) return known;
+        const table = new Map(Array.from(names, ([index, name]) => [index, renderFields([[adds, name]])] as const));
+        rendered.set(names, table);
+        return table;
+      },
+      added: (records) => void (named += records),
+    };
+  };
   return {
+    lines: {
+      begin() {},
+      numbers: [
+        additions("flow.in.netif.index", "flow.in.netif.name"),
+        additions("flow.out.netif.index", "flow.out.netif.name"),
+      ],
+      addresses: [],
+    },
     enrich(record) {
       const address = record.get("flow.export.ip.addr");
       if (typeof address !== "string") return;

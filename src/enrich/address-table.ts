@@ -1,0 +1,270 @@
+import type { Address } from "../ip/index.ts";
+import { unmapAddress } from "../ip/index.ts";
+import type { AddressAdditions } from "../record/index.ts";
+import type { RenderedAdditions } from "./additions.ts";
+
+export interface AddressTableOptions {
+  /** Most addresses to keep, each counted once for every object that it is in. */
+  readonly maxCached: number;
+  /** How long what was made is used. Zero: it is made each time. */
+  readonly ttlMs: number;
+  /**
+   * Makes what an address adds to an object: null for nothing, undefined when it cannot be added as bytes.
+   *
+   * @param address never IPv4-mapped.
+   */
+  readonly make: (object: number, address: Address) => RenderedAdditions | null | undefined;
+}
+
+/** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
+export interface AddressTable extends AddressAdditions {
+  /**
+   * Sets the time for the calls that follow.
+   *
+   * @param now milliseconds of a clock that never goes back.
+   * @param stamp what was made under another is made again.
+   */
+  setTime(now: number, stamp: number): void;
+  readonly hits: number;
+  readonly misses: number;
+  /** Look-ups that found something to add. */
+  readonly matches: number;
+  readonly evictions: number;
+  readonly size: number;
+}
+
+/** Additions longer than this go the way of fields. */
+const maxLength = 8192;
+/** Bytes kept for each address; those of few addresses are longer. */
+const averageLength = 256;
+/** Addresses come from strangers, who may choose them so that they all want the same slot. */
+const maxProbes = 16;
+/** Expiry is kept in 32 bits of milliseconds: after so many the count begins again with an empty table. */
+const epochMs = 2 ** 29;
+
+/** A slot is eight words: the address as four (IPv4 in its mapped form), then these. */
+const slotWords = 8;
+const tagWord = 4;
+const startWord = 5;
+const lengthsWord = 6;
+const expiresWord = 7;
+/** In place of the lengths: the address needs the way of fields. */
+const careful = -1;
+const nothing = new Uint8Array();
+
+interface Generation {
+  readonly words: Int32Array;
+  readonly arena: DataView;
+  used: number;
+  arenaEnd: number;
+}
+
+/**
+ * Open addressing with two generations: what is used is kept in the young one; when that is full, or its bytes are, it
+ * becomes the old one, and what the old one still holds is dropped.
+ */
+export function createAddressTable(options: AddressTableOptions): AddressTable {
+  const { make } = options;
+  const half = Math.max(1, Math.floor(options.maxCached / 2));
+  const ttlMs = options.maxCached < 2 ? 0 : Math.min(options.ttlMs, epochMs);
+  const slots = 2 ** Math.ceil(Math.log2(2 * half + maxProbes));
+  const mask = slots - 1;
+  const arenaBytes = Math.max(4 * maxLength, half * averageLength);
+  const createGeneration = (): Generation => ({
+    words: new Int32Array(slots * slotWords),
+    arena: new DataView(new ArrayBuffer(arenaBytes + 8)),
+    used: 0,
+    arenaEnd: 0,
+  });
+  let young = createGeneration();
+  let old = createGeneration();
+  let epochStart = Number.NEGATIVE_INFINITY;
+  let now = 0;
+  let expires = 0;
+  let tagBase = 0;
+  let hits = 0;
+  let misses = 0;
+  let matches = 0;
+  let evictions = 0;
+  /** Of the last search that found nothing: the slot to be used. */
+  let freeSlot = 0;
+
+  const clear = (generation: Generation): void => {
+    generation.words.fill(0);
+    generation.used = 0;
+    generation.arenaEnd = 0;
+  };
+
+  const rotate = (): void => {
+    const dropped = old;
+    evictions += dropped.used;
+    clear(dropped);
+    old = young;
+    young = dropped;
+  };
+
+  /** The place of the address in the words of a generation, -1 when it is not there. */
+  const search = (words: Int32Array, object: number, a: number, b: number, c: number, d: number): number => {
+    let hash = Math.imul(
+      d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
+      0x9e3779b1,
+    );
+    hash = Math.imul(hash ^ (hash >>> 15) ^ object, 0x85ebca6b);
+    hash ^= hash >>> 13;
+    const home = hash & mask;
+    for (let probe = 0; probe < maxProbes; probe++) {
+      const at = ((home + probe) & mask) * slotWords;
+      const tag = words[at + tagWord] as number;
+      if (tag === 0) {
+        freeSlot = at;
+        return -1;
+      }
+      if (
+        words[at + 3] === d &&
+        (tag & 3) === object + 1 &&
+        words[at + 2] === c &&
+        words[at + 1] === b &&
+        words[at] === a
+      ) {
+        return at;
+      }
+    }
+    freeSlot = home * slotWords;
+    return -1;
+  };
+
+  const isFresh = (words: Int32Array, at: number, tag: number): boolean =>
+    words[at + tagWord] === tag && now < (words[at + expiresWord] as number);
+
+  /** Makes the entry of an address at a place of the young generation. */
+  const fill = (at: number, object: number, a: number, b: number, c: number, d: number): void => {
+    const { words } = young;
+    if (words[at + tagWord] === 0) young.used++;
+    words[at] = a;
+    words[at + 1] = b;
+    words[at + 2] = c;
+    words[at + 3] = d;
+    words[at + tagWord] = tagBase | (object + 1);
+    words[at + expiresWord] = expires;
+  };
+
+  const store = (at: number, rendered: RenderedAdditions | null | undefined): void => {
+    const { words, arena } = young;
+    const withVlan = rendered?.withVlan ?? nothing;
+    if (rendered === undefined || withVlan.length > maxLength) {
+      words[at + lengthsWord] = careful;
+      return;
+    }
+    const start = young.arenaEnd;
+    new Uint8Array(arena.buffer).set(withVlan, start);
+    endText(start + withVlan.length);
+    words[at + startWord] = start;
+    words[at + lengthsWord] = (withVlan.length << 16) | (rendered?.withoutVlan?.length ?? 0);
+  };
+
+  /** Zeros behind the last text keep the words that are copied of it from being a NaN. */
+  const endText = (end: number): void => {
+    young.arenaEnd = end;
+    young.arena.setFloat64(end, 0);
+  };
+
+  const roomFor = (bytes: number): boolean => young.used < half && young.arenaEnd + bytes <= arenaBytes;
+
+  /** The place of an address in the young generation, looked up or made; it is used before anything else is asked. */
+  const locate = (object: number, a: number, b: number, c: number, d: number): number => {
+    const tag = tagBase | (object + 1);
+    const found = search(young.words, object, a, b, c, d);
+    if (found >= 0 && isFresh(young.words, found, tag)) {
+      hits++;
+      return found;
+    }
+    let place = found >= 0 ? found : freeSlot;
+    const aged = found >= 0 ? -1 : search(old.words, object, a, b, c, d);
+    if (aged >= 0 && isFresh(old.words, aged, tag)) {
+      const lengths = old.words[aged + lengthsWord] as number;
+      const bytes = lengths === careful ? 0 : lengths >>> 16;
+      if (roomFor(bytes)) {
+        hits++;
+        const { words, arena } = old;
+        fill(place, object, a, b, c, d);
+        young.words[place + expiresWord] = words[aged + expiresWord] as number;
+        young.words[place + lengthsWord] = lengths;
+        young.words[place + startWord] = young.arenaEnd;
+        copyWords(arena, words[aged + startWord] as number, bytes, young.arena, young.arenaEnd);
+        endText(young.arenaEnd + bytes);
+        return place;
+      }
+    }
+    misses++;
+    const rendered = make(object, addressOf(a, b, c, d));
+    const length = rendered?.withVlan?.length ?? 0;
+    if (!roomFor(length <= maxLength ? length : 0)) {
+      rotate();
+      search(young.words, object, a, b, c, d);
+      place = freeSlot;
+    }
+    fill(place, object, a, b, c, d);
+    store(place, rendered);
+    return place;
+  };
+
+  return {
+    maxLength,
+    setTime(time, stamp) {
+      if (!(time - epochStart < epochMs)) {
+        clear(young);
+        clear(old);
+        epochStart = time;
+      }
+      now = time - epochStart;
+      expires = Math.floor(now + ttlMs);
+      tagBase = stamp << 2;
+    },
+    append(object, from, at, length, hasVlan, into, end) {
+      const isIpv6 = length === 16;
+      const place = locate(
+        object,
+        isIpv6 ? from.getInt32(at) : 0,
+        isIpv6 ? from.getInt32(at + 4) : 0,
+        isIpv6 ? from.getInt32(at + 8) : 0xffff,
+        from.getInt32(isIpv6 ? at + 12 : at),
+      );
+      const { words, arena } = young;
+      const lengths = words[place + lengthsWord] as number;
+      if (lengths === 0) return end;
+      if (lengths === careful) return -1;
+      matches++;
+      const bytes = hasVlan ? lengths & 0xffff : lengths >>> 16;
+      copyWords(arena, words[place + startWord] as number, bytes, into, end);
+      return end + bytes;
+    },
+    get hits() {
+      return hits;
+    },
+    get misses() {
+      return misses;
+    },
+    get matches() {
+      return matches;
+    },
+    get evictions() {
+      return evictions;
+    },
+    get size() {
+      return young.used + old.used;
+    },
+  };
+}
+
+/**
+ * Copies whole words of eight bytes, so up to seven more than asked for. As doubles, because integers of 64 bits are objects
+ * here: the only bits that a double may lose are those of a NaN, which no text in UTF-8 has.
+ */
+function copyWords(from: DataView, start: number, length: number, into: DataView, end: number): void {
+  for (let i = 0; i < length; i += 8) into.setFloat64(end + i, from.getFloat64(start + i, true), true);
+}
+
+function addressOf(a: number, b: number, c: number, d: number): Address {
+  const words = [a, b, c, d].map((word) => BigInt(word >>> 0));
+  return unmapAddress({ family: 6, value: words.reduce((value, word) => (value << 32n) | word, 0n) });
+}

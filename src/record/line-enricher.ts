@@ -1,0 +1,66 @@
+import type { RenderedFields } from "./rendered-fields.ts";
+
+/**
+ * What an enricher adds, for lines that a compiled decoder writes without making a record first: bytes are copied into the
+ * line. The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then
+ * `addresses`, each in the order of its list.
+ */
+export interface LineEnricher {
+  /** Called before the records of each datagram: the place to look at the clock. */
+  begin(): void;
+  readonly numbers: readonly NumberAdditions[];
+  readonly addresses: readonly AddressAdditions[];
+}
+
+/** The position of an object in a record, for {@link AddressAdditions}. */
+export const lineObjects = { src: 0, dst: 1, export: 2 } as const;
+
+/** What is known of addresses. */
+export interface AddressAdditions {
+  /** No address adds more bytes than this. */
+  readonly maxLength: number;
+  /**
+   * Copies what an address adds below its object to `into` at `end`; up to eight bytes behind what is added may be
+   * overwritten. An IPv4-mapped address is the IPv4 address.
+   *
+   * @param object of {@link lineObjects}.
+   * @param length 4 or 16 bytes from `at`.
+   * @param hasVlan whether the record has `<object>.vlan.tag.id`, which is then not added.
+   * @returns where what was added ends; -1 when the record must become fields, because what is to be added may meet
+   *   other names in it.
+   */
+  append(
+    object: number,
+    from: DataView,
+    at: number,
+    length: number,
+    hasVlan: boolean,
+    into: DataView,
+    end: number,
+  ): number;
+}
+
+/** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
+export interface NumberAdditions {
+  /** The decoded field with the number. */
+  readonly field: string;
+  /** The name of what is added; a record that has it already keeps its own. */
+  readonly adds: string;
+  /** What each number adds in the records of an exporter; undefined when nothing. Asked for once a datagram. */
+  tableFor(exporter: string): ReadonlyMap<number, RenderedFields> | undefined;
+  /** Called with how many records of a datagram got the field. */
+  added(records: number): void;
+}
+
+/** Several as one, for enrichers that run one after the other; undefined when one of them is missing. */
+export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]): LineEnricher | undefined {
+  const present = parts.filter((part) => part !== undefined);
+  if (present.length < parts.length) return undefined;
+  return {
+    begin() {
+      for (const part of present) part.begin();
+    },
+    numbers: present.flatMap(({ numbers }) => numbers),
+    addresses: present.flatMap(({ addresses }) => addresses),
+  };
+}

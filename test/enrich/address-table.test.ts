@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { createUdmEnricher, type UdmEnricherOptions } from "../../src/enrich/index.ts";
+import { formatAddress, parseAddress } from "../../src/ip/index.ts";
+import {
+  lineObjects,
+  renderFields,
+  type RecordFields,
+  type RenderedFields,
+  type Value,
+} from "../../src/record/index.ts";
+import { createMetrics, silentLog } from "../../src/report/index.ts";
+import type { UdmEntry } from "../../src/udm/index.ts";
+import { udmEntry } from "../support/udm-entry.ts";
+import { manualWatch } from "../support/udm-watch.ts";
+
+const objects = ["flow.src", "flow.dst", "flow.export"] as const;
+
+async function setUp(entries: readonly UdmEntry[], options: Partial<UdmEnricherOptions> = {}) {
+  const watch = manualWatch(entries);
+  const clock = { time: 0, now: () => 0, monotonic: () => clock.time };
+  const make = () => ({
+    watch: watch.watch,
+    ttlMs: 1000,
+    invalidate: true,
+    maxCached: 8,
+    clock,
+    metrics: createMetrics(),
+    log: silentLog,
+    ...options,
+  });
+  const used = make();
+  const byLines = createUdmEnricher(used);
+  const byFields = createUdmEnricher(make());
+  await byLines.start();
+  await byFields.start();
+  const into = new DataView(new ArrayBuffer(70_000));
+
+  /** What the bytes are that an address adds to a line; undefined when it has to go the way of fields. */
+  const line = (object: number, address: string, hasVlan = false): string | undefined => {
+    const from = addressBytes(address);
+    const [additions] = byLines.lines?.addresses ?? [];
+    assert.ok(additions !== undefined);
+    byLines.lines?.begin();
+    const end = additions.append(object, from, 3, from.byteLength - 3, hasVlan, into, 5);
+    assert.ok(end <= 5 + additions.maxLength);
+    return end < 0 ? undefined : Buffer.from(into.buffer, 5, end - 5).toString();
+  };
+  /** The same by the fields of a record. */
+  const model = (object: number, address: string, hasVlan = false): string => {
+    const name = objects[object] ?? "";
+    const own: [string, Value][] = [[`${name}.ip.addr`, address]];
+    if (hasVlan) own.push([`${name}.vlan.tag.id`, 7]);
+    const record: RecordFields = new Map(own);
+    const rendered: RenderedFields[] = [];
+    byFields.enrich(record, rendered);
+    for (const [field] of own) record.delete(field);
+    return Buffer.concat([renderFields([...record]), ...rendered]).toString();
+  };
+  return { watch, clock, line, model, count: (name: string) => used.metrics.value(`netgloss_enrich_udm_${name}`) };
+}
+
+/** The bytes of an address, behind three others. */
+function addressBytes(text: string): DataView {
+  const address = parseAddress(text);
+  assert.ok(address !== undefined);
+  const length = address.family === 4 ? 4 : 16;
+  const hex = address.value.toString(16).padStart(2 * length, "0");
+  const bytes = Buffer.concat([Buffer.from("abc"), Buffer.from(hex, "hex")]);
+  return new DataView(Uint8Array.from(bytes).buffer);
+}
+
+test("the bytes of an address are those that its fields become", async () => {
+  const { line, model } = await setUp([
+    udmEntry("10.0.0.0/8", { name: "wide", tags: ["a", "ü"], metadata: { ".site": 'x"y' } }),
+    udmEntry("10.0.0.9", { name: "db", vlan: 20n, internal: true }),
+    udmEntry("10.0.0.10", { vlan: 2n ** 64n - 1n }),
+    udmEntry("2001:db8::/32", { name: "six" }),
+  ]);
+  for (const address of ["10.0.0.9", "10.0.0.10", "10.1.2.3", "11.0.0.1", "2001:db8::1", "::1", "::ffff:10.0.0.9"]) {
+    for (const object of Object.values(lineObjects)) {
+      for (const hasVlan of [false, true]) {
+        assert.equal(line(object, address, hasVlan), model(object, address, hasVlan), address);
+      }
+    }
+  }
+  assert.match(line(0, "10.0.0.9") ?? "", /"flow.src.vlan.tag.id":20$/);
+});
+
+test("metadata that may meet other names, and very long one, goes the way of fields", async () => {
+  const { line, count } = await setUp([
+    udmEntry("10.0.0.1", { metadata: { tenant: "red" } }),
+    udmEntry("10.0.0.2", { metadata: { ".ip.addr": "x" } }),
+    udmEntry("10.0.0.3", { tags: Array.from({ length: 50 }, (_, i) => `${i}`.padEnd(200, "x")) }),
+  ]);
+  for (const address of ["10.0.0.1", "10.0.0.2", "10.0.0.3"]) {
+    assert.equal(line(0, address), undefined);
+    assert.equal(line(0, address), undefined);
+  }
+  assert.equal(line(0, "10.0.0.4"), "");
+  assert.equal(await count("cache_misses_total"), 4);
+  assert.equal(await count("cache_hits_total"), 3);
+  assert.equal(await count("matches_total"), 0);
+});
+
+test("age and invalidation hold for bytes as for fields", async () => {
+  for (const invalidate of [true, false]) {
+    const { line, watch, clock } = await setUp([udmEntry("10.0.0.1", { name: "before" })], { invalidate });
+    assert.match(line(0, "10.0.0.1") ?? "", /before/);
+    watch.set([udmEntry("10.0.0.1", { name: "after" })]);
+    clock.time = 999;
+    assert.match(line(0, "10.0.0.1") ?? "", invalidate ? /after/ : /before/);
+    clock.time = 1000;
+    assert.match(line(0, "10.0.0.1") ?? "", /after/);
+    watch.set([udmEntry("10.0.0.1", { name: "late" })]);
+    clock.time = 2 ** 40;
+    assert.match(line(0, "10.0.0.1") ?? "", /late/);
+  }
+  for (const options of [{ ttlMs: 0 }, { maxCached: 0 }]) {
+    const { line, count } = await setUp([udmEntry("10.0.0.1", { name: "x" })], options);
+    line(0, "10.0.0.1");
+    assert.match(line(0, "10.0.0.1") ?? "", /"x"/);
+    assert.equal(await count("cache_misses_total"), 2);
+  }
+});
+
+test("before the first state of the store nothing is added", async () => {
+  const watch = manualWatch();
+  const enricher = createUdmEnricher({
+    watch: watch.watch,
+    ttlMs: 1000,
+    invalidate: true,
+    maxCached: 8,
+    clock: { now: () => 0, monotonic: () => 0 },
+    metrics: createMetrics(),
+    log: silentLog,
+  });
+  await enricher.start();
+  const bytes = addressBytes("10.0.0.1");
+  const [additions] = enricher.lines?.addresses ?? [];
+  assert.equal(additions?.append(0, bytes, 3, 4, false, bytes, 1), 1);
+});
+
+test("whatever is asked for in whatever order, it is what fields say, and memory keeps its bounds", async () => {
+  const key = fc
+    .tuple(fc.constantFrom("10.0.0.", "2001:db8::", "::ffff:10.0.0."), fc.integer({ min: 0, max: 30 }))
+    .map(([prefix, n]) => formatAddress(parseAddress(`${prefix}${n}`) ?? { family: 4, value: 0n }));
+  const entry = fc.tuple(
+    key,
+    fc.record({ name: fc.string({ maxLength: 10, unit: "grapheme" }), vlan: fc.constantFrom(0n, 9n) }),
+    fc.constantFrom(0, 0, 0, 3000),
+  );
+  const ask = fc.record({
+    object: fc.nat(2),
+    address: key,
+    hasVlan: fc.boolean(),
+    wait: fc.constantFrom(0, 0, 0, 400),
+  });
+  const change = fc.record({ entries: fc.uniqueArray(entry, { selector: ([k]) => k, maxLength: 30 }) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(0, 1, 4, 20, 100),
+      fc.array(fc.oneof({ weight: 9, arbitrary: ask }, { weight: 1, arbitrary: change }), { maxLength: 150 }),
+      async (maxCached, steps) => {
+        const { line, model, watch, clock, count } = await setUp([udmEntry("10.0.0.0/28", { name: "net" })], {
+          maxCached,
+        });
+        for (const step of steps) {
+          if ("entries" in step) {
+            watch.set(
+              step.entries.map(([k, values, pad]) => udmEntry(k, { ...values, tags: pad ? ["x".repeat(pad)] : [] })),
+            );
+          } else {
+            const { object, address, hasVlan, wait } = step;
+            clock.time += wait;
+            assert.equal(line(object, address, hasVlan), model(object, address, hasVlan));
+          }
+        }
+        assert.ok(((await count("cached_addresses")) ?? 0) <= Math.max(2, maxCached));
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
