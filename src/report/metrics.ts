@@ -1,4 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from "prom-client";
+import { checkNames, formatReadMetric, readValues, seriesOf, type ReadMetric } from "./read-metric.ts";
 
 export type Labels = Readonly<Record<string, string | number>>;
 
@@ -35,31 +37,38 @@ export interface Metrics {
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
+/** A scrape of more series than these gives the event loop its turn in between. */
+const seriesInOneTurn = 2000;
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  /** In the order in which they were registered; undefined: the registry has it. */
+  const metrics = new Map<string, ReadMetric | undefined>();
 
-  const readInto = (
-    metric: { reset(): void },
-    put: (labels: Labels, value: number) => void,
-    read: () => Reading,
-  ): void => {
-    metric.reset();
-    const reading = read();
-    if (typeof reading === "number") put({}, reading);
-    else for (const [labels, value] of reading) put(labels, value);
+  const register = (name: string, readMetric?: ReadMetric): void => {
+    if (metrics.has(name)) throw new Error(`${name} is registered already`);
+    if (readMetric !== undefined) checkNames(readMetric);
+    metrics.set(name, readMetric);
   };
+  const registerRead =
+    (type: ReadMetric["type"]) =>
+    (name: string, help: string, labelNames: readonly string[], read: () => Reading): void =>
+      register(name, { name, type, help, labelNames, read });
 
   return {
     counter(name, help, labelNames = []) {
+      register(name);
       const counter = new PromCounter({ name, help, labelNames: [...labelNames], registers });
       return { add: (by = 1, labels = {}) => counter.inc({ ...labels }, by) };
     },
     gauge(name, help, labelNames = []) {
+      register(name);
       const gauge = new PromGauge({ name, help, labelNames: [...labelNames], registers });
       return { set: (value, labels = {}) => gauge.set({ ...labels }, value) };
     },
     histogram(name, help, buckets, labelNames = []) {
+      register(name);
       const histogram = new PromHistogram({
         name,
         help,
@@ -69,30 +78,33 @@ export function createMetrics(): Metrics {
       });
       return { observe: (value, labels = {}) => histogram.observe({ ...labels }, value) };
     },
-    counterFrom(name, help, labelNames, read) {
-      const counter: PromCounter = new PromCounter({
-        name,
-        help,
-        labelNames: [...labelNames],
-        registers,
-        collect: () => readInto(counter, (labels, value) => counter.inc({ ...labels }, value), read),
-      });
+    counterFrom: registerRead("counter"),
+    gaugeFrom: registerRead("gauge"),
+    async render() {
+      // All of them are read before anything else can happen; only writing them out takes turns.
+      const read = Array.from(metrics, ([name, metric]) =>
+        metric === undefined ? registry.getSingleMetricAsString(name) : Promise.resolve(readValues(metric)),
+      );
+      let series = 0;
+      const afterEach = (): Promise<void> | undefined =>
+        ++series % seriesInOneTurn === 0 ? setImmediate() : undefined;
+      const lines: string[] = [];
+      for (const one of await Promise.all(read)) {
+        if (typeof one === "string") lines.push(one);
+        else for (const line of await formatReadMetric(one, afterEach)) lines.push(line);
+        lines.push("");
+      }
+      return lines.join("\n");
     },
-    gaugeFrom(name, help, labelNames, read) {
-      const gauge: PromGauge = new PromGauge({
-        name,
-        help,
-        labelNames: [...labelNames],
-        registers,
-        collect: () => readInto(gauge, (labels, value) => gauge.set({ ...labels }, value), read),
-      });
-    },
-    render: () => registry.metrics(),
     async value(name, labels = {}) {
-      const metrics = await registry.getMetricsAsJSON();
-      for (const metric of metrics) {
-        for (const sample of metric.values as { metricName?: string; labels: Labels; value: number }[]) {
-          if ((sample.metricName ?? metric.name) === name && sameLabels(sample.labels, labels)) return sample.value;
+      const metric = metrics.get(name);
+      if (metric !== undefined) {
+        const same = readValues(metric).values.filter((one) => sameLabels(one[0], labels));
+        return (await seriesOf({ metric, values: same })).values().next().value;
+      }
+      for (const one of await registry.getMetricsAsJSON()) {
+        for (const sample of one.values as { metricName?: string; labels: Labels; value: number }[]) {
+          if ((sample.metricName ?? one.name) === name && sameLabels(sample.labels, labels)) return sample.value;
         }
       }
       return undefined;

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import * as fc from "fast-check";
+import { Counter, Gauge, Registry } from "prom-client";
+import { createMetrics, type Labels } from "../../src/report/index.ts";
+
+type Values = readonly (readonly [Labels, number])[];
+
+const sample = fc.tuple(
+  fc.record({ device: fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "é", "}"), maxLength: 4 }) }),
+  fc.oneof(fc.nat(), fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
+);
+
+test("metrics that are read are written as prom-client writes them", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(sample, { maxLength: 20 }),
+      fc.string({ unit: fc.constantFrom("x", "\\", "\n", '"'), minLength: 1, maxLength: 6 }),
+      async (values: Values, help) => {
+        const model = new Registry();
+        const labelNames = ["device"];
+        const counter = new Counter({ name: "a_total", help, labelNames, registers: [model] });
+        const gauge = new Gauge({ name: "b", help, labelNames, registers: [model] });
+        const metrics = createMetrics();
+        metrics.counterFrom("a_total", help, labelNames, () => values);
+        metrics.gaugeFrom("b", help, labelNames, () => values);
+        for (const [labels, value] of values) {
+          counter.inc(labels, value);
+          gauge.set(labels, value);
+        }
+        assert.equal(await metrics.render(), await model.metrics());
+        for (const [labels] of values) {
+          const { values: expected } = await counter.get();
+          const same = expected.find((one) => one.labels.device === labels["device"]);
+          assert.equal(await metrics.value("a_total", labels), same?.value);
+        }
+      },
+    ),
+  );
+});
+
+test("the text format to the letter, in the order of registration", async () => {
+  const metrics = createMetrics();
+  metrics.gaugeFrom("netgloss_z", 'Back\\slash,\nline "feed"', ["a", "b"], () => [
+    [{ b: 2, a: 'q"\\\n' }, 1.5],
+    [{ a: "only" }, Number.NaN],
+    [{}, Infinity],
+    [{ b: "" }, -Infinity],
+  ]);
+  metrics.counter("netgloss_y_total", "Plain.").add(3);
+  metrics.counterFrom("netgloss_x_total", "One number.", [], () => 2 ** 53);
+  metrics.counterFrom("netgloss_w_total", "None yet.", ["a"], () => []);
+  assert.equal(
+    await metrics.render(),
+    `# HELP netgloss_z Back\\\\slash,\\nline "feed"
+# TYPE netgloss_z gauge
+netgloss_z{a="q\\"\\\\\\n",b="2"} 1.5
+netgloss_z{a="only"} NaN
+netgloss_z +Inf
+netgloss_z{b=""} -Inf
+
+# HELP netgloss_y_total Plain.
+# TYPE netgloss_y_total counter
+netgloss_y_total 3
+
+# HELP netgloss_x_total One number.
+# TYPE netgloss_x_total counter
+netgloss_x_total 9007199254740992
+
+# HELP netgloss_w_total None yet.
+# TYPE netgloss_w_total counter
+`,
+  );
+});
+
+test("a long answer leaves others their turns, and is of one moment all the same", async () => {
+  const metrics = createMetrics();
+  const names = Array.from({ length: 7000 }, (_, i) => `device-${i}`);
+  let value = 1;
+  for (const name of ["first", "second", "third"]) {
+    metrics.gaugeFrom(name, "Help.", ["device"], () => names.map((device) => [{ device }, value]));
+  }
+  const plain = metrics.gauge("plain", "Help.");
+  plain.set(1);
+  let turns = 0;
+  const progress = { isDone: false };
+  const rendering = metrics.render().finally(() => (progress.isDone = true));
+  while (!progress.isDone) {
+    await setImmediate();
+    turns++;
+    value++;
+    plain.set(value);
+    names.pop();
+  }
+  const text = await rendering;
+  assert.ok(turns >= 10, `${turns} turns for 21 000 series`);
+  const series = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  assert.equal(series.length, 3 * 7000 + 1);
+  assert.deepEqual(new Set(series.map((line) => line.slice(line.lastIndexOf(" ") + 1))), new Set(["1"]));
+  assert.equal(text.match(/^# TYPE/gm)?.length, 4);
+});
+
+test("what Prometheus would refuse is refused", async () => {
+  const metrics = createMetrics();
+  metrics.counter("taken_total", "Help.");
+  metrics.gaugeFrom("read", "Help.", ["device"], () => [[{ divice: "a" }, 1]]);
+  for (const name of ["taken_total", "read"]) {
+    assert.throws(() => metrics.gaugeFrom(name, "Help.", [], () => 1), /registered already/);
+    assert.throws(() => metrics.gauge(name, "Help."), /registered already/);
+  }
+  assert.throws(() => metrics.gaugeFrom("a-b", "Help.", [], () => 1), /a-b is no name of a metric/);
+  assert.throws(() => metrics.gaugeFrom("c", "Help.", ["a.b"], () => 1), /a\.b is no name of a label/);
+  await assert.rejects(metrics.render(), /read was read with labels other than device/);
+});
