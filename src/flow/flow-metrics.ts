@@ -5,7 +5,12 @@ import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 type Series = readonly [Labels, number];
 
 /** Registers the metrics of decoding. They are read from the counts when asked for. */
-export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, exporters: ExporterTable): void {
+export function registerFlowMetrics(
+  metrics: Metrics,
+  counts: FlowCounts,
+  exporters: ExporterTable,
+  restored: { readonly templates: number },
+): void {
   const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
     metrics.counterFrom(name, help, ["protocol"], () =>
       Object.entries(counts).map(([protocol, of]): Series => [{ protocol }, read(of)]),
@@ -40,7 +45,7 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
 
-  metrics.counterFrom("netgloss_flow_evicted_total", "What a limit made the collector forget.", ["what"], () =>
+  metrics.counterFrom("netgloss_flow_evicted_total", "What was forgotten, by a limit or by its age.", ["what"], () =>
     evictedSeries(exporters),
   );
   metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size);
@@ -49,6 +54,12 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
     for (const exporter of exporters.all()) count += exporter.templateCount();
     return count;
   });
+  metrics.counterFrom(
+    "netgloss_flow_templates_restored_total",
+    "Templates known from an earlier run.",
+    [],
+    () => restored.templates,
+  );
   metrics.gaugeFrom("netgloss_flow_waiting_sets", "Data sets that wait for their template.", [], () => {
     return exporters.waiting.sets;
   });
@@ -64,8 +75,11 @@ export function registerFlowMetrics(metrics: Metrics, counts: FlowCounts, export
 function evictedSeries({ evictions }: ExporterTable): Series[] {
   return [
     [{ what: "exporter" }, evictions.exporters],
+    [{ what: "silent_exporter" }, evictions.silentExporters],
     [{ what: "domain" }, evictions.domains],
     [{ what: "template" }, evictions.templates],
+    [{ what: "expired_template" }, evictions.expiredTemplates],
+    [{ what: "option" }, evictions.options],
     [{ what: "waiting_set" }, evictions.waitingSets],
   ];
 }

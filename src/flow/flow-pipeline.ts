@@ -7,17 +7,21 @@ import { defaultLimits, type Limits } from "./exporter/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
 import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
+import { createManualRates } from "./sampling/manual-rates.ts";
+import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
 
 export interface FlowPipelineOptions {
   readonly enricher: Enricher;
   readonly sink: Sink;
-  /** Sampling rates by exporter address in canonical text; they win over what exporters say. */
+  /** Sampling rates by exporter address or CIDR in canonical text; they win over what exporters say. */
   readonly samplingRates?: ReadonlyMap<string, number>;
   /** Whether records get `flow.community.id`; it costs one or two microseconds each. */
   readonly communityId: boolean;
   /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
   readonly optionsRecords?: boolean;
   readonly limits?: Partial<Limits>;
+  /** Templates that did not come again for so long are forgotten. Default 0: never. */
+  readonly templateTtlMs?: number;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -34,8 +38,21 @@ export interface FlowPipeline {
    * @param receivedAt milliseconds since the epoch; left out: now.
    */
   process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
-  /** Drops what has waited for its template for too long. To be called every {@link tidyEveryMs}. */
+  /** Forgets what has become too old: sets that wait, templates, silent exporters. To be called every {@link tidyEveryMs}. */
   tidy(): void;
+  /**
+   * What exporters said once and what became of it since the last call: all that a later run needs to decode from
+   * its first datagram on.
+   *
+   * @param which `all`: as if everything had changed.
+   */
+  exportState(which: "changed" | "all"): StateChange;
+  /**
+   * Takes what earlier runs knew, before the first datagram. What is known already stands.
+   *
+   * @param states of the exporters that this pipeline is responsible for.
+   */
+  importState(states: readonly ExporterState[]): void;
   /** All exporters heard of, the one silent for longest first. */
   exporters(): readonly ExporterView[];
 }
@@ -47,11 +64,12 @@ export const tidyEveryMs = 60_000;
 
 /** Registers its metrics, so there is one for each {@link Metrics}. */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
-  const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false } = options;
+  const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
-  const exporters = createExporterTable(limits, options.samplingRates ?? new Map());
-  registerFlowMetrics(metrics, counts, exporters);
+  const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
+  const restored = { templates: 0 };
+  registerFlowMetrics(metrics, counts, exporters, restored);
   const processor = createFlowProcessor({
     decoders: createDecoders(limits.fieldsPerTemplate),
     exporters,
@@ -66,7 +84,32 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   });
   return {
     process: (bytes, address, port, receivedAt) => processor.process(bytes, address, port, receivedAt),
-    tidy: () => exporters.dropWaiting(clock.now() - waitingMaxAgeMs),
-    exporters: () => Array.from(exporters.all(), viewExporter),
+    tidy() {
+      const now = clock.now();
+      exporters.tidy(now, {
+        waiting: now - waitingMaxAgeMs,
+        templates: templateTtlMs > 0 ? now - templateTtlMs : Number.NEGATIVE_INFINITY,
+        exporters: now - limits.silentMs,
+      });
+    },
+    exportState(which) {
+      const changed: ExporterState[] = [];
+      const forgotten = [...exporters.takeForgotten()];
+      for (const exporter of exporters.all()) {
+        if (which === "changed" && !exporter.isChanged) continue;
+        exporter.isChanged = false;
+        const state = exporterState(exporter);
+        if (state === undefined) forgotten.push(exporter.address);
+        else changed.push(state);
+      }
+      return { changed, forgotten };
+    },
+    importState(states) {
+      const now = clock.now();
+      for (const state of states) {
+        restored.templates += restoreExporter(exporters, state, now, limits.fieldsPerTemplate, now - limits.silentMs);
+      }
+    },
+    exporters: () => Array.from(exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen),
   };
 }

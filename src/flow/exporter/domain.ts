@@ -1,5 +1,5 @@
+import type { DomainOptions } from "../options/domain-options.ts";
 import type { Protocol } from "../protocol.ts";
-import type { SamplingTable } from "../sampling/sampling-table.ts";
 import type { Plan } from "../template/plan.ts";
 import type { Sequence } from "./sequence.ts";
 import type { WaitingSets } from "./waiting-sets.ts";
@@ -9,8 +9,12 @@ export interface KnownTemplate {
   readonly plan: Plan;
   /** Its record on the wire: the same bytes again are the same template. */
   readonly raw: Buffer;
-  /** Milliseconds since the epoch. */
+  /** When it came for the first time, milliseconds since the epoch. */
   readonly definedAt: number;
+  /** When it came for the last time; for one of an earlier run, when that was read. */
+  refreshedAt: number;
+  /** Whether it is known from an earlier run and has not come again yet. */
+  isRestored: boolean;
 }
 
 /** One observation domain of an exporter, and what is kept for it. */
@@ -25,9 +29,7 @@ export interface Domain {
   readonly waiting: WaitingSets;
   readonly sequence: Sequence;
   /** Shared by the domains of one protocol and id on several ports. */
-  readonly sampling: SamplingTable;
-  /** When the exporter started, milliseconds since the epoch, where its options say so. */
-  bootTime: number | undefined;
+  readonly options: DomainOptions;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
 }

@@ -1,64 +1,143 @@
-import { createExporter, type Exporter } from "./exporter.ts";
+import { createExporter, type Exporter, type SharedBudgets } from "./exporter.ts";
 import { createEvictions, type Evictions, type Limits } from "./limits.ts";
 import type { WaitingBudget } from "./waiting-sets.ts";
 
-/** All exporters by address. Beyond the limit the one silent for longest is forgotten. */
+/**
+ * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the places:
+ * a flood of invented senders crowds out its like.
+ */
 export interface ExporterTable {
   /** @param address canonical text. */
   get(address: string, now: number): Exporter;
+  find(address: string): Exporter | undefined;
+  /** Makes an exporter that an earlier run knew; undefined when it is there already, or no place is free. */
+  restore(address: string, firstSeen: number, lastSeen: number): Exporter | undefined;
   all(): Iterable<Exporter>;
   readonly size: number;
   readonly evictions: Readonly<Evictions>;
   /** What waits for a template, of all exporters. */
   readonly waiting: Readonly<WaitingBudget>;
-  /** Drops what has waited for a template since before a time, milliseconds since the epoch. */
-  dropWaiting(before: number): void;
+  /** Forgets what has become too old, and takes record rates. Times in milliseconds since the epoch. */
+  tidy(now: number, before: { readonly waiting: number; readonly templates: number; readonly exporters: number }): void;
+  /** Addresses of exporters that were forgotten since the last call. */
+  takeForgotten(): readonly string[];
 }
 
-/** @param manualRates sampling rates by the exporter's address in canonical text. */
-export function createExporterTable(limits: Limits, manualRates: ReadonlyMap<string, number>): ExporterTable {
-  const exporters = new Map<string, Exporter>();
+/** An exporter is proven when it was heard first so long ago. */
+const provenAfterMs = 60_000;
+/** Of the places, so much is there for the others: one in ten. */
+const freshShare = 0.1;
+
+/** @param manualRate the operator's sampling rate for an address in canonical text. */
+export function createExporterTable(
+  limits: Limits,
+  manualRate: (address: string) => number | undefined,
+): ExporterTable {
+  /** Each in the order of use. */
+  const fresh = new Map<string, Exporter>();
+  const proven = new Map<string, Exporter>();
   const evictions = createEvictions();
   const waiting: WaitingBudget = {
     bytes: 0,
     sets: 0,
     maxBytes: limits.waitingBytesInAll,
-    maxSets: Number.POSITIVE_INFINITY,
+    maxSets: limits.waitingSetsInAll,
   };
+  const shared: SharedBudgets = {
+    waiting,
+    fields: { used: 0, max: limits.fieldsInAll },
+    options: { used: 0, max: limits.optionsInAll },
+  };
+  const freshPlaces = Math.max(1, Math.floor(limits.exporters * freshShare));
+  /** No more than there are places: nobody may ever ask for them. */
+  let forgotten = new Set<string>();
   let last: Exporter | undefined;
 
-  const evictOldest = (): void => {
-    for (const [address, exporter] of exporters) {
-      exporter.forget();
-      exporters.delete(address);
-      break;
-    }
-    evictions.exporters++;
+  const forget = (exporter: Exporter): void => {
+    exporter.forget();
+    fresh.delete(exporter.address);
+    proven.delete(exporter.address);
+    if (forgotten.size < limits.exporters) forgotten.add(exporter.address);
+    if (last === exporter) last = undefined;
   };
+  /** Forgets the one used least recently, other than the spared one, of the first table that has any. */
+  const evictFrom = (tables: readonly ReadonlyMap<string, Exporter>[], spared?: string): boolean => {
+    for (const table of tables) {
+      for (const [address, exporter] of table) {
+        if (address === spared) continue;
+        forget(exporter);
+        evictions.exporters++;
+        return true;
+      }
+    }
+    return false;
+  };
+  const freePlace = (): void =>
+    void evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh]);
+  const create = (address: string, now: number): Exporter => {
+    forgotten.delete(address);
+    return createExporter({
+      address,
+      manualRate: manualRate(address),
+      now,
+      limits,
+      shared,
+      evictions,
+      reclaim: () => evictFrom([fresh, proven], address),
+    });
+  };
+  const find = (address: string): Exporter | undefined => fresh.get(address) ?? proven.get(address);
+  const size = (): number => fresh.size + proven.size;
+  function* all(): Iterable<Exporter> {
+    yield* fresh.values();
+    yield* proven.values();
+  }
 
   return {
     get(address, now) {
       if (last?.address === address) return last;
-      let exporter = exporters.get(address);
+      let exporter = find(address);
       if (exporter === undefined) {
-        if (exporters.size >= limits.exporters) evictOldest();
-        const manualRate = manualRates.get(address);
-        exporter = createExporter({ address, manualRate, now, limits, waiting, evictions });
-      } else exporters.delete(address);
-      // The order of insertion is the order of use.
-      exporters.set(address, exporter);
+        if (size() >= limits.exporters) freePlace();
+        exporter = create(address, now);
+      }
+      const isProven = now - exporter.firstSeen >= provenAfterMs;
+      fresh.delete(address);
+      proven.delete(address);
+      (isProven ? proven : fresh).set(address, exporter);
       last = exporter;
       return exporter;
     },
-    all: () => exporters.values(),
+    find,
+    restore(address, firstSeen, lastSeen) {
+      if (size() >= limits.exporters || find(address) !== undefined) return undefined;
+      const exporter = create(address, firstSeen);
+      exporter.lastSeen = lastSeen;
+      proven.set(address, exporter);
+      return exporter;
+    },
+    all,
     get size() {
-      return exporters.size;
+      return size();
     },
     evictions,
     waiting,
-    dropWaiting(before) {
-      if (waiting.sets === 0) return;
-      for (const exporter of exporters.values()) exporter.dropWaiting(before);
+    tidy(now, before) {
+      for (const exporter of all()) {
+        if (exporter.lastSeen < before.exporters) {
+          forget(exporter);
+          evictions.silentExporters++;
+          continue;
+        }
+        exporter.measure(now);
+        exporter.expireTemplates(before.templates);
+        exporter.dropWaiting(before.waiting);
+      }
+    },
+    takeForgotten() {
+      const addresses = [...forgotten];
+      forgotten = new Set();
+      return addresses;
     },
   };
 }

@@ -1,18 +1,13 @@
+import { createDomainOptions, type DomainOptions } from "../options/domain-options.ts";
+import { createOptionsShare, type Budget } from "../options/options-share.ts";
 import type { Protocol } from "../protocol.ts";
-import { createSamplingTable } from "../sampling/sampling-table.ts";
-import type { Plan } from "../template/plan.ts";
-import type { Template } from "../template/template.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
+import { createKnownTemplates, type Define, type TemplateRecord } from "./known-templates.ts";
 import type { Evictions, Limits } from "./limits.ts";
 import { createSequence } from "./sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./waiting-sets.ts";
 
-/** A template as it came. */
-export interface TemplateRecord {
-  readonly template: Template;
-  /** Its record on the wire. */
-  readonly raw: Buffer;
-}
+export type { TemplateRecord } from "./known-templates.ts";
 
 /** One sender of flows and everything that it said for later datagrams. Bounded, so that it fills only its own share. */
 export interface Exporter {
@@ -21,10 +16,14 @@ export interface Exporter {
   /** The sampling rate that the operator gave for it. */
   readonly manualRate: number | undefined;
   /** Milliseconds since the epoch. */
-  readonly firstSeen: number;
+  firstSeen: number;
   lastSeen: number;
   datagrams: number;
   records: number;
+  /** Over the time between the last two calls of {@link Exporter.measure}. */
+  recordsPerSecond: number;
+  /** Whether what is worth keeping over a restart has changed since this was last set to false. */
+  isChanged: boolean;
   /**
    * The domain, made on first sight. Beyond the limit the one not used for longest is forgotten.
    *
@@ -33,8 +32,8 @@ export interface Exporter {
   domain(protocol: Protocol, id: number, port?: number): Domain;
   /** All domains, the least recently used first. */
   domains(): Iterable<Domain>;
-  /** The domain of id 0 beside this one, which speaks for the whole exporter; undefined when it was never seen. */
-  wholeExporter(beside: Domain): Domain | undefined;
+  /** What the domain of id 0 says, which speaks for the whole exporter; undefined beside itself, and when it was never seen. */
+  wholeExporter(beside: Domain): DomainOptions | undefined;
   /**
    * Takes a template. The same bytes again change nothing. Beyond the limits the ones defined longest ago give way.
    *
@@ -43,21 +42,39 @@ export interface Exporter {
   define(
     domain: Domain,
     record: TemplateRecord,
-    plan: (template: Template) => Plan | undefined,
+    plan: Define,
     now: number,
   ): "added" | "refreshed" | "changed" | "refused";
+  /** Takes a template of an earlier run, unless the domain has one of its id. Returns whether it was taken. */
+  restoreTemplate(domain: Domain, record: TemplateRecord, plan: Define, definedAt: number, now: number): boolean;
   /** Forgets a template. Returns whether there was one. */
   withdraw(domain: Domain, id: number): boolean;
   /**
    * The template of a data set: the domain's own; else, where domains are scoped by port, the only one of that id that
    * the same domain has on other ports (an exporter that sends templates and data from two ports, or started again).
+   * One that came in this run stands before those of an earlier run.
    */
   template(domain: Domain, id: number): KnownTemplate | undefined;
+  /** Takes a record of options data of the domain. */
+  learnOptions(domain: Domain, options: Parameters<DomainOptions["learn"]>[0]): void;
+  /** Forgets templates that did not come again since before a time, milliseconds since the epoch. */
+  expireTemplates(before: number): void;
+  /** Every template and where it is, the one that did not come again for longest first. */
+  templates(): Iterable<readonly [KnownTemplate, Domain]>;
   /** Drops what has waited for a template since before a time, milliseconds since the epoch. */
   dropWaiting(before: number): void;
+  /** Takes the record rate; to be called now and then. */
+  measure(now: number): void;
   /** Forgets everything, before the exporter itself is forgotten. */
   forget(): void;
   templateCount(): number;
+}
+
+/** Budgets of all exporters together. */
+export interface SharedBudgets {
+  readonly waiting: WaitingBudget;
+  readonly fields: Budget;
+  readonly options: Budget;
 }
 
 export interface ExporterOptions {
@@ -65,64 +82,51 @@ export interface ExporterOptions {
   readonly manualRate: number | undefined;
   readonly now: number;
   readonly limits: Limits;
-  /** The budget of all exporters together. */
-  readonly waiting: WaitingBudget;
+  readonly shared: SharedBudgets;
   readonly evictions: Evictions;
+  /** Makes room in the budget of all at the cost of another exporter; returns false when there is none. */
+  readonly reclaim: () => boolean;
 }
 
 export function createExporter(options: ExporterOptions): Exporter {
-  const { address, manualRate, now: firstSeen, limits, waiting, evictions } = options;
+  const { address, manualRate, now: firstSeen, limits, shared, evictions, reclaim } = options;
   const domains = new Map<string, Domain>();
-  /** Every template and where it is, the one defined longest ago first. */
-  const order = new Map<KnownTemplate, Domain>();
+  const templates = createKnownTemplates(limits, evictions, shared.fields, reclaim);
   const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
-  let fields = 0;
+  const share = createOptionsShare([{ used: 0, max: limits.options }, shared.options], () => void evictions.options++);
   let lastKey = "";
+  let measured = { at: firstSeen, records: 0 };
 
-  const remove = (domain: Domain, known: KnownTemplate): void => {
-    domain.templates.delete(known.plan.template.id);
-    order.delete(known);
-    fields -= known.plan.lengths.length;
+  const sibling = (protocol: Protocol, id: number): Domain | undefined => {
+    for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
+    return undefined;
   };
-
   const forgetDomain = (key: string, domain: Domain): void => {
-    for (const known of domain.templates.values()) remove(domain, known);
+    templates.clear(domain);
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
+    if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
   };
+  const createDomain = (protocol: Protocol, id: number, port: number | undefined): Domain => ({
+    protocol,
+    id,
+    port,
+    templates: new Map(),
+    waiting: createWaitingSets([budget, shared.waiting]),
+    sequence: createSequence(),
+    options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+    uptime: undefined,
+  });
 
-  const createDomain = (protocol: Protocol, id: number, port: number | undefined): Domain => {
-    const other = [...domains.values()].find((domain) => domain.id === id && domain.protocol === protocol);
-    return {
-      protocol,
-      id,
-      port,
-      templates: new Map(),
-      waiting: createWaitingSets([budget, waiting]),
-      sequence: createSequence(),
-      sampling: other?.sampling ?? createSamplingTable(),
-      bootTime: other?.bootTime,
-      uptime: undefined,
-    };
-  };
-
-  const makeRoom = (added: number): void => {
-    while (order.size > 0 && (order.size >= limits.templates || fields + added > limits.fields)) {
-      for (const [oldest, domain] of order) {
-        remove(domain, oldest);
-        break;
-      }
-      evictions.templates++;
-    }
-  };
-
-  return {
+  const exporter: Exporter = {
     address,
     manualRate,
     firstSeen,
     lastSeen: firstSeen,
     datagrams: 0,
     records: 0,
+    recordsPerSecond: 0,
+    isChanged: false,
     domain(protocol, id, port) {
       const key = domainKey(protocol, id, port);
       let domain = domains.get(key);
@@ -143,58 +147,65 @@ export function createExporter(options: ExporterOptions): Exporter {
       return domain;
     },
     domains: () => domains.values(),
-    wholeExporter: ({ protocol, id, port }) => (id === 0 ? undefined : domains.get(domainKey(protocol, 0, port))),
-    define(domain, { template, raw }, plan, now) {
-      const known = domain.templates.get(template.id);
-      const isSame =
-        known !== undefined && known.raw.equals(raw) && isOptions(known.plan.template) === isOptions(template);
-      const kept = isSame ? known : newTemplate(plan(template), raw, now);
-      if (kept === undefined) return "refused";
-      if (known !== undefined) remove(domain, known);
-      makeRoom(kept.plan.lengths.length);
-      domain.templates.set(template.id, kept);
-      order.set(kept, domain);
-      fields += kept.plan.lengths.length;
-      return isSame ? "refreshed" : known === undefined ? "added" : "changed";
+    wholeExporter: ({ protocol, id, port }) =>
+      id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options,
+    define(domain, record, plan, now) {
+      const change = templates.define(domain, record, plan, now);
+      if (change === "added" || change === "changed") exporter.isChanged = true;
+      return change;
     },
+    restoreTemplate: (domain, record, plan, definedAt, now) => templates.restore(domain, record, plan, definedAt, now),
     withdraw(domain, id) {
-      const known = domain.templates.get(id);
-      if (known !== undefined) remove(domain, known);
-      return known !== undefined;
+      const isKnown = templates.withdraw(domain, id);
+      if (isKnown) exporter.isChanged = true;
+      return isKnown;
     },
     template(domain, id) {
       const own = domain.templates.get(id);
       if (own !== undefined || domain.port === undefined) return own;
-      let only: KnownTemplate | undefined;
-      for (const other of domains.values()) {
-        if (other.id !== domain.id || other.protocol !== domain.protocol) continue;
-        const candidate = other.templates.get(id);
-        if (candidate === undefined) continue;
-        if (only !== undefined && !only.raw.equals(candidate.raw)) return undefined;
-        only = candidate;
-      }
-      return only;
+      return templateOfOtherPorts(domains.values(), domain, id);
     },
+    learnOptions(domain, record) {
+      if (domain.options.learn(record)) exporter.isChanged = true;
+    },
+    expireTemplates(before) {
+      if (templates.expire(before) > 0) exporter.isChanged = true;
+    },
+    templates: () => templates.entries(),
     dropWaiting(before) {
       if (budget.sets === 0) return;
       for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
     },
+    measure(now) {
+      const seconds = (now - measured.at) / 1000;
+      if (seconds <= 0) return;
+      exporter.recordsPerSecond = (exporter.records - measured.records) / seconds;
+      measured = { at: now, records: exporter.records };
+    },
     forget() {
       for (const [key, domain] of domains) forgetDomain(key, domain);
     },
-    templateCount: () => order.size,
+    templateCount: () => templates.size,
   };
+  return exporter;
 }
 
 function domainKey(protocol: Protocol, id: number, port: number | undefined): string {
   return `${protocol} ${id} ${port ?? ""}`;
 }
 
-function isOptions(template: Template): boolean {
-  return template.scopeCount !== undefined;
-}
-
-/** The bytes are copied: those of the datagram are not kept. */
-function newTemplate(plan: Plan | undefined, raw: Buffer, definedAt: number): KnownTemplate | undefined {
-  return plan === undefined ? undefined : { plan, raw: Buffer.from(raw), definedAt };
+/** The only template of an id on which all ports of a domain agree; those of this run are asked first. */
+function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number): KnownTemplate | undefined {
+  let only: KnownTemplate | undefined;
+  let isContested = false;
+  for (const other of domains) {
+    if (other.id !== of.id || other.protocol !== of.protocol) continue;
+    const candidate = other.templates.get(id);
+    if (candidate === undefined) continue;
+    if (only === undefined || (only.isRestored && !candidate.isRestored)) {
+      only = candidate;
+      isContested = false;
+    } else if (only.isRestored === candidate.isRestored && !only.raw.equals(candidate.raw)) isContested = true;
+  }
+  return isContested ? undefined : only;
 }

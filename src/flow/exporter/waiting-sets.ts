@@ -17,6 +17,7 @@ export interface WaitingSets {
   take(templateId: number): readonly WaitingSet[];
   /** Drops the sets that came before a time, milliseconds since the epoch. Returns how many. */
   dropOlder(than: number): number;
+  count(): number;
 }
 
 /** Bytes and sets that wait, counted over several domains. */
@@ -69,5 +70,6 @@ export function createWaitingSets(budgets: readonly WaitingBudget[]): WaitingSet
       });
       return length - waiting.length;
     },
+    count: () => waiting.length,
   };
 }

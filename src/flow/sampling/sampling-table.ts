@@ -1,10 +1,12 @@
 import type { RecordFields } from "../../record/index.ts";
+import { createLearntTable } from "../options/learnt-table.ts";
+import type { OptionsShare } from "../options/options-share.ts";
 import { recordRate, recordSampler } from "./record-rate.ts";
 
 /** What the options of one observation domain say of sampling. */
 export interface SamplingTable {
-  /** Takes what an options record says; without a rate in it nothing changes. */
-  learn(options: RecordFields): void;
+  /** Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new. */
+  learn(options: RecordFields): boolean;
   /**
    * The rate for a flow record: of the sampler that it names, else of its interface, else of the domain. A record that
    * names no sampler has that rate on which all samplers of the domain agree.
@@ -14,56 +16,96 @@ export interface SamplingTable {
   rateFor(flow: RecordFields, namesSampling: boolean): number | undefined;
   /** For people: the rates by what they apply to. */
   rates(): readonly { readonly scope: string; readonly rate: number }[];
+  state(): SamplingState;
+  /** Adds what `state` gave, where nothing is known yet. */
+  restore(state: SamplingState): void;
+  clear(): void;
 }
 
-/** Samplers and interfaces come from the network: so many are kept of each, the oldest gives way. */
-const maxEntries = 4096;
+/** Plain data; null is no rate. */
+export interface SamplingState {
+  readonly samplers: readonly (readonly [id: number, rate: number])[];
+  readonly netifs: readonly (readonly [index: number, rate: number])[];
+  readonly domainRate: number | null;
+}
 
-export function createSamplingTable(): SamplingTable {
-  const samplers = new Map<number, number>();
-  const interfaces = new Map<number, number>();
+export function createSamplingTable(share: OptionsShare): SamplingTable {
+  const samplers = createLearntTable<number, number>(share);
+  const netifs = createLearntTable<number, number>(share);
   let domainRate: number | undefined;
   let commonRate: number | undefined;
+  /** Worked out when a record needs it, so that a flood of options costs no more than what is in it. */
+  let isCommonKnown = true;
+
+  const common = (): number | undefined => {
+    if (!isCommonKnown) {
+      isCommonKnown = true;
+      commonRate = onlyOne(samplers.values());
+    }
+    return commonRate;
+  };
 
   return {
     learn(options) {
       const rate = recordRate(options);
-      if (rate === undefined) return;
+      if (rate === undefined) return false;
       const sampler = recordSampler(options);
-      const netif = options.get("flow.scope.interface") ?? options.get("flow.in.netif.index");
       if (sampler !== undefined) {
-        keep(samplers, sampler, rate);
-        const rates = new Set(samplers.values());
-        commonRate = rates.size === 1 ? rate : undefined;
-      } else if (typeof netif === "number") keep(interfaces, netif, rate);
-      else domainRate = rate;
+        const isNew = samplers.set(sampler, rate);
+        if (isNew) isCommonKnown = false;
+        return isNew;
+      }
+      const netif = options.get("flow.scope.interface") ?? options.get("flow.in.netif.index");
+      if (typeof netif === "number") return netifs.set(netif, rate);
+      const isNew = domainRate !== rate;
+      domainRate = rate;
+      return isNew;
     },
     rateFor(flow, namesSampling) {
       const sampler = namesSampling ? recordSampler(flow) : undefined;
-      const bySampler = sampler === undefined ? commonRate : samplers.get(sampler);
-      return bySampler ?? byInterface(interfaces, flow) ?? domainRate;
+      const bySampler = sampler === undefined ? common() : samplers.get(sampler);
+      if (bySampler !== undefined) return bySampler;
+      return (netifs.size === 0 ? undefined : netifs.get(netifOf(flow))) ?? domainRate;
     },
     rates() {
-      const all = [...samplers].map(([id, rate]) => ({ scope: `sampler ${id}`, rate }));
-      for (const [index, rate] of interfaces) all.push({ scope: `interface ${index}`, rate });
+      const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));
+      for (const [index, rate] of netifs.entries()) all.push({ scope: `interface ${index}`, rate });
       if (domainRate !== undefined) all.push({ scope: "domain", rate: domainRate });
       return all;
+    },
+    state: () => ({
+      samplers: [...samplers.entries()],
+      netifs: [...netifs.entries()],
+      domainRate: domainRate ?? null,
+    }),
+    restore(state) {
+      for (const [id, rate] of state.samplers) if (samplers.get(id) === undefined) samplers.set(id, rate);
+      for (const [index, rate] of state.netifs) if (netifs.get(index) === undefined) netifs.set(index, rate);
+      domainRate ??= state.domainRate ?? undefined;
+      isCommonKnown = false;
+    },
+    clear() {
+      samplers.clear();
+      netifs.clear();
+      domainRate = undefined;
+      isCommonKnown = false;
     },
   };
 }
 
-function keep(table: Map<number, number>, key: number, rate: number): void {
-  if (table.size >= maxEntries && !table.has(key)) {
-    const [oldest] = table.keys();
-    if (oldest !== undefined) table.delete(oldest);
-  }
-  table.set(key, rate);
-}
-
-/** Flows are sampled where they were seen: at the way in, or at the way out where the record says so. */
-function byInterface(interfaces: ReadonlyMap<number, number>, flow: RecordFields): number | undefined {
-  if (interfaces.size === 0) return undefined;
+/** Flows are sampled where they were seen: at the way in, or at the way out where the record says so. -1 is nowhere. */
+function netifOf(flow: RecordFields): number {
   const isEgress = flow.get("flow.direction.name") === "egress";
   const index = flow.get(isEgress ? "flow.out.netif.index" : "flow.in.netif.index");
-  return typeof index === "number" ? interfaces.get(index) : undefined;
+  return typeof index === "number" ? index : -1;
+}
+
+/** The value that all are; undefined when they differ or there is none. */
+function onlyOne(values: Iterable<number>): number | undefined {
+  let first: number | undefined;
+  for (const value of values) {
+    if (first !== undefined && value !== first) return undefined;
+    first = value;
+  }
+  return first;
 }

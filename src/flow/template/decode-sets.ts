@@ -1,9 +1,9 @@
-import type { Value } from "../../record/index.ts";
 import { completeFlow } from "../complete-flow.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter, TemplateRecord } from "../exporter/exporter.ts";
 import type { SequenceUnits } from "../exporter/sequence.ts";
+import { addNames } from "../options/name-table.ts";
 import { recordRate } from "../sampling/record-rate.ts";
 import { buildPlan } from "./build-plan.ts";
 import type { Plan } from "./plan.ts";
@@ -49,7 +49,7 @@ export function decodeDataSet(message: Message, templateId: number, range: ByteR
   const known = exporter.template(domain, templateId);
   if (known !== undefined) return decodeRecords(message, known.plan, range, context);
 
-  const bytes = Buffer.from(range.bytes.subarray(range.start, range.end));
+  const bytes = copyOf(range);
   const dropped = domain.waiting.add({ templateId, bytes, context, receivedAt: datagram.receivedAt });
   const detail = detailOf(message, { template: templateId });
   for (let i = 0; i < dropped; i++) output.problem("no_template", detail);
@@ -89,31 +89,33 @@ function decodeRecords(
 function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
   const { exporter, domain, output, reader } = message;
   const { manualRate } = exporter;
-  const { sampling } = domain;
-  const whole = exporter.wholeExporter(domain)?.sampling;
+  const { sampling, names, bootTime } = domain.options;
+  const whole = exporter.wholeExporter(domain);
   const { namesSampling } = plan;
-  return reader.read(plan, range, { ...context, bootTime: domain.bootTime }, (record) => {
+  return reader.read(plan, range, { ...context, bootTime }, (record) => {
     const rate =
       manualRate ??
       (namesSampling ? recordRate(record) : undefined) ??
       sampling.rateFor(record, namesSampling) ??
-      whole?.rateFor(record, namesSampling);
+      whole?.sampling.rateFor(record, namesSampling);
     completeFlow(record, rate);
+    addNames(record, names, whole?.names);
     output.flow(record);
   });
 }
 
 function readOptions(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
-  const { domain, output, reader } = message;
+  const { exporter, domain, output, reader } = message;
   const head = [...context.head, ["flow.record.type", "options"] as const];
   return reader.read(plan, range, { ...context, head }, (record) => {
-    domain.sampling.learn(record);
-    const bootTime = timeOf(record.get("flow.ie.systemInitTimeMilliseconds"));
-    if (bootTime !== undefined) domain.bootTime = bootTime;
+    exporter.learnOptions(domain, record);
     output.options(record);
   });
 }
 
-function timeOf(value: Value | undefined): number | undefined {
-  return typeof value === "string" ? Date.parse(value) : undefined;
+/** Bytes that are kept, with memory of their own: a slice would keep much more alive. */
+function copyOf({ bytes, start, end }: ByteRange): Buffer {
+  const copy = Buffer.allocUnsafeSlow(end - start);
+  bytes.copy(copy, 0, start, end);
+  return copy;
 }

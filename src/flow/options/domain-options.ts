@@ -1,0 +1,72 @@
+import type { RecordFields } from "../../record/index.ts";
+import { createSamplingTable, type SamplingState, type SamplingTable } from "../sampling/sampling-table.ts";
+import { createNameTable, type NamesState, type NameTable } from "./name-table.ts";
+import type { OptionsShare } from "./options-share.ts";
+
+/** All that the options of one observation domain say for its flow records. */
+export interface DomainOptions {
+  readonly sampling: SamplingTable;
+  readonly names: NameTable;
+  /** When the exporter started, milliseconds since the epoch, where its options say so. */
+  readonly bootTime: number | undefined;
+  /** Whether nothing was told yet. */
+  readonly isEmpty: boolean;
+  /** Takes an options record. Returns whether it said something new. */
+  learn(options: RecordFields): boolean;
+  state(): DomainOptionsState;
+  /** Adds what `state` gave, where nothing is known yet. */
+  restore(state: DomainOptionsState): void;
+  clear(): void;
+}
+
+/** Plain data. */
+export interface DomainOptionsState {
+  readonly sampling: SamplingState;
+  readonly names: NamesState;
+  readonly bootTime: number | null;
+}
+
+/** Exporters that reckon their start from an uptime tell it a little different each time. */
+const sameBootMs = 1000;
+
+export function createDomainOptions(share: OptionsShare): DomainOptions {
+  const sampling = createSamplingTable(share);
+  const names = createNameTable(share);
+  let bootTime: number | undefined;
+
+  const learnBootTime = (options: RecordFields): boolean => {
+    const value = options.get("flow.ie.systemInitTimeMilliseconds");
+    const told = typeof value === "string" ? Date.parse(value) : Number.NaN;
+    if (Number.isNaN(told)) return false;
+    const isNew = bootTime === undefined || Math.abs(told - bootTime) > sameBootMs;
+    bootTime = told;
+    return isNew;
+  };
+
+  return {
+    sampling,
+    names,
+    get bootTime() {
+      return bootTime;
+    },
+    get isEmpty() {
+      return bootTime === undefined && names.version === 0 && sampling.rates().length === 0;
+    },
+    learn(options) {
+      const isRate = sampling.learn(options);
+      const isName = names.learn(options);
+      return learnBootTime(options) || isRate || isName;
+    },
+    state: () => ({ sampling: sampling.state(), names: names.state(), bootTime: bootTime ?? null }),
+    restore(state) {
+      sampling.restore(state.sampling);
+      names.restore(state.names);
+      bootTime ??= state.bootTime ?? undefined;
+    },
+    clear() {
+      sampling.clear();
+      names.clear();
+      bootTime = undefined;
+    },
+  };
+}

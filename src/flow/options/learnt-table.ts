@@ -1,0 +1,65 @@
+import type { OptionsShare } from "./options-share.ts";
+
+/** Entries that came from the network, each table and each exporter bounded: the one told longest ago gives way. */
+export interface LearntTable<Key, Entry> {
+  get(key: Key): Entry | undefined;
+  /** Takes an entry; one that is there already becomes young again. Returns whether the table is another than before. */
+  set(key: Key, entry: Entry): boolean;
+  /** The one told longest ago first. */
+  entries(): Iterable<readonly [Key, Entry]>;
+  values(): Iterable<Entry>;
+  readonly size: number;
+  clear(): void;
+}
+
+/** Of one kind in one observation domain. */
+const maxEntries = 4096;
+
+/** @param same whether two entries say the same. */
+export function createLearntTable<Key extends number | string, Entry>(
+  share: OptionsShare,
+  same: (a: Entry, b: Entry) => boolean = Object.is,
+): LearntTable<Key, Entry> {
+  const table = new Map<Key, Entry>();
+
+  const dropOldest = (): boolean => {
+    for (const key of table.keys()) {
+      table.delete(key);
+      share.give(1);
+      share.evicted();
+      return true;
+    }
+    return false;
+  };
+
+  /** Takes room for one entry; false when there is none. */
+  const makeRoom = (): boolean => {
+    if (table.size >= maxEntries) dropOldest();
+    if (share.take()) return true;
+    if (dropOldest() && share.take()) return true;
+    share.evicted();
+    return false;
+  };
+
+  return {
+    get: (key) => table.get(key),
+    set(key, entry) {
+      const known = table.get(key);
+      if (known === undefined) {
+        if (!makeRoom()) return false;
+      } else table.delete(key);
+      const isSame = known !== undefined && same(known, entry);
+      table.set(key, isSame ? known : entry);
+      return !isSame;
+    },
+    entries: () => table.entries(),
+    values: () => table.values(),
+    get size() {
+      return table.size;
+    },
+    clear() {
+      share.give(table.size);
+      table.clear();
+    },
+  };
+}
