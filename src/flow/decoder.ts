@@ -23,6 +23,8 @@ export const dropReasons = {
   template_limit: "flow template refused: too many fields",
   cut_record: "rest of a flow set dropped: a record runs past its end",
   no_template: "flow set dropped: its template is not known and no room is left to wait for it",
+  list_template: "flow list kept as bytes: its template is not known",
+  bad_list: "flow list kept as bytes: malformed",
   internal: "flow datagram dropped: internal error",
 } as const;
 export type DropReason = keyof typeof dropReasons;

@@ -17,6 +17,7 @@ import {
   packetSet,
   uint,
   uints,
+  type PacketField,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 
@@ -88,6 +89,10 @@ const everydayRecord: Values = [
   [uint(24, 1), uint(25, 1), uint(1, 1), uint(100, 2), hex("00:00:5e:00:53:01"), hex("00:00:5e:00:53:ff")],
   [uint(4, 1), uint(3, 1)],
 ];
+
+const basicList: PacketField = { id: 291, length: "variable" };
+const macs: PacketTemplate = { id: 257, fields: fields([56, 6], [80, 6]) };
+const listed: PacketTemplate = { id: 300, fields: fields([8, 4], [292, "variable"], [293, "variable"]) };
 
 const options: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [48, 1], [49, 1], [50, 4]) };
 const samplerFlow: PacketTemplate = { id: 401, fields: fields([8, 4], [12, 4], [1, 4], [2, 4], [48, 1]) };
@@ -528,12 +533,120 @@ export const goldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
-    "ipfix-lists-stay-bytes",
+    "ipfix-basic-lists-with-every-semantic",
     [
-      ipfixRecord({ id: 256, fields: fields([291, "variable"], [292, "variable"]) }, [
-        hex("03 0007 0002 0035 01bb"),
-        hex("03 0100"),
+      ipfixRecord({ id: 256, fields: [{ id: 8, length: 4 }, ...Array.from({ length: 7 }, () => basicList)] }, [
+        v4Source,
+        [
+          hex("03 0007 0002 0035 01bb"),
+          hex("04 0053 ffff 02 6131 ff0002 6232 00"),
+          hex("00 000e 0004 00000007"),
+          hex("01 000e 0004 00000001 00000004"),
+          hex("02 8028 0002 00001ad7 0001 0002"),
+          hex("ff 0004 0001 06 11"),
+          hex("07 0002 0001"),
+        ],
       ]),
+    ],
+  ],
+  [
+    "ipfix-lists-of-elements-that-the-record-has-too",
+    [
+      ipfixRecord({ id: 256, fields: fields([8, 4], [291, "variable"], [7, 2], [292, "variable"]) }, [
+        [v4Source, hex("03 0008 0004 c0000209 c000020a"), uint(53, 2), hex("03 0100")],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-list-whose-element-says-what-it-holds",
+    [
+      ipfixRecord({ id: 256, fields: fields([484, "variable"], [487, "variable"]) }, [
+        [hex("03 01e3 0004 fbf00064 fbf000c8"), hex("00 01e6 0003 010203")],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-lists-of-templates",
+    [
+      ipfix([
+        ipfixTemplates(simple, macs, listed),
+        dataSet(listed, [
+          v4Source,
+          Buffer.concat([hex("03 0100"), ...simpleRecord(10), ...simpleRecord(20)]),
+          Buffer.concat([hex("03 0101 0010"), hex("00005e005301 00005e0053ff"), hex("0100 0010"), ...simpleRecord(7)]),
+        ]),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-lists-within-lists",
+    [
+      ipfix([
+        ipfixTemplates({ id: 256, fields: [{ id: 4, length: 1 }, basicList] }, { id: 257, fields: fields([292, 23]) }),
+        packetSet(257, hex("04 0100 06 09 03 0007 0002 0035 01bb 11 07 00 0007 0002 0045")),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-lists-of-unknown-templates-stay-bytes",
+    [
+      ipfix([
+        ipfixTemplates(macs, listed),
+        dataSet(listed, [
+          v4Source,
+          hex("03 0999 01020304"),
+          hex("03 0998 0006 aabb 0101 0010 00005e005301 00005e0053ff 0997 0004"),
+        ]),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-malformed-lists-stay-bytes",
+    [
+      ipfix([
+        ipfixTemplates(macs, { id: 300, fields: [...Array.from({ length: 4 }, () => basicList), ...listed.fields] }),
+        dataSet({ id: 300, fields: [...Array.from({ length: 4 }, () => basicList), ...listed.fields] }, [
+          hex("03"),
+          hex("03 0007 0002 0035 01"),
+          hex("03 0007 0000 0035"),
+          hex("03 0053 ffff ff ffff 61"),
+          v4Source,
+          hex("03 0101 00005e005301"),
+          hex("03 0101 ffff 00005e005301"),
+        ]),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-list-that-holds-itself",
+    [
+      ipfix([
+        ipfixTemplates({ id: 256, fields: fields([292, "variable"]) }),
+        dataSet({ id: 256, fields: fields([292, "variable"]) }, [
+          hex("1b 030100 17 030100 13 030100 0f 030100 0b 030100 07 030100 03 030100").subarray(1),
+        ]),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-list-in-reverse-stays-bytes",
+    [ipfixRecord({ id: 256, fields: fields([291, "variable", 29_305]) }, [hex("03 0007 0002 0035 01bb")])],
+  ],
+  [
+    "ipfix-label-stack",
+    [
+      ipfixRecord({ id: 256, fields: fields([71, 3], [8, 4], [70, 3], [72, 3], [73, 3], [46, 1], [47, 4]) }, [
+        [hex("000650"), v4Source, hex("186a0a"), hex("00000f"), hex("000000"), uint(3, 1), v4Destination],
+      ]),
+    ],
+  ],
+  [
+    "netflow9-label-stack-of-odd-widths",
+    [
+      netflow9Record({ id: 256, fields: fields([70, 4], [71, 2], [72, 3], [74, 2]) }, [
+        [hex("186a0140"), hex("0102"), hex("000000"), hex("0304")],
+      ]),
+      netflow9Record({ id: 257, fields: fields([70, 3], [4, 1]) }, [hex("000000"), uint(6, 1)]),
     ],
   ],
   [

@@ -21,9 +21,10 @@ export type DataType =
   | "dateTimeNanoseconds"
   | "ipv4Address"
   | "ipv6Address"
-  | "basicList"
-  | "subTemplateList"
-  | "subTemplateMultiList";
+  | ListStructure;
+
+/** The types that hold others (RFC 6313 section 4.5). */
+export type ListStructure = "basicList" | "subTemplateList" | "subTemplateMultiList";
 
 /** One line of a registry of information elements (RFC 7012 section 4). */
 export type ElementRow = readonly [id: number, name: string, type: DataType, semantics: string, units: string];

@@ -1,6 +1,7 @@
 import { elementNames, netflow9ScopeNames, type ElementNames } from "../mapping/element-names.ts";
 import { elementKey } from "../registry/registry.ts";
 import { samplingElements } from "../sampling/record-rate.ts";
+import { buildSlowSteps, slowFields } from "./build-slow-steps.ts";
 import type { Output, Plan, Step } from "./plan.ts";
 import { variableLength, type Template } from "./template.ts";
 
@@ -16,9 +17,11 @@ export function buildPlan(template: Template): Plan | undefined {
   const { fields } = template;
   const minLength = fields.reduce((sum, { length }) => sum + (length === variableLength ? 1 : length), 0);
   if (minLength === 0) return undefined;
+  const slowSteps = buildSlowSteps(template);
   return {
     template,
-    steps: buildSteps(template),
+    steps: buildSteps(template, slowFields(slowSteps)),
+    slowSteps,
     lengths: fields.map(({ length }) => length),
     hasVariableLength: fields.some(({ length }) => length === variableLength),
     minLength,
@@ -33,9 +36,9 @@ interface Claim {
   readonly preference: number;
 }
 
-function buildSteps(template: Template): Step[] {
+function buildSteps(template: Template, slow: ReadonlySet<number>): Step[] {
   const claims = new Map<string, Claim[]>();
-  for (const { names, fallback, takesEmpty, fields } of groupByElement(template)) {
+  for (const { names, fallback, takesEmpty, fields } of groupByElement(template, slow)) {
     // An array of values with arrays derived from it would be hard to read: such an element keeps its plain value.
     const chosen = fields.length > 1 && names.length > 1 ? [{ ...fallback, preference: 0 }] : names;
     chosen.forEach(({ name, convert, preference }, i) => {
@@ -81,12 +84,16 @@ interface ElementFields extends ElementNames {
   readonly fields: number[];
 }
 
-/** The elements of a template in the order of their first field, without padding. */
-function groupByElement({ fields, dialect, scopeCount = 0 }: Template): Iterable<ElementFields> {
+/** The elements of a template in the order of their first field, without padding and what takes slow steps. */
+function groupByElement(
+  { fields, dialect, scopeCount = 0 }: Template,
+  slow: ReadonlySet<number>,
+): Iterable<ElementFields> {
   const groups = new Map<number, ElementFields>();
   fields.forEach(({ pen, id }, index) => {
     const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
     if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
+    if (slow.has(index)) return;
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);
     if (group === undefined) {

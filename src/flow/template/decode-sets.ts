@@ -1,3 +1,4 @@
+import type { RecordFields } from "../../record/index.ts";
 import { completeFlow } from "../complete-flow.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
@@ -5,6 +6,7 @@ import type { Exporter, TemplateRecord } from "../exporter/exporter.ts";
 import type { SequenceUnits } from "../exporter/sequence.ts";
 import { addNames } from "../options/name-table.ts";
 import { recordRate } from "../sampling/record-rate.ts";
+import type { ListSource } from "../structured/read-list.ts";
 import { buildPlan } from "./build-plan.ts";
 import type { Plan } from "./plan.ts";
 import type { ByteRange, RecordContext, RecordReader } from "./record-reader.ts";
@@ -92,7 +94,7 @@ function readFlows(message: Message, plan: Plan, range: ByteRange, context: Reco
   const { sampling, names, bootTime } = domain.options;
   const whole = exporter.wholeExporter(domain);
   const { namesSampling } = plan;
-  return reader.read(plan, range, { ...context, bootTime }, (record) => {
+  const take = (record: RecordFields): void => {
     const rate =
       manualRate ??
       (namesSampling ? recordRate(record) : undefined) ??
@@ -101,16 +103,28 @@ function readFlows(message: Message, plan: Plan, range: ByteRange, context: Reco
     completeFlow(record, rate);
     addNames(record, names, whole?.names);
     output.flow(record);
-  });
+  };
+  return reader.read(plan, range, { ...context, bootTime }, take, listsOf(message, plan));
 }
 
 function readOptions(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
   const { exporter, domain, output, reader } = message;
   const head = [...context.head, ["flow.record.type", "options"] as const];
-  return reader.read(plan, range, { ...context, head }, (record) => {
+  const take = (record: RecordFields): void => {
     exporter.learnOptions(domain, record);
     output.options(record);
-  });
+  };
+  return reader.read(plan, range, { ...context, head }, take, listsOf(message, plan));
+}
+
+/** What lists in records of a plan need; undefined where it has none. */
+function listsOf(message: Message, { template, slowSteps }: Plan): ListSource | undefined {
+  if (slowSteps.length === 0) return undefined;
+  const { exporter, domain, output } = message;
+  return {
+    plan: (id) => exporter.template(domain, id)?.plan,
+    problem: (reason, detail) => output.problem(reason, detailOf(message, { record: template.id, ...detail })),
+  };
 }
 
 /** Bytes that are kept, with memory of their own: a slice would keep much more alive. */

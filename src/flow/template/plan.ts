@@ -1,5 +1,6 @@
 import type { Fallback } from "../mapping/element-names.ts";
 import type { Convert } from "../mapping/field-source.ts";
+import type { ListStructure } from "../registry/information-element.ts";
 import type { Template } from "./template.ts";
 
 /** What one field of a template becomes in a record. */
@@ -27,11 +28,37 @@ export interface Step {
   readonly outputs: readonly [Output, ...Output[]];
 }
 
+/**
+ * What no list of names says, because what comes of it is known only from the record's bytes. Only the interpreter does these,
+ * after the other steps.
+ *
+ * - `list`: a list of RFC 6313.
+ * - `labels`: a stack of MPLS labels, the top first.
+ */
+export type SlowStep =
+  | {
+      readonly kind: "list";
+      readonly structure: ListStructure;
+      readonly field: number;
+      /** Of an element whose name says what its basicList holds; undefined where the elements in the list say it. */
+      readonly valuesName: string | undefined;
+      readonly hexName: string;
+    }
+  | { readonly kind: "labels"; readonly fields: readonly SlowField[] };
+
+/** A field of the template and its name for bytes that are no value. */
+export interface SlowField {
+  readonly field: number;
+  readonly hexName: string;
+}
+
 /** What decoding a record of a template takes, worked out once. Plain data: it says all that a compiler would need. */
 export interface Plan {
   readonly template: Template;
   /** In the order of the template's fields. No two write the same name. */
   readonly steps: readonly Step[];
+  /** A plan that has any is for the interpreter. */
+  readonly slowSteps: readonly SlowStep[];
   /** Bytes of each field, or the mark of a variable length. */
   readonly lengths: readonly number[];
   readonly hasVariableLength: boolean;

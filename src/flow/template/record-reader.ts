@@ -2,7 +2,11 @@ import type { RecordFields, Scalar, Value } from "../../record/index.ts";
 import { toHex, toUnsigned } from "../mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
-import type { Output, Plan, Step } from "./plan.ts";
+import { createGatheredValues } from "../structured/gathered-values.ts";
+import { putLabels, type FieldSpan } from "../structured/put-labels.ts";
+import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
+import { createElementPlans } from "./element-plans.ts";
+import type { Output, Plan, SlowField, Step } from "./plan.ts";
 import { isZero } from "./read-sets.ts";
 import { variableLength } from "./template.ts";
 
@@ -34,14 +38,23 @@ export interface RecordReader {
    * Reads the records of a data set, the content after its header, and passes on each. What is left at the end and is
    * too short for a record is padding (RFC 3954 section 5.3, RFC 7011 section 3.3.1). Whatever the bytes are, it reads
    * none outside the range and does not throw.
+   *
+   * @param lists for a plan with lists; without it they stay bytes.
    */
-  read(plan: Plan, range: ByteRange, context: RecordContext, take: (record: RecordFields) => void): ReadResult;
+  read(
+    plan: Plan,
+    range: ByteRange,
+    context: RecordContext,
+    take: (record: RecordFields) => void,
+    lists?: ListSource,
+  ): ReadResult;
 }
 
 /** A reader with its working memory: it interprets the plan of a template, field by field. */
 export function createRecordReader(times: TimeFormat): RecordReader {
   let offsets = new Int32Array(64);
   let lengths = new Int32Array(64);
+  const elementPlans = createElementPlans();
 
   /** Finds the fields of the record at `at`. Returns where the next record begins, -1 when this one does not fit. */
   const locate = (plan: Plan, bytes: Buffer, at: number, end: number): number => {
@@ -130,36 +143,94 @@ export function createRecordReader(times: TimeFormat): RecordReader {
     return typeof value === "number" ? value : undefined;
   };
 
-  return {
-    read(plan, { bytes, start, end }, context, take) {
-      const fieldCount = plan.lengths.length;
-      if (fieldCount > offsets.length) {
-        offsets = new Int32Array(fieldCount);
-        lengths = new Int32Array(fieldCount);
+  /** The fields of slow steps, before records within them take over the working memory. */
+  const spanOf = ({ field, hexName }: SlowField): FieldSpan => ({
+    at: offsets[field] as number,
+    length: lengths[field] as number,
+    hexName,
+  });
+
+  const putSlow = (
+    record: RecordFields,
+    source: FieldSource,
+    { slowSteps }: Plan,
+    lists: ListSource,
+    depth: number,
+  ): void => {
+    const spans = slowSteps.map((step) => (step.kind === "list" ? [spanOf(step)] : step.fields.map(spanOf)));
+    const gathered = createGatheredValues(maxListValues);
+    slowSteps.forEach((step, i) => {
+      const own = spans[i] as readonly FieldSpan[];
+      const [first] = own;
+      if (step.kind === "labels") putLabels(record, source, own);
+      else if (first !== undefined && first.length > 0) {
+        readList(listReader(source, lists, depth + 1), source, { ...step, ...first }, gathered);
       }
+    });
+    gathered.putInto(record);
+  };
+
+  const listReader = (source: FieldSource, lists: ListSource, depth: number): ListReader => ({
+    lists,
+    isTooDeep: depth > maxListDepth,
+    planOf: (field) => elementPlans.get(field),
+    readExactly(plan, start, end, take) {
+      reserve(plan);
+      let at = start;
+      while (at < end) {
+        const next = locate(plan, source.bytes, at, end);
+        if (next < 0) return false;
+        take(readRecord(plan, source, noFields, lists, depth));
+        at = next;
+      }
+      return true;
+    },
+  });
+
+  /** Reads the record whose fields have been located. */
+  const readRecord = (
+    plan: Plan,
+    shared: FieldSource,
+    head: RecordContext["head"],
+    lists: ListSource,
+    depth: number,
+  ): RecordFields => {
+    const { steps, slowSteps, bootTimeField } = plan;
+    const source =
+      bootTimeField < 0 ? shared : { ...shared, bootTime: bootTimeOf(shared, bootTimeField) ?? shared.bootTime };
+    const record: RecordFields = new Map();
+    for (let i = 0; i < head.length; i++) {
+      const field = head[i] as (typeof head)[number];
+      record.set(field[0], field[1]);
+    }
+    for (let i = 0; i < steps.length; i++) {
+      const { kind, outputs } = steps[i] as Step;
+      if (kind === "field") put(record, source, outputs[0]);
+      else if (kind === "list") putList(record, source, outputs);
+      else putContest(record, source, outputs);
+    }
+    if (slowSteps.length > 0) putSlow(record, source, plan, lists, depth);
+    return record;
+  };
+
+  const reserve = ({ lengths: { length } }: Plan): void => {
+    if (length <= offsets.length) return;
+    offsets = new Int32Array(length);
+    lengths = new Int32Array(length);
+  };
+
+  return {
+    read(plan, { bytes, start, end }, context, take, lists = noLists) {
+      reserve(plan);
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      const shared: FieldSource = { bytes, view, clock: context.clock, times, bootTime: context.bootTime };
-      const { head } = context;
-      const { steps, minLength, bootTimeField } = plan;
+      const source: FieldSource = { bytes, view, clock: context.clock, times, bootTime: context.bootTime };
+      const { minLength } = plan;
       let at = start;
       let count = 0;
       while (end - at >= minLength && !isPadding(plan, view, at, start, end)) {
         const next = locate(plan, bytes, at, end);
         if (next < 0) return { count, isCut: true };
-        const source =
-          bootTimeField < 0 ? shared : { ...shared, bootTime: bootTimeOf(shared, bootTimeField) ?? shared.bootTime };
-        const record: RecordFields = new Map();
-        for (let i = 0; i < head.length; i++) {
-          const field = head[i] as (typeof head)[number];
-          record.set(field[0], field[1]);
-        }
-        for (let i = 0; i < steps.length; i++) {
-          const { kind, outputs } = steps[i] as Step;
-          if (kind === "field") put(record, source, outputs[0]);
-          else if (kind === "list") putList(record, source, outputs);
-          else putContest(record, source, outputs);
-        }
-        take(record);
+        take(readRecord(plan, source, context.head, lists, 0));
         at = next;
         count++;
       }
@@ -167,6 +238,9 @@ export function createRecordReader(times: TimeFormat): RecordReader {
     },
   };
 }
+
+const noFields: RecordContext["head"] = [];
+const noLists: ListSource = { plan: () => undefined, problem() {} };
 
 const alignment = 4;
 

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import {
+  dataSet,
+  encodeRecord,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  uint,
+  type PacketTemplate,
+} from "../support/flow-packets.ts";
+import { createFlowRig, type Json } from "../support/flow-rig.ts";
+import { referenceData } from "../support/reference-data.ts";
+
+const codes = { none_of: 0, exactly_one_of: 1, one_or_more_of: 2, all_of: 3, ordered: 4, undefined: 255 };
+type Semantic = keyof typeof codes;
+
+/** What a list holds: ports, texts, or records of both with a list of their own. */
+type List =
+  | { readonly kind: "basic" | "sub"; readonly semantic: Semantic; readonly ports: readonly number[] }
+  | { readonly kind: "texts"; readonly semantic: Semantic; readonly texts: readonly string[] }
+  | { readonly kind: "multi"; readonly semantic: Semantic; readonly parts: readonly Part[] };
+interface Part {
+  readonly port: number;
+  readonly text: string;
+  readonly inner: List;
+}
+
+const ports: PacketTemplate = { id: 300, fields: fields([7, 2]) };
+const part: PacketTemplate = { id: 301, fields: fields([11, 2], [83, "variable"], [292, "variable"]) };
+const multiPart: PacketTemplate = { id: 302, fields: fields([11, 2], [83, "variable"], [293, "variable"]) };
+const basicPart: PacketTemplate = { id: 303, fields: fields([11, 2], [83, "variable"], [291, "variable"]) };
+const elementOf = { basic: 291, texts: 291, sub: 292, multi: 293 } as const;
+const partOf = { basic: basicPart, texts: basicPart, sub: part, multi: multiPart } as const;
+
+function encode(list: List): Buffer {
+  const semantic = uint(codes[list.semantic], 1);
+  if (list.kind === "multi") return Buffer.concat([semantic, ...list.parts.map(encodePart)]);
+  if (list.kind === "texts") {
+    const texts = list.texts
+      .map((text) => Buffer.from(text))
+      .map((text) => Buffer.concat([uint(text.length, 1), text]));
+    return Buffer.concat([semantic, uint(83, 2), uint(0xffff, 2), ...texts]);
+  }
+  const head = list.kind === "basic" ? [uint(7, 2), uint(2, 2)] : [uint(300, 2)];
+  return Buffer.concat([semantic, ...head, ...list.ports.map((each) => uint(each, 2))]);
+}
+
+function encodePart({ port, text, inner }: Part): Buffer {
+  const template = partOf[inner.kind];
+  const record = encodeRecord(template, [uint(port, 2), Buffer.from(text), encode(inner)]);
+  return Buffer.concat([uint(template.id, 2), uint(record.length + 4, 2), record]);
+}
+
+/** The slow model: every value with the name that it gets, in order. */
+function values(list: List): [name: string, value: unknown][] {
+  const { semantic } = list;
+  const isOwn = semantic === "all_of" || semantic === "ordered" || semantic === "undefined";
+  const rename = (name: string): string =>
+    name.startsWith("flow.list.") || isOwn ? name : `flow.list.${semantic}.${name.slice("flow.".length)}`;
+  const inside: [string, unknown][] =
+    list.kind === "multi"
+      ? list.parts.flatMap((each) => valuesOfPart(each))
+      : list.kind === "texts"
+        ? list.texts.map((text) => ["flow.ie.interfaceDescription", text])
+        : list.ports.map((port) => ["flow.src.l4.port.id", port]);
+  return [
+    ["flow.list.semantics", semantic],
+    ...inside.map(([name, value]): [string, unknown] => [rename(name), value]),
+  ];
+}
+
+/** A record within a list: what its own list repeats of its fields goes below the list. */
+function valuesOfPart({ port, text, inner }: Part): [string, unknown][] {
+  const below = values(inner).map(([name, value]): [string, unknown] =>
+    name === "flow.dst.l4.port.id" || name === "flow.ie.interfaceDescription"
+      ? [`flow.list.${inner.semantic}.${name.slice("flow.".length)}`, value]
+      : [name, value],
+  );
+  return [["flow.dst.l4.port.id", port], ["flow.ie.interfaceDescription", text], ...below];
+}
+
+const semantic = fc.constantFrom(...(Object.keys(codes) as Semantic[]));
+const port = fc.integer({ min: 1, max: 0xffff });
+const word = fc.string({ unit: fc.constantFrom("a", "b", "é"), maxLength: 5 });
+const flat: fc.Arbitrary<List> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom("basic" as const, "sub" as const),
+    semantic,
+    ports: fc.array(port, { maxLength: 4 }),
+  }),
+  fc.record({ kind: fc.constant("texts" as const), semantic, texts: fc.array(word, { maxLength: 4 }) }),
+);
+const nest = (inner: fc.Arbitrary<List>): fc.Arbitrary<List> =>
+  fc.record({
+    kind: fc.constant("multi" as const),
+    semantic,
+    parts: fc.array(fc.record({ port, text: word, inner }), { maxLength: 3 }),
+  });
+const anyList = fc.oneof(flat, nest(flat));
+
+/** Where a text list within several parts would meet the parts' own texts, golden cases tell what comes of it. */
+function isPlain(list: List): boolean {
+  if (list.kind !== "multi") return true;
+  return list.semantic === "all_of" && list.parts.every(({ inner }) => inner.kind !== "texts");
+}
+
+test("lists of lists decode to what they were made of", () => {
+  fc.assert(
+    fc.property(anyList.filter(isPlain), (list) => {
+      const template: PacketTemplate = { id: 256, fields: fields([8, 4], [elementOf[list.kind], "variable"]) };
+      const rig = createFlowRig();
+      const [decoded] = rig.send(
+        ipfix([
+          ipfixTemplates(ports, part, multiPart, basicPart, template),
+          dataSet(template, [Buffer.from([192, 0, 2, 1]), encode(list)]),
+        ]),
+      );
+      const expected = new Map<string, unknown[]>();
+      for (const [name, value] of values(list)) expected.set(name, [...(expected.get(name) ?? []), value]);
+      const actual = Object.entries(decoded ?? {}).filter(([name]) => /^flow\.(list|src\.l4|dst|ie)\./.test(name));
+      assert.deepEqual(
+        Object.fromEntries(actual),
+        Object.fromEntries([...expected].map(([name, all]) => [name, all.length === 1 ? all[0] : all])),
+      );
+      assert.deepEqual(rig.log, []);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a list of values without end stays bytes", async () => {
+  const noBytes = [82, 83, 94, 96].map((id) => ({ id, length: 0 }));
+  const wide: PacketTemplate = { id: 300, fields: [{ id: 4, length: 1 }, ...noBytes] };
+  const template: PacketTemplate = { id: 256, fields: fields([292, "variable"]) };
+  const rig = createFlowRig();
+  const list = Buffer.concat([uint(3, 1), uint(300, 2), Buffer.alloc(30_000, 6)]);
+  const [decoded] = rig.send(ipfix([ipfixTemplates(wide, template), dataSet(template, [list])]));
+  assert.equal(decoded?.["flow.hex.subTemplateList"], `0x${list.toString("hex")}`);
+  assert.equal(await rig.value("netgloss_flow_drops_total", { protocol: "ipfix", reason: "bad_list" }), 1);
+});
+
+const vendors = referenceData("flow/vendors");
+
+test("YAF: MAC addresses and TCP details in lists become those of the flow", { skip: vendors.skip }, () => {
+  const read = (name: string): Buffer => readFileSync(join(vendors.path, `ipfix_test_yaf_${name}.dat`));
+  const rig = createFlowRig();
+  rig.send(read("tpls_option_tpl"));
+  rig.send(read("tpl45841"));
+  const [tcp] = rig.send(read("data45873")) as [Json];
+  const [udp] = rig.send(read("data45841")) as [Json];
+  assert.deepEqual(
+    ["flow.list.semantics", "flow.src.mac.addr", "flow.dst.mac.addr", "flow.src.ip.addr"].map((name) => tcp[name]),
+    ["all_of", "00:0c:29:8d:af:c3", "00:0c:29:a8:6e:2f", "172.16.32.100"],
+  );
+  assert.deepEqual(
+    ["flow.list.semantics", "flow.src.mac.addr", "flow.dst.mac.addr", "flow.dst.l4.port.id"].map((name) => udp[name]),
+    ["all_of", "00:0c:29:70:86:09", "00:0c:29:8d:af:c3", 53],
+  );
+});
