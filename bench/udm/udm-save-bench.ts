@@ -1,10 +1,12 @@
 // What one answered write of metadata costs, beside writing and syncing the same bytes by hand; and group commit.
 import { mkdtemp, open, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { argv } from "node:process";
 import { join } from "node:path";
 import { parseKey } from "../../src/ip/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createUdmFileStore, type UdmStore } from "../../src/udm/index.ts";
+import { startUdmFileThread } from "../../src/app/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { metadataKey, writeMetadataFile } from "../support/metadata-file.ts";
@@ -12,7 +14,8 @@ import { metadataKey, writeMetadataFile } from "../support/metadata-file.ts";
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
 try {
   await measureSize(1000, 300);
-  await measureSize(100_000, 10);
+  await measureSize(100_000, 30);
+  if (argv.includes("--million")) await measureSize(1_000_000, 15);
 } finally {
   await rm(directory, { recursive: true });
 }
@@ -25,6 +28,7 @@ async function measureSize(entries: number, rounds: number): Promise<void> {
     path,
     owned: true,
     refreshMs: 0,
+    startThread: startUdmFileThread,
     log: silentLog,
     metrics: createMetrics(),
     clock: systemClock,

@@ -8,6 +8,7 @@ import { createSnmp, definitionPathsIn, type DefinitionPaths, type Snmp } from "
 import { createUdmFileStore, type UdmStore } from "../udm/index.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
+import { startUdmFileThread } from "./start-udm-file-thread.ts";
 
 /** What every room is given to tell of itself. */
 export interface Reporting {
@@ -26,6 +27,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): (UdmSt
     path,
     owned: missingForMetadataApi(settings).length === 0,
     refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
+    startThread: startUdmFileThread,
   });
 }
 

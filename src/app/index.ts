@@ -5,3 +5,4 @@ export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-export
 export { createRandom, type Random } from "./demo/random.ts";
 export { runComponent, type RunOptions } from "./run-component.ts";
 export * from "./settings/index.ts";
+export { startUdmFileThread } from "./start-udm-file-thread.ts";

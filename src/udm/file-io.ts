@@ -1,5 +1,16 @@
 import { constants, type BigIntStats } from "node:fs";
-import { lstat, open, readdir, readFile, readlink, rename, stat, unlink, type FileHandle } from "node:fs/promises";
+import {
+  link,
+  lstat,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  stat,
+  unlink,
+  type FileHandle,
+} from "node:fs/promises";
 
 /** Which content a file has, as far as one can tell without reading it. */
 export interface FileStamp {
@@ -43,6 +54,8 @@ export interface FileIo {
   create(path: string, mode: number): Promise<OpenFile>;
   openFolder(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
+  /** Gives the file a second name, which must not exist. */
+  link(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
 }
 
@@ -56,6 +69,7 @@ export const nodeFileIo: FileIo = {
     openFile(await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode)),
   openFolder: async (path) => openFile(await open(path, constants.O_RDONLY | constants.O_DIRECTORY)),
   rename: (from, to) => rename(from, to),
+  link: (from, to) => link(from, to),
   unlink: (path) => unlink(path),
 };
 
@@ -70,7 +84,7 @@ function openFile(handle: FileHandle): OpenFile {
   };
 }
 
-function fileState(stats: BigIntStats): FileState {
+export function fileState(stats: BigIntStats): FileState {
   return {
     kind: stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "other",
     size: Number(stats.size),

@@ -1,7 +1,11 @@
 import { dirname } from "node:path";
+import { compareKeys } from "../ip/index.ts";
 import { FileFault, positionAt } from "./file-fault.ts";
 import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState } from "./file-io.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
+import type { UdmEntry } from "./udm-entry.ts";
 import { readUdmYaml, type UdmFileContent } from "./yaml-reader.ts";
+import { emptyFileText, renderEntry } from "./yaml-writer.ts";
 
 /** A file that changes while it is read is read again, this often at most. */
 const maxReads = 3;
@@ -9,6 +13,8 @@ const maxReads = 3;
 export interface LoadedFile extends UdmFileContent {
   /** Undefined when there is no file. */
   readonly stamp: FileStamp | undefined;
+  /** Whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
+  readonly isOurs: boolean;
 }
 
 /** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
@@ -36,10 +42,12 @@ export async function loadFile(io: FileIo, path: string, shownPath: string): Pro
   let stamp: FileStamp | undefined;
   try {
     const before = await stateOrMissing(io, path);
-    if (before === undefined) return { entries: [], unknownFields: new Map(), stamp: undefined };
+    if (before === undefined) return { entries: [], unknownFields: new Map(), stamp: undefined, isOurs: true };
     const { bytes, state } = await readSettled(io, path, before);
     stamp = state;
-    return { ...(await readUdmYaml(decodeUtf8(bytes))), stamp };
+    const text = decodeUtf8(bytes);
+    const content = await readUdmYaml(text);
+    return { ...content, stamp, isOurs: await isWritten(text, content.entries) };
   } catch (error) {
     if (error instanceof FileFault) {
       const { line, column } = error.position;
@@ -48,6 +56,21 @@ export async function loadFile(io: FileIo, path: string, shownPath: string): Pro
     const why = error instanceof Error ? error.message : String(error);
     throw new LoadError("io", `${shownPath}: ${why}`, undefined, { cause: error });
   }
+}
+
+/** Whether `text` is what is written for these entries. */
+async function isWritten(text: string, entries: readonly UdmEntry[]): Promise<boolean> {
+  if (entries.length === 0) return text === emptyFileText || text === "";
+  let at = 0;
+  for (const [i, entry] of entries.entries()) {
+    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
+    const previous = entries[i - 1];
+    if (previous !== undefined && compareKeys(previous.key, entry.key) > 0) return false;
+    const rendered = renderEntry(entry);
+    if (!text.startsWith(rendered, at)) return false;
+    at += rendered.length;
+  }
+  return at === text.length;
 }
 
 async function stateOrMissing(io: FileIo, path: string): Promise<FileState | undefined> {

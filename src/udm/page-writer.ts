@@ -1,5 +1,5 @@
-import type { FileIo } from "./file-io.ts";
-import { saveFile, type SavedFile, type SaveNames } from "./save-file.ts";
+import type { FileIo, FileStamp } from "./file-io.ts";
+import { saveFile, type SavedFile, type SavePlan } from "./save-file.ts";
 import {
   changePages,
   countRuns,
@@ -19,11 +19,11 @@ export interface PageWriter {
    *
    * @param texts pieces of whole entries. What it held stays in force when they break off.
    */
-  fill(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
+  takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
   /** Forgets all, so that the next save needs the whole file. */
   clear(): void;
   /** Writes the file with the changes. When it fails, nothing has changed here either. @throws SaveError */
-  save(names: SaveNames, changes: readonly UdmChange[]): Promise<SavedFile>;
+  save(plan: SavePlan, changes: readonly UdmChange[], onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
 }
 
 /** So many pieces of memory are gathered into one after a save. */
@@ -36,7 +36,7 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
     get isFilled() {
       return pages !== undefined;
     },
-    async fill(texts) {
+    async takeAll(texts) {
       const filled: UdmPage[] = [];
       for await (const text of texts) for (const page of paginate(text)) filled.push(page);
       pages = filled;
@@ -44,10 +44,10 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
     clear() {
       pages = undefined;
     },
-    async save(names, changes) {
+    async save(plan, changes, onWritten) {
       if (pages === undefined) throw new Error("the bytes of the file are not known");
       const changed = changePages(pages, changes);
-      const saved = await saveFile(io, names, pageChunks(changed, maxWrite));
+      const saved = await saveFile(io, plan, pageChunks(changed, maxWrite), onWritten);
       pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
       return saved;
     },

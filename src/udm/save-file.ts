@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { errorCode, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
+import { ifThere, judgeAside, keepBefore, writeAll, type KeepPlan, type KeptFile } from "./keep-file.ts";
 
 /** Permission bits of a file that is created (the umask narrows them). */
 const newFileMode = 0o644;
@@ -18,8 +19,11 @@ export type SaveStep =
   | "mode"
   | "sync"
   | "close"
+  | "keep"
   | "rename"
-  | "sync_folder";
+  | "sync_folder"
+  /** All of it, by the thread that does it. */
+  | "thread";
 
 /** Thrown when the file could not be replaced. The old one is there as it was. */
 export class SaveError extends Error {
@@ -47,8 +51,8 @@ export interface SaveAlarm {
   readonly error: unknown;
 }
 
-/** The paths of one save. */
-export interface SaveNames {
+/** The paths of one save, and what is to become of the content before it. */
+export interface SavePlan extends KeepPlan {
   /** The file to replace: a path without a symbolic link at its end. */
   readonly target: string;
   /** A name in the same folder that nothing has. */
@@ -57,40 +61,79 @@ export interface SaveNames {
 
 export interface SavedFile {
   readonly stamp: FileStamp;
+  /** Content of a person's that was replaced, and where it is now. */
+  readonly kept: readonly KeptFile[];
   readonly alarms: readonly SaveAlarm[];
 }
 
 /**
  * Replaces the content of `target` or creates it: writes `temporary`, syncs it, renames it over the target and syncs the
- * folder. Mode and owner are kept; what is
+ * folder. Content that a person wrote is kept under another name. Mode and owner are kept; what is
  * not permitted there is an alarm. Once renamed, the file counts as saved: what fails then is an alarm too.
  *
+ * @param onWritten called before the rename with what the file will be.
  * @throws SaveError, or what `chunks` throws; the target is as it was, and the temporary file is gone unless its removal failed too.
  */
 export async function saveFile(
   io: FileIo,
-  { target, temporary }: SaveNames,
+  plan: SavePlan,
   chunks: Iterable<Uint8Array>,
+  onWritten: (stamp: FileStamp) => void = () => {},
 ): Promise<SavedFile> {
+  const { target, temporary } = plan;
   const alarms: SaveAlarm[] = [];
-  const old = await attempt("state", () => stateIfThere(io, target));
+  const old = await attempt("state", () => ifThere(io.state(target)));
   // Opened first, so that a lack of descriptors or of permission fails the save and is not found out after the rename.
   const folder = await attempt("open_folder", () => io.openFolder(dirname(target)));
   try {
     let written: FileState;
+    let kept: readonly KeptFile[] = [];
     try {
       const file = await attempt("create", () => io.create(temporary, old?.mode ?? newFileMode));
       written = await fill(file, chunks, old, alarms);
+      if (old !== undefined) kept = await attempt("keep", () => keepBefore(io, target, plan, old));
+      onWritten(written);
     } catch (error) {
       await removeQuietly(io, temporary);
       throw error;
     }
-    await moveOver(io, temporary, target, written, alarms);
+    await moveOver(io, plan, written, alarms);
     // A second sync on the same descriptor could report success for pages that the first one lost: never tried.
     await alarmOn("sync_folder", () => folder.sync(), alarms);
-    return { stamp: written, alarms };
+    await alarmOn("keep", async () => void (kept = [...kept, ...(await judgeAside(io, plan))]), alarms);
+    return { stamp: written, alarms, kept };
   } finally {
     await folder.close().catch(() => {});
+  }
+}
+
+/**
+ * Looks after a save whose thread died: has the rename taken place? Then the rest of the save is done.
+ *
+ * @param written what the target is after the rename.
+ * @returns undefined when it has not.
+ */
+export async function finishRename(
+  io: FileIo,
+  plan: SavePlan,
+  written: FileStamp,
+  death: Error,
+): Promise<SavedFile | undefined> {
+  const there = await io.state(plan.target).catch(() => undefined);
+  if (there?.inode !== written.inode || there.device !== written.device) return undefined;
+  const alarms: SaveAlarm[] = [{ step: "thread", code: errorCode(death), error: death }];
+  let kept: readonly KeptFile[] = [];
+  await alarmOn("sync_folder", () => syncFolder(io, dirname(plan.target)), alarms);
+  await alarmOn("keep", async () => void (kept = await judgeAside(io, plan)), alarms);
+  return { stamp: written, alarms, kept };
+}
+
+async function syncFolder(io: FileIo, path: string): Promise<void> {
+  const folder = await io.openFolder(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }
 
@@ -136,14 +179,6 @@ async function fill(
   return written;
 }
 
-async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void> {
-  for (let offset = 0; offset < bytes.length;) {
-    const taken = await file.write(bytes.subarray(offset));
-    if (taken === 0) throw new Error("the file takes no more bytes");
-    offset += taken;
-  }
-}
-
 async function keepOwnerAndMode(file: OpenFile, old: FileState, alarms: SaveAlarm[]): Promise<void> {
   const mine = await attempt("state", () => file.state());
   const isMine = mine.uid === old.uid && mine.gid === old.gid;
@@ -158,8 +193,7 @@ async function keepOwnerAndMode(file: OpenFile, old: FileState, alarms: SaveAlar
 
 async function moveOver(
   io: FileIo,
-  temporary: string,
-  target: string,
+  { target, temporary, asidePath }: SavePlan,
   written: FileState,
   alarms: SaveAlarm[],
 ): Promise<void> {
@@ -173,6 +207,7 @@ async function moveOver(
       return;
     }
     await removeQuietly(io, temporary);
+    await removeQuietly(io, asidePath);
     throw error;
   }
 }
@@ -204,13 +239,4 @@ async function ifPermitted(step: SaveStep, action: () => Promise<void>, alarms: 
 
 async function removeQuietly(io: FileIo, path: string): Promise<void> {
   await io.unlink(path).catch(() => {});
-}
-
-async function stateIfThere(io: FileIo, path: string): Promise<FileState | undefined> {
-  try {
-    return await io.state(path);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }

@@ -1,7 +1,9 @@
+import type { Worker } from "node:worker_threads";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { applyWrites } from "./apply-writes.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
+import { createFileThread } from "./file-thread-client.ts";
 import { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
 import { loadFile, LoadError, type LoadedFile } from "./load-file.ts";
 import { buildIndex } from "./memory-index.ts";
@@ -25,6 +27,10 @@ export interface UdmFileStoreOptions {
   /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
   readonly refreshMs: number;
   readonly io?: FileIo;
+  /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
+  readonly startThread?: (() => Worker) | undefined;
+  /** A file of so many bytes is a big one. */
+  readonly threadBytes?: number;
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after?: (action: () => void, ms: number) => () => void;
   readonly log: Log;
@@ -35,6 +41,9 @@ export interface UdmFileStoreOptions {
 
 /** Name of the readiness check. */
 const checkName = "metadata";
+
+/** Smaller files are read and written faster than a thread is asked. In bytes. */
+const bigFile = 256 * 1024;
 
 /** How many names a log line lists. */
 const maxShown = 10;
@@ -52,7 +61,9 @@ const maxShown = 10;
 export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Component {
   const { path, owned, refreshMs, io = nodeFileIo, after = unheldTimeout, log, clock, health } = options;
   const report = createStoreMetrics(options.metrics, () => index?.size ?? 0);
-  const saver = createUdmSaver({ io, clock, log, metrics: options.metrics });
+  const { startThread, threadBytes = bigFile } = options;
+  const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
+  const saver = createUdmSaver({ io, thread, threadBytes, clock, log, metrics: options.metrics });
   const listeners = new Set<(index: UdmIndex) => void>();
 
   let isRunning = false;
@@ -132,7 +143,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
       }
       makeCurrent(index === undefined ? buildIndex(file.entries, 1) : await withEntries(index, file.entries));
       isLoaded = true;
-      saver.forget();
+      saver.loaded(file);
       await noteSuccess(file);
       return current();
     } catch (error) {
@@ -216,6 +227,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
         isLoaded = false;
         fault = new UdmError("unavailable", "the metadata store was stopped");
       }
+      await thread?.stop();
       await lock?.release();
       lock = undefined;
     },

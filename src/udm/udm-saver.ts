@@ -1,13 +1,17 @@
+import { basename, dirname, join } from "node:path";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
-import { findLeftOvers, SaveError, temporaryPath } from "./save-file.ts";
+import type { FileThread } from "./file-thread-client.ts";
+import type { LoadedFile } from "./load-file.ts";
 import { itemsATurn, nextTurn } from "./next-turn.ts";
-import { createPageWriter } from "./page-writer.ts";
+import { createPageWriter, type PageWriter } from "./page-writer.ts";
+import { findLeftOvers, SaveError, temporaryPath, type SavedFile, type SavePlan } from "./save-file.ts";
+import { createSaverMetrics } from "./saver-metrics.ts";
 import type { UdmIndex } from "./udm-index.ts";
 import type { UdmChange } from "./udm-pages.ts";
 import { renderEntry } from "./yaml-writer.ts";
 
-/** Bytes written in one go. */
+/** Bytes written in one go by this thread. */
 const maxWrite = 256 * 1024;
 
 /** Writes states of the database to the file. */
@@ -18,43 +22,41 @@ export interface UdmSaver {
    * @throws SaveError; the file is as it was.
    */
   save(target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp>;
-  /** The next save is not one of changes to the one before: the file has been read again. */
-  forget(): void;
+  /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
+  loaded(file: Pick<LoadedFile, "stamp" | "isOurs">): void;
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
   removeLeftOvers(target: string): Promise<void>;
 }
 
 export interface UdmSaverOptions {
   readonly io: FileIo;
+  /** Saves big files; undefined to save all in this thread. */
+  readonly thread: FileThread | undefined;
+  /** A file of so many bytes is a big one. */
+  readonly threadBytes: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-export function createUdmSaver({ io, clock, log, metrics }: UdmSaverOptions): UdmSaver {
-  const saves = metrics.counter("netgloss_udm_saves_total", "Times the metadata file was replaced.");
-  const failures = metrics.counter(
-    "netgloss_udm_save_failures_total",
-    "Times the metadata file could not be replaced, by the step that failed and its error.",
-    ["step", "code"],
-  );
-  const alarms = metrics.counter(
-    "netgloss_udm_save_alarms_total",
-    "Steps that failed although the metadata file was replaced (a sync of its folder, its owner, its mode).",
-    ["step", "code"],
-  );
-  const seconds = metrics.histogram(
-    "netgloss_udm_save_seconds",
-    "Time to replace the metadata file.",
-    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  );
-  const bytes = metrics.gauge("netgloss_udm_file_bytes", "Size of the metadata file as last replaced.");
-
+export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
+  const { io, thread, threadBytes, clock, log } = options;
+  const report = createSaverMetrics(options.metrics);
   const limited = limitLog(log, clock);
-  const writer = createPageWriter(io, maxWrite);
   const run = Math.floor(clock.now()).toString(36);
   let number = 0;
   let removeFirst = false;
+  let writer: PageWriter = createPageWriter(io, maxWrite);
+  /** The content that was read or written last. */
+  let expected: FileStamp | undefined;
+  let isOurs = true;
+  let editedName: string | undefined;
+
+  /** A file that has once been big stays with the thread, which knows its bytes. */
+  const chooseWriter = (): PageWriter => {
+    if (thread !== undefined && writer !== thread && (expected?.size ?? 0) >= threadBytes) writer = thread;
+    return writer;
+  };
 
   const removeLeftOvers = async (target: string): Promise<void> => {
     try {
@@ -67,34 +69,67 @@ export function createUdmSaver({ io, clock, log, metrics }: UdmSaverOptions): Ud
     }
   };
 
+  const plan = (target: string): SavePlan => {
+    editedName ??= `${basename(target)}.edited-${new Date(clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
+    return {
+      target,
+      temporary: temporaryPath(target, run, number++),
+      asidePath: temporaryPath(target, run, number++),
+      expected,
+      originalPath: isOurs ? undefined : `${target}.orig`,
+      editedPath: join(dirname(target), editedName),
+    };
+  };
+
+  const write = async (target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<SavedFile> => {
+    const chosen = chooseWriter();
+    const isFirst = !chosen.isFilled;
+    try {
+      if (isFirst) await chosen.takeAll(renderAll(next));
+      return await chosen.save(plan(target), isFirst ? [] : changes);
+    } catch (error) {
+      // What it was filled with is a state that is given up.
+      if (isFirst) chosen.clear();
+      throw error;
+    }
+  };
+
+  const noteSaved = ({ stamp, alarms, kept }: SavedFile, target: string, start: number): void => {
+    report.saved(stamp.size, clock.monotonic() - start);
+    expected = stamp;
+    isOurs = true;
+    editedName = undefined;
+    for (const { step, code, error } of alarms) {
+      report.alarm(step, code);
+      limited.error({ step, error }, "the metadata file is saved, but not all of it went well");
+    }
+    for (const { reason, path } of kept) {
+      report.kept(reason);
+      if (reason === "original") log.info({ path }, "the metadata file as a person wrote it is kept");
+      else
+        log.warn({ target, path }, "the metadata file was edited beside the API; what it held is kept, but not used");
+    }
+  };
+
   return {
     removeLeftOvers,
-    forget: () => writer.clear(),
+    loaded(file) {
+      expected = file.stamp;
+      isOurs = file.isOurs;
+      writer.clear();
+    },
     async save(target, changes, next) {
       const start = clock.monotonic();
       if (removeFirst) await removeLeftOvers(target);
       removeFirst = true;
       try {
-        const names = { target, temporary: temporaryPath(target, run, number++) };
-        const isFirst = !writer.isFilled;
-        if (isFirst) await writer.fill(renderAll(next));
-        const saved = await writer.save(names, isFirst ? [] : changes).catch((error: unknown) => {
-          // What it was filled with is a state that is given up.
-          if (isFirst) writer.clear();
-          throw error;
-        });
+        const saved = await write(target, changes, next);
         removeFirst = false;
-        saves.add();
-        seconds.observe((clock.monotonic() - start) / 1000);
-        bytes.set(saved.stamp.size);
-        for (const { step, code, error } of saved.alarms) {
-          alarms.add(1, { step, code });
-          limited.error({ step, error }, "the metadata file is saved, but not all of it went well");
-        }
+        noteSaved(saved, target, start);
         return saved.stamp;
       } catch (error) {
         const step = error instanceof SaveError ? error.step : "write";
-        failures.add(1, { step, code: errorCode(error) });
+        report.failed(step, errorCode(error));
         limited.error({ step, error }, "the metadata file cannot be saved");
         throw error;
       }

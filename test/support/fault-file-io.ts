@@ -60,6 +60,7 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
     create: async (path, mode) => wrap(await call("create", () => inner.create(path, mode)), "file"),
     openFolder: async (path) => wrap(await call("openFolder", () => inner.openFolder(path)), "folder"),
     rename: (from, to) => call("rename", () => inner.rename(from, to)),
+    link: (from, to) => call("link", () => inner.link(from, to)),
     unlink: (path) => call("unlink", () => inner.unlink(path)),
   };
 }

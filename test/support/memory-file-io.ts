@@ -118,6 +118,10 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
       names.set(to, find(from));
       names.delete(from);
     },
+    link: async (from, to) => {
+      if (names.has(to)) fail("EEXIST", to);
+      names.set(to, find(from));
+    },
     unlink: async (path) => {
       find(path);
       names.delete(path);

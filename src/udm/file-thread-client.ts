@@ -1,0 +1,134 @@
+import type { Worker } from "node:worker_threads";
+import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
+import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
+import type { ThreadAnswer, ThreadRequest } from "./file-thread.ts";
+import type { PageWriter } from "./page-writer.ts";
+import { finishRename, SaveError, type SavedFile } from "./save-file.ts";
+
+/** A page writer in a thread of its own. */
+export interface FileThread extends PageWriter {
+  /** Ends the thread. It starts again when it is needed. */
+  stop(): Promise<void>;
+}
+
+export interface FileThreadOptions {
+  /** Starts a thread that runs {@link serveFileThread}. */
+  readonly start: () => Worker;
+  readonly io: FileIo;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+interface Call {
+  readonly resolve: (saved: SavedFile | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a call ends in when the thread ends before it has answered. */
+class ThreadDeath extends Error {
+  readonly code = "thread_died";
+}
+
+/**
+ * The thread starts with the first fill. It may die (of want of memory, say): the call that runs fails, the thread's bytes
+ * are forgotten, so that the next save fills a new one. One call at a time.
+ */
+export function createFileThread({ start, io, clock, log, metrics }: FileThreadOptions): FileThread {
+  const deaths = metrics.counter(
+    "netgloss_udm_file_thread_deaths_total",
+    "Times the thread that writes big metadata files has died. It is started again when it is needed.",
+  );
+  const limited = limitLog(log, clock);
+  let worker: Worker | undefined;
+  let call: Call | undefined;
+  let isFilled = false;
+  /** Of the save that runs: what the target is after its rename. */
+  let written: FileStamp | undefined;
+
+  const end = (): Call | undefined => {
+    const ended = call;
+    call = undefined;
+    worker?.unref();
+    return ended;
+  };
+
+  const take = (answer: ThreadAnswer): void => {
+    if (answer.kind === "written") written = answer.stamp;
+    else if (answer.kind === "done") end()?.resolve(answer.saved);
+    else {
+      const error = Object.assign(new Error(answer.message), { code: answer.code });
+      end()?.reject(answer.step === undefined ? error : new SaveError(answer.step, error));
+    }
+  };
+
+  const begin = (): Worker => {
+    const made = start();
+    let why: unknown = "it ended";
+    made.on("message", take);
+    made.on("error", (error) => (why = error));
+    made.on("exit", () => {
+      if (worker !== made) return;
+      worker = undefined;
+      isFilled = false;
+      deaths.add();
+      limited.error({ error: why }, "the thread that writes the metadata file has died");
+      end()?.reject(new ThreadDeath(`the thread that writes the file has died: ${messageOf(why)}`));
+    });
+    made.unref();
+    return made;
+  };
+
+  const ask = async (request: ThreadRequest, transfer: readonly ArrayBuffer[] = []): Promise<SavedFile | undefined> => {
+    if (call !== undefined) throw new Error("the file thread takes one call at a time");
+    const asked = (worker ??= begin());
+    return new Promise((resolve, reject) => {
+      call = { resolve, reject };
+      // A call holds the process, an idle thread does not.
+      asked.ref();
+      asked.postMessage(request, transfer);
+    });
+  };
+
+  return {
+    get isFilled() {
+      return isFilled;
+    },
+    async takeAll(texts) {
+      isFilled = false;
+      let isFirst = true;
+      for await (const text of texts) {
+        await ask({ op: "fill", text, isFirst, isLast: false });
+        isFirst = false;
+      }
+      await ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true });
+      isFilled = true;
+    },
+    clear() {
+      // Its memory is given back by the next fill, or by the end of the thread.
+      isFilled = false;
+    },
+    async save(plan, changes) {
+      written = undefined;
+      try {
+        const saved = await ask({ op: "save", plan, changes: changes.map(({ key, yaml }) => [key.text, yaml]) });
+        return saved as SavedFile;
+      } catch (error) {
+        if (!(error instanceof ThreadDeath)) throw error;
+        const saved = written && (await finishRename(io, plan, written, error));
+        if (saved !== undefined) return saved;
+        throw new SaveError("thread", error);
+      }
+    },
+    async stop() {
+      const ended = worker;
+      worker = undefined;
+      isFilled = false;
+      await ended?.terminate();
+    },
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? `${errorCode(error)}: ${error.message}` : String(error);
+}
