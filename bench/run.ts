@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-save": "udm/udm-save-bench.js",
   "snmp-session": "snmp/session-bench.js",
   "snmp-definitions": "snmp/definitions-bench.js",
+  "snmp-poller": "snmp/poller-bench.js",
 };
 
 const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });

@@ -1,0 +1,158 @@
+// 2 000 simulated devices in another process, polled once a minute with our own definitions; ten are slow and ten do not
+// answer. Two minutes are measured, with a scrape of the metrics every 15 s: polls begun of those due, how late they began,
+// what they cost, and how long the event loop was held at most.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createDefinitionsLoader, createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { startHelper } from "../support/child.ts";
+import { deviceClasses, fleetLayout } from "./fleet-layout.ts";
+import type { FleetStatus } from "./fleet-process.ts";
+
+const interval = 60;
+const measured = 120;
+const scrapeEvery = 15;
+const types = ["dynamic", "active", "stable", "immutable"];
+
+const directory = await mkdtemp(join(tmpdir(), "netgloss-poller-"));
+const fleet = startHelper("snmp/fleet-process.js");
+const { addresses, port } = await fleet.ask<FleetStatus>({});
+await mkdir(join(directory, "devices"));
+await writeFile(
+  join(directory, "devices/fleet.yml"),
+  addresses
+    .map(
+      (ip, i) =>
+        `device-${i}:\n  ip: ${ip}\n  port: ${port}\n  communities: [public]\n  poll_interval: ${interval}\n` +
+        `  poll_intervals: {${types.map((type) => `${type}: ${interval}`).join(", ")}}\n`,
+    )
+    .join(""),
+);
+const paths = {
+  ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")),
+  devices: [join(directory, "devices")],
+};
+const metrics = createMetrics();
+let records = 0;
+const snmp = createSnmp({
+  paths,
+  persistDirectory: "",
+  enricher: { enrich() {} },
+  sink: { write: (_lines, count) => void (records += count) },
+  clock: systemClock,
+  log: silentLog,
+  metrics,
+  health: createHealth(),
+});
+
+/** Series of one name in what a scrape gave: the value by device. */
+function readings(text: string, name: string): number[] {
+  const values = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const match = line.startsWith(name) ? /\{device="([^"]+)"\} (.+)$/.exec(line) : undefined;
+    if (match?.[1] !== undefined) values.set(match[1], Number(match[2]));
+  }
+  return addresses.map((ip) => values.get(`${ip}:${port}`) ?? 0);
+}
+
+const names = ["polls_total", "polls_skipped_total", "probes_total", "requests_total", "timeouts_total"] as const;
+type Figures = Readonly<Record<(typeof names)[number], readonly number[]>>;
+
+function figuresOf(text: string): Figures {
+  const entries = names.map((name) => [name, readings(text, `netgloss_snmp_device_${name}`)]);
+  return Object.fromEntries(entries) as Figures;
+}
+
+try {
+  await snmp.start();
+  const isExpected = (i: number): boolean => deviceClasses[i] !== "dead";
+  const expected = addresses.filter((_, i) => isExpected(i)).length;
+  for (const start = performance.now(); ; await sleep(1000)) {
+    const up = (await metrics.value("netgloss_snmp_devices", { state: "up" })) ?? 0;
+    if (up >= expected) break;
+    if (performance.now() - start > 180_000) throw new Error(`only ${up} devices were discovered`);
+  }
+  const { definitions } = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
+    "start",
+  );
+  /** How many object types of each device are polled. */
+  const typesOf = addresses.map((ip) => {
+    const objects = Object.keys(snmp.device(`${ip}:${port}`)?.objects ?? {});
+    return new Set(objects.map((id) => definitions?.objects.get(id)?.type)).size;
+  });
+  // The first polls follow the discoveries; they are not those of the grid.
+  await sleep(5000);
+
+  const before = figuresOf(await metrics.render());
+  const beforeRecords = records;
+  const loop = monitorEventLoopDelay({ resolution: 1 });
+  const lags: number[][] = [];
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  loop.enable();
+  for (let at = scrapeEvery; at <= measured; at += scrapeEvery) {
+    await sleep(start + at * 1000 - performance.now());
+    const text = await metrics.render();
+    // The last poll of every device within a whole interval.
+    if (at % interval === 0) lags.push(readings(text, "netgloss_snmp_device_poll_lag_seconds"));
+  }
+  loop.disable();
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (performance.now() - start) / 1000;
+  const after = figuresOf(await metrics.render());
+
+  const grown = (name: keyof Figures, isMeant: (i: number) => boolean): number =>
+    addresses.reduce((sum, _, i) => sum + (isMeant(i) ? (after[name][i] ?? 0) - (before[name][i] ?? 0) : 0), 0);
+  const due = (isMeant: (i: number) => boolean): number =>
+    addresses.reduce((sum, _, i) => sum + (isMeant(i) ? (typesOf[i] ?? 0) * (measured / interval) : 0), 0);
+  const requests = grown("requests_total", () => true);
+  const sorted = lags
+    .flatMap((lag) => lag.filter((_, i) => isExpected(i)))
+    .sort((a, b) => a - b)
+    .map((lag) => lag * 1000);
+  const percentile = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? Number.NaN;
+
+  const polls = grown("polls_total", isExpected);
+  reportRow({
+    what: "2 000 devices a minute: polls begun",
+    value: polls,
+    unit: "polls",
+    peer: { what: "due", value: due(isExpected) },
+  });
+  reportRow({ what: "  missed", value: grown("polls_skipped_total", isExpected), unit: "polls", goal: "0" });
+  reportRow({ what: "  requests", value: requests / seconds, unit: "PDU/s" });
+  reportRow({ what: "  records", value: (records - beforeRecords) / seconds, unit: "records/s" });
+  reportRow({ what: "  began late, median", value: percentile(0.5), unit: "ms" });
+  reportRow({ what: "  began late, 99 of 100", value: percentile(0.99), unit: "ms" });
+  reportRow({ what: "  began late, at most", value: percentile(1), unit: "ms", goal: "≤ 1 000" });
+  reportRow({ what: "  CPU", value: ((user + system) / 1e6 / seconds) * 100, unit: "% of a core" });
+  reportRow({ what: "  CPU for a request and its records", value: (user + system) / requests, unit: "µs/PDU" });
+  reportRow({ what: "  event loop held at most", value: loop.max / 1e6, unit: "ms", goal: "≤ 50" });
+  for (const [name] of fleetLayout) {
+    const isMeant = (i: number): boolean => deviceClasses[i] === name;
+    if (name === "dead") {
+      const whole = addresses.filter((_, i) => isMeant(i)).length * (measured / interval);
+      const peer = { what: "intervals", value: whole };
+      reportRow({ what: `${name}: asked`, value: grown("probes_total", isMeant), unit: "probes", peer });
+      continue;
+    }
+    const begun = grown("polls_total", isMeant);
+    reportRow({
+      what: `${name}: polls begun`,
+      value: begun,
+      unit: "polls",
+      peer: { what: "due", value: due(isMeant) },
+    });
+    const answered = grown("requests_total", isMeant) / addresses.filter((_, i) => isMeant(i)).length;
+    reportRow({ what: `  requests to one`, value: answered / (measured / interval), unit: "PDU/min" });
+    reportRow({ what: `  not answered`, value: grown("timeouts_total", isMeant), unit: "requests" });
+  }
+} finally {
+  await snmp.stop();
+  await fleet.end();
+  await rm(directory, { recursive: true });
+}
