@@ -1,6 +1,9 @@
 import { decodedSegments, renderFields, type RecordFields, type RenderedFields, type Value } from "../record/index.ts";
 import type { UdmEntry, UdmValues } from "../udm/index.ts";
+import type { AddressFacts, AutonomousSystem } from "./address-source.ts";
 import type { EnrichedObject } from "./enriched-object.ts";
+import { localityOf, type Locality } from "./locality.ts";
+import type { AddressScope } from "./address-scope.ts";
 import { mergeEntries } from "./merge-entries.ts";
 
 export type Field = readonly [name: string, value: Value];
@@ -26,14 +29,28 @@ export function createMetadataNames(): MetadataName {
   };
 }
 
-/** What the metadata of one address adds to a record in which it is the address of one object. */
+/** All that is known of an address. */
+export interface Known {
+  readonly entries: readonly UdmEntry[];
+  /** What sources say of it as the address of the object. */
+  readonly facts: readonly AddressFacts[];
+  /** Undefined where localities are not asked for. */
+  readonly scope: AddressScope | undefined;
+}
+
+/** What an address adds to a record in which it is the address of one object. */
 export interface Additions {
-  /** Name, tags and internal. */
+  /** Name, tags and internal of the metadata, and what sources say. */
   readonly fields: readonly Field[];
+  /** Whether any of this comes from metadata. */
+  readonly hasMetadata: boolean;
   /** Whether those and the VLAN may be set without looking: no decoder has names that could meet them. */
   readonly hasKnownNames: boolean;
   /** For a record that has no such name. */
   readonly vlan: Field | undefined;
+  /** For a record whose exporter does not tell the system itself, or tells the same. */
+  readonly as: SystemAddition | undefined;
+  readonly locality: Locality | undefined;
   /** Metadata, in the order of its keys. */
   readonly metadata: readonly Field[];
   /** Whether all of this may be set without looking. */
@@ -45,6 +62,14 @@ export interface Additions {
   readonly rendered: RenderedAdditions | undefined;
 }
 
+/** An autonomous system and how it goes out. */
+export interface SystemAddition extends AutonomousSystem {
+  readonly numberName: string;
+  readonly organisationField: Field | undefined;
+  /** Both. */
+  readonly rendered: RenderedFields;
+}
+
 /** Undefined where there is nothing to add. */
 export interface RenderedAdditions {
   readonly withVlan: RenderedFields | undefined;
@@ -53,29 +78,46 @@ export interface RenderedAdditions {
 }
 
 /**
- * Works out what the entries that cover an address add below an object; undefined when they add nothing. Names:
+ * Works out what is added below an object; undefined when that is nothing. Names of metadata:
  * `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.vlan.tag.id`, `.isInternal` (only when true), `<object>.x` for a
- * metadata key `.x`, and `x` for a metadata key `x`.
+ * metadata key `.x`, and `x` for a metadata key `x`. The others are those of the facts, `.as.asn`, `.as.org` and `.locality`.
  */
 export function makeAdditions(
-  entries: readonly UdmEntry[],
+  { entries, facts, scope }: Known,
   object: EnrichedObject,
   nameOf: MetadataName,
 ): Additions | undefined {
   const applying = entries.filter((entry) => appliesTo(entry, object));
-  if (applying.length === 0) return undefined;
   const merged = mergeEntries(applying);
   const fields = makeFields(merged, object);
+  const hasMetadata = fields.length > 0 || merged.vlan !== 0n || merged.metadata.size > 0;
+  for (const [suffix, value] of facts.flatMap((fact) => fact.fields)) fields.push([nameOf(object, suffix), value]);
+  const locality = scope && localityOf(scope, merged.internal);
+  if (locality !== undefined) fields.push([nameOf(object, ".locality"), locality]);
+  const system = facts.find((fact) => fact.as !== undefined)?.as;
+  const as = system && makeSystem(system, object);
   const vlan: Field | undefined = merged.vlan === 0n ? undefined : [object.names.vlan, exact(merged.vlan)];
   const keys = [...merged.metadata.keys()];
   const metadata = [...merged.metadata]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]): Field => [nameOf(object, key), value]);
-  if (fields.length === 0 && vlan === undefined && metadata.length === 0) return undefined;
+  if (fields.length === 0 && vlan === undefined && metadata.length === 0 && as === undefined) return undefined;
   const { hasKnownNames } = object;
   const isPlain = hasKnownNames && keys.every((key) => isPlainKey(key, merged.metadata));
   const rendered = isPlain ? render([...fields, ...metadata], vlan) : undefined;
-  return { fields, hasKnownNames, vlan, metadata, isPlain, rendered };
+  return { fields, hasMetadata, hasKnownNames, vlan, as, locality, metadata, isPlain, rendered };
+}
+
+function makeSystem(system: AutonomousSystem, { names }: EnrichedObject): SystemAddition {
+  const { number, organisation } = system;
+  const organisationField: Field | undefined = organisation === undefined ? undefined : [names.asOrg, organisation];
+  const organisationFields = organisationField === undefined ? [] : [organisationField];
+  return {
+    ...system,
+    numberName: names.asNumber,
+    organisationField,
+    rendered: renderFields([[names.asNumber, number], ...organisationFields]),
+  };
 }
 
 function render(fields: readonly Field[], vlan: Field | undefined): RenderedAdditions {
@@ -84,9 +126,18 @@ function render(fields: readonly Field[], vlan: Field | undefined): RenderedAddi
 }
 
 /** Sets the fields without looking. The record's own of the same names are replaced, except a VLAN. */
-export function addFields(record: RecordFields, { fields, vlan }: Additions): void {
+export function addFields(record: RecordFields, { fields, vlan, as }: Additions): void {
   for (const field of fields) record.set(field[0], field[1]);
   if (vlan !== undefined && !record.has(vlan[0])) record.set(vlan[0], vlan[1]);
+  if (as !== undefined) addSystem(record, as);
+}
+
+/** What the exporter says of the system counts, unless it says 0; the organisation is named where both mean one number. */
+function addSystem(record: RecordFields, { number, numberName, organisationField }: SystemAddition): void {
+  const told = record.get(numberName);
+  if (told === undefined || told === 0) record.set(numberName, number);
+  else if (told !== number) return;
+  if (organisationField !== undefined) record.set(organisationField[0], organisationField[1]);
 }
 
 /** Sets the metadata without looking. */
@@ -97,12 +148,15 @@ export function addMetadata(record: RecordFields, { metadata }: Additions): void
 /** Hands over all of it as bytes. */
 export function addRendered(
   record: RecordFields,
-  { vlan }: Additions,
+  { vlan, as }: Additions,
   { withVlan, withoutVlan }: RenderedAdditions,
   rendered: RenderedFields[],
 ): void {
   const bytes = vlan !== undefined && record.has(vlan[0]) ? withoutVlan : withVlan;
   if (bytes !== undefined) rendered.push(bytes);
+  if (as === undefined) return;
+  if (!record.has(as.numberName)) rendered.push(as.rendered);
+  else addSystem(record, as);
 }
 
 function appliesTo({ fileOnly }: UdmEntry, { context }: EnrichedObject): boolean {

@@ -1,6 +1,6 @@
 import type { Address } from "../ip/index.ts";
 import { unmapAddress } from "../ip/index.ts";
-import type { AddressAdditions } from "../record/index.ts";
+import { lineObjects, type AddressAdditions } from "../record/index.ts";
 import type { RenderedAdditions } from "./additions.ts";
 
 export interface AddressTableOptions {
@@ -9,11 +9,18 @@ export interface AddressTableOptions {
   /** How long what was made is used. Zero: it is made each time. */
   readonly ttlMs: number;
   /**
-   * Makes what an address adds to an object: null for nothing, undefined when it cannot be added as bytes.
+   * Makes what an address adds to an object.
    *
    * @param address never IPv4-mapped.
    */
-  readonly make: (object: number, address: Address) => RenderedAdditions | null | undefined;
+  readonly make: (object: number, address: Address) => MadeAdditions;
+}
+
+export interface MadeAdditions {
+  /** Null for nothing, undefined when it cannot be added as bytes. */
+  readonly rendered: RenderedAdditions | null | undefined;
+  /** For how long it may be used at most, in milliseconds. */
+  readonly validMs: number;
 }
 
 /** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
@@ -25,6 +32,8 @@ export interface AddressTable extends AddressAdditions {
    * @param stamp what was made under another is made again.
    */
   setTime(now: number, stamp: number): void;
+  /** What was made of an address is made again. @param address not IPv4-mapped. */
+  forget(address: Address): void;
   readonly hits: number;
   readonly misses: number;
   /** Look-ups that found something to add. */
@@ -50,6 +59,8 @@ const lengthsWord = 6;
 const expiresWord = 7;
 /** In place of the lengths: the address needs the way of fields. */
 const careful = -1;
+const expired = -1;
+const objectCount = Object.keys(lineObjects).length;
 const nothing = new Uint8Array();
 
 interface Generation {
@@ -196,7 +207,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       }
     }
     misses++;
-    const rendered = make(object, addressOf(a, b, c, d));
+    const { rendered, validMs } = make(object, addressOf(a, b, c, d));
     const length = rendered?.withVlan?.length ?? 0;
     if (!roomFor(length <= maxLength ? length : 0)) {
       rotate();
@@ -204,6 +215,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       place = freeSlot;
     }
     fill(place, object, a, b, c, d);
+    young.words[place + expiresWord] = Math.min(expires, Math.floor(now + validMs));
     store(place, rendered);
     return place;
   };
@@ -219,6 +231,16 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       now = time - epochStart;
       expires = Math.floor(now + ttlMs);
       tagBase = stamp << 2;
+    },
+    forget({ family, value }) {
+      const bits = family === 4 ? value | (0xffffn << 32n) : value;
+      const [a, b, c, d] = [96n, 64n, 32n, 0n].map((shift) => Number(BigInt.asIntN(32, bits >> shift)));
+      for (let object = 0; object < objectCount; object++) {
+        for (const { words } of [young, old]) {
+          const at = search(words, object, a as number, b as number, c as number, d as number);
+          if (at >= 0) words[at + expiresWord] = expired;
+        }
+      }
     },
     append(object, from, at, length, hasVlan, into, end) {
       const isIpv6 = length === 16;

@@ -5,7 +5,7 @@ export interface EnrichedObject {
   readonly name: string;
   readonly addressName: string;
   /** Names of what entries add. Kept, because a text made anew for each address is another one to a map or a cache line. */
-  readonly names: Readonly<Record<"subnetName" | "subnetTags" | "isInternal" | "vlan", string>>;
+  readonly names: Readonly<Record<"subnetName" | "subnetTags" | "isInternal" | "vlan" | "asNumber" | "asOrg", string>>;
   /** What the address is, for entries that are limited to a context. */
   readonly context: UdmContext;
   /** Whether the names beside it are a decoder's, and so known; those of SNMP objects come from definition files. */
@@ -26,6 +26,8 @@ function enrichedObject(name: string, context: UdmContext, hasKnownNames: boolea
     subnetTags: `${name}.ip.subnet.tags`,
     isInternal: `${name}.isInternal`,
     vlan: `${name}.vlan.tag.id`,
+    asNumber: `${name}.as.asn`,
+    asOrg: `${name}.as.org`,
   };
   return { name, addressName: `${name}.ip.addr`, names, context, hasKnownNames };
 }

@@ -2,6 +2,7 @@
 export interface RecentCache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
+  delete(key: string): void;
   /** How many values it holds. */
   size(): number;
   /** How many values have been dropped to make room. */
@@ -38,6 +39,10 @@ export function createRecentCache<Value>(maxSize: number): RecentCache<Value> {
       return aged;
     },
     set,
+    delete(key) {
+      young.delete(key);
+      old.delete(key);
+    },
     size: () => young.size + old.size,
     evictions: () => evictions,
   };

@@ -1,7 +1,9 @@
-import { parseAddress, quoteKey, unmapAddress } from "../ip/index.ts";
-import type { Enricher, RecordFields, Value } from "../record/index.ts";
+import { formatAddress, parseAddress, quoteKey, unmapAddress, type Address } from "../ip/index.ts";
+import { renderFields, type Enricher, type RecordFields, type Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
 import type { UdmEntry, UdmIndex, UdmStore } from "../udm/index.ts";
+import { addressScope, type AddressScope } from "./address-scope.ts";
+import { endpointObjects, type AddressFacts, type AddressSource } from "./address-source.ts";
 import {
   addFields,
   addMetadata,
@@ -12,11 +14,17 @@ import {
 } from "./additions.ts";
 import { createAddressTable, type AddressTable } from "./address-table.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
+import { flowLocality, type Locality } from "./locality.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
 export interface UdmEnricherOptions {
-  readonly watch: UdmStore["watch"];
+  /** The metadata; undefined when there is none. */
+  readonly watch?: UdmStore["watch"] | undefined;
+  /** What else is asked about addresses. */
+  readonly sources?: readonly AddressSource[];
+  /** Whether records are told where their addresses are: `.locality` of source and destination, `flow.locality`. */
+  readonly locality?: boolean;
   /** How long what is known of an address is used before it is looked up again. Zero: for one look-up. */
   readonly ttlMs: number;
   /** Whether a change of the metadata shows at once. Otherwise it shows when what is cached has reached its age. */
@@ -28,14 +36,19 @@ export interface UdmEnricherOptions {
   readonly log: Log;
 }
 
-/** Follows the store from `start` to `stop`; records that come before the store's first state stay as they are. */
+/** Follows the store and the sources from `start` to `stop`; records that come before the store's first state go without it. */
 export type UdmEnricher = Enricher & Component;
 
 interface CachedAddress {
   /** The state of the metadata that it was made from. */
   readonly stamp: number;
-  readonly expires: number;
+  /** Earlier when a source says that what it told holds for a shorter time. */
+  expires: number;
   readonly entries: readonly UdmEntry[];
+  /** Undefined when the text is not an address. */
+  readonly address: Address | undefined;
+  /** By the position of the source; undefined: not asked yet. */
+  readonly facts: (AddressFacts | undefined)[];
   /** By the position of the object in {@link enrichedObjects}; null: nothing, undefined: not asked for yet. */
   readonly additions: (Additions | null | undefined)[];
 }
@@ -46,7 +59,7 @@ interface CachedAddress {
  * {@link makeAdditions} says what is added, {@link placeFields} what happens to names that get in each other's way.
  */
 export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
-  const { ttlMs, invalidate, clock } = options;
+  const { ttlMs, invalidate, sources = [], locality = false, clock } = options;
   const log = limitLog(options.log, clock);
   const cache = createRecentCache<CachedAddress>(options.maxCached);
   const nameOf = createMetadataNames();
@@ -56,21 +69,30 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     ttlMs,
     make(position, address) {
       const object = enrichedObjects[position] as EnrichedObject;
-      const additions = makeAdditions(index?.covering(address) ?? [], object, nameOf);
-      return additions === undefined ? null : additions.rendered;
+      const entries = index?.covering(address) ?? [];
+      const facts = sources.flatMap((source) => (source.objects.has(object.name) ? [source.facts(address)] : []));
+      const additions = makeAdditions({ entries, facts, scope: scopeIn(object, address) }, object, nameOf);
+      const validMs = facts.reduce((least, fact) => Math.min(least, fact.validMs ?? least), Number.POSITIVE_INFINITY);
+      // A record may have a system of its own.
+      const rendered = additions === undefined ? null : additions.as === undefined ? additions.rendered : undefined;
+      return { rendered, validMs };
     },
   });
   registerMetrics(options.metrics, counts, cache, table);
+  const knowsMore = locality || sources.length > 0;
   let index: UdmIndex | undefined;
   let stamp = 0;
-  let unwatch: (() => void) | undefined;
+  let unwatch: (() => void)[] = [];
 
-  const coveringEntries = (text: string): readonly UdmEntry[] => {
+  const scopeIn = (object: EnrichedObject, address: Address | undefined): AddressScope | undefined =>
+    locality && address && endpointObjects.has(object.name) ? addressScope(address) : undefined;
+
+  const readAddress = (text: string): Address | undefined => {
     const address = parseAddress(text);
-    if (address !== undefined) return index?.covering(unmapAddress(address)) ?? [];
+    if (address !== undefined) return unmapAddress(address);
     counts.badAddresses++;
     log.warn({ address: quoteKey(text) }, "a record's address is not an IP address");
-    return [];
+    return undefined;
   };
 
   const lookUp = (text: string, now: number): CachedAddress => {
@@ -80,19 +102,43 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       return cached;
     }
     counts.misses++;
-    const made = { stamp, expires: now + ttlMs, entries: coveringEntries(text), additions: [] };
+    const address = readAddress(text);
+    const entries = (address && index?.covering(address)) ?? [];
+    const made = { stamp, expires: now + ttlMs, entries, address, facts: [], additions: [] };
     cache.set(text, made);
     return made;
   };
 
-  const additionsFor = (text: string, object: EnrichedObject, position: number, now: number): Additions | null => {
-    const { entries, additions } = lookUp(text, now);
-    let known = additions[position];
-    if (known === undefined) {
-      known = makeAdditions(entries, object, nameOf) ?? null;
-      additions[position] = known;
+  const forget = (address: Address): void => {
+    const text = formatAddress(address);
+    cache.delete(text);
+    if (address.family === 4) cache.delete(`::ffff:${text}`);
+    table.forget(address);
+  };
+
+  const factsFor = (cached: CachedAddress, object: EnrichedObject, now: number): AddressFacts[] => {
+    const { address } = cached;
+    if (address === undefined) return [];
+    const asked: AddressFacts[] = [];
+    for (const [i, source] of sources.entries()) {
+      if (!source.objects.has(object.name)) continue;
+      const facts = (cached.facts[i] ??= source.facts(address));
+      asked.push(facts);
+      if (facts.validMs !== undefined) cached.expires = Math.min(cached.expires, now + facts.validMs);
     }
-    if (known !== null) counts.matches++;
+    return asked;
+  };
+
+  const additionsFor = (text: string, object: EnrichedObject, position: number, now: number): Additions | null => {
+    const cached = lookUp(text, now);
+    let known = cached.additions[position];
+    if (known === undefined) {
+      const { entries, address } = cached;
+      const scope = scopeIn(object, address);
+      known = makeAdditions({ entries, facts: factsFor(cached, object, now), scope }, object, nameOf) ?? null;
+      cached.additions[position] = known;
+    }
+    if (known?.hasMetadata) counts.matches++;
     return known;
   };
 
@@ -112,33 +158,47 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   return {
     name: "udm enricher",
     async start() {
-      unwatch = options.watch((current) => {
-        if (current === index) return;
-        index = current;
-        if (invalidate) stamp++;
-      });
+      unwatch = sources.map((source) =>
+        source.watch((address) => {
+          if (address === undefined) stamp++;
+          else forget(address);
+        }),
+      );
+      if (options.watch === undefined) return;
+      unwatch.push(
+        options.watch((current) => {
+          if (current === index) return;
+          // What was made before there was any metadata would else stay without it for as long as it is kept.
+          if (invalidate || index === undefined) stamp++;
+          index = current;
+        }),
+      );
     },
     async stop() {
-      unwatch?.();
-      unwatch = undefined;
+      for (const end of unwatch) end();
+      unwatch = [];
     },
-    lines: {
+    lines: locality
+      ? undefined
+      : {
       begin: () => table.setTime(clock.monotonic(), stamp),
       numbers: [],
       addresses: [
         {
           maxLength: table.maxLength,
           append: (object, from, at, length, hasVlan, into, end) =>
-            index === undefined ? end : table.append(object, from, at, length, hasVlan, into, end),
+            index === undefined && !knowsMore ? end : table.append(object, from, at, length, hasVlan, into, end),
         },
       ],
     },
     enrich(record, rendered) {
-      if (index === undefined) return;
+      if (index === undefined && !knowsMore) return;
       const now = clock.monotonic();
       // All addresses are read before anything is added: metadata may write any name, those of addresses too.
       const found: Additions[] = [];
       let isPlain = true;
+      let sourceIs: Locality | undefined;
+      let destinationIs: Locality | undefined;
       for (let i = 0; i < enrichedObjects.length; i++) {
         const object = enrichedObjects[i] as EnrichedObject;
         const text = addressText(record.get(object.addressName));
@@ -147,6 +207,13 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
         if (additions === null) continue;
         found.push(additions);
         isPlain &&= additions.isPlain;
+        if (i === 0) sourceIs = additions.locality;
+        else if (i === 1) destinationIs = additions.locality;
+      }
+      const place = locality ? flowLocality(sourceIs, destinationIs) : undefined;
+      if (place !== undefined) {
+        if (isPlain && rendered !== undefined) rendered.push(renderedLocalities[place]);
+        else record.set(localityName, place);
       }
       if (!isPlain) addCarefully(record, found);
       else {
@@ -162,6 +229,13 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     },
   };
 }
+
+const localityName = "flow.locality";
+const renderedLocalities = {
+  internal: renderFields([[localityName, "internal"]]),
+  private: renderFields([[localityName, "private"]]),
+  public: renderFields([[localityName, "public"]]),
+} as const;
 
 function openFields(record: RecordFields, { fields, vlan }: Additions): Map<string, Value> {
   return new Map(vlan === undefined || record.has(vlan[0]) ? fields : [...fields, vlan]);

@@ -19,6 +19,7 @@ export const decodedSegments: ReadonlySet<string> = new Set([
   "ip",
   "isInternal",
   "l4",
+  "locality",
   "mac",
   "mpls",
   "name",

@@ -8,7 +8,7 @@ export {
   type UdmFileOnly,
   type UdmValues,
 } from "./udm-entry.ts";
-export { nodeFileIo, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
+export { nodeFileIo, sameStamp, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
 export { serveFileThread } from "./file-thread.ts";
 export { createUdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";

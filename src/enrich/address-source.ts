@@ -1,0 +1,54 @@
+import type { Address } from "../ip/index.ts";
+import type { Value } from "../record/index.ts";
+
+/** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
+export type Fact = readonly [suffix: string, value: Value];
+
+export interface AutonomousSystem {
+  readonly number: number;
+  readonly organisation: string | undefined;
+}
+
+/** What one source says of an address. */
+export interface AddressFacts {
+  /** None of these names is given by a decoder, nor by another source. */
+  readonly fields: readonly Fact[];
+  /** Apart from the fields, because exporters tell of it, too. */
+  readonly as?: AutonomousSystem | undefined;
+  /** For how long this holds, in milliseconds; beyond that the source wants to be asked again. Absent: until it says otherwise. */
+  readonly validMs?: number;
+}
+
+export const noFacts: AddressFacts = { fields: [] };
+
+/** Something that knows addresses. It answers at once with what it knows, and tells when it would answer differently. */
+export interface AddressSource {
+  /** The objects whose addresses it is asked about: `flow.src`, … */
+  readonly objects: ReadonlySet<string>;
+  /** @param address never IPv4-mapped. */
+  facts(address: Address): AddressFacts;
+  /** @param changed is told the address of which something else is known now; undefined for all addresses. */
+  watch(changed: (address: Address | undefined) => void): () => void;
+}
+
+/** The two ends of a flow. */
+export const endpointObjects: ReadonlySet<string> = new Set(["flow.src", "flow.dst"]);
+
+/** Listeners of a source. */
+export interface Listeners {
+  readonly add: AddressSource["watch"];
+  readonly tell: (address: Address | undefined) => void;
+}
+
+export function createListeners(): Listeners {
+  const listeners = new Set<(address: Address | undefined) => void>();
+  return {
+    add(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    tell(address) {
+      for (const listener of listeners) listener(address);
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { formatAddress, type Address } from "../../ip/index.ts";
+import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import { addressScope } from "../address-scope.ts";
+import { createListeners, noFacts, type AddressFacts, type AddressSource } from "../address-source.ts";
+import { createRecentCache } from "../recent-cache.ts";
+import { readHostName } from "./host-name.ts";
+import type { Resolver } from "./resolver.ts";
+
+export interface HostNameOptions {
+  readonly resolver: Resolver;
+  readonly resolvePrivate: boolean;
+  readonly resolvePublic: boolean;
+  /** How many queries are under way at most. */
+  readonly concurrency: number;
+  /** How many addresses wait for that at most; those beyond are asked for when they are seen again. */
+  readonly maxQueued: number;
+  /** How many answers are kept. */
+  readonly maxCached: number;
+  /** How long a name is used; after that the old one goes on until the new one is known. */
+  readonly ttlMs: number;
+  /** How long it counts that an address has no name. */
+  readonly negativeTtlMs: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export type HostNameSource = AddressSource & Component;
+
+interface Answer {
+  /** Undefined when there is none. */
+  readonly facts: AddressFacts;
+  readonly expires: number;
+}
+
+/** An address whose query failed, or had no place in the queue, is asked for again so much later. */
+const retryMs = 60_000;
+const queueFullMs = 5000;
+
+/** What name servers say of an address that has no name. */
+const noNameCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
+
+const objects: ReadonlySet<string> = new Set(["flow.src", "flow.dst", "flow.export"]);
+
+/**
+ * Host names of addresses by reverse DNS (`.host.name`). It never waits: what is asked for the first time is queued, and
+ * told when the answer is there. Names that are no host names are not used.
+ */
+export function createHostNameSource(options: HostNameOptions): HostNameSource {
+  const { resolver, resolvePrivate, resolvePublic, concurrency, maxQueued, ttlMs, negativeTtlMs, clock } = options;
+  const log = limitLog(options.log, clock);
+  const listeners = createListeners();
+  const answers = createRecentCache<Answer>(options.maxCached);
+  const counts = { hits: 0, queries: 0, names: 0, noName: 0, failures: 0, badNames: 0, dropped: 0 };
+  /** By text, in the order in which they came. */
+  const queued = new Map<string, Address>();
+  const running = new Map<string, Promise<void>>();
+  let isRunning = false;
+  registerMetrics(options.metrics, counts, { answers, queued, running });
+
+  const keep = (address: Address, facts: AddressFacts, forMs: number): void => {
+    answers.set(formatAddress(address), { facts, expires: clock.monotonic() + forMs });
+    listeners.tell(address);
+  };
+
+  const query = async (text: string, address: Address): Promise<void> => {
+    counts.queries++;
+    try {
+      const given = await resolver.reverse(address);
+      const name = given.map(readHostName).find((found) => found !== undefined);
+      if (name !== undefined) {
+        counts.names++;
+        keep(address, { fields: [[".host.name", name]] }, ttlMs);
+        return;
+      }
+      if (given.length > 0) counts.badNames++;
+      else counts.noName++;
+      keep(address, noFacts, negativeTtlMs);
+    } catch (error) {
+      if (!isRunning) return;
+      const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+      if (noNameCodes.has(code)) {
+        counts.noName++;
+        keep(address, noFacts, negativeTtlMs);
+        return;
+      }
+      counts.failures++;
+      log.warn({ address: text, code }, "a name server did not answer for an address");
+      keep(address, answers.get(text)?.facts ?? noFacts, retryMs);
+    }
+  };
+
+  const pump = (): void => {
+    for (const [text, address] of queued) {
+      if (running.size >= concurrency) return;
+      queued.delete(text);
+      const run = query(text, address).finally(() => {
+        running.delete(text);
+        if (isRunning) pump();
+      });
+      running.set(text, run);
+    }
+  };
+
+  const mayAsk = (address: Address): boolean => {
+    const scope = addressScope(address);
+    return scope === "public" ? resolvePublic : scope === "private" && resolvePrivate;
+  };
+
+  return {
+    name: "reverse DNS",
+    objects,
+    facts(address) {
+      if (!mayAsk(address)) return noFacts;
+      const text = formatAddress(address);
+      const now = clock.monotonic();
+      const known = answers.get(text);
+      if (known !== undefined && now < known.expires) {
+        counts.hits++;
+        return { ...known.facts, validMs: known.expires - now };
+      }
+      const facts = known?.facts ?? noFacts;
+      if (!isRunning || queued.has(text) || running.has(text)) return facts;
+      if (queued.size >= maxQueued) {
+        counts.dropped++;
+        log.warn({ maxQueued }, "addresses wait for the name servers, some go without a name for now");
+        return { ...facts, validMs: queueFullMs };
+      }
+      queued.set(text, address);
+      pump();
+      return facts;
+    },
+    watch: listeners.add,
+    async start() {
+      isRunning = true;
+    },
+    async stop() {
+      isRunning = false;
+      queued.clear();
+      resolver.cancel();
+      await Promise.all(running.values());
+    },
+  };
+}
+
+function registerMetrics(
+  metrics: Metrics,
+  counts: Readonly<Record<"hits" | "queries" | "names" | "noName" | "failures" | "badNames" | "dropped", number>>,
+  sizes: {
+    readonly answers: { size(): number; evictions(): number };
+    readonly queued: { readonly size: number };
+    readonly running: { readonly size: number };
+  },
+): void {
+  const count = (name: string, help: string, read: () => number): void =>
+    metrics.counterFrom(`netgloss_enrich_dns_${name}_total`, help, [], read);
+  count("cache_hits", "Addresses whose name, or that they have none, was known.", () => counts.hits);
+  count("cache_evictions", "Answers dropped to make room.", () => sizes.answers.evictions());
+  count("queries", "Queries for the name of an address.", () => counts.queries);
+  count("names", "Queries that gave a name.", () => counts.names);
+  count("no_name", "Queries that said that the address has no name.", () => counts.noName);
+  count("bad_names", "Queries whose names are no host names, so not used.", () => counts.badNames);
+  count("failures", "Queries that had no answer, or one that is a failure of the name server.", () => counts.failures);
+  count("queue_drops", "Addresses not asked for because too many waited.", () => counts.dropped);
+  metrics.gaugeFrom("netgloss_enrich_dns_cached_addresses", "Addresses with a known answer.", [], () =>
+    sizes.answers.size(),
+  );
+  metrics.gaugeFrom("netgloss_enrich_dns_queued", "Addresses that wait to be asked for.", [], () => sizes.queued.size);
+  metrics.gaugeFrom("netgloss_enrich_dns_running", "Queries under way.", [], () => sizes.running.size);
+}

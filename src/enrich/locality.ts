@@ -1,0 +1,21 @@
+import type { AddressScope } from "./address-scope.ts";
+
+/** Where an address is: `internal` when metadata calls it so, else by its range. */
+export type Locality = "internal" | AddressScope;
+
+export function localityOf(scope: AddressScope, isInternal: boolean): Locality {
+  return isInternal ? "internal" : scope;
+}
+
+/**
+ * Where a flow is by its ends: `public` as soon as one of them is, else `private` as soon as one is that, else `internal`.
+ * Multicast groups do not count; a flow between such, or with no known end, is nowhere.
+ */
+export function flowLocality(
+  source: Locality | undefined,
+  destination: Locality | undefined,
+): "internal" | "private" | "public" | undefined {
+  if (source === "public" || destination === "public") return "public";
+  if (source === "private" || destination === "private") return "private";
+  return source === "internal" || destination === "internal" ? "internal" : undefined;
+}

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import * as fc from "fast-check";
+import {
+  createMmdbSource,
+  geoValues,
+  readDatabase,
+  type MmdbOptions,
+  type MmdbSource,
+} from "../../src/enrich/index.ts";
+import { formatAddress, keyContains, addressKey, parseAddress, parseKey, type Address } from "../../src/ip/index.ts";
+import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
+import { mmdbFile, type MmdbValue } from "../support/mmdb-file.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
+import { until } from "../support/until.ts";
+
+const amsterdam: MmdbValue = {
+  city: { names: { en: "Amsterdam", ja: "アムステルダム" } },
+  continent: { code: "EU", names: { en: "Europe" } },
+  country: { iso_code: "NL", names: { en: "Netherlands", de: "Niederlande" } },
+  location: { latitude: 52.3759, longitude: -4.8975, time_zone: "Europe/Amsterdam", accuracy_radius: 10 },
+};
+
+async function setUp(t: TestContext, options: Partial<MmdbOptions>): Promise<{ source: MmdbSource; metrics: Metrics }> {
+  const metrics = createMetrics();
+  const source = createMmdbSource({ pollMs: 0, clock: systemClock, metrics, log: silentLog, ...options });
+  await source.start();
+  t.after(() => source.stop());
+  return { source, metrics };
+}
+
+function address(text: string): Address {
+  const found = parseAddress(text);
+  assert.ok(found);
+  return found;
+}
+
+function put(t: TestContext, bytes: Buffer): string {
+  const path = join(tempDirectory(t), "test.mmdb");
+  writeFileSync(path, bytes);
+  return path;
+}
+
+const geoip = (path: string, more: Partial<NonNullable<MmdbOptions["geoip"]>> = {}): Partial<MmdbOptions> => ({
+  geoip: { path, values: geoValues, language: "en", ...more },
+});
+
+test("a place has country, city, continent, coordinates and time zone", async (t) => {
+  const { source } = await setUp(t, geoip(put(t, mmdbFile({ "198.51.100.0/24": amsterdam }))));
+  assert.deepEqual(source.facts(address("198.51.100.7")).fields, [
+    [".geo.city.name", "Amsterdam"],
+    [".geo.continent.code", "EU"],
+    [".geo.continent.name", "Europe"],
+    [".geo.country.code", "NL"],
+    [".geo.country.name", "Netherlands"],
+    [".geo.loc.coord", "52.3759,-4.8975"],
+    [".geo.tz.name", "Europe/Amsterdam"],
+  ]);
+});
+
+test("only the values asked for, in the language asked for, English where there is no such name", async (t) => {
+  const path = put(t, mmdbFile({ "198.51.100.0/24": amsterdam }));
+  const { source } = await setUp(t, geoip(path, { values: ["city", "country"], language: "de" }));
+  assert.deepEqual(source.facts(address("198.51.100.7")).fields, [
+    [".geo.city.name", "Amsterdam"],
+    [".geo.country.name", "Niederlande"],
+  ]);
+});
+
+test("the country where a block is registered stands in; what has another shape is left out", async (t) => {
+  const odd: MmdbValue = {
+    city: "Amsterdam",
+    country: { iso_code: 7 },
+    location: { latitude: 91.5, longitude: 4 },
+    registered_country: { iso_code: "DE" },
+  };
+  const registered: MmdbValue = { registered_country: { iso_code: "DE", names: { en: "Germany" } } };
+  const path = put(t, mmdbFile({ "198.51.100.0/24": odd, "203.0.113.0/24": registered, "192.0.2.0/24": ["list"] }));
+  const { source, metrics } = await setUp(t, geoip(path));
+  assert.deepEqual(source.facts(address("198.51.100.7")).fields, []);
+  assert.deepEqual(source.facts(address("192.0.2.7")).fields, []);
+  assert.deepEqual(source.facts(address("203.0.113.7")).fields, [
+    [".geo.country.code", "DE"],
+    [".geo.country.name", "Germany"],
+  ]);
+  assert.equal(await metrics.value("netgloss_enrich_mmdb_lookups_total", { database: "geoip" }), 3);
+  assert.equal(await metrics.value("netgloss_enrich_mmdb_misses_total", { database: "geoip" }), 2);
+});
+
+test("an autonomous system comes apart from the fields, whatever both databases say of the address", async (t) => {
+  const asn = put(
+    t,
+    mmdbFile({ "2001:db8::/32": { autonomous_system_number: 64_500, autonomous_system_organization: "Example" } }),
+  );
+  const city = put(t, mmdbFile({ "2001:db8:1::/48": amsterdam }));
+  const { source } = await setUp(t, { asn: { path: asn }, ...geoip(city, { values: ["country_code"] }) });
+  assert.deepEqual(source.facts(address("2001:db8:1::1")), {
+    fields: [[".geo.country.code", "NL"]],
+    as: { number: 64_500, organisation: "Example" },
+  });
+  assert.deepEqual(source.facts(address("2001:db8:2::1")).as, { number: 64_500, organisation: "Example" });
+});
+
+test("private addresses and multicast groups are not looked up", async (t) => {
+  const { source, metrics } = await setUp(
+    t,
+    geoip(put(t, mmdbFile({ "0.0.0.0/1": amsterdam, "128.0.0.0/1": amsterdam }))),
+  );
+  for (const text of [
+    "10.1.2.3",
+    "172.31.0.1",
+    "192.168.0.1",
+    "100.64.0.1",
+    "fd00::1",
+    "fe80::1",
+    "224.0.0.5",
+    "ff02::1",
+  ]) {
+    assert.deepEqual(source.facts(address(text)).fields, [], text);
+  }
+  assert.equal(await metrics.value("netgloss_enrich_mmdb_lookups_total", { database: "geoip" }), 0);
+  assert.notDeepEqual(source.facts(address("172.32.0.1")).fields, []);
+});
+
+test("another file is taken up and told of; a broken or missing one leaves the one before", async (t) => {
+  const path = put(t, mmdbFile({ "198.51.100.0/24": { country: { iso_code: "NL" } } }));
+  const { source, metrics } = await setUp(t, { ...geoip(path), pollMs: 10 });
+  const count = (name: string): Promise<number | undefined> =>
+    metrics.value(`netgloss_enrich_mmdb_${name}_total`, { database: "geoip" });
+  const country = (): unknown => source.facts(address("198.51.100.7")).fields[0]?.[1];
+  const told: unknown[] = [];
+  source.watch((text) => told.push(text));
+  const replace = (bytes: Buffer): void => {
+    writeFileSync(`${path}.new`, bytes);
+    renameSync(`${path}.new`, path);
+  };
+  assert.equal(country(), "NL");
+
+  replace(mmdbFile({ "198.51.100.0/24": { country: { iso_code: "BE" } } }));
+  await until("the new database", () => country() === "BE");
+  assert.deepEqual(told, [undefined]);
+
+  replace(Buffer.from("not a database"));
+  await until("the refusal", async () => (await count("load_failures")) === 1);
+  assert.equal(country(), "BE");
+
+  rmSync(path);
+  await until("the next refusal", async () => ((await count("load_failures")) ?? 0) >= 2);
+  assert.equal(country(), "BE");
+
+  replace(mmdbFile({ "198.51.100.0/24": { country: { iso_code: "LU" } } }));
+  await until("the third database", () => country() === "LU");
+  assert.equal(await count("loads"), 3);
+});
+
+test("a file that is missing at the start is waited for", async (t) => {
+  const path = join(tempDirectory(t), "late.mmdb");
+  const { source, metrics } = await setUp(t, { asn: { path }, pollMs: 10 });
+  assert.deepEqual(source.facts(address("198.51.100.7")), { fields: [] });
+  assert.equal(await metrics.value("netgloss_enrich_mmdb_build_time_seconds", { database: "asn" }), 0);
+  writeFileSync(path, mmdbFile({ "198.51.100.0/24": { autonomous_system_number: 64_501 } }));
+  await until("the database", () => source.facts(address("198.51.100.7")).as?.number === 64_501);
+  assert.equal(await metrics.value("netgloss_enrich_mmdb_build_time_seconds", { database: "asn" }), 1_700_000_000);
+});
+
+test("a database of IPv4 says nothing of IPv6", () => {
+  const database = readDatabase(mmdbFile({ "198.51.100.0/24": "here" }, { ipVersion: 4 }));
+  assert.equal(database.get(address("198.51.100.7")), "here");
+  assert.equal(database.get(address("c633:6400::")), undefined);
+});
+
+test("a look-up finds the narrowest network, at every record size", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(
+        denseKeyText.filter((text) => text.includes("/") && !text.endsWith("/0")),
+        {
+          maxLength: 20,
+          selector: (text) => {
+            const { family, first, last } = parseKey(text);
+            return `${family} ${first} ${last}`;
+          },
+        },
+      ),
+      fc.constantFrom<24 | 28 | 32>(24, 28, 32),
+      (cidrs, recordSize) => {
+        const database = readDatabase(mmdbFile(Object.fromEntries(cidrs.map((cidr) => [cidr, cidr])), { recordSize }));
+        const keys = cidrs.map((cidr) => ({ cidr, key: parseKey(cidr) }));
+        for (const family of [4, 6] as const) {
+          for (let n = 0; n < 64; n++) {
+            const asked = denseAddress(family, n);
+            const covering = keys
+              .filter(({ key }) => keyContains(key, addressKey(asked)))
+              .toSorted((a, b) => Number(a.key.last - a.key.first - (b.key.last - b.key.first)));
+            assert.equal(database.get(asked), covering[0]?.cidr, formatAddress(asked));
+          }
+        }
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test("whatever bytes a file has, it is refused or answers, and a damaged one is counted", async (t) => {
+  const good = mmdbFile({ "198.51.100.0/24": amsterdam, "2001:db8::/32": amsterdam });
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }),
+      fc.nat(good.length),
+      (changes, length) => {
+        const bytes = Buffer.from(good);
+        for (const [at, value] of changes) bytes[at] = value;
+        for (const hostile of [bytes, bytes.subarray(0, length)]) {
+          try {
+            const database = readDatabase(hostile);
+            database.get(address("198.51.100.7"));
+            database.get(address("2001:db8::1"));
+          } catch (error) {
+            assert.ok(error instanceof Error);
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+  const damaged = Buffer.from(good);
+  // The type of the first record's data becomes one that does not exist.
+  damaged[good.indexOf(Buffer.from("city")) - 2] = 0x0f;
+  damaged[good.indexOf(Buffer.from("city")) - 1] = 0xff;
+  const { source, metrics } = await setUp(t, geoip(put(t, damaged)));
+  assert.deepEqual(source.facts(address("198.51.100.7")).fields, []);
+  assert.equal(await metrics.value("netgloss_enrich_mmdb_errors_total", { database: "geoip" }), 1);
+});
