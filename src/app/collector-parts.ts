@@ -1,5 +1,4 @@
 import type { ApiServerOptions } from "../api/index.ts";
-import { createUdmEnricher, type UdmEnricher } from "../enrich/index.ts";
 import { createFlowListener, type FlowListener } from "../flow/index.ts";
 import { createFileSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
@@ -28,16 +27,6 @@ export function createMetadata(settings: Settings, reporting: Reporting): (UdmSt
     owned: missingForMetadataApi(settings).length === 0,
     refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
     startThread: startUdmFileThread,
-  });
-}
-
-export function createEnricher(settings: Settings, metadata: UdmStore, reporting: Reporting): UdmEnricher {
-  return createUdmEnricher({
-    ...reporting,
-    watch: (listener) => metadata.watch(listener),
-    ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
-    invalidate: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE,
-    maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
   });
 }
 

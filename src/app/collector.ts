@@ -4,14 +4,8 @@ import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts"
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import { UdmError } from "../udm/index.ts";
-import {
-  apiOptions,
-  createEnricher,
-  createFlows,
-  createMetadata,
-  createOutputs,
-  createSnmpPart,
-} from "./collector-parts.ts";
+import { apiOptions, createFlows, createMetadata, createOutputs, createSnmpPart } from "./collector-parts.ts";
+import { createEnrichment } from "./enrichment.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
 
@@ -38,7 +32,7 @@ export interface Collector extends Component {
   reopen(): void;
 }
 
-/** Without metadata records stay as they are. */
+/** Without enrichers records stay as they are. */
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 
 /** What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it. */
@@ -63,9 +57,9 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const outputs = createOutputs(settings, reporting);
-  const enricher = metadata && createEnricher(settings, metadata, reporting);
+  const enrichment = createEnrichment(settings, metadata, reporting);
   const sink = fanOut([...outputs, ...sinks]);
-  const known = enricher ?? nothingKnown;
+  const known = enrichment.addresses ?? nothingKnown;
   const snmp = createSnmpPart(settings, known, sink, reporting);
   const flows = createFlows(
     settings,
@@ -93,8 +87,7 @@ export function createCollector(options: CollectorOptions): Collector {
   // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version)];
   if (metadata !== undefined) components.push(metadata);
-  if (enricher !== undefined) components.push(enricher);
-  components.push(...outputs);
+  components.push(...enrichment.components, ...outputs);
   if (snmp !== undefined) components.push(snmp);
   if (flows !== undefined) components.push(flows);
   components.push(api);
@@ -121,6 +114,8 @@ export function createCollector(options: CollectorOptions): Collector {
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
       });
+      // So do the enrichers.
+      void enrichment.reload();
       // So does SNMP.
       snmp?.applyDefinitions(false).catch((error: unknown) => {
         log.error({ error }, "applying the SNMP definitions again failed");

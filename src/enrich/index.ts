@@ -1,3 +1,4 @@
+export type { AddressFacts, AddressSource } from "./address-source.ts";
 export { mergeEntries } from "./merge-entries.ts";
 export { createUdmEnricher, type UdmEnricher, type UdmEnricherOptions } from "./udm-enricher.ts";
 export { createHostNameSource, type HostNameOptions, type HostNameSource } from "./dns/host-name-source.ts";

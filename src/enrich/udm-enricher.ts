@@ -181,16 +181,16 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     lines: locality
       ? undefined
       : {
-      begin: () => table.setTime(clock.monotonic(), stamp),
-      numbers: [],
-      addresses: [
-        {
-          maxLength: table.maxLength,
-          append: (object, from, at, length, hasVlan, into, end) =>
-            index === undefined && !knowsMore ? end : table.append(object, from, at, length, hasVlan, into, end),
+          begin: () => table.setTime(clock.monotonic(), stamp),
+          numbers: [],
+          addresses: [
+            {
+              maxLength: table.maxLength,
+              append: (object, from, at, length, hasVlan, into, end) =>
+                index === undefined && !knowsMore ? end : table.append(object, from, at, length, hasVlan, into, end),
+            },
+          ],
         },
-      ],
-    },
     enrich(record, rendered) {
       if (index === undefined && !knowsMore) return;
       const now = clock.monotonic();

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { checkFiles } from "../check-files.ts";
 import { formatSettings } from "../settings/index.ts";
 import { addSettingsOptions, commandSettings, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
@@ -9,14 +10,18 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
 
   const check = config
     .command("check")
-    .description(`judge the settings without starting; exit code ${exitCodes.config} when they cannot be used`)
+    .description(
+      `judge the settings, and the files for enrichment, without starting; exit code ${exitCodes.config} when they cannot be used`,
+    )
     .option("--strict", "refuse names that are no settings, too");
-  addSettingsOptions(check).action((options: { strict?: boolean }) => {
+  addSettingsOptions(check).action(async (options: { strict?: boolean }) => {
     const reading = commandSettings(check, terminal);
     for (const warning of reading.warnings) terminal.err(`warning: ${warning}\n`);
     const unknown = unknownNamesWarning(reading);
     if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);
-    if (unknown !== undefined && options.strict) setExitCode(exitCodes.config);
+    const problems = await checkFiles(reading.settings);
+    for (const problem of problems) terminal.err(`error: ${problem}\n`);
+    if (problems.length > 0 || (unknown !== undefined && options.strict)) setExitCode(exitCodes.config);
     else terminal.out("settings are valid\n");
   });
 

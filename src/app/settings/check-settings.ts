@@ -13,6 +13,10 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_KEY_FILEPATH", settings.SVC_API_TLS_KEY_FILEPATH !== "");
   needs("SVC_FLOW_SERVER_UDP_ENABLE", "SVC_FLOW_SERVER_UDP_PORT", settings.SVC_FLOW_SERVER_UDP_PORT.length > 0);
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
+  for (const database of ["ASN", "GEOIP"] as const) {
+    const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;
+    needs(`SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_ENABLE`, path, settings[path] !== "");
+  }
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE && !settings.SVC_INPUT_SNMP_ENABLE) {
     warnings.push(
       "no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows, SVC_INPUT_SNMP_ENABLE to poll devices",

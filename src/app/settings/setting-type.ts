@@ -83,6 +83,24 @@ export const listenAddress: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A name server: its address, with or without a port (`192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:5353`). */
+export const nameServer: SettingType<string> = {
+  expected: "an IP address, or <IPv4 address>:<port>, or [<IPv6 address>]:<port>",
+  parse(value) {
+    const [, address = value, port = "53"] =
+      /^([0-9.]+):([0-9]{1,5})$/.exec(value) ?? /^\[(.*:.*)\]:([0-9]{1,5})$/.exec(value) ?? [];
+    const isPort = Number(port) >= 1 && Number(port) <= 65_535;
+    return parseAddress(address) !== undefined && isPort ? value : undefined;
+  },
+  format: (value) => value,
+};
+
+export const languageCode: SettingType<string> = {
+  expected: "a language code such as en or pt-BR",
+  parse: (value) => (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
 export const hostName: SettingType<string> = {
   expected: "a host name",
   parse: (value) => (/^[a-z0-9]([a-z0-9.-]{0,252})$/i.test(value) ? value : undefined),

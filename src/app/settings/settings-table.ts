@@ -1,11 +1,14 @@
+import { geoValues } from "../../enrich/index.ts";
 import { logFormats, logLevels } from "../../report/index.ts";
 import { Secret } from "./secret.ts";
 import {
   bool,
   hostName,
   int,
+  languageCode,
   list,
   listenAddress,
+  nameServer,
   oneOf,
   orEmpty,
   path,
@@ -24,7 +27,17 @@ export interface Setting<T> {
   readonly help: string;
 }
 
-export const settingGroups = ["Metadata", "API", "Flows", "SNMP", "Records", "Outputs", "Log", "First steps"] as const;
+export const settingGroups = [
+  "Metadata",
+  "API",
+  "Flows",
+  "SNMP",
+  "Records",
+  "Enrichment",
+  "Outputs",
+  "Log",
+  "First steps",
+] as const;
 export type SettingGroup = (typeof settingGroups)[number];
 
 const MiB = 2 ** 20;
@@ -63,7 +76,7 @@ export const settingsTable = {
     "Metadata",
     int(1, 31_536_000, "seconds"),
     7200,
-    "How long what is known about an address stays in the cache.",
+    "How long what is known about an address stays in the cache; host names, too.",
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: row(
     "Metadata",
@@ -198,6 +211,80 @@ export const settingsTable = {
     bool,
     true,
     "Adds flow.community.id, the hash of addresses, ports and protocol that other tools know a flow by.",
+  ),
+
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds the autonomous system of public addresses, where the exporter does not tell it, and its organisation.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "The MaxMind database of autonomous systems, GeoLite2-ASN.mmdb for instance. It is read again when it changes.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds where public addresses are: country, city, coordinates, time zone.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "The MaxMind database of places, GeoLite2-City.mmdb for instance. It is read again when it changes.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_VALUES: row(
+    "Enrichment",
+    list(oneOf(geoValues)),
+    ["city", "country", "country_code", "location", "timezone"],
+    "What is told of a place.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_LANG: row(
+    "Enrichment",
+    languageCode,
+    "en",
+    "The language of the names of places. A name that the database does not have in it is English.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds the host names of addresses by reverse DNS. No record waits for one: the first of an address goes without.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP: row(
+    "Enrichment",
+    list(nameServer),
+    [],
+    "The name servers that are asked. Empty: those of the host.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_TIMEOUT: row(
+    "Enrichment",
+    int(10, 60_000, "milliseconds"),
+    3000,
+    "How long an answer is waited for. A server is asked twice.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PRIVATE: row(
+    "Enrichment",
+    bool,
+    true,
+    "Asks for private addresses (RFC 1918, 4193, 6598).",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC: row("Enrichment", bool, true, "Asks for public addresses."),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_CONCURRENCY: row(
+    "Enrichment",
+    int(1, 4096, "queries"),
+    64,
+    "How many queries are under way at most.",
+  ),
+  SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds whether the ends of a flow, and the flow, are internal (by metadata), private or public.",
   ),
 
   SVC_OUTPUT_STDOUT_ENABLE: row(
