@@ -20,9 +20,9 @@ export function mmdbFile(networks: Readonly<Record<string, MmdbValue>>, shape: M
   const { type = "Test", recordSize = 24, ipVersion = 6 } = shape;
   const root: Node = { sides: [undefined, undefined] };
   const byWidth = Object.entries(networks)
-    .map(([cidr, data]) => ({ ...bitsOf(cidr, ipVersion), data }))
-    .toSorted((a, b) => a.length - b.length);
-  for (const { bits, length, data } of byWidth) insert(root, bits, length, data);
+    .map(([cidr, data]) => ({ path: bitsOf(cidr, ipVersion), data }))
+    .toSorted((a, b) => a.path.length - b.path.length);
+  for (const { path, data } of byWidth) insert(root, path, data);
 
   const nodes: Node[] = [];
   number(root, nodes);
@@ -58,19 +58,20 @@ export function mmdbFile(networks: Readonly<Record<string, MmdbValue>>, shape: M
   return Buffer.concat([...tree, Buffer.alloc(16), ...data, marker, metadata]);
 }
 
-function bitsOf(cidr: string, ipVersion: 4 | 6): { bits: string; length: number } {
+/** The way through the tree to a network. */
+function bitsOf(cidr: string, ipVersion: 4 | 6): string {
   const { family, first } = parseKey(cidr);
   const width = ipVersion === 4 ? 32 : 128;
   if (family > ipVersion) throw new Error(`${cidr} has no place in a database of IPv4`);
   const length = Number(cidr.slice(cidr.indexOf("/") + 1)) + (family === 4 ? width - 32 : 0);
-  return { bits: first.toString(2).padStart(width, "0"), length };
+  return first.toString(2).padStart(width, "0").slice(0, length);
 }
 
-function insert(root: Node, bits: string, length: number, data: MmdbValue): void {
+function insert(root: Node, path: string, data: MmdbValue): void {
   let node = root;
-  for (let depth = 0; depth < length; depth++) {
-    const bit = bits[depth] === "1" ? 1 : 0;
-    if (depth === length - 1) {
+  for (let depth = 0; depth < path.length; depth++) {
+    const bit = path[depth] === "1" ? 1 : 0;
+    if (depth === path.length - 1) {
       node.sides[bit] = { data };
       return;
     }
@@ -118,7 +119,7 @@ function encode(value: MmdbValue): Buffer {
   }
   if (Array.isArray(value)) return Buffer.concat([control(types.array, value.length), ...value.map(encode)]);
   const pairs = Object.entries(value);
-  return Buffer.concat([control(types.map, pairs.length), ...pairs.flat().map((part) => encode(part as MmdbValue))]);
+  return Buffer.concat([control(types.map, pairs.length), ...pairs.flat().map((part) => encode(part))]);
 }
 
 /** The control byte, the type's byte behind it where the type is above 7, then a length of 29 or more. */
