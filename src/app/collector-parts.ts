@@ -73,6 +73,7 @@ export function createFlows(
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
+    splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     enricher,
     sink,

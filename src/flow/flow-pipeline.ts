@@ -9,6 +9,8 @@ import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { createManualRates } from "./sampling/manual-rates.ts";
 import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
+import { buildPlan } from "./template/build-plan.ts";
+import type { TemplateSettings } from "./template/decode-sets.ts";
 
 export interface FlowPipelineOptions {
   readonly enricher: Enricher;
@@ -19,6 +21,8 @@ export interface FlowPipelineOptions {
   readonly communityId: boolean;
   /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
   readonly optionsRecords?: boolean;
+  /** Whether a record of both directions of a biflow becomes one of each. Default false: it stays one. */
+  readonly splitBiflows?: boolean;
   readonly limits?: Partial<Limits>;
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
@@ -65,13 +69,18 @@ export const tidyEveryMs = 60_000;
 /** Registers its metrics, so there is one for each {@link Metrics}. */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
+  const { splitBiflows = false } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
   const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
+  const templates: TemplateSettings = {
+    maxFields: limits.fieldsPerTemplate,
+    planTemplate: (template) => buildPlan(template, { splitBiflows }),
+  };
   const restored = { templates: 0 };
   registerFlowMetrics(metrics, counts, exporters, restored);
   const processor = createFlowProcessor({
-    decoders: createDecoders(limits.fieldsPerTemplate),
+    decoders: createDecoders(templates),
     exporters,
     counts,
     enricher,
@@ -107,7 +116,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     importState(states) {
       const now = clock.now();
       for (const state of states) {
-        restored.templates += restoreExporter(exporters, state, now, limits.fieldsPerTemplate, now - limits.silentMs);
+        restored.templates += restoreExporter(exporters, state, now, templates, now - limits.silentMs);
       }
     },
     exporters: () => Array.from(exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen),

@@ -45,7 +45,7 @@ test("no two steps of a plan can write one name, and every field has a place for
       });
       for (const [name, steps] of writers) assert.equal(steps.size, 1, name);
       for (const step of plan.slowSteps) {
-        for (const { field: index } of step.kind === "list" ? [step] : step.fields) {
+        for (const { field: index } of step.kind === "list" ? [step] : step.kind === "labels" ? step.fields : []) {
           assert.ok(!placed.has(index), `field ${index} is read twice`);
           placed.add(index);
         }

@@ -149,6 +149,12 @@ export const settingsTable = {
     false,
     "Writes what exporters tell of themselves in options data (interface names, sampling) as records, too.",
   ),
+  SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE: row(
+    "Flows",
+    bool,
+    false,
+    "Makes two records of one that has both directions of a flow, the second in reverse.",
+  ),
   SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: row(
     "Flows",
     samplingRates,

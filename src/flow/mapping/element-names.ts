@@ -1,4 +1,4 @@
-import type { InformationElement } from "../registry/information-element.ts";
+import type { DataType, InformationElement } from "../registry/information-element.ts";
 import { findElement, reversePen } from "../registry/registry.ts";
 import { convertField } from "./convert-field.ts";
 import { convertType, toHex, toUnsigned } from "./convert-type.ts";
@@ -30,6 +30,19 @@ export interface ElementNames {
   /** Whether zero bytes are a value: the empty string is, an integer of no bytes is absent. */
   readonly takesEmpty: boolean;
 }
+
+/** Where plans find what elements are called and what type they have: the registries, with what the user adds. */
+export interface ElementSource {
+  names(pen: number, id: number): ElementNames;
+  /** Undefined for an element that is not known. */
+  type(pen: number, id: number): DataType | undefined;
+}
+
+/** The registries alone. */
+export const registeredElements: ElementSource = {
+  names: (pen, id) => elementNames(pen, id),
+  type: (pen, id) => findElement(pen, id)?.type,
+};
 
 const namesByElement = new Map<number, ElementName[]>();
 fieldNames.forEach(([id, name, conversion], preference) => {

@@ -4,7 +4,7 @@ import type { TemplateRecord } from "../exporter/known-templates.ts";
 import { readIpfixTemplates } from "../ipfix/read-ipfix-templates.ts";
 import { readNetflow9OptionsTemplates, readNetflow9Templates } from "../netflow9/read-netflow9-templates.ts";
 import type { DomainOptionsState } from "../options/domain-options.ts";
-import { buildPlan } from "../template/build-plan.ts";
+import type { TemplateSettings } from "../template/decode-sets.ts";
 
 /** The protocols whose exporters tell something once that later datagrams need. */
 export type StatefulProtocol = "netflow9" | "ipfix";
@@ -78,7 +78,7 @@ export function restoreExporter(
   table: ExporterTable,
   state: ExporterState,
   now: number,
-  maxFields: number,
+  { maxFields, planTemplate }: TemplateSettings,
   silentSince: number,
 ): number {
   if (state.lastSeen < silentSince) return 0;
@@ -89,7 +89,7 @@ export function restoreExporter(
     const record = readTemplate(template);
     if (record === undefined || record.template.fields.length > maxFields) continue;
     const domain = exporter.domain(template.protocol, template.domain, template.port ?? undefined);
-    if (exporter.restoreTemplate(domain, record, buildPlan, template.definedAt, now)) taken++;
+    if (exporter.restoreTemplate(domain, record, planTemplate, template.definedAt, now)) taken++;
   }
   for (const said of state.options) restoreOptions(exporter, said);
   return taken;

@@ -1,4 +1,9 @@
-import { elementNames, netflow9ScopeNames, type ElementNames } from "../mapping/element-names.ts";
+import {
+  netflow9ScopeNames,
+  registeredElements,
+  type ElementNames,
+  type ElementSource,
+} from "../mapping/element-names.ts";
 import { elementKey } from "../registry/registry.ts";
 import { samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, slowFields } from "./build-slow-steps.ts";
@@ -8,19 +13,30 @@ import { variableLength, type Template } from "./template.ts";
 const paddingOctets = 210;
 const systemInitTimeMilliseconds = 160;
 
+export interface PlanOptions {
+  /** Default: those of the registries. */
+  readonly elements?: ElementSource;
+  /** Whether a record of both directions becomes one of each. Default: no. */
+  readonly splitBiflows?: boolean;
+}
+
+/** {@link buildPlan} with its options settled. */
+export type PlanTemplate = (template: Template) => Plan | undefined;
+
 /**
  * Works out how records of a template are read.
  *
  * @returns undefined when a record would take no bytes: a set would hold any number of them.
  */
-export function buildPlan(template: Template): Plan | undefined {
+export function buildPlan(template: Template, options: PlanOptions = {}): Plan | undefined {
   const { fields } = template;
   const minLength = fields.reduce((sum, { length }) => sum + (length === variableLength ? 1 : length), 0);
   if (minLength === 0) return undefined;
-  const slowSteps = buildSlowSteps(template);
+  const { elements = registeredElements, splitBiflows = false } = options;
+  const slowSteps = buildSlowSteps(template, elements, splitBiflows);
   return {
     template,
-    steps: buildSteps(template, slowFields(slowSteps)),
+    steps: buildSteps(template, elements, slowFields(slowSteps)),
     slowSteps,
     lengths: fields.map(({ length }) => length),
     hasVariableLength: fields.some(({ length }) => length === variableLength),
@@ -36,9 +52,9 @@ interface Claim {
   readonly preference: number;
 }
 
-function buildSteps(template: Template, slow: ReadonlySet<number>): Step[] {
+function buildSteps(template: Template, elements: ElementSource, slow: ReadonlySet<number>): Step[] {
   const claims = new Map<string, Claim[]>();
-  for (const { names, fallback, takesEmpty, fields } of groupByElement(template, slow)) {
+  for (const { names, fallback, takesEmpty, fields } of groupByElement(template, elements, slow)) {
     // An array of values with arrays derived from it would be hard to read: such an element keeps its plain value.
     const chosen = fields.length > 1 && names.length > 1 ? [{ ...fallback, preference: 0 }] : names;
     chosen.forEach(({ name, convert, preference }, i) => {
@@ -87,6 +103,7 @@ interface ElementFields extends ElementNames {
 /** The elements of a template in the order of their first field, without padding and what takes slow steps. */
 function groupByElement(
   { fields, dialect, scopeCount = 0 }: Template,
+  elements: ElementSource,
   slow: ReadonlySet<number>,
 ): Iterable<ElementFields> {
   const groups = new Map<number, ElementFields>();
@@ -97,7 +114,7 @@ function groupByElement(
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);
     if (group === undefined) {
-      groups.set(key, { ...(isNetflow9Scope ? netflow9ScopeNames(id) : elementNames(pen, id)), fields: [index] });
+      groups.set(key, { ...(isNetflow9Scope ? netflow9ScopeNames(id) : elements.names(pen, id)), fields: [index] });
     } else group.fields.push(index);
   });
   return groups.values();

@@ -1,8 +1,8 @@
-import { elementNames } from "../mapping/element-names.ts";
+import type { ElementSource } from "../mapping/element-names.ts";
 import type { DataType, ListStructure } from "../registry/information-element.ts";
-import { findElement } from "../registry/registry.ts";
+import { reversePen } from "../registry/registry.ts";
 import type { SlowField, SlowStep } from "./plan.ts";
-import type { Template } from "./template.ts";
+import type { FieldSpecifier, Template } from "./template.ts";
 
 const topLabel = 70;
 const lastLabel = 79;
@@ -14,30 +14,43 @@ const structures: ReadonlySet<DataType> = new Set<ListStructure>([
 ]);
 
 /** The steps of a template that only the interpreter can do. */
-export function buildSlowSteps({ fields, dialect, scopeCount = 0 }: Template): SlowStep[] {
+export function buildSlowSteps(
+  { fields, dialect, scopeCount }: Template,
+  elements: ElementSource,
+  splitBiflows: boolean,
+): SlowStep[] {
   const steps: SlowStep[] = [];
   const labels: (SlowField & { readonly id: number })[] = [];
   fields.forEach(({ pen, id }, field) => {
-    if (dialect === "netflow9" && field < scopeCount) return;
+    if (dialect === "netflow9" && field < (scopeCount ?? 0)) return;
     if (pen === 0 && id >= topLabel && id <= lastLabel) {
-      labels.push({ id, field, hexName: elementNames(pen, id).fallback.hexName });
+      labels.push({ id, field, hexName: elements.names(pen, id).fallback.hexName });
       return;
     }
-    const type = findElement(pen, id)?.type;
+    const type = elements.type(pen, id);
     if (type !== undefined && isStructure(type)) {
-      const { name, hexName } = elementNames(pen, id).fallback;
+      const { name, hexName } = elements.names(pen, id).fallback;
       const isNamed = type === "basicList" && !(pen === 0 && id === basicList);
       steps.push({ kind: "list", structure: type, field, valuesName: isNamed ? name : undefined, hexName });
     }
   });
   if (labels.length > 0) steps.push({ kind: "labels", fields: labels.toSorted((a, b) => a.id - b.id) });
+  if (splitBiflows && scopeCount === undefined && fields.some(isReverse)) steps.push({ kind: "split" });
   return steps;
+}
+
+/** Elements of the reverse direction (RFC 5103), and responderOctets and responderPackets, which say the same. */
+function isReverse({ pen, id }: FieldSpecifier): boolean {
+  return pen === reversePen || (pen === 0 && (id === 232 || id === 299));
 }
 
 /** The fields of the template that these steps read. */
 export function slowFields(steps: readonly SlowStep[]): ReadonlySet<number> {
   return new Set(
-    steps.flatMap((step) => (step.kind === "list" ? [step.field] : step.fields.map(({ field }) => field))),
+    steps.flatMap((step) => {
+      if (step.kind === "list") return [step.field];
+      return step.kind === "labels" ? step.fields.map(({ field }) => field) : [];
+    }),
   );
 }
 

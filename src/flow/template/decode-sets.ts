@@ -1,4 +1,5 @@
 import type { RecordFields } from "../../record/index.ts";
+import { splitBiflow } from "../biflow/split-biflow.ts";
 import { completeFlow } from "../complete-flow.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
@@ -7,7 +8,7 @@ import type { SequenceUnits } from "../exporter/sequence.ts";
 import { addNames } from "../options/name-table.ts";
 import { recordRate } from "../sampling/record-rate.ts";
 import type { ListSource } from "../structured/read-list.ts";
-import { buildPlan } from "./build-plan.ts";
+import type { PlanTemplate } from "./build-plan.ts";
 import type { Plan } from "./plan.ts";
 import type { ByteRange, RecordContext, RecordReader } from "./record-reader.ts";
 
@@ -19,19 +20,27 @@ export interface Message {
   readonly context: RecordContext;
   readonly output: DecodeOutput;
   readonly reader: RecordReader;
+  readonly settings: TemplateSettings;
+}
+
+/** What the operator decides of templates. */
+export interface TemplateSettings {
+  /** A template with more fields is refused. */
   readonly maxFields: number;
+  readonly planTemplate: PlanTemplate;
 }
 
 /** Takes templates as they came and decodes the data sets that waited for them. */
 export function defineTemplates(message: Message, records: readonly TemplateRecord[]): void {
-  const { exporter, domain, output, datagram, maxFields } = message;
+  const { exporter, domain, output, datagram, settings } = message;
+  const { maxFields, planTemplate } = settings;
   for (const record of records) {
     const { id, fields } = record.template;
     if (fields.length > maxFields) {
       output.problem("template_limit", detailOf(message, { template: id, fields: fields.length, limit: maxFields }));
       continue;
     }
-    const change = exporter.define(domain, record, buildPlan, datagram.receivedAt);
+    const change = exporter.define(domain, record, planTemplate, datagram.receivedAt);
     if (change === "refused") {
       output.problem("bad_template", detailOf(message, { template: id, why: "its records have no bytes" }));
       continue;
@@ -94,7 +103,7 @@ function readFlows(message: Message, plan: Plan, range: ByteRange, context: Reco
   const { sampling, names, bootTime } = domain.options;
   const whole = exporter.wholeExporter(domain);
   const { namesSampling } = plan;
-  const take = (record: RecordFields): void => {
+  const complete = (record: RecordFields): void => {
     const rate =
       manualRate ??
       (namesSampling ? recordRate(record) : undefined) ??
@@ -104,6 +113,12 @@ function readFlows(message: Message, plan: Plan, range: ByteRange, context: Reco
     addNames(record, names, whole?.names);
     output.flow(record);
   };
+  const split = (record: RecordFields): void => {
+    const reverse = splitBiflow(record);
+    complete(record);
+    if (reverse !== undefined) complete(reverse);
+  };
+  const take = plan.slowSteps.some(({ kind }) => kind === "split") ? split : complete;
   return reader.read(plan, range, { ...context, bootTime }, take, listsOf(message, plan));
 }
 

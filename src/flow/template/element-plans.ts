@@ -1,5 +1,5 @@
 import { elementKey } from "../registry/registry.ts";
-import { buildPlan } from "./build-plan.ts";
+import type { PlanTemplate } from "./build-plan.ts";
 import type { Plan } from "./plan.ts";
 import type { FieldSpecifier } from "./template.ts";
 
@@ -12,13 +12,13 @@ export interface ElementPlans {
   get(field: FieldSpecifier): Plan | undefined;
 }
 
-export function createElementPlans(): ElementPlans {
+export function createElementPlans(planTemplate: PlanTemplate): ElementPlans {
   const plans = new Map<string, Plan | undefined>();
   return {
     get(field) {
       const key = `${elementKey(field.pen, field.id)} ${field.length}`;
       if (plans.has(key)) return plans.get(key);
-      const plan = buildPlan({ id: 0, dialect: "ipfix", fields: [field], scopeCount: undefined });
+      const plan = planTemplate({ id: 0, dialect: "ipfix", fields: [field], scopeCount: undefined });
       if (plans.size >= maxPlans) plans.clear();
       plans.set(key, plan);
       return plan;

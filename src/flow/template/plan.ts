@@ -34,6 +34,7 @@ export interface Step {
  *
  * - `list`: a list of RFC 6313.
  * - `labels`: a stack of MPLS labels, the top first.
+ * - `split`: nothing within the record; it may become two, one for each direction of a biflow.
  */
 export type SlowStep =
   | {
@@ -44,7 +45,8 @@ export type SlowStep =
       readonly valuesName: string | undefined;
       readonly hexName: string;
     }
-  | { readonly kind: "labels"; readonly fields: readonly SlowField[] };
+  | { readonly kind: "labels"; readonly fields: readonly SlowField[] }
+  | { readonly kind: "split" };
 
 /** A field of the template and its name for bytes that are no value. */
 export interface SlowField {

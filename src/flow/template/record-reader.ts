@@ -5,6 +5,7 @@ import type { TimeFormat } from "../mapping/time-format.ts";
 import { createGatheredValues } from "../structured/gathered-values.ts";
 import { putLabels, type FieldSpan } from "../structured/put-labels.ts";
 import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
+import type { PlanTemplate } from "./build-plan.ts";
 import { createElementPlans } from "./element-plans.ts";
 import type { Output, Plan, SlowField, Step } from "./plan.ts";
 import { isZero } from "./read-sets.ts";
@@ -50,11 +51,15 @@ export interface RecordReader {
   ): ReadResult;
 }
 
-/** A reader with its working memory: it interprets the plan of a template, field by field. */
-export function createRecordReader(times: TimeFormat): RecordReader {
+/**
+ * A reader with its working memory: it interprets the plan of a template, field by field.
+ *
+ * @param planTemplate for the elements of lists.
+ */
+export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate): RecordReader {
   let offsets = new Int32Array(64);
   let lengths = new Int32Array(64);
-  const elementPlans = createElementPlans();
+  const elementPlans = createElementPlans(planTemplate);
 
   /** Finds the fields of the record at `at`. Returns where the next record begins, -1 when this one does not fit. */
   const locate = (plan: Plan, bytes: Buffer, at: number, end: number): number => {
@@ -157,13 +162,16 @@ export function createRecordReader(times: TimeFormat): RecordReader {
     lists: ListSource,
     depth: number,
   ): void => {
-    const spans = slowSteps.map((step) => (step.kind === "list" ? [spanOf(step)] : step.fields.map(spanOf)));
+    const spans = slowSteps.map((step) => {
+      if (step.kind === "list") return [spanOf(step)];
+      return step.kind === "labels" ? step.fields.map(spanOf) : [];
+    });
     const gathered = createGatheredValues(maxListValues);
     slowSteps.forEach((step, i) => {
       const own = spans[i] as readonly FieldSpan[];
       const [first] = own;
       if (step.kind === "labels") putLabels(record, source, own);
-      else if (first !== undefined && first.length > 0) {
+      else if (step.kind === "list" && first !== undefined && first.length > 0) {
         readList(listReader(source, lists, depth + 1), source, { ...step, ...first }, gathered);
       }
     });
