@@ -1,13 +1,16 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import type { ApiServerOptions } from "../api/index.ts";
-import { createFlowListener, type FlowListener } from "../flow/index.ts";
+import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../flow/index.ts";
 import { createFileSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { createSnmp, definitionPathsIn, type DefinitionPaths, type Snmp } from "../snmp/index.ts";
-import { createUdmFileStore, type UdmStore } from "../udm/index.ts";
+import { createUdmFileStore, nodeFileIo, type UdmStore } from "../udm/index.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
+import { createStateFiles } from "./state-files.ts";
 
 /** What every room is given to tell of itself. */
 export interface Reporting {
@@ -59,10 +62,23 @@ export function createOutputs(settings: Settings, reporting: Reporting): Output[
   return outputs;
 }
 
+/** What exporters tell once, kept over a restart; undefined when nothing is to be kept. */
+export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
+  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  const directory = settings.SVC_STATE_DIRECTORY_PATH;
+  if (directory === "") {
+    reporting.log.info({}, "templates of flows are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
+    return undefined;
+  }
+  const run = randomBytes(6).toString("hex");
+  return createStateStore({ ...reporting, files: createStateFiles(join(directory, "flow"), nodeFileIo, run) });
+}
+
 export function createFlows(
   settings: Settings,
   enricher: Enricher,
   sink: Sink,
+  state: StateStore | undefined,
   reporting: Reporting,
 ): FlowListener | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
@@ -74,7 +90,9 @@ export function createFlows(
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
+    templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
+    ...(state !== undefined && { state }),
     enricher,
     sink,
   });

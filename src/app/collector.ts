@@ -4,7 +4,14 @@ import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts"
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import { UdmError } from "../udm/index.ts";
-import { apiOptions, createFlows, createMetadata, createOutputs, createSnmpPart } from "./collector-parts.ts";
+import {
+  apiOptions,
+  createFlows,
+  createFlowState,
+  createMetadata,
+  createOutputs,
+  createSnmpPart,
+} from "./collector-parts.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
@@ -61,10 +68,12 @@ export function createCollector(options: CollectorOptions): Collector {
   const sink = fanOut([...outputs, ...sinks]);
   const known = enrichment.addresses ?? nothingKnown;
   const snmp = createSnmpPart(settings, known, sink, reporting);
+  const flowState = createFlowState(settings, reporting);
   const flows = createFlows(
     settings,
     snmp === undefined ? known : both(snmp.interfaceEnricher, known),
     sink,
+    flowState,
     reporting,
   );
   const missing = missingForMetadataApi(settings);
@@ -73,7 +82,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...reporting,
     version,
     views: new Map<string, View>([
-      ["/api/v1/flow/exporters", () => ({ exporters: flows?.exporters() ?? [] })],
+      ["/api/v1/flow/exporters", async () => ({ exporters: (await flows?.exporters()) ?? [] })],
       ["/api/v1/snmp/devices", () => ({ devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
@@ -89,6 +98,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (metadata !== undefined) components.push(metadata);
   components.push(...enrichment.components, ...outputs);
   if (snmp !== undefined) components.push(snmp);
+  if (flowState !== undefined) components.push(flowState);
   if (flows !== undefined) components.push(flows);
   components.push(api);
 

@@ -2,9 +2,13 @@ import type { Component, Health } from "../report/index.ts";
 import type { ExporterView } from "./exporter/exporter-view.ts";
 import { createFlowPipeline, tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
 import { createFlowReceiver, type FlowReceiverOptions } from "./flow-receiver.ts";
+import { createStateKeeper } from "./state/state-keeper.ts";
+import type { StateStore } from "./state/state-store.ts";
 
 export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take"> {
   readonly health: Health;
+  /** Where what exporters say once outlives a restart; left out: it does not. */
+  readonly state?: StateStore;
 }
 
 export interface FlowListener extends Component {
@@ -21,12 +25,20 @@ const checkName = "flow";
  * FlowListenError when a port cannot be opened.
  */
 export function createFlowListener(options: FlowListenerOptions): FlowListener {
-  const { health } = options;
+  const { health, state, log } = options;
   const pipeline = createFlowPipeline(options);
   const receiver = createFlowReceiver({
     ...options,
     take: (bytes, address, port) => pipeline.process(bytes, address, port),
   });
+  const keeper =
+    state &&
+    createStateKeeper({
+      store: state,
+      sources: [pipeline],
+      responsible: () => 0,
+      failed: (error) => log.error({ error }, "what exporters told could not be taken"),
+    });
   let timer: NodeJS.Timeout | undefined;
 
   health.set({ name: checkName, ready: false, detail: "not listening yet" });
@@ -34,6 +46,7 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
   return {
     name: "flow listener",
     async start() {
+      await keeper?.start();
       await receiver.start();
       timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
       timer.unref();
@@ -43,6 +56,7 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
       health.set({ name: checkName, ready: false, detail: "stopped" });
       clearInterval(timer);
       await receiver.stop();
+      await keeper?.stop();
     },
     ports: () => receiver.ports(),
     exporters: async () => pipeline.exporters(),

@@ -102,11 +102,13 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
       });
     },
     exportState(which) {
+      const now = clock.now();
       const changed: ExporterState[] = [];
       const forgotten = [...exporters.takeForgotten()];
       for (const exporter of exporters.all()) {
         if (which === "changed" && !exporter.isChanged) continue;
         exporter.isChanged = false;
+        exporter.keptAt = now;
         const state = exporterState(exporter);
         if (state === undefined) forgotten.push(exporter.address);
         else changed.push(state);

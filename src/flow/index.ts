@@ -7,3 +7,6 @@ export { FlowListenError } from "./net/flow-listen-error.ts";
 export { createRing, type RingHandle } from "./ring/ring-layout.ts";
 export { createRingReader, type RingReader } from "./ring/ring-reader.ts";
 export { createRingWriter } from "./ring/ring-writer.ts";
+export { decodeStateFile, encodeStateFile } from "./state/state-file.ts";
+export type { ExporterState, StateChange } from "./state/exporter-state.ts";
+export { createStateStore, type StateFiles, type StateStore, type StateStoreOptions } from "./state/state-store.ts";

@@ -70,7 +70,7 @@ test("values are read by their type", () => {
     SVC_FLOW_SERVER_UDP_IP: "::1",
     SVC_API_UNKNOWN_FIELDS: "ignore",
     SVC_OUTPUT_STDOUT_ENABLE: "TRUE",
-    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: "192.0.2.1=1000, 2001:DB8::0=2",
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: "192.0.2.1=1000, 2001:DB8::0=2, 10.0.0.0/8=4",
   });
   assert.deepEqual(settings.SVC_FLOW_SERVER_UDP_PORT, [2055, 4739]);
   assert.equal(settings.SVC_API_MAX_BODY_SIZE, 2 * 2 ** 20);
@@ -83,6 +83,7 @@ test("values are read by their type", () => {
     [
       ["192.0.2.1", 1000],
       ["2001:db8::", 2],
+      ["10.0.0.0/8", 4],
     ],
   );
 });
@@ -107,6 +108,7 @@ const badValues: [string, string, RegExp][] = [
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=0", /<IP address>=<rate>/],
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=1=2", /<IP address>=<rate>/],
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "::ffff:192.0.2.1=1,192.0.2.1=2", /nothing twice/],
+  ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1-192.0.2.9=1", /<CIDR>=<rate>/],
   ["SVC_API_ALLOWED_HOSTS", "example.org,*.org", /a host name/],
 ];
 

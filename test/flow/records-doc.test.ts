@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { fieldNames, type Conversion } from "../../src/flow/mapping/field-names.ts";
+import { createStateStore } from "../../src/flow/index.ts";
+import { silentLog, systemClock } from "../../src/report/index.ts";
 import { findElement } from "../../src/flow/registry/registry.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
@@ -51,7 +53,10 @@ test("docs/records.md shows the table of names (UPDATE_DOCS=1 writes it)", () =>
 test("docs/life-of-a-flow.md names every metric of the room, and no other", async () => {
   const text = readFileSync(resolve(page, "../life-of-a-flow.md"), "utf8");
   const named = new Set(text.match(/netgloss_flow_[a-z_]+/g));
-  const rendered = await createFlowRig().metrics.render();
+  const { metrics } = createFlowRig();
+  const files = { open: async () => [], read: async () => undefined, replace: async () => {}, rename: async () => {} };
+  createStateStore({ files, log: silentLog, metrics, clock: systemClock });
+  const rendered = await metrics.render();
   const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
   const ofSockets = [...named].filter((name) => /_(receive|kernel|socket)_/.test(name));
   assert.equal(ofSockets.length, 4);

@@ -85,6 +85,19 @@ test("what the record says beats options, and the operator beats both", () => {
   }
 });
 
+test("the operator's rate for a prefix counts where the address has none; the smaller prefix wins", () => {
+  const samplingRates = new Map([
+    ["192.0.0.0/8", 2],
+    ["192.0.2.0/24", 3],
+    ["192.0.2.9", 4],
+    ["2001:db8::/32", 5],
+  ]);
+  const rig = createFlowRig({ samplingRates });
+  const rate = (address: string): unknown => rig.send(netflow5([{}]), { address })[0]?.["flow.sample_rate"];
+  const addresses = ["192.0.2.9", "192.0.2.8", "192.1.1.1", "::ffff:192.0.2.8", "2001:db8::1", "198.51.100.1"];
+  assert.deepEqual(addresses.map(rate), [4, 3, 2, 3, 5, undefined]);
+});
+
 test("a rate belongs to its domain; that of domain 0 to the whole exporter", () => {
   const rig = rigWithTemplates();
   send(rig, systemRate, [0, 10], 1);

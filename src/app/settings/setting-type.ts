@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, parseAddress, parseKey, unmapAddress } from "../../ip/index.ts";
 import { Secret } from "./secret.ts";
 
 /** How the text of a setting becomes a value. Every source of settings carries text. */
@@ -123,24 +123,35 @@ export const secret: SettingType<Secret> = {
   secret: true,
 };
 
-/** Sampling rates by address in canonical text: `192.0.2.1=1000,2001:db8::1=512`. */
+/** Sampling rates by address or CIDR in canonical text: `192.0.2.1=1000,2001:db8::/32=512`. */
 export const samplingRates: SettingType<ReadonlyMap<string, number>> = {
   expected:
-    "a list separated by commas, nothing twice, each <IP address>=<rate>, the rate an integer from 1 to 4294967295",
+    "a list separated by commas, nothing twice, each <IP address>=<rate> or <CIDR>=<rate>, the rate an integer from 1 to 4294967295",
   parse(value) {
     const rate = int(1, 0xffff_ffff);
     const pairs = value.trim() === "" ? [] : value.split(",").map((pair) => pair.trim().split("="));
     const rates = new Map<string, number>();
-    for (const [addressText = "", rateText = "", ...rest] of pairs) {
-      const address = parseAddress(addressText);
+    for (const [exporter = "", rateText = "", ...rest] of pairs) {
+      const key = addressOrCidr(exporter);
       const each = rate.parse(rateText);
-      if (address === undefined || each === undefined || rest.length > 0) return undefined;
-      rates.set(formatAddress(unmapAddress(address)), each);
+      if (key === undefined || each === undefined || rest.length > 0) return undefined;
+      rates.set(key, each);
     }
     return rates.size === pairs.length ? rates : undefined;
   },
-  format: (rates) => [...rates].map(([address, rate]) => `${address}=${rate}`).join(","),
+  format: (rates) => [...rates].map(([exporter, rate]) => `${exporter}=${rate}`).join(","),
 };
+
+function addressOrCidr(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (address !== undefined) return formatAddress(unmapAddress(address));
+  try {
+    const key = parseKey(text);
+    return key.kind === "cidr" ? key.text : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Values separated by commas, blanks around them allowed; empty is the empty list. A value may not repeat. */
 export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {

@@ -155,11 +155,23 @@ export const settingsTable = {
     false,
     "Makes two records of one that has both directions of a flow, the second in reverse.",
   ),
+  SVC_FLOW_DECODER_TEMPLATE_TTL: row(
+    "Flows",
+    int(0, 525_600, "minutes"),
+    0,
+    "Forgets templates that did not come again for so long: three times what exporters resend them after, or more. 0 is never.",
+  ),
+  SVC_STATE_DIRECTORY_PATH: row(
+    "Flows",
+    path,
+    "",
+    "The directory in which templates, sampling rates and names that exporters told outlive a restart. Empty: none do.",
+  ),
   SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: row(
     "Flows",
     samplingRates,
     new Map(),
-    "Sampling rates by exporter, for those that do not tell theirs or tell a wrong one. They win over what is told.",
+    "Sampling rates by exporter address or CIDR, for those that tell none or a wrong one. They win over what is told; an address wins over a CIDR, a small one over a big one.",
   ),
 
   SVC_INPUT_SNMP_ENABLE: row("SNMP", bool, false, "Polls devices by SNMP."),

@@ -25,6 +25,8 @@ export interface ExporterTable {
 
 /** An exporter is proven when it was heard first so long ago. */
 const provenAfterMs = 60_000;
+/** When an exporter was last seen is kept over a restart no more often, while nothing else of it changes. */
+const keptAgainMs = 6 * 3_600_000;
 /** Of the places, so much is there for the others: one in ten. */
 const freshShare = 0.1;
 
@@ -113,6 +115,7 @@ export function createExporterTable(
       if (size() >= limits.exporters || find(address) !== undefined) return undefined;
       const exporter = create(address, firstSeen);
       exporter.lastSeen = lastSeen;
+      exporter.keptAt = lastSeen;
       proven.set(address, exporter);
       return exporter;
     },
@@ -130,6 +133,7 @@ export function createExporterTable(
           continue;
         }
         exporter.measure(now);
+        if (exporter.lastSeen - exporter.keptAt > keptAgainMs) exporter.isChanged = true;
         exporter.expireTemplates(before.templates);
         exporter.dropWaiting(before.waiting);
       }

@@ -24,6 +24,8 @@ export interface Exporter {
   recordsPerSecond: number;
   /** Whether what is worth keeping over a restart has changed since this was last set to false. */
   isChanged: boolean;
+  /** When it was last handed out to be kept, milliseconds since the epoch. */
+  keptAt: number;
   /**
    * The domain, made on first sight. Beyond the limit the one not used for longest is forgotten.
    *
@@ -127,6 +129,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     records: 0,
     recordsPerSecond: 0,
     isChanged: false,
+    keptAt: firstSeen,
     domain(protocol, id, port) {
       const key = domainKey(protocol, id, port);
       let domain = domains.get(key);

@@ -1,0 +1,74 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { StateFiles } from "../flow/index.ts";
+import type { FileIo, OpenFile } from "../udm/index.ts";
+
+/** What a save that was cut off has left behind. */
+const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
+
+/** For whoever runs the collector, and readers of its group. */
+const fileMode = 0o640;
+
+/**
+ * Files of state in a directory: one is written under another name, synced, renamed over the old one, and the directory is
+ * synced.
+ *
+ * @param run letters and digits that no other run has.
+ */
+export function createStateFiles(
+  directory: string,
+  io: FileIo,
+  run: string,
+  makeDirectory: (path: string) => Promise<unknown> = (path) => mkdir(path, { recursive: true }),
+): StateFiles {
+  let number = 0;
+  return {
+    async open() {
+      await makeDirectory(directory);
+      const names = await io.list(directory);
+      for (const name of names.filter((each) => leftOver.test(each))) await io.unlink(join(directory, name));
+      return names;
+    },
+    async read(name, maxBytes) {
+      const path = join(directory, name);
+      const { size } = await io.state(path);
+      return size > maxBytes ? undefined : io.read(path);
+    },
+    async replace(name, bytes) {
+      const temporary = join(directory, `.${name}.${run}-${++number}.tmp`);
+      // Opened first, so that a lack of descriptors is not found out after the rename.
+      const folder = await io.openFolder(directory);
+      try {
+        await writeNew(io, temporary, bytes);
+        await io.rename(temporary, join(directory, name));
+        await folder.sync();
+      } catch (error) {
+        await io.unlink(temporary).catch(() => {});
+        throw error;
+      } finally {
+        await folder.close().catch(() => {});
+      }
+    },
+    rename: (name, to) => io.rename(join(directory, name), join(directory, to)),
+  };
+}
+
+async function writeNew(io: FileIo, path: string, bytes: Uint8Array): Promise<void> {
+  const file = await io.create(path, fileMode);
+  try {
+    await writeAll(file, bytes);
+    await file.sync();
+  } catch (error) {
+    await file.close().catch(() => {});
+    throw error;
+  }
+  await file.close();
+}
+
+async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length;) {
+    const taken = await file.write(bytes.subarray(offset));
+    if (taken === 0) throw new Error("the file takes no more bytes");
+    offset += taken;
+  }
+}
