@@ -114,13 +114,18 @@ test("a plan is read as it was written; anything else is no plan", () => {
         },
       ],
     ]),
-    interfaces: new Map([[1, "lo"]]),
-    addresses: ["192.0.2.1"],
+    learnt: {
+      descriptions: new Map([[1, "loopback"]]),
+      names: new Map([[1, "lo"]]),
+      ipv4Addresses: new Set(["192.0.2.1"]),
+      inetAddresses: new Set(["2001:db8::1"]),
+    },
   };
   const json = JSON.parse(JSON.stringify(planToJson(plan))) as Record<string, unknown>;
   assert.deepEqual(planFromJson(json), plan);
-  for (const name of ["deviceId", "revision", "credential", "deviceGroups", "objects", "interfaces", "addresses"]) {
+  for (const name of ["deviceId", "revision", "credential", "deviceGroups", "objects", "learnt"]) {
     assert.equal(planFromJson({ ...json, [name]: { no: 1 } }), undefined, name);
   }
+  assert.equal(planFromJson({ ...json, credential: -1 }), undefined);
   fc.assert(fc.property(fc.jsonValue(), (other) => planFromJson(other) === undefined));
 });

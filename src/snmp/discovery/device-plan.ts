@@ -1,5 +1,6 @@
 import { indexTypes, type IndexType } from "../values/decode-index.ts";
 import { syntaxes } from "../values/syntax.ts";
+import type { LearntInterfaces } from "./learn-interfaces.ts";
 import { parseOid, type Oid } from "../session/oid.ts";
 
 /** A part of an index as it was when the device was discovered. */
@@ -35,21 +36,23 @@ export interface DevicePlan {
   readonly deviceGroups: readonly string[];
   /** By `MIB::object`. */
   readonly objects: ReadonlyMap<string, PlannedObject>;
-  /** Names of interfaces by ifIndex. */
-  readonly interfaces: ReadonlyMap<number, string>;
-  /** The device's own addresses, canonical text. */
-  readonly addresses: readonly string[];
+  readonly learnt: LearntInterfaces;
 }
 
 /** Bumped when plans written before cannot be read any more. */
-const format = 1;
+const format = 2;
 
 export function planToJson(plan: DevicePlan): unknown {
   return {
     format,
     ...plan,
     objects: [...plan.objects].map(([id, { index, attributes }]) => ({ id, index, attributes: [...attributes] })),
-    interfaces: [...plan.interfaces],
+    learnt: {
+      descriptions: [...plan.learnt.descriptions],
+      names: [...plan.learnt.names],
+      ipv4Addresses: [...plan.learnt.ipv4Addresses],
+      inetAddresses: [...plan.learnt.inetAddresses],
+    },
   };
 }
 
@@ -58,12 +61,11 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
   if (!isRecord(json) || json["format"] !== format) return undefined;
   const { deviceId, revision, discoveredAt, credential, sysObjectId, sysName, sysDescr } = json;
   const deviceGroups = readList(json["deviceGroups"], readText);
-  const addresses = readList(json["addresses"], readText);
   const objects = readList(json["objects"], readObject);
-  const interfaces = readList(json["interfaces"], readInterface);
+  const learnt = readLearnt(json["learnt"]);
   if (typeof deviceId !== "string" || typeof revision !== "string") return undefined;
-  if (typeof discoveredAt !== "number" || !Number.isInteger(credential)) return undefined;
-  if (!deviceGroups || !addresses || !objects || !interfaces) return undefined;
+  if (typeof discoveredAt !== "number" || !Number.isInteger(credential) || Number(credential) < 0) return undefined;
+  if (!deviceGroups || !objects || !learnt) return undefined;
   return {
     deviceId,
     revision,
@@ -74,8 +76,7 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
     sysDescr: readText(sysDescr),
     deviceGroups,
     objects: new Map(objects),
-    interfaces: new Map(interfaces),
-    addresses,
+    learnt,
   };
 }
 
@@ -113,6 +114,21 @@ function readAttribute(json: unknown): [string, string] | undefined {
   if (!Array.isArray(json)) return undefined;
   const [name, oid] = json as unknown[];
   return typeof name === "string" && typeof oid === "string" && parseOid(oid) !== undefined ? [name, oid] : undefined;
+}
+
+function readLearnt(json: unknown): LearntInterfaces | undefined {
+  if (!isRecord(json)) return undefined;
+  const descriptions = readList(json["descriptions"], readInterface);
+  const names = readList(json["names"], readInterface);
+  const ipv4Addresses = readList(json["ipv4Addresses"], readText);
+  const inetAddresses = readList(json["inetAddresses"], readText);
+  if (!descriptions || !names || !ipv4Addresses || !inetAddresses) return undefined;
+  return {
+    descriptions: new Map(descriptions),
+    names: new Map(names),
+    ipv4Addresses: new Set(ipv4Addresses),
+    inetAddresses: new Set(inetAddresses),
+  };
 }
 
 function readInterface(json: unknown): [number, string] | undefined {

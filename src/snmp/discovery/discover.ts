@@ -12,6 +12,7 @@ import { probeColumns } from "./probe-columns.ts";
  * discovery attribute has an instance, an attribute when it has one itself. Nothing of the device is changed.
  *
  * @param now milliseconds since the epoch.
+ * @param before the plan that there is: what could not be read of names and addresses is taken over from it.
  * @throws SnmpError when no credential is answered, or the device stops answering.
  */
 export async function discover(
@@ -19,6 +20,7 @@ export async function discover(
   device: Device,
   definitions: Definitions,
   now: () => number,
+  before?: DevicePlan,
 ): Promise<DevicePlan> {
   const { session, identity } = await identify(client, device);
   try {
@@ -28,7 +30,7 @@ export async function discover(
       [...reachedObjects(definitions, deviceGroups).values()],
       device.maxOids,
     );
-    const { names, descriptions, addresses } = await learnInterfaces(session, device);
+    const learnt = await learnInterfaces(session, device, before?.learnt);
     return {
       ...identity,
       deviceId: device.id,
@@ -36,9 +38,7 @@ export async function discover(
       discoveredAt: now(),
       deviceGroups: [...deviceGroups].sort(),
       objects,
-      // The short name is what other tools show; some agents leave it empty.
-      interfaces: new Map([...descriptions, ...names]),
-      addresses,
+      learnt,
     };
   } finally {
     session.close();

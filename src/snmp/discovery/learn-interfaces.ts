@@ -4,71 +4,134 @@ import type { Session } from "../session/session.ts";
 import type { VarBind } from "../session/var-bind.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
 
-/** What a device says of its interfaces and addresses. */
+/** What a device says of its interfaces and addresses, by the column that it comes from. */
 export interface LearntInterfaces {
-  /** ifName by ifIndex. */
-  readonly names: ReadonlyMap<number, string>;
   /** ifDescr by ifIndex: the name where there is no ifName. */
   readonly descriptions: ReadonlyMap<number, string>;
-  /** Canonical text. Addresses that many devices have at once (loopback, link-local) are left out. */
-  readonly addresses: readonly string[];
+  /** ifName by ifIndex. */
+  readonly names: ReadonlyMap<number, string>;
+  /** Of ipAddrTable, canonical text. Addresses that many devices have at once (loopback, link-local) are left out. */
+  readonly ipv4Addresses: ReadonlySet<string>;
+  /** Of ipAddressTable, in the same way. */
+  readonly inetAddresses: ReadonlySet<string>;
 }
 
-// IF-MIB (RFC 2863): ifDescr, ifName; IP-MIB (RFC 4293): ipAdEntAddr, ipAddressIfIndex.
-const ifDescr: Oid = [1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
-const ifName: Oid = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
-const ipAdEntAddr: Oid = [1, 3, 6, 1, 2, 1, 4, 20, 1, 1];
-const ipAddressIfIndex: Oid = [1, 3, 6, 1, 2, 1, 4, 34, 1, 3];
-const roots: readonly Oid[] = [ifDescr, ifName, ipAdEntAddr, ipAddressIfIndex];
+export const nothingLearnt: LearntInterfaces = {
+  descriptions: new Map(),
+  names: new Map(),
+  ipv4Addresses: new Set(),
+  inetAddresses: new Set(),
+};
 
-/** Reads the columns that names and addresses come from. Reading ends at the first failure; what was read counts. */
-export async function learnInterfaces(session: Session, options: WalkOptions): Promise<LearntInterfaces> {
+/** A column that is learnt from. */
+export type LearntColumn = keyof LearntInterfaces;
+
+// IF-MIB (RFC 2863): ifDescr, ifName; IP-MIB (RFC 4293): ipAdEntAddr, ipAddressIfIndex.
+const roots: Readonly<Record<LearntColumn, Oid>> = {
+  descriptions: [1, 3, 6, 1, 2, 1, 2, 2, 1, 2],
+  names: [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1],
+  ipv4Addresses: [1, 3, 6, 1, 2, 1, 4, 20, 1, 1],
+  inetAddresses: [1, 3, 6, 1, 2, 1, 4, 34, 1, 3],
+};
+const columns = Object.keys(roots) as LearntColumn[];
+
+/** Names and addresses kept of one device; many more than any device has. */
+const maxLearnt = 100_000;
+
+/** The column that has this OID, if anything is learnt from it. */
+export function learntColumn(oid: Oid): LearntColumn | undefined {
+  return columns.find((column) => roots[column].length === oid.length && oidStartsWith(oid, roots[column]));
+}
+
+/**
+ * Reads the columns that names and addresses come from.
+ *
+ * @param before what is known already: it stays where a column cannot be read to its end.
+ */
+export async function learnInterfaces(
+  session: Session,
+  options: WalkOptions,
+  before: LearntInterfaces = nothingLearnt,
+): Promise<LearntInterfaces> {
   const learner = createInterfaceLearner();
-  await walk(session, roots, (_root, varbinds) => varbinds.forEach((varbind) => learner.add(varbind)), options);
-  return learner.result();
+  const { ends } = await walk(
+    session,
+    columns.map((column) => roots[column]),
+    (root, varbinds) => varbinds.forEach((varbind) => learner.add(columns[root] as LearntColumn, varbind)),
+    { ...options, maxValues: maxLearnt },
+  );
+  return mergeLearnt(before, learner.result(), new Set(columns.filter((_, i) => ends[i] === "end")));
 }
 
 /** Picks names and addresses out of whatever is read. */
 export interface InterfaceLearner {
-  add(varbind: VarBind): void;
+  add(column: LearntColumn, varbind: VarBind): void;
   result(): LearntInterfaces;
 }
 
 export function createInterfaceLearner(): InterfaceLearner {
-  const descriptions = new Map<number, string>();
-  const names = new Map<number, string>();
-  const addresses = new Set<string>();
-  const addName = (table: Map<number, string>, index: number | undefined, { value }: VarBind): void => {
-    if (index === undefined || !(value instanceof Uint8Array)) return;
-    const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
-    if (text !== "") table.set(index, text);
+  const found = {
+    descriptions: new Map<number, string>(),
+    names: new Map<number, string>(),
+    ipv4Addresses: new Set<string>(),
+    inetAddresses: new Set<string>(),
   };
   return {
-    add(varbind) {
-      const { oid } = varbind;
-      if (oidStartsWith(oid, ifName)) addName(names, oid[ifName.length], varbind);
-      else if (oidStartsWith(oid, ifDescr)) addName(descriptions, oid[ifDescr.length], varbind);
-      else {
-        const address = addressOf(oid);
-        if (address !== undefined) addresses.add(address);
+    add(column, varbind) {
+      const suffix = varbind.oid.slice(roots[column].length);
+      if (column === "descriptions" || column === "names") {
+        const [index] = suffix;
+        const name = nameOf(varbind);
+        if (index !== undefined && name !== undefined) found[column].set(index, name);
+        return;
       }
+      const address = column === "ipv4Addresses" ? ownAddress(suffix.join(".")) : inetAddress(suffix);
+      if (address !== undefined) found[column].add(address);
     },
-    result: () => ({ names, descriptions, addresses: [...addresses] }),
+    result: () => found,
   };
 }
 
-/** The address in the index of a row of ipAddrTable or ipAddressTable; undefined when it tells no device apart. */
-function addressOf(oid: Oid): string | undefined {
-  if (oidStartsWith(oid, ipAdEntAddr)) return ownAddress(oid.slice(ipAdEntAddr.length).join("."));
-  if (!oidStartsWith(oid, ipAddressIfIndex)) return undefined;
-  // InetAddressType, a length, the octets (RFC 4001): 1 is IPv4, 2 is IPv6; the others have zones.
-  const [type, length, ...octets] = oid.slice(ipAddressIfIndex.length);
+/** What was known, with what was found: in place of it where the column was read to its end, else beside it. */
+export function mergeLearnt(
+  before: LearntInterfaces,
+  found: LearntInterfaces,
+  complete: ReadonlySet<LearntColumn>,
+): LearntInterfaces {
+  const names = (column: "descriptions" | "names"): ReadonlyMap<number, string> =>
+    isReplaced(column) ? found[column] : new Map([...before[column], ...found[column]]);
+  const addresses = (column: "ipv4Addresses" | "inetAddresses"): ReadonlySet<string> =>
+    isReplaced(column) ? found[column] : new Set([...before[column], ...found[column]]);
+  const isReplaced = (column: LearntColumn): boolean =>
+    complete.has(column) || before[column].size + found[column].size > maxLearnt;
+  return {
+    descriptions: names("descriptions"),
+    names: names("names"),
+    ipv4Addresses: addresses("ipv4Addresses"),
+    inetAddresses: addresses("inetAddresses"),
+  };
+}
+
+/** Names by ifIndex. The short name is what other tools show; some agents leave it empty. */
+export function interfaceNames({ descriptions, names }: LearntInterfaces): ReadonlyMap<number, string> {
+  return new Map([...descriptions, ...names]);
+}
+
+function nameOf({ value }: VarBind): string | undefined {
+  if (!(value instanceof Uint8Array)) return undefined;
+  const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
+  return text === "" ? undefined : text;
+}
+
+/** InetAddressType, a length, the octets (RFC 4001): 1 is IPv4, 2 is IPv6; the others have zones. */
+function inetAddress([type, length, ...octets]: Oid): string | undefined {
   if (type === 1 && length === 4) return ownAddress(octets.join("."));
   if (type !== 2 || length !== 16 || octets.length !== 16 || octets.some((octet) => octet > 255)) return undefined;
   const hex = Buffer.from(octets).toString("hex");
   return ownAddress((hex.match(/.{4}/g) as string[]).join(":"));
 }
 
+/** Canonical text; undefined when it is no address, or tells no device apart. */
 function ownAddress(text: string): string | undefined {
   const address = parseAddress(text);
   if (address === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { Metrics } from "../../report/index.ts";
 /** What a device's polls came to. Plain numbers; the metrics read them. */
 export interface DeviceCounts {
   polls: number;
-  /** Polls left out because the one before had not ended. */
+  /** Polls left out: the one before had not ended, or the process slept through their time. */
   skipped: number;
   /** Objects of which a part is missing. */
   partial: number;
@@ -45,7 +45,12 @@ export interface MeasuredDevice {
   readonly id: string;
   readonly isUp: boolean;
   readonly counts: DeviceCounts;
-  readonly requests: { readonly requests: number; readonly retries: number; readonly timeouts: number };
+  readonly requests: {
+    readonly requests: number;
+    readonly retries: number;
+    readonly timeouts: number;
+    readonly ignored: number;
+  };
 }
 
 /** Registers the metrics by device. */
@@ -62,8 +67,13 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
   counter("requests", "Requests to the device, each counted once", ({ requests }) => requests.requests);
   counter("retries", "Requests to the device sent again", ({ requests }) => requests.retries);
   counter("timeouts", "Requests that the device did not answer at all", ({ requests }) => requests.timeouts);
+  counter("ignored_datagrams", "Datagrams of the device not taken as an answer", ({ requests }) => requests.ignored);
   counter("polls", "Polls begun, one for each object type at its interval", ({ counts }) => counts.polls);
-  counter("polls_skipped", "Polls left out because the one before had not ended", ({ counts }) => counts.skipped);
+  counter(
+    "polls_skipped",
+    "Polls left out: the one before had not ended, or time leapt",
+    ({ counts }) => counts.skipped,
+  );
   counter("polls_partial", "Objects polled of which a part is missing", ({ counts }) => counts.partial);
   counter("rows", "Records made of the device's rows", ({ counts }) => counts.rows);
   counter("rows_vanished", "Rows that an object had in the poll before", ({ counts }) => counts.vanished);

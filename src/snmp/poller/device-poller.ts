@@ -1,22 +1,24 @@
 import type { Clock, Log } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
-import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import { getScalars } from "../discovery/get-scalars.ts";
-import { openSession, sysNameOid, sysObjectIdOid, sysUpTimeOid, textOf } from "../discovery/identify.ts";
-import { createInterfaceLearner } from "../discovery/learn-interfaces.ts";
 import { formatOid } from "../session/oid.ts";
 import { createRepetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
+import { createAccessProbe } from "./access-probe.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
+import { createDeviceNames } from "./device-names.ts";
+import { createDeviceSessions } from "./device-sessions.ts";
+import { createHeartbeat, type Pulse } from "./heartbeat.ts";
 import { createLimiter } from "./limiter.ts";
-import { pollObject, type PolledRow } from "./poll-object.ts";
+import { createPollGrid } from "./poll-grid.ts";
+import { pollObject } from "./poll-object.ts";
 import { compilePollPlan, type PolledObject, type PolledType } from "./poll-plan.ts";
+import { createProber } from "./prober.ts";
 import type { RecordWriter } from "./record-writer.ts";
-import type { Schedule, Scheduled } from "./schedule.ts";
-import { hasRestarted, type UptimeReading } from "./uptime.ts";
+import type { Schedule } from "./schedule.ts";
+import { createVanishedRows } from "./vanished-rows.ts";
 import { createWatchedValues } from "./watched-values.ts";
 
 /** What all devices share. */
@@ -55,12 +57,6 @@ export interface DevicePoller extends MeasuredDevice {
   stop(): Promise<void>;
 }
 
-interface TypeTask {
-  due: number;
-  scheduled: Scheduled;
-  isRunning: boolean;
-}
-
 export function createDevicePoller(parts: PollerParts, firstDevice: Device, first: Definitions): DevicePoller {
   const { client, schedule, clock, log } = parts;
   let device = firstDevice;
@@ -68,35 +64,40 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   let plan: DevicePlan | undefined;
   let state: DevicePoller["state"] = "undiscovered";
   let compiled: ReadonlyMap<string, PolledType> | undefined;
-  let session: Session | undefined;
-  /** Keeps the counts of the device's address for as long as it is polled. */
-  let anchor: Session | undefined;
-  /** What the sessions were opened with. */
-  let openedWith: string | undefined;
   let credential = 0;
-  let nextProbeCredential = 0;
-  let lastReading: UptimeReading | undefined;
   let hostName: string | undefined;
-  let interfaces: ReadonlyMap<number, string> = new Map();
-  const described = new Map<number, string>();
-  let addresses: readonly string[] = [];
   let lastPoll: number | undefined;
   let lastError: DevicePoller["lastError"];
   let isStopped = false;
-  let heartbeat: Promise<void> | undefined;
-  let probe: TypeTask | undefined;
   const counts = createDeviceCounts();
-  const tasks = new Map<string, TypeTask>();
   const running = new Set<Promise<void>>();
-  const lastRows = new Map<string, ReadonlySet<string>>();
   const repetitions = createRepetitions();
   const watched = createWatchedValues();
+  const vanished = createVanishedRows();
+  const names = createDeviceNames();
   const limiter = createLimiter(() => device.maxConcurrentPolls);
+  const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
+  const accessProbe = createAccessProbe(client);
+  const heartbeat = createHeartbeat(clock, onPulse);
+  const prober = createProber(
+    schedule,
+    clock,
+    () => device.pollIntervalMs,
+    () => track(probe()),
+  );
+  const grid = createPollGrid({
+    schedule,
+    clock,
+    poll: (type, lagMs) => track(pollType(type, lagMs)),
+    onMissed: (polls) => void (counts.skipped += polls),
+  });
 
   const note = (message: string): void => void (lastError = { at: clock.now(), message });
   const types = (): ReadonlyMap<string, PolledType> =>
     (compiled ??= plan === undefined ? new Map<string, PolledType>() : compilePollPlan(plan, definitions, device));
-  const track = (work: Promise<void>): void => {
+  const planGrid = (delayMs: number): void =>
+    grid.plan(new Map(Array.from(types(), ([type, { intervalMs }]) => [type, intervalMs])), delayMs);
+  const track = (work: Promise<void>): Promise<void> => {
     const tracked = work
       .catch((error: unknown) => {
         note(String(error));
@@ -104,77 +105,21 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       })
       .finally(() => running.delete(tracked));
     running.add(tracked);
+    return tracked;
   };
-
   const openSessions = (): void => {
-    openedWith = sessionTermsOf(device);
-    const before = [session, anchor];
-    session = undefined;
-    anchor = undefined;
-    try {
-      session = openSession(client, device, credential, device.retries);
-      anchor = openSession(client, device, credential, 0);
-    } catch (error) {
-      if (!(error instanceof SnmpError)) throw error;
-      note(error.message);
-    }
-    for (const old of before) if (old !== undefined) closeLater(old);
-  };
-  /** What is in flight on a session that is replaced may end. */
-  const closeLater = (old: Session): void => {
-    void Promise.allSettled(running).then(() => old.close());
+    const failure = sessions.open(device, credential);
+    if (failure !== undefined) note(failure);
   };
 
-  const cancelTasks = (): void => {
-    for (const task of tasks.values()) schedule.cancel(task.scheduled);
-    tasks.clear();
-    if (probe !== undefined) schedule.cancel(probe.scheduled);
-    probe = undefined;
-  };
-
-  /** Brings the tasks in line with what is to be polled. Types that were there keep their place in time. */
-  const planTasks = (delayMs: number): void => {
-    const now = clock.monotonic();
-    for (const [name, task] of tasks) {
-      if (types().has(name)) continue;
-      schedule.cancel(task.scheduled);
-      tasks.delete(name);
-    }
-    for (const [name, { intervalMs }] of types()) {
-      const known = tasks.get(name);
-      const due = known === undefined ? now + delayMs : Math.min(known.due, now + intervalMs);
-      if (known?.due === due) continue;
-      if (known !== undefined) schedule.cancel(known.scheduled);
-      const isRunning = known?.isRunning ?? false;
-      const task: TypeTask = { due, isRunning, scheduled: schedule.at(due, () => onDue(name)) };
-      if (known === undefined) tasks.set(name, task);
-      else Object.assign(known, { due, scheduled: task.scheduled });
-    }
-  };
-
-  const onDue = (name: string): void => {
-    const task = tasks.get(name);
+  async function pollType(name: string, lagMs: number): Promise<void> {
     const type = types().get(name);
-    if (task === undefined || type === undefined || isStopped) return;
-    const now = clock.monotonic();
-    const lag = now - task.due;
-    // The grid of times stays, whatever a poll takes; what was slept through is not made up for.
-    task.due += type.intervalMs * Math.max(1, Math.ceil((now - task.due + 1) / type.intervalMs));
-    task.scheduled = schedule.at(task.due, () => onDue(name));
-    if (task.isRunning) {
-      counts.skipped++;
-      return;
-    }
-    counts.lag = lag / 1000;
-    task.isRunning = true;
-    track(pollType(type).finally(() => (task.isRunning = false)));
-  };
-
-  async function pollType(type: PolledType): Promise<void> {
+    if (type === undefined || isStopped) return;
     const start = clock.monotonic();
     counts.polls++;
+    counts.lag = lagMs / 1000;
     lastPoll = clock.now();
-    if (!(await isAlive(session))) return;
+    if (!(await isAlive(sessions.polling))) return;
     // Names first, so that other tables of the same poll can use them.
     const objects = [...type.objects].sort(
       (a, b) => Number(b.id.startsWith("IF-MIB::")) - Number(a.id.startsWith("IF-MIB::")),
@@ -183,12 +128,10 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     counts.duration = (clock.monotonic() - start) / 1000;
   }
 
-  /** Asks who is there, once for all polls that begin together. */
   async function isAlive(by: Session | undefined): Promise<boolean> {
-    if (by === undefined) return false;
-    heartbeat ??= beat(by).finally(() => (heartbeat = undefined));
     try {
-      await heartbeat;
+      if (by === undefined) throw new SnmpError("invalid", lastError?.message ?? "there is no session");
+      await heartbeat.beat(by);
       return !isStopped && state === "up";
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
@@ -197,29 +140,18 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     }
   }
 
-  async function beat(by: Session): Promise<void> {
-    const { values } = await getScalars(by, [sysUpTimeOid, sysObjectIdOid, sysNameOid], 3);
-    const [uptime, sysObjectId, sysName] = values;
-    const engine = by.engine();
-    const reading: UptimeReading = {
-      ticks: uptime?.type === "TimeTicks" ? uptime.value : undefined,
-      boots: engine?.boots,
-      engineId: engine === undefined ? undefined : Buffer.from(engine.id).toString("hex"),
-      at: clock.monotonic(),
-    };
-    hostName = textOf(sysName) ?? hostName;
-    const isAnew = lastReading !== undefined && hasRestarted(lastReading, reading);
-    lastReading = reading;
+  function onPulse({ isAnew, sysObjectId, sysName }: Pulse): void {
+    if (isStopped) return;
+    hostName = sysName ?? hostName;
     if (isAnew) {
       counts.restarts++;
       log.info({ device: device.id }, "an SNMP device has started anew");
       if (watchesResets()) parts.rediscover(device.id, "restart");
     }
-    const isOther =
-      sysObjectId?.type === "ObjectIdentifier" &&
-      plan?.sysObjectId !== undefined &&
-      formatOid(sysObjectId.value) !== formatOid(plan.sysObjectId);
-    if (isOther) parts.rediscover(device.id, "another sysObjectID");
+    const known = plan?.sysObjectId;
+    if (sysObjectId !== undefined && known !== undefined && formatOid(sysObjectId) !== formatOid(known)) {
+      parts.rediscover(device.id, "another sysObjectID");
+    }
   }
 
   const watchesResets = (): boolean =>
@@ -228,19 +160,21 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     );
 
   async function pollOne(object: PolledObject): Promise<void> {
-    const by = session;
+    const by = sessions.polling;
     if (by === undefined || isStopped || state !== "up") return;
     const { maxOids, maxRepetitions } = device;
     const polled = await pollObject(by, object, { maxOids, maxRepetitions, repetitions }, clock);
     if (polled.error?.code === "closed") return;
-    const reason = watched.see(object, polled, clock.monotonic());
-    if (reason !== undefined) parts.rediscover(device.id, reason);
-    learn(polled.rows);
+    if (!isStopped) {
+      const reason = watched.see(object, polled, clock.monotonic());
+      if (reason !== undefined) parts.rediscover(device.id, reason);
+      if (names.see(object, polled)) parts.learnt(poller);
+    }
     const written = await parts.writer.write(
       {
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
-        names: { enums: definitions.enums, interfaceName: (index) => interfaces.get(index) },
+        names: { enums: definitions.enums, interfaceName: (index) => names.interfaces.get(index) },
       },
       object,
       polled,
@@ -248,87 +182,40 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     counts.rows += written.records;
     counts.unreadable += written.unreadable;
     counts.badIndexes += written.badIndexes;
-    if (polled.isComplete) countVanished(object, polled.rows);
+    if (polled.isComplete) counts.vanished += vanished.see(object.id, polled.rows);
     else {
       counts.partial++;
       note(`${object.id}: ${polled.detail ?? "incomplete"}`);
     }
     // The other objects need not find out one by one, each with all its retries.
-    if (polled.error?.code === "timeout") await isAlive(anchor);
-  }
-
-  function learn(rows: readonly PolledRow[]): void {
-    const learner = createInterfaceLearner();
-    for (const { values } of rows) for (const value of values) if (value !== undefined) learner.add(value);
-    const found = learner.result();
-    const names = new Map(found.names);
-    for (const [index, description] of found.descriptions) {
-      // A description may only replace a description: ifName is read by another table's poll.
-      const isFree = !interfaces.has(index) || interfaces.get(index) === described.get(index);
-      if (isFree && !names.has(index)) names.set(index, description);
-      described.set(index, description);
-    }
-    const isKnown =
-      [...names].every(([index, name]) => interfaces.get(index) === name) &&
-      found.addresses.every((address) => addresses.includes(address));
-    if (isKnown) return;
-    interfaces = new Map([...interfaces, ...names]);
-    addresses = [...new Set([...addresses, ...found.addresses])];
-    parts.learnt(poller);
-  }
-
-  function countVanished(object: PolledObject, rows: readonly PolledRow[]): void {
-    const present = new Set(rows.map(({ suffix }) => suffix.join(".")));
-    for (const suffix of lastRows.get(object.id) ?? []) if (!present.has(suffix)) counts.vanished++;
-    lastRows.set(object.id, present);
+    if (polled.error?.code === "timeout") await isAlive(sessions.single);
   }
 
   function goDown(message: string): void {
     note(message);
-    if (isStopped || (state !== "up" && probe !== undefined)) return;
+    if (isStopped || (state !== "up" && prober.isActive)) return;
     if (state === "up") log.warn({ device: device.id, error: message }, "an SNMP device does not answer");
     state = plan === undefined ? "undiscovered" : "down";
-    cancelTasks();
-    nextProbeCredential = credential;
-    scheduleProbe(device.pollIntervalMs);
+    grid.clear();
+    accessProbe.begin(credential);
+    prober.start();
   }
 
-  function scheduleProbe(delayMs: number): void {
-    const due = clock.monotonic() + delayMs;
-    probe = { due, isRunning: false, scheduled: schedule.at(due, () => track(runProbe())) };
-  }
-
-  /** One request, with one credential after the other, because the device may come back with another. */
-  async function runProbe(): Promise<void> {
+  async function probe(): Promise<void> {
     counts.probes++;
-    const by = nextProbeCredential;
-    nextProbeCredential = (by + 1) % Math.max(1, deviceCredentials(device).length);
-    let probing: Session | undefined;
-    let isBack = false;
-    try {
-      probing = openSession(client, device, by, 0);
-      await probing.get([sysUpTimeOid]);
-      isBack = true;
-    } catch (error) {
-      if (!(error instanceof SnmpError)) throw error;
-      note(error.message);
-    } finally {
-      probing?.close();
-    }
-    if (isStopped || probe === undefined) return;
-    if (!isBack) {
-      scheduleProbe(device.pollIntervalMs);
-      return;
-    }
+    const { credential: by, failure } = await accessProbe.ask(device);
+    if (failure !== undefined) note(failure);
+    if (isStopped || failure !== undefined || !prober.isActive) return;
     log.info({ device: device.id }, "an SNMP device answers again");
-    if (plan === undefined || by !== credential) {
-      scheduleProbe(device.pollIntervalMs);
+    // What it answers to now is for a discovery to find out, unless that is what it was polled with.
+    if (plan === undefined || by !== credential || !sessions.haveAccessOf(device)) {
       parts.rediscover(device.id, "it answers again");
       return;
     }
+    if (!sessions.suit(device)) openSessions();
     state = "up";
-    probe = undefined;
-    planTasks(0);
+    prober.stop();
+    planGrid(0);
   }
 
   const poller: DevicePoller = {
@@ -348,10 +235,10 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       return state === "up";
     },
     get interfaces() {
-      return interfaces;
+      return names.interfaces;
     },
     get addresses() {
-      return addresses;
+      return names.addresses;
     },
     get lastPoll() {
       return lastPoll;
@@ -361,61 +248,50 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     },
     counts,
     get requests() {
-      return anchor?.counts ?? { requests: 0, retries: 0, timeouts: 0 };
+      return sessions.counts;
     },
     nextPoll() {
-      const dues = [...tasks.values(), ...(probe === undefined ? [] : [probe])].map(({ due }) => due);
-      return dues.length === 0 ? undefined : clock.now() + Math.min(...dues) - clock.monotonic();
+      const due = grid.nextDue() ?? prober.due;
+      return due === undefined ? undefined : clock.now() + due - clock.monotonic();
     },
     adopt(next, delayMs) {
       if (isStopped) return;
       plan = next;
       compiled = undefined;
       state = "up";
-      if (credential !== next.credential || session === undefined || openedWith !== sessionTermsOf(device)) {
+      if (credential !== next.credential || sessions.polling === undefined || !sessions.suit(device)) {
         credential = next.credential;
         openSessions();
       }
       hostName = next.sysName;
-      interfaces = next.interfaces;
-      addresses = next.addresses;
+      names.set(next.learnt);
       watched.clear();
-      if (probe !== undefined) schedule.cancel(probe.scheduled);
-      probe = undefined;
-      planTasks(delayMs);
+      vanished.keep(next.objects);
+      prober.stop();
+      planGrid(delayMs);
       parts.learnt(poller);
     },
     discoveryFailed(message) {
       note(message);
-      if (plan === undefined && probe === undefined && !isStopped) scheduleProbe(device.pollIntervalMs);
+      if (plan === undefined && !prober.isActive && !isStopped) prober.start();
     },
     update(nextDevice, nextDefinitions) {
-      // Other credentials are for the discovery to try: until it has, those that are known to work are used.
-      const isAskedTheSame = accessOf(nextDevice) === accessOf(device);
       device = nextDevice;
       definitions = nextDefinitions;
       compiled = undefined;
-      if (isAskedTheSame && openedWith !== sessionTermsOf(device)) openSessions();
-      if (state === "up") planTasks(0);
+      // Other credentials are for the discovery to try: until it has, those that are known to work are used.
+      if (sessions.haveAccessOf(device) && !sessions.suit(device)) openSessions();
+      if (state === "up") planGrid(0);
     },
     async stop() {
       isStopped = true;
-      cancelTasks();
+      grid.clear();
+      prober.stop();
       await Promise.allSettled(running);
-      session?.close();
-      anchor?.close();
+      sessions.close();
     },
   };
   // Open from the start, so that what a discovery asks is counted with the device.
   openSessions();
   return poller;
-}
-
-function accessOf(device: Device): string {
-  return JSON.stringify(deviceCredentials(device));
-}
-
-/** The credentials in the clear: to compare, never to show. */
-function sessionTermsOf(device: Device): string {
-  return JSON.stringify([accessOf(device), device.timeoutMs, device.retries, device.exponentialTimeout]);
 }

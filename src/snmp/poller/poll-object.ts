@@ -53,6 +53,9 @@ async function pollScalars(session: Session, object: PolledObject, maxOids: numb
   return { rows, isComplete, detail, error };
 }
 
+/** An agent that makes up rows for ever must not fill the memory. */
+const maxTableValues = 1_000_000;
+
 async function pollTable(
   session: Session,
   object: PolledObject,
@@ -65,6 +68,10 @@ async function pollTable(
   const paced: Session = {
     ...session,
     // Big tables share the event loop with everything else.
+    async getNext(oids) {
+      if (pacer.isDue()) await pacer.rest();
+      return session.getNext(oids);
+    },
     async getBulk(...request) {
       if (pacer.isDue()) await pacer.rest();
       return session.getBulk(...request);
@@ -83,7 +90,7 @@ async function pollTable(
         row.values[root] = varbind;
       }
     },
-    options,
+    { ...options, maxValues: Math.ceil(maxTableValues / roots.length) },
   );
   return { rows: [...rows.values()], isComplete: summary.isComplete, detail: summary.detail, error: summary.error };
 }

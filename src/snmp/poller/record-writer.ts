@@ -1,4 +1,4 @@
-import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
+import { createLineBuffer, type Enricher, type LineBuffer, type RecordFields, type Sink } from "../../record/index.ts";
 import type { Clock } from "../../report/index.ts";
 import { createPacer } from "../definitions/pacer.ts";
 import { decodeIndex } from "../values/decode-index.ts";
@@ -33,10 +33,14 @@ export interface RecordWriter {
 /** Lines leave in pieces of about this size. */
 const flushBytes = 256 * 1024;
 
+/** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
+const maxIdle = 16;
+
 export function createRecordWriter(enricher: Enricher, sink: Sink, clock: Clock): RecordWriter {
+  const idle: LineBuffer[] = [];
   return {
     async write(source, object, polled) {
-      const lines = createLineBuffer();
+      const lines = idle.pop() ?? createLineBuffer();
       const pacer = createPacer(clock);
       const timestamp = new Date(clock.now()).toISOString();
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
@@ -60,6 +64,7 @@ export function createRecordWriter(enricher: Enricher, sink: Sink, clock: Clock)
         if (pacer.isDue()) await pacer.rest();
       }
       flush();
+      if (idle.length < maxIdle) idle.push(lines);
       return written;
 
       function flush(): void {

@@ -22,7 +22,7 @@ const tolerance = (elapsed: number): number => elapsed / 10 + 6000;
 export function hasRestarted(earlier: UptimeReading, later: UptimeReading): boolean {
   if (earlier.engineId !== undefined && later.engineId !== undefined && earlier.engineId !== later.engineId)
     return true;
-  if (earlier.boots !== undefined && later.boots !== undefined && later.boots > earlier.boots) return true;
+  if (earlier.boots !== undefined && later.boots !== undefined && later.boots !== earlier.boots) return true;
   if (earlier.ticks === undefined || later.ticks === undefined) return false;
   const elapsed = (later.at - earlier.at) / 10;
   const expected = earlier.ticks + elapsed;

@@ -18,19 +18,28 @@ interface Seen {
   readonly at: number;
 }
 
+/** Values kept beside those of a poll that has not read all; many more than anybody watches. */
+const maxKept = 100_000;
+
 export function createWatchedValues(): WatchedValues {
-  const seen = new Map<string, Seen>();
+  /** By object, then by instance. */
+  const seen = new Map<string, ReadonlyMap<string, Seen>>();
   return {
     see(object, polled, at) {
+      if (object.columns.every(({ attribute }) => attribute.rediscover === undefined)) return undefined;
       let reason: string | undefined;
+      const before = seen.get(object.id) ?? new Map<string, Seen>();
+      // What the object has no longer is forgotten with the next complete poll.
+      const now = new Map(polled.isComplete || before.size > maxKept ? [] : before);
+      seen.set(object.id, now);
       for (const [i, { attribute }] of object.columns.entries()) {
         if (attribute.rediscover === undefined) continue;
         for (const { values } of polled.rows) {
           const value = values[i];
           if (value === undefined) continue;
           const key = formatOid(value.oid);
-          const earlier = seen.get(key);
-          seen.set(key, { value, at });
+          const earlier = before.get(key);
+          now.set(key, { value, at });
           if (earlier === undefined) continue;
           const isHit =
             attribute.rediscover === "OnReset" ? wentBack(earlier, { value, at }) : isOther(earlier.value, value);

@@ -12,6 +12,8 @@ export function formatText(bytes: Uint8Array): string {
   while (end > 0 && buffer[end - 1] === 0) end--;
   if (end === 0 && buffer.length > 0) return formatHex(bytes);
   const octets = buffer.subarray(0, end);
+  // Nearly all text of devices is of this kind, and needs no look at Unicode's tables.
+  if (octets.every((octet) => octet >= 0x20 && octet < 0x7f)) return octets.toString("latin1");
   if (isUtf8(octets)) {
     const text = octets.toString("utf8");
     if (printable.test(text.replace(/[\t\r\n]/g, ""))) return text;

@@ -1,0 +1,62 @@
+import {
+  createInterfaceLearner,
+  interfaceNames,
+  learntColumn,
+  mergeLearnt,
+  nothingLearnt,
+  type LearntColumn,
+  type LearntInterfaces,
+} from "../discovery/learn-interfaces.ts";
+import type { PolledRows } from "./poll-object.ts";
+import type { PolledObject } from "./poll-plan.ts";
+
+/** The names of a device's interfaces, and its addresses, as the last reading of each column told them. */
+export interface DeviceNames {
+  /** Names by ifIndex. */
+  readonly interfaces: ReadonlyMap<number, string>;
+  readonly addresses: readonly string[];
+  /** Puts what a discovery learnt in the place of everything. */
+  set(learnt: LearntInterfaces): void;
+  /** Learns from a poll. @returns whether anything is different. */
+  see(object: PolledObject, polled: PolledRows): boolean;
+}
+
+export function createDeviceNames(): DeviceNames {
+  let learnt = nothingLearnt;
+  let interfaces: ReadonlyMap<number, string> = new Map();
+  let addresses: readonly string[] = [];
+  const set = (next: LearntInterfaces): void => {
+    learnt = next;
+    interfaces = interfaceNames(next);
+    addresses = [...new Set([...next.ipv4Addresses, ...next.inetAddresses])];
+  };
+  return {
+    get interfaces() {
+      return interfaces;
+    },
+    get addresses() {
+      return addresses;
+    },
+    set,
+    see(object, polled) {
+      const columns = object.columns.map(({ oid }) => learntColumn(oid));
+      const seen = columns.filter((column): column is LearntColumn => column !== undefined);
+      if (seen.length === 0) return false;
+      const learner = createInterfaceLearner();
+      for (const { values } of polled.rows) {
+        for (const [i, value] of values.entries()) {
+          const column = columns[i];
+          if (column !== undefined && value !== undefined) learner.add(column, value);
+        }
+      }
+      const next = mergeLearnt(learnt, learner.result(), new Set(polled.isComplete ? seen : []));
+      const [earlierInterfaces, earlierAddresses] = [interfaces, addresses];
+      set(next);
+      return !isSame(earlierInterfaces, interfaces) || earlierAddresses.join() !== addresses.join();
+    },
+  };
+}
+
+function isSame(before: ReadonlyMap<number, string>, after: ReadonlyMap<number, string>): boolean {
+  return before.size === after.size && [...after].every(([index, name]) => before.get(index) === name);
+}
