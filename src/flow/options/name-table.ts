@@ -131,30 +131,28 @@ export function createNameTable(share: OptionsShare): NameTable {
  */
 export function addNames(record: RecordFields, own: NameTable, whole: NameTable | undefined): void {
   if (own.version === 0 && (whole === undefined || whole.version === 0)) return;
-  addNetif(record, own, whole, "flow.in");
-  addNetif(record, own, whole, "flow.out");
-  addVrf(record, own, whole, "flow.in");
-  addVrf(record, own, whole, "flow.out");
+  for (const side of sides) {
+    const index = record.get(side.index);
+    const names = typeof index === "number" ? (own.netif(index) ?? whole?.netif(index)) : undefined;
+    if (names !== undefined) {
+      add(record, side.name, names.name);
+      add(record, side.descr, names.descr);
+    }
+    const vrf = record.get(side.vrfId);
+    if (typeof vrf === "number") add(record, side.vrfName, own.vrf(vrf) ?? whole?.vrf(vrf));
+  }
   const app = record.get("app.id");
   if (typeof app === "string") add(record, "app.name", own.app(app) ?? whole?.app(app));
   add(record, "flow.export.domain.name", own.domainName);
 }
 
-type Side = "flow.in" | "flow.out";
-
-function addNetif(record: RecordFields, own: NameTable, whole: NameTable | undefined, side: Side): void {
-  const index = record.get(`${side}.netif.index`);
-  if (typeof index !== "number") return;
-  const names = own.netif(index) ?? whole?.netif(index);
-  if (names === undefined) return;
-  add(record, `${side}.netif.name`, names.name);
-  add(record, `${side}.netif.descr`, names.descr);
-}
-
-function addVrf(record: RecordFields, own: NameTable, whole: NameTable | undefined, side: Side): void {
-  const id = record.get(`${side}.vrf.id`);
-  if (typeof id === "number") add(record, `${side}.vrf.name`, own.vrf(id) ?? whole?.vrf(id));
-}
+const sides = ["flow.in", "flow.out"].map((side) => ({
+  index: `${side}.netif.index`,
+  name: `${side}.netif.name`,
+  descr: `${side}.netif.descr`,
+  vrfId: `${side}.vrf.id`,
+  vrfName: `${side}.vrf.name`,
+}));
 
 function add(record: RecordFields, name: string, value: string | undefined): void {
   if (value !== undefined && !record.has(name)) record.set(name, value);
