@@ -10,7 +10,7 @@ import { createListener } from "./http/listener.ts";
 import { createBodyReader } from "./http/read-body.ts";
 import type { TlsFiles } from "./http/tls-credentials.ts";
 import type { UnknownFields } from "./json/read-message.ts";
-import type { View } from "./pages.ts";
+import type { View, ViewDescription } from "./pages.ts";
 import { createRoutes, servicePaths } from "./routes.ts";
 import { createUdmService, type UdmSource } from "./rpc/udm-service.ts";
 import type { SnmpOperations } from "./snmp-operations.ts";
@@ -34,6 +34,8 @@ export interface ApiServerOptions {
   readonly version: string;
   /** Further JSON documents to GET, by path. */
   readonly views?: ReadonlyMap<string, View>;
+  /** Of these, by the same path; one that is left out is any JSON. */
+  readonly viewDescriptions?: ReadonlyMap<string, ViewDescription>;
   /** Without it the SNMP operations answer 503. */
   readonly snmp?: SnmpOperations;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
@@ -67,6 +69,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const { routes, openLabels } = createRoutes({
     ...options,
     views: options.views ?? new Map(),
+    viewDescriptions: options.viewDescriptions ?? new Map(),
     service: createUdmService(options.udm),
     bodies,
     hasBasicAuth: basicAuth !== undefined,

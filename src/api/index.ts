@@ -3,6 +3,6 @@ export type { BasicCredentials } from "./guard/basic-auth.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 export type { TlsFiles } from "./http/tls-credentials.ts";
 export type { UnknownFields } from "./json/read-message.ts";
-export type { View } from "./pages.ts";
+export type { View, ViewDescription } from "./pages.ts";
 export type { UdmSource } from "./rpc/udm-service.ts";
 export type { SnmpApplied, SnmpDeviceId, SnmpFinding, SnmpOperations, SnmpRediscovery } from "./snmp-operations.ts";

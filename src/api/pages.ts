@@ -9,6 +9,13 @@ import { apiError } from "./rpc/api-error.ts";
  */
 export type View = (id: string) => unknown;
 
+/** What the OpenAPI document says of a view. */
+export interface ViewDescription {
+  readonly summary: string;
+  /** JSON Schema of the answer. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
 const idSegment = "/{id}";
 
 /** The path of the view that takes the last segment of this path as its id. */

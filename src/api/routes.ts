@@ -4,7 +4,7 @@ import { UdmService } from "./gen/udm/v1/udm_pb.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
-import { createPages, type View } from "./pages.ts";
+import { createPages, type View, type ViewDescription } from "./pages.ts";
 import { createRouter } from "./rpc/connect-router.ts";
 import type { HealthServiceOptions } from "./rpc/health-service.ts";
 import { createJsonFront } from "./rpc/json-front.ts";
@@ -29,6 +29,7 @@ export interface RouteParts {
   readonly unknownFields: UnknownFields;
   readonly version: string;
   readonly views: ReadonlyMap<string, View>;
+  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   readonly snmp?: SnmpOperations;
   readonly hasBasicAuth: boolean;
   readonly authMetrics: boolean;

@@ -13,6 +13,7 @@ import {
   createSnmpPart,
 } from "./collector-parts.ts";
 import { createEnrichment } from "./enrichment.ts";
+import { exportersDescription } from "./exporters-description.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { missingForMetadataApi, type Settings } from "./settings/index.ts";
 
@@ -86,6 +87,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/snmp/devices", () => ({ devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
+    viewDescriptions: new Map([["/api/v1/flow/exporters", exportersDescription]]),
     ...(snmp !== undefined && { snmp }),
     udm:
       metadata !== undefined && missing.length === 0

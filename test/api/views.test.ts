@@ -25,3 +25,20 @@ test("the OpenAPI document declares the id", async (t) => {
   assert.deepEqual(get.parameters, [{ name: "id", in: "path", required: true, schema: { type: "string" } }]);
   assert.ok("404" in get.responses);
 });
+
+test("the OpenAPI document says of a view what it is told, and any JSON of the others", async (t) => {
+  const description = { summary: "All things", schema: { type: "object" } };
+  const { url } = await startApi(t, {
+    views: new Map<string, (id: string) => unknown>([...views, ["/api/v1/things", () => ({})]]),
+    viewDescriptions: new Map([["/api/v1/things", description]]),
+  });
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    paths: Record<string, { get: { summary: string; responses: Record<string, { content: Record<string, object> }> } }>;
+  };
+  const of = (path: string): unknown[] => {
+    const get = document.paths[path]?.get;
+    return [get?.summary, get?.responses["200"]?.content["application/json"]];
+  };
+  assert.deepEqual(of("/api/v1/things"), ["All things", { schema: { type: "object" } }]);
+  assert.deepEqual(of("/api/v1/things/{id}"), ["The state at /api/v1/things/{id}", { schema: {} }]);
+});

@@ -1,4 +1,5 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { ViewDescription } from "../pages.ts";
 import { applyDefinitionsPath, rediscoverDevicePath } from "../snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
 import { errorSchema, pagePaths, snmpPaths } from "./rest-paths.ts";
@@ -15,6 +16,7 @@ export interface OpenApiParts {
   readonly authMetrics: boolean;
   /** Paths of further read-only views. */
   readonly views: readonly string[];
+  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
 }
 
 /** The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON. */
@@ -43,7 +45,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
         service.methods.map((method) => [`${prefix}/${service.typeName}/${method.name}`, { post: methodPath(method) }]),
       ),
       ...snmpPaths(applyDefinitionsPath, rediscoverDevicePath),
-      ...pagePaths(parts.hasBasicAuth, parts.authMetrics, parts.views),
+      ...pagePaths(parts),
     },
     components: {
       schemas: {

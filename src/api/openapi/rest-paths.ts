@@ -1,3 +1,4 @@
+import type { ViewDescription } from "../pages.ts";
 import type { JsonSchema } from "./message-schema.ts";
 
 /** The body of every error. */
@@ -113,7 +114,15 @@ export function snmpPaths(applyDefinitions: string, rediscoverDevice: string): J
   };
 }
 
-export function pagePaths(hasBasicAuth: boolean, authMetrics: boolean, views: readonly string[]): JsonSchema {
+export interface PageParts {
+  readonly hasBasicAuth: boolean;
+  readonly authMetrics: boolean;
+  /** Paths of views. */
+  readonly views: readonly string[];
+  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
+}
+
+export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions }: PageParts): JsonSchema {
   const open = hasBasicAuth ? { security: [] } : {};
   const guarded: JsonSchema = hasBasicAuth ? { "401": refusals["401"] } : {};
   const readiness: JsonSchema = {
@@ -140,8 +149,9 @@ export function pagePaths(hasBasicAuth: boolean, authMetrics: boolean, views: re
     const hasId = path.endsWith("/{id}");
     const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
     const parameters = [{ name: "id", in: "path", required: true, schema: { type: "string" } }];
-    const responses = { "200": jsonResponse("The state.", {}), ...missing, ...guarded };
-    return [path, page(`view${name}`, `The state at ${path}`, responses, hasId ? { parameters } : {})];
+    const { summary = `The state at ${path}`, schema = {} } = viewDescriptions.get(path) ?? {};
+    const responses = { "200": jsonResponse("The state.", schema), ...missing, ...guarded };
+    return [path, page(`view${name}`, summary, responses, hasId ? { parameters } : {})];
   });
   return {
     "/livez": page("livez", "Whether the process runs", { "200": jsonResponse("It does.", anyObject) }, open),

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exportersDescription } from "../../src/app/exporters-description.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  netflow5,
+  netflow9,
+  packetSet,
+  uint,
+  type PacketTemplate,
+} from "../support/flow-packets.ts";
+import { createFlowRig } from "../support/flow-rig.ts";
+
+interface Schema {
+  readonly type?: "object" | "array" | "integer" | "number" | "string";
+  readonly enum?: readonly unknown[];
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+/** Where a value is not what the schema says. Knows the few words that the schema uses. */
+function violations(schema: Schema, value: unknown, path = "$"): string[] {
+  if (schema.enum !== undefined) return schema.enum.includes(value) ? [] : [`${path}: ${String(value)}`];
+  if (schema.type === "array") {
+    if (!Array.isArray(value)) return [`${path}: no array`];
+    return value.flatMap((item, i) => violations(schema.items ?? {}, item, `${path}[${i}]`));
+  }
+  if (schema.type === "object") {
+    if (typeof value !== "object" || value === null) return [`${path}: no object`];
+    const known = schema.properties ?? {};
+    const missing = (schema.required ?? [])
+      .filter((name) => !(name in value))
+      .map((name) => `${path}.${name}: missing`);
+    return [
+      ...missing,
+      ...Object.entries(value).flatMap(([name, each]) =>
+        known[name] === undefined
+          ? [`${path}.${name}: not described`]
+          : violations(known[name], each, `${path}.${name}`),
+      ),
+    ];
+  }
+  if (schema.type === "integer") return Number.isInteger(value) ? [] : [`${path}: no integer`];
+  return typeof value === schema.type ? [] : [`${path}: no ${schema.type ?? "type"}`];
+}
+
+test("the document describes what the view of exporters shows, field by field", () => {
+  const rig = createFlowRig({ samplingRates: new Map([["192.0.2.7", 5]]) });
+  const flow: PacketTemplate = { id: 300, fields: fields([1, 4]) };
+  const told: PacketTemplate = { id: 301, scopeCount: 1, fields: fields([10, 4], [82, 4], [34, 4], [160, 8]) };
+  const shown = (): unknown => JSON.parse(JSON.stringify({ exporters: rig.pipeline.exporters() }));
+  assert.deepEqual(violations(exportersDescription.schema, shown()), []);
+  rig.send(ipfix([ipfixTemplates(flow), ipfixTemplates(told)]));
+  rig.send(ipfix([dataSet(told, [uint(1, 4), Buffer.from("eth1"), uint(2, 4), uint(1_700_000_000_000, 8)])]));
+  rig.send(netflow9([packetSet(999, Buffer.alloc(8))]), { address: "192.0.2.9" });
+  rig.send(netflow5([{}]), { address: "192.0.2.7" });
+  rig.time += 60_000;
+  rig.pipeline.tidy();
+  assert.deepEqual(violations(exportersDescription.schema, shown()), []);
+  const [ipfixExporter, waiting, manual] = rig.pipeline.exporters();
+  assert.equal(ipfixExporter?.domains[0]?.names.interfaces, 1);
+  assert.equal(ipfixExporter.domains[0].bootTime, 1_700_000_000_000);
+  assert.equal(waiting?.domains[0]?.waitingSets, 1);
+  assert.equal(manual?.manualRate, 5);
+  assert.equal(manual.recordsPerSecond, 1 / 60);
+});
