@@ -12,3 +12,4 @@ export {
   type Metrics,
   type Reading,
 } from "./metrics.ts";
+export type { MetricFamily } from "./metric-family.ts";

@@ -1,6 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from "prom-client";
-import { checkNames, formatReadMetric, readValues, seriesOf, type ReadMetric } from "./read-metric.ts";
+import {
+  checkNames,
+  formatFamily,
+  joinFamilies,
+  readFamily,
+  seriesOf,
+  type MetricFamily,
+  type ReadMetric,
+} from "./metric-family.ts";
 
 export type Labels = Readonly<Record<string, string | number>>;
 
@@ -31,11 +39,17 @@ export interface Metrics {
   counterFrom(name: string, help: string, labelNames: readonly string[], read: () => Reading): void;
   /** A gauge that is read when asked for. */
   gaugeFrom(name: string, help: string, labelNames: readonly string[], read: () => Reading): void;
+  /** Adds what is counted elsewhere, in other threads. Families of one name become one. It must not fail. */
+  addSource(read: () => Promise<readonly MetricFamily[]>): void;
+  /** All metrics as plain data, without those of sources. */
+  families(): Promise<readonly MetricFamily[]>;
   /** All metrics in the Prometheus text format 0.0.4. */
   render(): Promise<string>;
   /** The current value of one time series; undefined when there is none with exactly these labels. */
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
+
+type PromMetric = PromCounter | PromGauge | PromHistogram;
 
 /** A scrape of more series than these gives the event loop its turn in between. */
 const seriesInOneTurn = 2000;
@@ -43,72 +57,96 @@ const seriesInOneTurn = 2000;
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  /** In the order in which they were registered; undefined: the registry has it. */
-  const metrics = new Map<string, ReadMetric | undefined>();
+  /** In the order in which they were registered. */
+  const metrics = new Map<string, ReadMetric | PromMetric>();
+  const sources: (() => Promise<readonly MetricFamily[]>)[] = [];
 
-  const register = (name: string, readMetric?: ReadMetric): void => {
+  const register = <M extends ReadMetric | PromMetric>(name: string, make: () => M): M => {
     if (metrics.has(name)) throw new Error(`${name} is registered already`);
-    if (readMetric !== undefined) checkNames(readMetric);
-    metrics.set(name, readMetric);
+    const metric = make();
+    metrics.set(name, metric);
+    return metric;
+  };
+  /** All of them are read before anything else can happen. */
+  const readAll = (): Promise<MetricFamily>[] =>
+    Array.from(metrics.values(), (metric) =>
+      "read" in metric ? Promise.resolve(readFamily(metric)) : promFamily(metric),
+    );
+  const readEverything = async (): Promise<readonly MetricFamily[]> => {
+    const own = Promise.all(readAll());
+    if (sources.length === 0) return own;
+    const byName = new Map<string, [MetricFamily, ...MetricFamily[]]>();
+    for (const family of (await Promise.all([own, ...sources.map((read) => read())])).flat()) {
+      const others = byName.get(family.name);
+      if (others === undefined) byName.set(family.name, [family]);
+      else others.push(family);
+    }
+    return [...byName.values()].map(joinFamilies);
   };
   const registerRead =
     (type: ReadMetric["type"]) =>
     (name: string, help: string, labelNames: readonly string[], read: () => Reading): void =>
-      register(name, { name, type, help, labelNames, read });
+      void register(name, () => {
+        checkNames({ name, labelNames });
+        return { name, type, help, labelNames, read };
+      });
 
   return {
     counter(name, help, labelNames = []) {
-      register(name);
-      const counter = new PromCounter({ name, help, labelNames: [...labelNames], registers });
+      const counter = register(name, () => new PromCounter({ name, help, labelNames: [...labelNames], registers }));
       return { add: (by = 1, labels = {}) => counter.inc({ ...labels }, by) };
     },
     gauge(name, help, labelNames = []) {
-      register(name);
-      const gauge = new PromGauge({ name, help, labelNames: [...labelNames], registers });
+      const gauge = register(name, () => new PromGauge({ name, help, labelNames: [...labelNames], registers }));
       return { set: (value, labels = {}) => gauge.set({ ...labels }, value) };
     },
     histogram(name, help, buckets, labelNames = []) {
-      register(name);
-      const histogram = new PromHistogram({
+      const histogram = register(
         name,
-        help,
-        buckets: [...buckets],
-        labelNames: [...labelNames],
-        registers,
-      });
+        () => new PromHistogram({ name, help, buckets: [...buckets], labelNames: [...labelNames], registers }),
+      );
       return { observe: (value, labels = {}) => histogram.observe({ ...labels }, value) };
     },
     counterFrom: registerRead("counter"),
     gaugeFrom: registerRead("gauge"),
+    addSource: (read) => void sources.push(read),
+    families: () => Promise.all(readAll()),
     async render() {
-      // All of them are read before anything else can happen; only writing them out takes turns.
-      const read = Array.from(metrics, ([name, metric]) =>
-        metric === undefined ? registry.getSingleMetricAsString(name) : Promise.resolve(readValues(metric)),
-      );
+      const families = await readEverything();
       let series = 0;
       const afterEach = (): Promise<void> | undefined =>
         ++series % seriesInOneTurn === 0 ? setImmediate() : undefined;
       const lines: string[] = [];
-      for (const one of await Promise.all(read)) {
-        if (typeof one === "string") lines.push(one);
-        else for (const line of await formatReadMetric(one, afterEach)) lines.push(line);
+      for (const family of families) {
+        for (const line of await formatFamily(family, afterEach)) lines.push(line);
         lines.push("");
       }
       return lines.join("\n");
     },
     async value(name, labels = {}) {
-      const metric = metrics.get(name);
-      if (metric !== undefined) {
-        const same = readValues(metric).values.filter((one) => sameLabels(one[0], labels));
-        return (await seriesOf({ metric, values: same })).values().next().value;
-      }
-      for (const one of await registry.getMetricsAsJSON()) {
-        for (const sample of one.values as { metricName?: string; labels: Labels; value: number }[]) {
-          if ((sample.metricName ?? one.name) === name && sameLabels(sample.labels, labels)) return sample.value;
-        }
+      for (const family of await readEverything()) {
+        const same = family.samples.filter((one) => (one[2] ?? family.name) === name && sameLabels(one[0], labels));
+        if (same.length > 0) return (await seriesOf({ ...family, samples: same })).values().next().value;
       }
       return undefined;
     },
+  };
+}
+
+/** One of prom-client's as plain data. */
+async function promFamily(metric: PromMetric): Promise<MetricFamily> {
+  const { name, help, type, values } = await metric.get();
+  const samples = values as readonly { metricName?: string; labels: Labels; value: number }[];
+  const labelNames = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
+  return {
+    name,
+    help,
+    // At run time a text, whatever its declaration says.
+    type: type as unknown as MetricFamily["type"],
+    labelNames: [...labelNames],
+    samples: samples.map(({ metricName, labels, value }) =>
+      metricName === undefined ? [labels, value] : [labels, value, metricName],
+    ),
   };
 }
 

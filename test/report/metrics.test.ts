@@ -113,3 +113,50 @@ test("what Prometheus would refuse is refused", async () => {
   assert.throws(() => metrics.gaugeFrom("c", "Help.", ["a.b"], () => 1), /a\.b is no name of a label/);
   await assert.rejects(metrics.render(), /read was read with labels other than device/);
 });
+
+test("what other threads counted is added to what this one did", async () => {
+  const here = createMetrics();
+  const there = createMetrics();
+  for (const [metrics, by] of [
+    [here, 1],
+    [there, 10],
+  ] as const) {
+    metrics.counter("netgloss_a_total", "Counted.", ["kind"]).add(by, { kind: "x" });
+    metrics.counterFrom("netgloss_b_total", "Read.", ["thread"], () => [[{ thread: by }, by]]);
+    metrics.gaugeFrom("netgloss_c", "How much.", [], () => by);
+    metrics.histogram("netgloss_d_seconds", "How long.", [1, 10]).observe(by);
+  }
+  there.gauge("netgloss_only_there", "There alone.").set(7);
+  const families = structuredClone(await there.families());
+  here.addSource(async () => families);
+  assert.equal(
+    await here.render(),
+    `# HELP netgloss_a_total Counted.
+# TYPE netgloss_a_total counter
+netgloss_a_total{kind="x"} 11
+
+# HELP netgloss_b_total Read.
+# TYPE netgloss_b_total counter
+netgloss_b_total{thread="1"} 1
+netgloss_b_total{thread="10"} 10
+
+# HELP netgloss_c How much.
+# TYPE netgloss_c gauge
+netgloss_c 11
+
+# HELP netgloss_d_seconds How long.
+# TYPE netgloss_d_seconds histogram
+netgloss_d_seconds_bucket{le="1"} 1
+netgloss_d_seconds_bucket{le="10"} 2
+netgloss_d_seconds_bucket{le="+Inf"} 2
+netgloss_d_seconds_sum 11
+netgloss_d_seconds_count 2
+
+# HELP netgloss_only_there There alone.
+# TYPE netgloss_only_there gauge
+netgloss_only_there 7
+`,
+  );
+  assert.equal(await here.value("netgloss_d_seconds_count"), 2);
+  assert.equal(await here.value("netgloss_only_there"), 7);
+});

@@ -9,40 +9,64 @@ export interface ReadMetric {
   readonly read: () => Reading;
 }
 
-/** What a metric read at one moment. Nothing that happens later changes it. */
-export interface ReadValues {
-  readonly metric: ReadMetric;
-  readonly values: readonly (readonly [Labels, number])[];
+/** What a metric was at one moment, as plain data. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  /** All labels that its samples may have. */
+  readonly labelNames: readonly string[];
+  /** A histogram's samples have names of their own: `<name>_bucket`, `<name>_sum`, `<name>_count`. */
+  readonly samples: readonly (readonly [Labels, number, name?: string])[];
 }
 
 /** Fails when Prometheus would refuse the names. @throws Error */
-export function checkNames({ name, labelNames }: ReadMetric): void {
+export function checkNames({ name, labelNames }: Pick<ReadMetric, "name" | "labelNames">): void {
   if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new Error(`${name} is no name of a metric`);
   for (const label of labelNames) {
     if (!/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/.test(label)) throw new Error(`${name}: ${label} is no name of a label`);
   }
 }
 
-export function readValues(metric: ReadMetric): ReadValues {
-  const reading = metric.read();
-  return { metric, values: typeof reading === "number" ? [[{}, reading]] : [...reading] };
+export function readFamily({ read, ...head }: ReadMetric): MetricFamily {
+  const reading = read();
+  return { ...head, samples: typeof reading === "number" ? [[{}, reading]] : [...reading] };
 }
 
 /**
- * The value of each series, by its labels as the text format has them, in the order in which they were read. Readings
+ * One family of several, of which each has counted its part: counters and histograms add up, and so do gauges, of which
+ * each tells how much there is.
+ */
+export function joinFamilies(families: readonly [MetricFamily, ...MetricFamily[]]): MetricFamily {
+  const [first] = families;
+  if (families.length === 1) return first;
+  const sums = new Map<string, [Labels, number, string?]>();
+  for (const { samples } of families) {
+    for (const [labels, value, name] of samples) {
+      const key = JSON.stringify([name, Object.entries(labels).map(([label, of]) => [label, String(of)])]);
+      const sum = sums.get(key);
+      if (sum === undefined) sums.set(key, name === undefined ? [labels, value] : [labels, value, name]);
+      else sum[1] += value;
+    }
+  }
+  return { ...first, samples: [...sums.values()] };
+}
+
+/**
+ * The value of each series, by its name and labels as the text format has them, in the order in which they were read. Readings
  * of a counter with the same labels are added, of a gauge the last one counts.
  *
  * @param afterEach is awaited where it gives a promise.
  * @throws Error when a reading has a label that the metric has not.
  */
 export async function seriesOf(
-  { metric, values }: ReadValues,
+  family: MetricFamily,
   afterEach: () => Promise<void> | undefined = () => undefined,
 ): Promise<ReadonlyMap<string, number>> {
   const series = new Map<string, number>();
-  for (const [labels, value] of values) {
-    const text = labelsText(metric, labels);
-    const earlier = metric.type === "counter" ? (series.get(text) ?? 0) : 0;
+  for (const [labels, value, name = family.name] of family.samples) {
+    const text = name + labelsText(family, labels);
+    const earlier = family.type === "counter" ? (series.get(text) ?? 0) : 0;
     series.set(text, earlier + value);
     const turn = afterEach();
     if (turn !== undefined) await turn;
@@ -51,18 +75,18 @@ export async function seriesOf(
 }
 
 /** The metric in the Prometheus text format 0.0.4, from `# HELP` on, without a line feed at the end. */
-export async function formatReadMetric(
-  read: ReadValues,
+export async function formatFamily(
+  family: MetricFamily,
   afterEach: () => Promise<void> | undefined,
 ): Promise<readonly string[]> {
-  const { name, type, help } = read.metric;
+  const { name, type, help } = family;
   const lines = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
-  for (const [labels, value] of await seriesOf(read, afterEach)) lines.push(`${name}${labels} ${formatValue(value)}`);
+  for (const [series, value] of await seriesOf(family, afterEach)) lines.push(`${series} ${formatValue(value)}`);
   return lines;
 }
 
 /** `{a="1",b="2"}`, in the order of the metric's label names; empty without labels. */
-function labelsText({ name, labelNames }: ReadMetric, labels: Labels): string {
+function labelsText({ name, labelNames }: MetricFamily, labels: Labels): string {
   let text = "";
   let open = Object.keys(labels).length;
   for (const label of labelNames) {
