@@ -1,6 +1,6 @@
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
-export { createLineBuffer, type LineBuffer } from "./line-buffer.ts";
+export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buffer.ts";
 export {
   joinLineEnrichers,
   lineObjects,

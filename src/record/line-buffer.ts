@@ -42,9 +42,15 @@ const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
 
-export function createLineBuffer(): LineBuffer {
+/** Gives memory for lines: `bytes` of it or more. It is asked again only when what it gave is full. */
+export type AllocateSlab = (bytes: number) => Buffer;
+
+const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
+
+/** @param allocate where lines lie that another thread is to read. */
+export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuffer {
   const names = new Map<string, Uint8Array>();
-  let slab = Buffer.allocUnsafeSlow(slabSize);
+  let slab = allocate(slabSize);
   let start = 0;
   let end = 0;
   let count = 0;
@@ -58,7 +64,7 @@ export function createLineBuffer(): LineBuffer {
   const reserve = (bytes: number): void => {
     if (end + bytes <= slab.length) return;
     const pending = slab.subarray(start, end);
-    slab = Buffer.allocUnsafeSlow(Math.max(slabSize, 2 * (pending.length + bytes)));
+    slab = allocate(Math.max(slabSize, 2 * (pending.length + bytes)));
     slab.set(pending);
     start = 0;
     end = pending.length;
