@@ -75,3 +75,8 @@ export {
   type SnmpOptions,
 } from "./operations/create-snmp.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";
+export {
+  createInterfaceDirectory,
+  createInterfaceEnricher,
+  type InterfaceChange,
+} from "./operations/interface-directory.ts";

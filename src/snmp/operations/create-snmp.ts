@@ -21,7 +21,7 @@ import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import { applyReport, planEffects } from "./apply-plan.ts";
 import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-view.ts";
-import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
+import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./interface-directory.ts";
 
 export interface SnmpOptions {
   readonly paths: DefinitionPaths;
@@ -71,6 +71,8 @@ export interface Snmp extends Component {
   device(id: string): DeviceDetail | undefined;
   /** Gives flow records the names of their exporter's interfaces. */
   readonly interfaceEnricher: Enricher;
+  /** Tells another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
+  watchInterfaces(listener: (change: InterfaceChange) => void): () => void;
 }
 
 /** Discoveries at the same time; most of their time is waiting for devices. */
@@ -176,7 +178,8 @@ export function createSnmp(options: SnmpOptions): Snmp {
         clock,
         log,
         rediscover,
-        learnt: (changed) => directory.set(changed.id, changed.device.ip, changed.addresses, changed.interfaces),
+        learnt: ({ id, device: { ip }, addresses, interfaces }) =>
+          directory.change({ deviceId: id, known: { ip, addresses, names: interfaces } }),
       },
       device,
       current,
@@ -191,7 +194,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     pollers.delete(deviceId);
     pending.delete(deviceId);
     lastAsked.delete(deviceId);
-    directory.remove(deviceId);
+    directory.change({ deviceId });
     discoveries.cancel(deviceId);
     const stopped = poller.stop().then(() => plans.remove(deviceId));
     stopping.add(stopped);
@@ -264,6 +267,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
   return {
     name: "snmp",
     interfaceEnricher,
+    watchInterfaces: (listener) => directory.watch(listener),
     async start() {
       const { definitions: first, findings } = await loader.load("start");
       const current = first as Definitions;

@@ -7,23 +7,33 @@ import {
 } from "../../record/index.ts";
 import type { Metrics } from "../../report/index.ts";
 
+/** What a device is known by and what its interfaces are called. Plain data, for directories in other threads too. */
+export interface KnownInterfaces {
+  /** The address that the device is polled at; it counts before addresses that devices say they have. */
+  readonly ip: string;
+  readonly addresses: readonly string[];
+  /** By ifIndex. */
+  readonly names: ReadonlyMap<number, string>;
+}
+
+/** What changed of a device; without `known` the device is gone. */
+export interface InterfaceChange {
+  readonly deviceId: string;
+  readonly known?: KnownInterfaces;
+}
+
 /** Which device an address belongs to, and what its interfaces are called. */
 export interface InterfaceDirectory {
-  /** @param ip the address that the device is polled at; it counts before addresses that devices say they have. */
-  set(deviceId: string, ip: string, addresses: readonly string[], names: ReadonlyMap<number, string>): void;
-  remove(deviceId: string): void;
+  change(change: InterfaceChange): void;
+  /** Tells all that is known, then each change. @returns a function that ends it. */
+  watch(listener: (change: InterfaceChange) => void): () => void;
   /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
   find(address: string): ReadonlyMap<number, string> | undefined;
 }
 
-interface Known {
-  readonly ip: string;
-  readonly addresses: readonly string[];
-  readonly names: ReadonlyMap<number, string>;
-}
-
 export function createInterfaceDirectory(): InterfaceDirectory {
-  const devices = new Map<string, Known>();
+  const devices = new Map<string, KnownInterfaces>();
+  const listeners = new Set<(change: InterfaceChange) => void>();
   const byIp = new Map<string, Set<string>>();
   const byAddress = new Map<string, Set<string>>();
   const put = (table: Map<string, Set<string>>, key: string, deviceId: string): void => {
@@ -43,19 +53,27 @@ export function createInterfaceDirectory(): InterfaceDirectory {
     take(byIp, known.ip, deviceId);
     for (const address of known.addresses) take(byAddress, address, deviceId);
   };
-  const only = (ids: ReadonlySet<string> | undefined): Known | undefined => {
+  const only = (ids: ReadonlySet<string> | undefined): KnownInterfaces | undefined => {
     if (ids?.size !== 1) return undefined;
     const [deviceId] = ids;
     return devices.get(deviceId as string);
   };
   return {
-    set(deviceId, ip, addresses, names) {
+    change(change) {
+      const { deviceId, known } = change;
       remove(deviceId);
-      devices.set(deviceId, { ip, addresses, names });
-      put(byIp, ip, deviceId);
-      for (const address of addresses) put(byAddress, address, deviceId);
+      if (known !== undefined) {
+        devices.set(deviceId, known);
+        put(byIp, known.ip, deviceId);
+        for (const address of known.addresses) put(byAddress, address, deviceId);
+      }
+      for (const listener of listeners) listener(change);
     },
-    remove,
+    watch(listener) {
+      listeners.add(listener);
+      for (const [deviceId, known] of devices) listener({ deviceId, known });
+      return () => void listeners.delete(listener);
+    },
     find: (address) => (byIp.has(address) ? only(byIp.get(address)) : only(byAddress.get(address)))?.names,
   };
 }
