@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ApiServerOptions } from "../api/index.ts";
 import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../flow/index.ts";
 import { createFileSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
-import { createSnmp, definitionPathsIn, type DefinitionPaths, type Snmp } from "../snmp/index.ts";
+import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
 import { createUdmFileStore, nodeFileIo, type UdmStore } from "../udm/index.ts";
+import { decodingOptions } from "./decoding-options.ts";
 import { packagePath } from "./package-root.ts";
-import { missingForMetadataApi, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 import { createStateFiles } from "./state-files.ts";
+import { createFlowThreads, type FlowThreads } from "./threads/flow-threads.ts";
 
 /** What every room is given to tell of itself. */
 export interface Reporting {
@@ -62,6 +65,9 @@ export function createOutputs(settings: Settings, reporting: Reporting): Output[
   return outputs;
 }
 
+/** Flows, wherever they are decoded. */
+export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
+
 /** What exporters tell once, kept over a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
@@ -74,28 +80,39 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
   return createStateStore({ ...reporting, files: createStateFiles(join(directory, "flow"), nodeFileIo, run) });
 }
 
-export function createFlows(
-  settings: Settings,
-  enricher: Enricher,
-  sink: Sink,
-  state: StateStore | undefined,
-  reporting: Reporting,
-): FlowListener | undefined {
+/** What decoding is told by the other parts, in whichever thread it runs. */
+export interface FlowSources {
+  /** Adds what is known of addresses, in this thread. */
+  readonly addresses: Enricher | undefined;
+  readonly metadata: UdmStore | undefined;
+  readonly snmp: Snmp | undefined;
+  readonly state: StateStore | undefined;
+  readonly sink: Sink;
+}
+
+/** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
+export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  const { addresses, metadata, snmp, state, sink } = sources;
+  const plain = plainSettings(settings);
+  const count = metadata === undefined ? decodingThreads(settings.SVC_PROCESSOR_POOL_SIZE) : 0;
+  if (count > 0) {
+    const watchInterfaces = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
+    return createFlowThreads({ ...reporting, settings: plain, count, sink, watchInterfaces, state });
+  }
   return createFlowListener({
     ...reporting,
+    ...decodingOptions(plain, { ...reporting, sink, addresses, interfaces: snmp?.interfaceEnricher }),
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
     ports: settings.SVC_FLOW_SERVER_UDP_PORT,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
-    samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
-    optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
-    splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
-    templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
-    communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     ...(state !== undefined && { state }),
-    enricher,
-    sink,
   });
+}
+
+/** One core is left for receiving and the main thread. */
+function decodingThreads(poolSize: number | "auto"): number {
+  return poolSize === "auto" ? Math.min(8, Math.max(1, availableParallelism() - 1)) : poolSize;
 }
 
 export function createSnmpPart(

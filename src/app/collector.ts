@@ -15,7 +15,7 @@ import {
 import { createEnrichment } from "./enrichment.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
-import { missingForMetadataApi, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 
 export interface CollectorOptions {
   readonly settings: Settings;
@@ -43,17 +43,6 @@ export interface Collector extends Component {
 /** Without enrichers records stay as they are. */
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 
-/** What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it. */
-function both(first: Enricher, second: Enricher): Enricher {
-  return {
-    enrich(record, rendered) {
-      first.enrich(record, rendered);
-      second.enrich(record, rendered);
-    },
-    lines: joinLineEnrichers([first.lines, second.lines]),
-  };
-}
-
 /** Name of the readiness check of the collector as a whole. */
 const checkName = "collector";
 
@@ -65,16 +54,14 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const outputs = createOutputs(settings, reporting);
-  const enrichment = createEnrichment(settings, metadata, reporting);
+  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting);
   const sink = fanOut([...outputs, ...sinks]);
   const known = enrichment.addresses ?? nothingKnown;
   const snmp = createSnmpPart(settings, known, sink, reporting);
   const flowState = createFlowState(settings, reporting);
   const flows = createFlows(
     settings,
-    snmp === undefined ? known : both(snmp.interfaceEnricher, known),
-    sink,
-    flowState,
+    { addresses: enrichment.addresses, metadata, snmp, state: flowState, sink },
     reporting,
   );
   const missing = missingForMetadataApi(settings);
@@ -128,6 +115,7 @@ export function createCollector(options: CollectorOptions): Collector {
       });
       // So do the enrichers.
       void enrichment.reload();
+      void flows?.reload?.();
       // So does SNMP.
       snmp?.applyDefinitions(false).catch((error: unknown) => {
         log.error({ error }, "applying the SNMP definitions again failed");

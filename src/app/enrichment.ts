@@ -7,10 +7,10 @@ import {
   type MmdbOptions,
 } from "../enrich/index.ts";
 import type { Enricher } from "../record/index.ts";
-import type { Component } from "../report/index.ts";
+import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import type { UdmStore } from "../udm/index.ts";
-import type { Reporting } from "./collector-parts.ts";
-import type { Settings } from "./settings/index.ts";
+
+import type { PlainSettings } from "./settings/index.ts";
 
 /** All that adds to records what is known of what they name. */
 export interface Enrichment {
@@ -34,9 +34,9 @@ const negativeTtlMs = 3_600_000;
  * @param threads among how many the queries to name servers are divided.
  */
 export function createEnrichment(
-  settings: Settings,
+  settings: PlainSettings,
   metadata: Pick<UdmStore, "watch"> | undefined,
-  reporting: Reporting,
+  reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
   threads = 1,
 ): Enrichment {
   const sources: (AddressSource & Component)[] = [];
@@ -83,7 +83,7 @@ export function createEnrichment(
   };
 }
 
-function mmdbOptions(settings: Settings): Pick<MmdbOptions, "asn" | "geoip"> | undefined {
+function mmdbOptions(settings: PlainSettings): Pick<MmdbOptions, "asn" | "geoip"> | undefined {
   const asn = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE
     ? { path: settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH }
     : undefined;

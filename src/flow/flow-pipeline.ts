@@ -1,4 +1,4 @@
-import { createLineBuffer, type Enricher, type Sink } from "../record/index.ts";
+import { createLineBuffer, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { createDecoders } from "./decoders.ts";
 import { createExporterTable } from "./exporter/exporter-table.ts";
@@ -26,6 +26,8 @@ export interface FlowPipelineOptions {
   readonly limits?: Partial<Limits>;
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
+  /** Where the lines are to lie; left out: in memory of their own. */
+  readonly allocate?: AllocateSlab;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -84,7 +86,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     exporters,
     counts,
     enricher,
-    lines: createLineBuffer(),
+    lines: createLineBuffer(options.allocate),
     sink,
     communityId,
     optionsRecords,

@@ -2,11 +2,13 @@ export type { DomainView, ExporterView, TemplateView } from "./exporter/exporter
 export { defaultLimits, type Limits } from "./exporter/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
+export { senderAddress } from "./flow-processor.ts";
 export { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./flow-receiver.ts";
 export { FlowListenError } from "./net/flow-listen-error.ts";
 export { createRing, type RingHandle } from "./ring/ring-layout.ts";
 export { createRingReader, type RingReader } from "./ring/ring-reader.ts";
-export { createRingWriter } from "./ring/ring-writer.ts";
+export { createRingWriter, type RingWriter } from "./ring/ring-writer.ts";
 export { decodeStateFile, encodeStateFile } from "./state/state-file.ts";
 export type { ExporterState, StateChange } from "./state/exporter-state.ts";
+export { createStateKeeper, type StateKeeper } from "./state/state-keeper.ts";
 export { createStateStore, type StateFiles, type StateStore, type StateStoreOptions } from "./state/state-store.ts";

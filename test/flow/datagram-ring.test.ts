@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
-import { createRing, createRingReader, createRingWriter, type RingReader } from "../../src/flow/index.ts";
+import {
+  createRing,
+  createRingReader,
+  createRingWriter,
+  type RingReader,
+  type RingWriter,
+} from "../../src/flow/index.ts";
 
 interface Taken {
   readonly bytes: string;
@@ -100,6 +106,38 @@ test("a sleeping reader is woken once, at the next write", () => {
   assert.equal(readAll(reader).length, 2);
   writer.write(Buffer.from([3]), "192.0.2.1", 1, 0);
   assert.equal(woken, 1, "it did not sleep");
+});
+
+test("either side may be followed by another: only what the old reader alone could understand is lost, and counted", () => {
+  const ring = createRing(ringBytes);
+  const first = createRingWriter(ring, () => {});
+  const write = (writer: RingWriter, ...numbers: number[]): void => {
+    for (const number of numbers) {
+      assert.equal(writer.write(Buffer.from([number]), addresses[number % 2] ?? "", number, 0), true);
+    }
+  };
+  const portsOf = (reader: RingReader): number[] => readAll(reader).map(({ port }) => port);
+  const dead = createRingReader(ring);
+  write(first, 1, 2);
+  assert.deepEqual(portsOf(dead), [1, 2]);
+  write(first, 3, 4);
+  const reader = createRingReader(ring);
+  write(first, 5, 6);
+  assert.deepEqual(portsOf(reader), [5, 6]);
+  assert.equal(reader.lost, 2);
+  write(
+    createRingWriter(ring, () => {}),
+    8,
+    7,
+  );
+  assert.deepEqual(
+    readAll(reader).map(({ port, address }) => [port, address]),
+    [
+      [8, addresses[0]],
+      [7, addresses[1]],
+    ],
+  );
+  assert.equal(reader.lost, 2);
 });
 
 test("another thread reads what this one writes, bytes and order intact", async () => {

@@ -1,5 +1,6 @@
 export { missingForMetadataApi } from "./check-settings.ts";
 export { formatSettings, settingsPage } from "./format-settings.ts";
+export { plainSettings, type PlainSettings } from "./plain-settings.ts";
 export { readSettings, type SettingsReading } from "./read-settings.ts";
 export { Secret } from "./secret.ts";
 export { SettingsError } from "./settings-error.ts";

@@ -31,6 +31,15 @@ export function int(min: number, max: number, unit = ""): SettingType<number> {
   };
 }
 
+/** What another type takes, or the one word. */
+export function orWord<const Word extends string, T>(word: Word, type: SettingType<T>): SettingType<Word | T> {
+  return {
+    expected: `${word}, or ${type.expected}`,
+    parse: (text) => (text === word ? word : type.parse(text)),
+    format: (value) => (value === word ? word : type.format(value as T)),
+  };
+}
+
 const unitBytes = { "": 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
 
 /** A number of bytes: `1048576`, `1024KiB`, `1 MiB`. */

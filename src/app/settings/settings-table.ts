@@ -11,6 +11,7 @@ import {
   nameServer,
   oneOf,
   orEmpty,
+  orWord,
   path,
   samplingRates,
   secret,
@@ -142,6 +143,12 @@ export const settingsTable = {
     size(4096, GiB),
     32 * MiB,
     "The receive buffer asked for on each port. The kernel may grant less; the log then says how to raise its limit.",
+  ),
+  SVC_PROCESSOR_POOL_SIZE: row(
+    "Flows",
+    orWord("auto", int(0, 64, "threads")),
+    "auto",
+    "Threads that decode flows; each has the exporters that fall to it. `auto` is one less than the host has cores, from 1 to 8. With 0 one thread does all.",
   ),
   SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE: row(
     "Flows",

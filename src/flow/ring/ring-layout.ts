@@ -1,7 +1,7 @@
 /**
  * How a ring of datagrams lies in shared memory.
  *
- *     control   Int32   written | read | asleep                         (one counter per 64 bytes)
+ *     control   Int32   written | read | asleep | forget                (one in 64 bytes)
  *     data      bytes   entry entry entry … free … entry entry
  *
  * `written` and `read` count bytes since the beginning and wrap at 2^32; their difference is what is in the ring. The
@@ -9,6 +9,9 @@
  * mark says that the next stands at the beginning.
  *
  *     entry     length Uint32 | exporter Uint32 | port Uint32 | - | received Float64 | length bytes, up to a multiple of 8
+ *
+ * Exporters are numbered; an entry with a mark for a port says which address a number stands for from there on. Either side
+ * may be followed by another one of its kind, should its thread die: a writer numbers anew by itself, a reader asks for it.
  */
 export interface RingHandle {
   readonly control: SharedArrayBuffer;
@@ -16,7 +19,7 @@ export interface RingHandle {
 }
 
 /** Places in the control words, apart from each other because different threads write them. */
-export const control = { written: 0, read: 16, asleep: 32, words: 48 } as const;
+export const control = { written: 0, read: 16, asleep: 32, forget: 48, words: 64 } as const;
 
 export const entryHeader = 24;
 

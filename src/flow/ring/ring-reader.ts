@@ -8,7 +8,7 @@ export interface RingReader {
   /**
    * Hands over the next datagrams in the order in which they were written, `limit` at most.
    *
-   * @returns how many; fewer than `limit` when the ring is empty.
+   * @returns how many were taken out; fewer than `limit` when the ring is empty.
    */
   read(take: TakeDatagram, limit: number): number;
   /**
@@ -16,6 +16,8 @@ export interface RingReader {
    * the writer wakes it at the next write.
    */
   sleep(): boolean;
+  /** Datagrams taken out and not handed over, because only a reader before this one knew whose they were. */
+  readonly lost: number;
 }
 
 /** The longest datagram that UDP can carry, as a ring of 64 KiB could hold it. */
@@ -28,6 +30,9 @@ export function createRingReader(ring: RingHandle): RingReader {
   const doubles = new Float64Array(ring.data);
   const mask = bytesOf.length - 1;
   const addresses: string[] = [];
+  let lost = 0;
+  // A reader before this one may have been told of addresses.
+  Atomics.store(words, control.forget, 1);
   // A copy of its own: decoders and libraries behind them need not know of shared memory.
   const scratch = Buffer.allocUnsafeSlow(Math.min(bytesOf.length, maxDatagram));
 
@@ -52,8 +57,10 @@ export function createRingReader(ring: RingHandle): RingReader {
         Atomics.store(words, control.read, (read + entrySize(length)) | 0);
         if (port === addressMark) addresses[exporter] = bytes.toString("latin1");
         else {
-          take(bytes, addresses[exporter] ?? "", port, receivedAt);
           count++;
+          const address = addresses[exporter];
+          if (address === undefined) lost++;
+          else take(bytes, address, port, receivedAt);
         }
       }
       return count;
@@ -63,6 +70,9 @@ export function createRingReader(ring: RingHandle): RingReader {
       if (Atomics.load(words, control.read) === Atomics.load(words, control.written)) return true;
       Atomics.store(words, control.asleep, 0);
       return false;
+    },
+    get lost() {
+      return lost;
     },
   };
 }

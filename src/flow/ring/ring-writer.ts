@@ -63,6 +63,10 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
 
   return {
     write(bytes, address, port, receivedAt) {
+      if (Atomics.load(words, control.forget) === 1) {
+        Atomics.store(words, control.forget, 0);
+        numbers.clear();
+      }
       const number = numberOf(address);
       if (number === undefined || !put(bytes, number, port, receivedAt)) return false;
       if (Atomics.load(words, control.asleep) === 1 && Atomics.exchange(words, control.asleep, 0) === 1) wake();

@@ -11,6 +11,8 @@ export interface StateSource {
 export interface StateKeeper {
   /** Gives each source what the store knows of its exporters. To be awaited before the first datagram. */
   start(): Promise<void>;
+  /** What the store knows of the exporters of one source: for one that takes the place of another. */
+  statesFor(source: number): Promise<readonly ExporterState[]>;
   /** Takes all for the last time. The sources must still answer, and take no more datagrams. */
   stop(): Promise<void>;
 }
@@ -41,12 +43,15 @@ export function createStateKeeper({ store, sources, responsible, failed }: State
     }
   };
 
+  const statesFor = async (source: number): Promise<readonly ExporterState[]> => {
+    const states = await store.load();
+    return states.filter(({ address }) => responsible(address) === source);
+  };
+
   return {
+    statesFor,
     async start() {
-      const states = await store.load();
-      for (const [i, source] of sources.entries()) {
-        await source.importState(states.filter(({ address }) => responsible(address) === i));
-      }
+      for (const [i, source] of sources.entries()) await source.importState(await statesFor(i));
       timer = setInterval(() => {
         taking ??= takeAll("changed").finally(() => (taking = undefined));
       }, everyMs);

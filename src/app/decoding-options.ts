@@ -1,0 +1,47 @@
+import type { FlowPipelineOptions } from "../flow/index.ts";
+import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
+import type { Clock, Log, Metrics } from "../report/index.ts";
+import type { PlainSettings } from "./settings/index.ts";
+
+/** What decoding needs that is not in the settings. */
+export interface DecodingParts {
+  readonly sink: Sink;
+  readonly allocate?: AllocateSlab;
+  /** Adds what is known of addresses. */
+  readonly addresses?: Enricher | undefined;
+  /** Names the interfaces of exporters. */
+  readonly interfaces?: Enricher | undefined;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+/** What one thread needs to turn datagrams into enriched lines, by the settings. */
+export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
+  const { sink, allocate, addresses, interfaces, log, metrics, clock } = parts;
+  return {
+    samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
+    optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
+    splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
+    templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
+    communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
+    // What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it.
+    enricher: inOrder([interfaces, addresses]),
+    sink,
+    ...(allocate !== undefined && { allocate }),
+    log,
+    metrics,
+    clock,
+  };
+}
+
+/** Enrichers one after the other. */
+function inOrder(enrichers: readonly (Enricher | undefined)[]): Enricher {
+  const present = enrichers.filter((enricher) => enricher !== undefined);
+  return {
+    enrich(record, rendered) {
+      for (const enricher of present) enricher.enrich(record, rendered);
+    },
+    lines: joinLineEnrichers(present.map(({ lines }) => lines)),
+  };
+}

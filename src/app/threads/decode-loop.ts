@@ -1,0 +1,87 @@
+import type { LineOutbox } from "../../output/index.ts";
+import type { RingReader } from "../../flow/index.ts";
+
+export interface DecodeLoopOptions {
+  readonly reader: RingReader;
+  readonly outbox: Pick<LineOutbox, "hasRoom" | "flush">;
+  /** Decodes a datagram; its lines are with the outbox when the call returns. */
+  readonly take: (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
+  /** Milliseconds, for how long the loop keeps the thread to itself. */
+  readonly monotonic: () => number;
+}
+
+export interface DecodeLoop {
+  start(): void;
+  /** The ring has something again. */
+  wake(): void;
+  /** Takes what is in the ring and ends. */
+  drain(): Promise<void>;
+}
+
+/** Datagrams taken before the loop looks whether there is room for more lines. */
+const batch = 16;
+/** How long the event loop of the thread waits at most, for calls and timers. */
+const turnMs = 8;
+/** How long the ring is looked at each millisecond after it was found empty, before the thread sleeps until it is woken. */
+const looks = 20;
+/** How long a drain waits for the outputs, as often as it finds no room. */
+const drainMs = 2;
+
+/**
+ * Takes datagrams from the ring for as long as there are some. A ring found empty is looked at again after a millisecond:
+ * under load that gathers datagrams, and nobody needs to wake the thread; without load it sleeps.
+ */
+export function createDecodeLoop({ reader, outbox, take, monotonic }: DecodeLoopOptions): DecodeLoop {
+  let isAsleep = false;
+  let isEnded = false;
+  let empty = 0;
+
+  const later = (): void => void setTimeout(run, 1);
+
+  /** @returns whether the ring is empty; else the turn is over, or there is no room for lines. */
+  const takeSome = (): boolean => {
+    const until = monotonic() + turnMs;
+    while (outbox.hasRoom()) {
+      const count = reader.read(take, batch);
+      if (count > 0) empty = 0;
+      if (count < batch) return true;
+      if (monotonic() >= until) return false;
+    }
+    return false;
+  };
+
+  const run = (): void => {
+    if (isEnded) return;
+    const isEmpty = takeSome();
+    if (!isEmpty) {
+      if (outbox.hasRoom()) setImmediate(run);
+      else {
+        outbox.flush();
+        later();
+      }
+      return;
+    }
+    outbox.flush();
+    if (++empty < looks) later();
+    else if (reader.sleep()) isAsleep = true;
+    else setImmediate(run);
+  };
+
+  return {
+    start: () => void setImmediate(run),
+    wake() {
+      if (!isAsleep) return;
+      isAsleep = false;
+      empty = 0;
+      run();
+    },
+    async drain() {
+      isEnded = true;
+      while (!takeSome()) {
+        outbox.flush();
+        await new Promise((resolve) => setTimeout(resolve, drainMs));
+      }
+      outbox.flush();
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { RingHandle } from "../../flow/index.ts";
+import type { PlainSettings } from "../settings/index.ts";
+
+/** What a decoding thread is given. */
+export interface DecodeThreadData {
+  readonly settings: PlainSettings;
+  /** How many threads decode. */
+  readonly count: number;
+  readonly ring: RingHandle;
+  /** For its line outbox. */
+  readonly returned: SharedArrayBuffer;
+}
+
+/** Lines cross to the main thread in slabs of this size. */
+export const slabBytes = 1024 * 1024;
+/** So many slabs for each thread: what the main thread can be behind. */
+export const slabCount = 64;
+/** Datagrams that may wait for a decoding thread, in bytes: half a second of a million records. */
+export const ringBytes = 32 * 1024 * 1024;

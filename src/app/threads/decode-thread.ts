@@ -1,0 +1,72 @@
+// A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
+import { workerData } from "node:worker_threads";
+import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState } from "../../flow/index.ts";
+import { createLineOutbox } from "../../output/index.ts";
+import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
+import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
+import { decodingOptions } from "../decoding-options.ts";
+import { createEnrichment } from "../enrichment.ts";
+import { createDecodeLoop } from "./decode-loop.ts";
+import { slabBytes, type DecodeThreadData } from "./decode-thread-data.ts";
+import { postNote, serveThread, threadLog } from "./serve-thread.ts";
+
+const { settings, ring, returned, count } = workerData as DecodeThreadData;
+const metrics = createMetrics();
+const log = threadLog(settings.SVC_LOG_LEVEL);
+
+const droppedRecords = metrics.counter(
+  "netgloss_flow_lines_dropped_total",
+  "Records lost between decoding and the outputs, because the main thread did not take them in time.",
+);
+droppedRecords.add(0);
+const outbox = createLineOutbox({
+  returned,
+  slabBytes,
+  post: postNote,
+  dropped: (records) => droppedRecords.add(records),
+});
+const directory = createInterfaceDirectory();
+const enrichment = createEnrichment(settings, undefined, { log, metrics, clock: systemClock }, count);
+const options = decodingOptions(settings, {
+  addresses: enrichment.addresses,
+  interfaces: settings.SVC_INPUT_SNMP_ENABLE ? createInterfaceEnricher(directory, metrics) : undefined,
+  sink: outbox,
+  allocate: (bytes) => outbox.allocate(bytes),
+  log,
+  metrics,
+  clock: systemClock,
+});
+const pipeline = createFlowPipeline(options);
+const reader = createRingReader(ring);
+metrics.counterFrom(
+  "netgloss_flow_thread_lost_datagrams_total",
+  "Datagrams lost because the thread that was to decode them died.",
+  [],
+  () => reader.lost,
+);
+const loop = createDecodeLoop({
+  reader,
+  outbox,
+  take: (bytes, address, port, receivedAt) => pipeline.process(bytes, address, port, receivedAt),
+  monotonic: () => systemClock.monotonic(),
+});
+const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
+
+serveThread({
+  interfaces: (change: InterfaceChange) => directory.change(change),
+  async start() {
+    await startComponents(enrichment.components, log);
+    loop.start();
+  },
+  reload: () => enrichment.reload(),
+  wake: () => loop.wake(),
+  importState: (states: readonly ExporterState[]) => pipeline.importState(states),
+  exportState: (which: "changed" | "all") => pipeline.exportState(which),
+  exporters: () => pipeline.exporters(),
+  metrics: () => metrics.families(),
+  drain: () => loop.drain(),
+  async stop() {
+    clearInterval(timer);
+    await stopComponents(enrichment.components, log);
+  },
+});

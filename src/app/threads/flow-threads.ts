@@ -1,0 +1,198 @@
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  createRing,
+  createStateKeeper,
+  type ExporterView,
+  type RingHandle,
+  type StateChange,
+  type StateKeeper,
+  type StateStore,
+} from "../../flow/index.ts";
+import { createLineInbox, type LineNote } from "../../output/index.ts";
+import type { Sink } from "../../record/index.ts";
+import type { Component, Health, Log, MetricFamily, Metrics } from "../../report/index.ts";
+import type { PlainSettings } from "../settings/index.ts";
+import type { InterfaceChange } from "../../snmp/index.ts";
+import { ringBytes, slabCount, type DecodeThreadData } from "./decode-thread-data.ts";
+import type { ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
+import { threadFor } from "./ring-switch.ts";
+import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
+import { startThread } from "./thread.ts";
+
+export interface FlowThreadsOptions {
+  readonly settings: PlainSettings;
+  /** How many threads decode, 1 or more. */
+  readonly count: number;
+  readonly sink: Sink;
+  /** Tells what SNMP knows of interfaces, and each change; absent without SNMP. */
+  readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
+  /** Where what exporters say once outlives a restart; absent: it does not. */
+  readonly state?: StateStore | undefined;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: Health;
+}
+
+/** Flows, received and decoded beside the main thread. */
+export interface FlowThreads extends Component {
+  /** The ports that are open, in the order of the settings. */
+  ports(): readonly number[];
+  /** Those of a thread that is being started again are missing. */
+  exporters(): Promise<readonly ExporterView[]>;
+  /** Has the enrichers read their files again. */
+  reload(): Promise<void>;
+}
+
+const nothingChanged: StateChange = { changed: [], forgotten: [] };
+const checkName = "flow";
+/** How long the decoding threads may take, when all ends, for what is in their rings. */
+const drainMs = 4000;
+const closeMs = 1000;
+
+/**
+ *     receiving thread ─ ring ─→ decoding thread 0 ─ slabs ─→ sink, in the calling thread
+ *                      └ ring ─→ decoding thread 1 ─ slabs ─┘
+ *
+ * One thread reads the sockets and nothing else, so that the kernel's buffer is emptied in time whatever the others do.
+ * All of an exporter is decoded by one thread, chosen by its address. A thread that dies is started again on the ring that
+ * it had; what was lost by that is counted. Its start fails when a port cannot be opened; the message says why.
+ */
+export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
+  const { settings, count, metrics, health, log } = options;
+  const rings = Array.from({ length: count }, () => createRing(ringBytes));
+  const restarts = metrics.counter("netgloss_thread_restarts_total", "Threads that died and were started again.", [
+    "thread",
+  ]);
+  let dead = 0;
+  let ports: readonly number[] = settings.SVC_FLOW_SERVER_UDP_PORT;
+  let isOpen = false;
+
+  const tellHealth = (): void => {
+    const detail = isOpen ? "a thread died and is being started again" : "not listening";
+    health.set(isOpen && dead === 0 ? { name: checkName, ready: true } : { name: checkName, ready: false, detail });
+  };
+  const onChange = (thread: string) => (isAlive: boolean) => {
+    dead += isAlive ? -1 : 1;
+    if (isAlive) restarts.add(1, { thread });
+    tellHealth();
+  };
+  tellHealth();
+
+  const unwatch: ((() => void) | undefined)[] = [];
+  const decoders = rings.map((ring, number) =>
+    superviseThread({
+      make: (onDeath) => startDecoder(options, ring, number, onDeath),
+      async begin(thread) {
+        // The calls arrive in order: the thread knows the interfaces before it takes the first datagram.
+        unwatch[number]?.();
+        unwatch[number] = options.watchInterfaces?.((change) => thread.tell("interfaces", change));
+        if (keeper !== undefined) await thread.call("importState", await keeper.statesFor(number));
+        await thread.call("start");
+      },
+      onChange: onChange("decode"),
+      log,
+    }),
+  );
+  const receiver = superviseThread({
+    make: (onDeath) =>
+      startThread({
+        name: "receive",
+        entry: new URL("./receive-thread.js", import.meta.url),
+        data: {
+          ip: settings.SVC_FLOW_SERVER_UDP_IP,
+          ports,
+          receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
+          rings,
+          logLevel: settings.SVC_LOG_LEVEL,
+        } satisfies ReceiveThreadData,
+        log,
+        // A decoder that is just being started again looks into its ring by itself.
+        onNote: (note) => decoders[(note as WakeNote).wake]?.thread()?.tell("wake"),
+        onDeath,
+      }),
+    async begin(thread) {
+      ports = await thread.call<readonly number[]>("start");
+    },
+    onChange: onChange("receive"),
+    log,
+  });
+
+  const keeper: StateKeeper | undefined =
+    options.state &&
+    createStateKeeper({
+      store: options.state,
+      sources: decoders.map((decoder) => ({
+        exportState: async (which) =>
+          (await decoder.thread()?.call<StateChange>("exportState", which)) ?? nothingChanged,
+        // Done before the thread started.
+        importState() {},
+      })),
+      responsible: (address) => threadFor(address, count),
+      failed: (error) => log.error({ error }, "what exporters told could not be taken"),
+    });
+
+  metrics.addSource(async () => (await askAll<readonly MetricFamily[]>([receiver, ...decoders], "metrics")).flat());
+
+  return {
+    name: "flow threads",
+    async start() {
+      const started: SupervisedThread[] = [];
+      try {
+        for (const part of [...decoders, receiver]) {
+          await part.start();
+          started.push(part);
+        }
+      } catch (error) {
+        await Promise.all(started.map((part) => part.stop(async () => {}, 0)));
+        throw error;
+      }
+      await keeper?.start();
+      isOpen = true;
+      tellHealth();
+    },
+    async stop() {
+      isOpen = false;
+      tellHealth();
+      await receiver.stop((thread) => thread.call("stop"), closeMs);
+      await within(askAll(decoders, "drain"), drainMs);
+      await within(keeper?.stop(), closeMs);
+      await Promise.all(decoders.map((decoder) => decoder.stop((thread) => thread.call("stop"), closeMs)));
+      for (const end of unwatch) end?.();
+    },
+    ports: () => (isOpen ? ports : []),
+    reload: async () => void (await askAll(decoders, "reload")),
+    exporters: async () => (await askAll<readonly ExporterView[]>(decoders, "exporters")).flat(),
+  };
+}
+
+function startDecoder(
+  { settings, count, sink, log }: FlowThreadsOptions,
+  ring: RingHandle,
+  number: number,
+  onDeath: () => void,
+) {
+  const returned = new SharedArrayBuffer(4 * slabCount);
+  const inbox = createLineInbox(returned, sink);
+  return startThread({
+    name: `decode ${number}`,
+    entry: new URL("./decode-thread.js", import.meta.url),
+    data: { settings, count, ring, returned } satisfies DecodeThreadData,
+    log,
+    onNote: (note) => inbox(note as LineNote),
+    onDeath,
+  });
+}
+
+/** Waits, but not for longer than so many milliseconds. */
+async function within(action: Promise<unknown> | undefined, ms: number): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([action, pause(ms, undefined, { signal: late.signal }).catch(() => undefined)]);
+  late.abort();
+}
+
+/** What the threads that are alive answer. */
+async function askAll<T>(threads: readonly SupervisedThread[], call: string): Promise<readonly T[]> {
+  const asked = threads.flatMap((one) => one.thread()?.call<T>(call) ?? []);
+  const answers = await Promise.allSettled(asked);
+  return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+}

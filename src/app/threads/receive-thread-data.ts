@@ -1,0 +1,17 @@
+import type { RingHandle } from "../../flow/index.ts";
+import type { LogLevel } from "../../report/index.ts";
+
+/** What the receiving thread is given. */
+export interface ReceiveThreadData {
+  readonly ip: string;
+  readonly ports: readonly number[];
+  readonly receiveBufferBytes: number;
+  /** By the number of the decoding thread. */
+  readonly rings: readonly RingHandle[];
+  readonly logLevel: LogLevel;
+}
+
+/** The receiving thread tells that a decoding thread, which sleeps, has something in its ring. */
+export interface WakeNote {
+  readonly wake: number;
+}

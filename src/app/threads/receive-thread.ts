@@ -1,0 +1,34 @@
+// The thread that reads the flow ports: it copies each datagram into the ring of the thread that decodes its exporter.
+import { workerData } from "node:worker_threads";
+import { createFlowReceiver, createRingWriter } from "../../flow/index.ts";
+import { createMetrics, limitLog, systemClock } from "../../report/index.ts";
+import type { ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
+import { createRingSwitch } from "./ring-switch.ts";
+import { postNote, serveThread, threadLog } from "./serve-thread.ts";
+
+const { rings, logLevel, ...options } = workerData as ReceiveThreadData;
+const metrics = createMetrics();
+const log = threadLog(logLevel);
+const limited = limitLog(log, systemClock);
+const writers = rings.map((ring, thread) =>
+  createRingWriter(ring, () => postNote({ wake: thread } satisfies WakeNote)),
+);
+const ringSwitch = createRingSwitch(writers, metrics, (thread) => {
+  limited.warn({ thread }, "flow datagram dropped: the queue of its decoding thread is full");
+});
+const receiver = createFlowReceiver({
+  ...options,
+  take: (bytes, address, port) => ringSwitch.put(bytes, address, port, systemClock.now()),
+  log,
+  metrics,
+  clock: systemClock,
+});
+
+serveThread({
+  async start() {
+    await receiver.start();
+    return receiver.ports();
+  },
+  stop: () => receiver.stop(),
+  metrics: () => metrics.families(),
+});

@@ -1,0 +1,49 @@
+import { senderAddress, type RingWriter } from "../../flow/index.ts";
+import type { Labels, Metrics } from "../../report/index.ts";
+
+/** Chooses the ring for each datagram: by the sender's address alone, so that all it says is read by one thread. */
+export interface RingSwitch {
+  /** Puts the datagram into its ring, or drops and counts it when that is full. */
+  put(bytes: Uint8Array, address: string, port: number, receivedAt: number): void;
+}
+
+/** @param dropped is told of each drop, with the number of the thread. */
+export function createRingSwitch(
+  rings: readonly RingWriter[],
+  metrics: Metrics,
+  dropped: (thread: number) => void,
+): RingSwitch {
+  const drops = rings.map(() => 0);
+  const byThread = (values: readonly number[]): (readonly [Labels, number])[] =>
+    values.map((value, thread) => [{ thread }, value] as const);
+  metrics.counterFrom(
+    "netgloss_flow_queue_drops_total",
+    "Datagrams dropped because the queue of their decoding thread was full.",
+    ["thread"],
+    () => byThread(drops),
+  );
+  metrics.gaugeFrom("netgloss_flow_queue_bytes", "Datagrams that wait for their decoding thread.", ["thread"], () =>
+    byThread(rings.map((ring) => ring.used())),
+  );
+  return {
+    put(bytes, address, port, receivedAt) {
+      const thread = threadFor(senderAddress(address), rings.length);
+      if (rings[thread]?.write(bytes, address, port, receivedAt) === true) return;
+      drops[thread] = (drops[thread] ?? 0) + 1;
+      dropped(thread);
+    },
+  };
+}
+
+/** @returns which of so many threads decodes an exporter, by its address in canonical text. */
+export function threadFor(address: string, count: number): number {
+  return count === 1 ? 0 : hash(address) % count;
+}
+
+/** FNV-1a of the text's UTF-16 units. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  // Of the low bits alone, addresses in a row would all be even or odd together.
+  return (value ^ (value >>> 15)) >>> 0;
+}
