@@ -1,5 +1,6 @@
 import type { RecordFields } from "../record/index.ts";
 import type { Exporter } from "./exporter/exporter.ts";
+import type { SampleStep } from "./exporter/sample-sources.ts";
 import type { SequenceStep } from "./exporter/sequence.ts";
 
 /** A datagram as it was received. */
@@ -25,6 +26,8 @@ export const dropReasons = {
   no_template: "flow set dropped: its template is not known and no room is left to wait for it",
   list_template: "flow list kept as bytes: its template is not known",
   bad_list: "flow list kept as bytes: malformed",
+  bad_agent: "sFlow datagram dropped: the address of its agent is of no known family",
+  cut_sample: "sFlow sample dropped or cut: it ends within a field",
   internal: "flow datagram dropped: internal error",
 } as const;
 export type DropReason = keyof typeof dropReasons;
@@ -32,7 +35,15 @@ export type DropReason = keyof typeof dropReasons;
 export const templateChanges = ["added", "refreshed", "changed", "withdrawn"] as const;
 export type TemplateChange = (typeof templateChanges)[number];
 
-export const setKinds = ["template", "options_template", "data"] as const;
+export const setKinds = [
+  "template",
+  "options_template",
+  "data",
+  "flow_sample",
+  "counter_sample",
+  "discard_sample",
+  "other_sample",
+] as const;
 export type SetKind = (typeof setKinds)[number];
 
 /** Values for a log line. */
@@ -44,7 +55,9 @@ export interface DecodeOutput {
   flow(record: RecordFields): void;
   /** A record of options data. The record is the taker's. */
   options(record: RecordFields): void;
-  /** A set that is being decoded. */
+  /** Counters of an interface, a host or an application (sFlow). The record is the taker's. */
+  counters(record: RecordFields): void;
+  /** A set or sample that is being decoded. */
   set(kind: SetKind): void;
   template(change: TemplateChange): void;
   /** Something cannot be decoded. What came before it was passed on. */
@@ -53,6 +66,8 @@ export interface DecodeOutput {
   waiting(detail: Detail): void;
   /** Sets that waited have been decoded. */
   replayed(sets: number): void;
+  /** What the numbers of a sample tell. */
+  sample(step: Readonly<SampleStep>): void;
   /** What the sequence number tells. */
   sequence(step: SequenceStep): void;
 }

@@ -6,6 +6,7 @@ import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
 import { createNetflow7Decoder } from "./netflow7/netflow7-decoder.ts";
 import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
 import type { Protocol } from "./protocol.ts";
+import { createSflowDecoder } from "./sflow/sflow-decoder.ts";
 import type { TemplateSettings } from "./template/decode-sets.ts";
 import { createRecordReader } from "./template/record-reader.ts";
 
@@ -19,5 +20,6 @@ export function createDecoders(settings: TemplateSettings): Readonly<Partial<Rec
     netflow7: createNetflow7Decoder(reader, times),
     netflow9: createNetflow9Decoder(reader, times, settings),
     ipfix: createIpfixDecoder(reader, times, settings),
+    sflow: createSflowDecoder(times),
   };
 }

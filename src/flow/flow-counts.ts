@@ -14,6 +14,7 @@ export interface ProtocolCounts {
   bytes: number;
   flows: number;
   options: number;
+  counters: number;
   readonly sets: Record<SetKind, number>;
   readonly templates: Record<TemplateChange, number>;
   readonly drops: Record<DropReason, number>;
@@ -26,6 +27,11 @@ export interface ProtocolCounts {
   /** Of these, units that came late or never were missing. */
   recovered: number;
   late: number;
+  /** Samples missing by the numbers of their data sources; of these, samples that came late. */
+  samplesMissing: number;
+  samplesRecovered: number;
+  /** Samples that agents say they dropped. */
+  samplerDrops: number;
   resets: number;
 }
 
@@ -37,6 +43,7 @@ export function createFlowCounts(): FlowCounts {
     bytes: 0,
     flows: 0,
     options: 0,
+    counters: 0,
     sets: zeros(setKinds, () => 0),
     templates: zeros(templateChanges, () => 0),
     drops: zeros(Object.keys(dropReasons) as DropReason[], () => 0),
@@ -45,6 +52,9 @@ export function createFlowCounts(): FlowCounts {
     missing: 0,
     recovered: 0,
     late: 0,
+    samplesMissing: 0,
+    samplesRecovered: 0,
+    samplerDrops: 0,
     resets: 0,
   }));
 }

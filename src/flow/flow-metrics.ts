@@ -31,17 +31,25 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_bytes_total", "Bytes of datagrams received.", (of) => of.bytes);
   byProtocol("netgloss_flow_records_total", "Flow records decoded.", (of) => of.flows);
   byProtocol("netgloss_flow_options_records_total", "Records of options data decoded.", (of) => of.options);
-  byKind("netgloss_flow_sets_total", "Sets met in datagrams.", "kind", (of) => of.sets);
+  byProtocol("netgloss_flow_counters_records_total", "Records of counters decoded.", (of) => of.counters);
+  byKind("netgloss_flow_sets_total", "Sets and samples met in datagrams.", "kind", (of) => of.sets);
   byKind("netgloss_flow_templates_total", "Templates received, by what they changed.", "change", (of) => of.templates);
   byKind("netgloss_flow_drops_total", "What could not be decoded, by reason.", "reason", (of) => of.drops);
   byProtocol("netgloss_flow_sets_waited_total", "Data sets that came before their template.", (of) => of.waited);
   byProtocol("netgloss_flow_sets_replayed_total", "Those decoded when their template came.", (of) => of.replayed);
   byProtocol(
     "netgloss_flow_missing_total",
-    "Flows (NetFlow v5, v7), datagrams (v9), data records (IPFIX) missing by sequence numbers.",
+    "Flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX) missing by sequence numbers.",
     (of) => of.missing,
   );
   byProtocol("netgloss_flow_recovered_total", "Of these, what came late or never was missing.", (of) => of.recovered);
+  byProtocol(
+    "netgloss_flow_samples_missing_total",
+    "Samples missing by the numbers of their data sources.",
+    (of) => of.samplesMissing,
+  );
+  byProtocol("netgloss_flow_samples_recovered_total", "Of these, samples that came late.", (of) => of.samplesRecovered);
+  byProtocol("netgloss_flow_sampler_drops_total", "Samples that agents say they dropped.", (of) => of.samplerDrops);
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
 
@@ -80,6 +88,7 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
     [{ what: "template" }, evictions.templates],
     [{ what: "expired_template" }, evictions.expiredTemplates],
     [{ what: "option" }, evictions.options],
+    [{ what: "source" }, evictions.sources],
     [{ what: "waiting_set" }, evictions.waitingSets],
   ];
 }

@@ -72,6 +72,10 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         of.options++;
         if (options.optionsRecords) emit(record);
       },
+      counters(record) {
+        of.counters++;
+        emit(record);
+      },
       set: (kind) => void of.sets[kind]++,
       template: (change) => void of.templates[change]++,
       problem: (reason, detail) => drop(of, reason, { protocol, ...detail }),
@@ -80,6 +84,11 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         log.info({ protocol, ...detail }, "flow set waits for its template");
       },
       replayed: (sets) => void (of.replayed += sets),
+      sample({ missing, recovered, drops }) {
+        of.samplesMissing += missing;
+        of.samplesRecovered += recovered;
+        of.samplerDrops += drops;
+      },
       sequence({ missing, recovered, event }) {
         of.missing += missing;
         of.recovered += recovered;

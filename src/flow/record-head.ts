@@ -5,13 +5,13 @@ import type { TimeFormat } from "./mapping/time-format.ts";
 
 /** What the header of a datagram gives to each of its records. */
 export interface HeaderFields {
-  readonly type: "netflow" | "ipfix";
+  readonly type: "netflow" | "ipfix" | "sflow";
   readonly version: number;
   /** RFC 3339; undefined when the header's time cannot be written so. */
   readonly timestamp: string | undefined;
   /** Where the protocol has it. */
   readonly sequence: number | undefined;
-  /** Source ID or observation domain, where the protocol has it. */
+  /** Source ID, observation domain or sub-agent, where the protocol has it. */
   readonly domain?: number;
   /** Milliseconds, where the protocol has it. */
   readonly uptime?: number;

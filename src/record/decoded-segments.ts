@@ -8,6 +8,7 @@
  * at `ip`, `ip.subnet`, `vlan` or `vlan.tag` themselves.
  */
 export const decodedSegments: ReadonlySet<string> = new Set([
+  "agent",
   "app",
   "as",
   "bgp",

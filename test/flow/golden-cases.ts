@@ -20,6 +20,7 @@ import {
   type PacketField,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
+import { sflowGoldenCases } from "./sflow-golden-cases.ts";
 
 export interface SentDatagram {
   readonly bytes: Buffer;
@@ -750,6 +751,8 @@ export const goldenCases: readonly GoldenCase[] = [
   ],
   ["ipfix-empty-message", [ipfix([])]],
   ["ipfix-header-cut", [ipfix([]).subarray(0, 15)]],
+
+  ...sflowGoldenCases,
 
   ["datagram-of-sflow", [hex("00000005 00000001 c0a877b8 00000000 00000000 00000000 00000000")]],
   ["datagram-of-netflow-8", [uint(8, 2)]],

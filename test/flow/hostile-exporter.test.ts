@@ -26,6 +26,8 @@ const limits: Limits = {
   fieldsPerTemplate: 100,
   options: 50,
   optionsInAll: 200,
+  sources: 10,
+  sourcesInAll: 30,
   waitingBytes: 2000,
   waitingSets: 16,
   waitingBytesInAll: 8000,

@@ -124,6 +124,7 @@ test("the view of an exporter", () => {
         {
           protocol: "ipfix",
           id: 9,
+          agent: undefined,
           port: 4000,
           templates: [
             {
@@ -145,6 +146,8 @@ test("the view of an exporter", () => {
           ],
           waitingSets: 0,
           missing: 3,
+          missingSamples: 0,
+          samplerDrops: 0,
           late: 0,
           resets: 0,
           sampling: [],

@@ -6,10 +6,16 @@ import { fieldNames, type Conversion } from "../../src/flow/mapping/field-names.
 import { createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { findElement } from "../../src/flow/registry/registry.ts";
+import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
+import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
+import type { XdrLayout } from "../../src/flow/sflow/xdr-layout.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 const page = resolve(import.meta.dirname, "../../../docs/records.md");
 const tableHead = "| name | elements, best first |\n|---|---|\n";
+
+const sflowHead = "| structure | names |\n|---|---|\n";
+const elementsHead = "## Elements\n";
 
 const notes: Readonly<Partial<Record<Conversion, string>>> = {
   dscp: "its upper six bits",
@@ -48,6 +54,31 @@ test("docs/records.md shows the table of names (UPDATE_DOCS=1 writes it)", () =>
   const expected = `${before}${tableHead}${table()}`;
   if (process.env["UPDATE_DOCS"] === "1") writeFileSync(page, expected);
   assert.equal(readFileSync(page, "utf8"), expected);
+});
+
+/** The tables of structures of sFlow, as the page has to show them. */
+function sflowTable(): string {
+  const rows = (kind: string, layouts: ReadonlyMap<number, XdrLayout>): string[] =>
+    [...layouts].map(([format, layout]) => {
+      const names = layout.filter(([name]) => name !== "").map(([name]) => `\`${name}\``);
+      return `| ${kind} ${format} | ${names.join(", ")} |\n`;
+    });
+  return [...rows("flow", flowRecordLayouts), ...rows("counters", counterLayouts)].join("");
+}
+
+test("docs/records.md shows the structures of sFlow (UPDATE_DOCS=1 writes them)", () => {
+  const text = readFileSync(page, "utf8");
+  const [before, rest = ""] = text.split(sflowHead);
+  const after = rest.slice(rest.indexOf(elementsHead));
+  const expected = `${before}${sflowHead}${sflowTable()}\n${after}`;
+  if (process.env["UPDATE_DOCS"] === "1") writeFileSync(page, expected);
+  assert.equal(readFileSync(page, "utf8"), expected);
+});
+
+test("names of counters are given once, and none is the group of others", () => {
+  const names = [...counterLayouts.values()].flatMap((layout) => layout.map(([name]) => name));
+  assert.equal(new Set(names).size, names.length);
+  for (const name of names) assert.ok(!names.some((other) => other.startsWith(`${name}.`)), name);
 });
 
 test("docs/life-of-a-flow.md names every metric of the room, and no other", async () => {

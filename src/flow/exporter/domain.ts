@@ -1,6 +1,7 @@
 import type { DomainOptions } from "../options/domain-options.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Plan } from "../template/plan.ts";
+import type { SampleSources } from "./sample-sources.ts";
 import type { Sequence } from "./sequence.ts";
 import type { WaitingSets } from "./waiting-sets.ts";
 
@@ -20,7 +21,7 @@ export interface KnownTemplate {
 /** One observation domain of an exporter, and what is kept for it. */
 export interface Domain {
   readonly protocol: Protocol;
-  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5). */
+  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
   /** The sender's port where templates are scoped by it (IPFIX). */
   readonly port: number | undefined;
@@ -28,6 +29,10 @@ export interface Domain {
   readonly templates: Map<number, KnownTemplate>;
   readonly waiting: WaitingSets;
   readonly sequence: Sequence;
+  /** The agent whose sub-agent this is (sFlow), in canonical text. */
+  readonly agent: string | undefined;
+  /** The data sources of an agent (sFlow). */
+  readonly samples: SampleSources;
   /** Shared by the domains of one protocol and id on several ports. */
   readonly options: DomainOptions;
   /** The uptime in the last header, where the protocol has one. */

@@ -49,6 +49,7 @@ export function createExporterTable(
     waiting,
     fields: { used: 0, max: limits.fieldsInAll },
     options: { used: 0, max: limits.optionsInAll },
+    sources: { used: 0, max: limits.sourcesInAll },
   };
   const freshPlaces = Math.max(1, Math.floor(limits.exporters * freshShare));
   /** No more than there are places: nobody may ever ask for them. */

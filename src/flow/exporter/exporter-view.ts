@@ -20,15 +20,20 @@ export interface ExporterView {
 
 export interface DomainView {
   readonly protocol: Protocol;
-  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5). */
+  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
+  /** The agent whose sub-agent this is (sFlow). */
+  readonly agent: string | undefined;
   /** Of the sender, where templates are scoped by it. */
   readonly port: number | undefined;
   readonly templates: readonly TemplateView[];
   /** Data sets that wait for their template. */
   readonly waitingSets: number;
-  /** Sequence units that never came: flows (NetFlow v5, v7), datagrams (v9), data records (IPFIX). */
+  /** Sequence units that never came: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
   readonly missing: number;
+  /** Samples missing by the numbers of their data sources, and samples that the agent says it dropped (sFlow). */
+  readonly missingSamples: number;
+  readonly samplerDrops: number;
   readonly late: number;
   readonly resets: number;
   /** Sampling rates by what they apply to. */
@@ -57,12 +62,13 @@ export function viewExporter(exporter: Exporter): ExporterView {
   return { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, domains };
 }
 
-function viewDomain({ protocol, id, port, templates, waiting, sequence, options }: Domain): DomainView {
+function viewDomain({ protocol, id, port, agent, templates, waiting, sequence, samples, options }: Domain): DomainView {
   const { missing, recovered, late, resets } = sequence;
   return {
     protocol,
     id,
     port,
+    agent,
     templates: Array.from(templates, ([templateId, { plan, definedAt, refreshedAt, isRestored }]) => ({
       id: templateId,
       kind: plan.template.scopeCount === undefined ? "flows" : "options",
@@ -73,9 +79,11 @@ function viewDomain({ protocol, id, port, templates, waiting, sequence, options 
     })),
     waitingSets: waiting.count(),
     missing: missing - recovered,
+    missingSamples: samples.missing,
+    samplerDrops: samples.drops,
     late,
     resets,
-    sampling: options.sampling.rates(),
+    sampling: [...options.sampling.rates(), ...samples.rates()],
     names: options.names.counts(),
     bootTime: options.bootTime,
   };

@@ -4,6 +4,7 @@ import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
 import { createKnownTemplates, type Define, type TemplateRecord } from "./known-templates.ts";
 import type { Evictions, Limits } from "./limits.ts";
+import { createSampleSources } from "./sample-sources.ts";
 import { createSequence } from "./sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./waiting-sets.ts";
 
@@ -30,8 +31,9 @@ export interface Exporter {
    * The domain, made on first sight. Beyond the limit the one not used for longest is forgotten.
    *
    * @param port the sender's port where the protocol scopes templates by it.
+   * @param agent the address of the agent where a sender passes on what several say (sFlow).
    */
-  domain(protocol: Protocol, id: number, port?: number): Domain;
+  domain(protocol: Protocol, id: number, port?: number, agent?: string): Domain;
   /** All domains, the least recently used first. */
   domains(): Iterable<Domain>;
   /** What the domain of id 0 says, which speaks for the whole exporter; undefined beside itself, and when it was never seen. */
@@ -77,6 +79,7 @@ export interface SharedBudgets {
   readonly waiting: WaitingBudget;
   readonly fields: Budget;
   readonly options: Budget;
+  readonly sources: Budget;
 }
 
 export interface ExporterOptions {
@@ -96,6 +99,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   const templates = createKnownTemplates(limits, evictions, shared.fields, reclaim);
   const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
   const share = createOptionsShare([{ used: 0, max: limits.options }, shared.options], () => void evictions.options++);
+  const sources = { used: 0, max: limits.sources };
   let lastKey = "";
   let measured = { at: firstSeen, records: 0 };
 
@@ -105,17 +109,20 @@ export function createExporter(options: ExporterOptions): Exporter {
   };
   const forgetDomain = (key: string, domain: Domain): void => {
     templates.clear(domain);
+    domain.samples.forget();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
     if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
   };
-  const createDomain = (protocol: Protocol, id: number, port: number | undefined): Domain => ({
+  const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => ({
     protocol,
     id,
     port,
     templates: new Map(),
     waiting: createWaitingSets([budget, shared.waiting]),
     sequence: createSequence(),
+    agent,
+    samples: createSampleSources([sources, shared.sources], () => void evictions.sources++),
     options: sibling(protocol, id)?.options ?? createDomainOptions(share),
     uptime: undefined,
   });
@@ -130,8 +137,8 @@ export function createExporter(options: ExporterOptions): Exporter {
     recordsPerSecond: 0,
     isChanged: false,
     keptAt: firstSeen,
-    domain(protocol, id, port) {
-      const key = domainKey(protocol, id, port);
+    domain(protocol, id, port, agent) {
+      const key = domainKey(protocol, id, port, agent);
       let domain = domains.get(key);
       if (domain !== undefined && key === lastKey) return domain;
       if (domain === undefined) {
@@ -142,7 +149,7 @@ export function createExporter(options: ExporterOptions): Exporter {
           }
           evictions.domains++;
         }
-        domain = createDomain(protocol, id, port);
+        domain = createDomain(protocol, id, port, agent);
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
@@ -193,8 +200,8 @@ export function createExporter(options: ExporterOptions): Exporter {
   return exporter;
 }
 
-function domainKey(protocol: Protocol, id: number, port: number | undefined): string {
-  return `${protocol} ${id} ${port ?? ""}`;
+function domainKey(protocol: Protocol, id: number, port?: number, agent = ""): string {
+  return `${protocol} ${id} ${port ?? ""} ${agent}`;
 }
 
 /** The only template of an id on which all ports of a domain agree; those of this run are asked first. */

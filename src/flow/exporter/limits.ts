@@ -16,6 +16,10 @@ export interface Limits {
   readonly options: number;
   /** Of all exporters together. */
   readonly optionsInAll: number;
+  /** Per exporter: data sources of sFlow agents, in all its domains. */
+  readonly sources: number;
+  /** Of all exporters together. */
+  readonly sourcesInAll: number;
   /** Per exporter: bytes and number of sets that wait for their template. */
   readonly waitingBytes: number;
   readonly waitingSets: number;
@@ -34,6 +38,8 @@ export const defaultLimits: Limits = {
   fieldsPerTemplate: 1024,
   options: 16_384,
   optionsInAll: 1_048_576,
+  sources: 16_384,
+  sourcesInAll: 1_048_576,
   waitingBytes: 256 * 1024,
   waitingSets: 256,
   waitingBytesInAll: 32 * 1024 * 1024,
@@ -49,6 +55,8 @@ export interface Evictions {
   expiredTemplates: number;
   /** Entries of what options say. */
   options: number;
+  /** Data sources of sFlow agents. */
+  sources: number;
   /** Data sets that waited for their template in vain. */
   waitingSets: number;
 }
@@ -61,6 +69,7 @@ export function createEvictions(): Evictions {
     templates: 0,
     expiredTemplates: 0,
     options: 0,
+    sources: 0,
     waitingSets: 0,
   };
 }

@@ -2,7 +2,7 @@
 export interface Sequence {
   /** The last number and what its datagram held; undefined before the first, and when the next cannot be told by it. */
   last: { readonly number: number; readonly units: SequenceUnits } | undefined;
-  /** Units found missing, in the protocol's own: flows (NetFlow v5, v7), datagrams (v9), data records (IPFIX). */
+  /** Units found missing, in the protocol's own: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
   missing: number;
   /** Of these, units that came late, or never were missing because the exporter counts in a way of its own. */
   recovered: number;

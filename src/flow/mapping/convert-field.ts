@@ -23,6 +23,10 @@ const firewallExtendedEvents: ReadonlyMap<number, string> = new Map([
   [1004, "first packet was not TCP SYN"],
 ]);
 
+/** Names of the flags that are set among nine bits, the lowest first; undefined where none is. */
+export const tcpFlagNames = (bits: number): readonly string[] | undefined =>
+  (bits & 0x1ff) === 0 ? undefined : tcpTags[bits & 0x1ff];
+
 /** A conversion of a small unsigned number. */
 const ofNumber =
   (convert: (value: number) => string | number | readonly string[] | undefined): Convert =>
@@ -57,8 +61,7 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   dscp: ofNumber((value) => (value < 256 ? value >>> 2 : undefined)),
   ecn: ofNumber((value) => (value < 256 ? value & 3 : undefined)),
   protocolName: ofNumber((value) => protocolNames[value]),
-  /** Names of the set flags; no value where none is. */
-  tcpTags: ofNumber((value) => (value & 0x1ff ? tcpTags[value & 0x1ff] : undefined)),
+  tcpTags: ofNumber(tcpFlagNames),
   directionName: ofNumber((value) => directions[value]),
   endReasonName: ofNumber((value) => endReasons[value]),
   /** RFC 7270 section 3: the upper two bits are the status, all eight the reason for it. */

@@ -52,12 +52,14 @@ const toBoolean: Convert = ({ view }, at, length) => {
   return value === 1 ? true : value === 2 ? false : undefined;
 };
 
-const toMacAddress: Convert = ({ bytes }, at, length) => {
-  if (length !== 6) return undefined;
+/** Six bytes as pairs of lower-case digits with colons between them. */
+export function formatMac(bytes: Uint8Array, at: number): string {
   let text = hexDigits[bytes[at] as number] as string;
   for (let i = at + 1; i < at + 6; i++) text += `:${hexDigits[bytes[i] as number]}`;
   return text;
-};
+}
+
+const toMacAddress: Convert = ({ bytes }, at, length) => (length === 6 ? formatMac(bytes, at) : undefined);
 
 const toIpv4: Convert = ({ bytes }, at, length) => (length === 4 ? formatAddressBytes(bytes, at, 4) : undefined);
 const toIpv6: Convert = ({ bytes }, at, length) => (length === 16 ? formatAddressBytes(bytes, at, 6) : undefined);
@@ -66,13 +68,15 @@ const toIpv6: Convert = ({ bytes }, at, length) => (length === 16 ? formatAddres
  * Text in UTF-8 without the NULs that pad it. Bytes that are not UTF-8 are read as Latin-1, where each byte is a
  * character: an interface description of an old device stays readable, and no byte is lost.
  */
-const toText: Convert = ({ bytes }, at, length) => {
+export function formatText(bytes: Buffer, at: number, length: number): string {
   let end = at + length;
   while (end > at && bytes[end - 1] === 0) end--;
   const text = bytes.toString("utf8", at, end);
   const mayBeBroken = text.includes("\ufffd");
   return mayBeBroken && !Buffer.from(text).equals(bytes.subarray(at, end)) ? bytes.toString("latin1", at, end) : text;
-};
+}
+
+const toText: Convert = ({ bytes }, at, length) => formatText(bytes, at, length);
 
 const toSeconds: Convert = (source, at, length) => {
   const seconds = toUnsigned(source, at, length);

@@ -1,0 +1,106 @@
+/**
+ * What the headers of one packet say: offsets into the bytes that were parsed, and numbers; -1 where there is none. It is
+ * filled again and again, so that parsing makes no objects.
+ */
+export interface PacketHeader {
+  /** Where the destination MAC address is; the source's follows. */
+  macs: number;
+  /** Of the innermost tag. */
+  etherType: number;
+  /** Tag control information of the outer and the inner 802.1Q tag: priority in the upper three bits, VLAN in the lower twelve. */
+  outerTag: number;
+  innerTag: number;
+  /** Where the MPLS label stack begins, and how many labels it has. */
+  labels: number;
+  labelCount: number;
+  /** 4 or 6. */
+  ipVersion: number;
+  /** Where the addresses are. */
+  source: number;
+  destination: number;
+  /** The byte of DSCP and ECN. */
+  trafficClass: number;
+  /** Or hop limit. */
+  ttl: number;
+  /** The IP packet's by its header, with the header. */
+  ipLength: number;
+  flowLabel: number;
+  /** Of a packet that is a fragment. The offset counts units of 8 bytes; flags as IPFIX has them (197). */
+  fragmentId: number;
+  fragmentOffset: number;
+  fragmentFlags: number;
+  /** The one behind all extension headers, as far as they are there. */
+  protocol: number;
+  sourcePort: number;
+  destinationPort: number;
+  /** Nine bits. */
+  tcpFlags: number;
+  icmpType: number;
+  icmpCode: number;
+  igmpType: number;
+  /** What kind of tunnel the packet is of ({@link tunnels}), and what its header has to tell one from another: VNI, key, TEID. */
+  tunnel: number;
+  tunnelId: number;
+}
+
+/** Kinds of tunnels, by their number in {@link PacketHeader.tunnel}. */
+export const tunnels = ["ipip", "gre", "erspan", "vxlan", "geneve", "gtp-u", "mpls-in-ip", "etherip"] as const;
+export type Tunnel = (typeof tunnels)[number];
+
+export function createPacketHeader(): PacketHeader {
+  return {
+    macs: -1,
+    etherType: -1,
+    outerTag: -1,
+    innerTag: -1,
+    labels: -1,
+    labelCount: 0,
+    ipVersion: -1,
+    source: -1,
+    destination: -1,
+    trafficClass: -1,
+    ttl: -1,
+    ipLength: -1,
+    flowLabel: -1,
+    fragmentId: -1,
+    fragmentOffset: -1,
+    fragmentFlags: -1,
+    protocol: -1,
+    sourcePort: -1,
+    destinationPort: -1,
+    tcpFlags: -1,
+    icmpType: -1,
+    icmpCode: -1,
+    igmpType: -1,
+    tunnel: -1,
+    tunnelId: -1,
+  };
+}
+
+export function clearPacketHeader(header: PacketHeader): void {
+  header.macs = -1;
+  header.etherType = -1;
+  header.outerTag = -1;
+  header.innerTag = -1;
+  header.labels = -1;
+  header.labelCount = 0;
+  header.ipVersion = -1;
+  header.source = -1;
+  header.destination = -1;
+  header.trafficClass = -1;
+  header.ttl = -1;
+  header.ipLength = -1;
+  header.flowLabel = -1;
+  header.fragmentId = -1;
+  header.fragmentOffset = -1;
+  header.fragmentFlags = -1;
+  header.protocol = -1;
+  header.sourcePort = -1;
+  header.destinationPort = -1;
+  header.tcpFlags = -1;
+  header.icmpType = -1;
+  header.icmpCode = -1;
+  header.igmpType = -1;
+  header.tunnel = -1;
+  header.tunnelId = -1;
+}
