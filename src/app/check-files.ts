@@ -1,26 +1,47 @@
 import { readFile } from "node:fs/promises";
-import { readDatabase } from "../enrich/index.ts";
+import {
+  FileFindings,
+  formatFinding,
+  readDatabase,
+  readNetifs,
+  readPortNames,
+  type ReadFile,
+} from "../enrich/index.ts";
 import type { Settings } from "./settings/index.ts";
 
 /**
  * Judges the files that the enrichers would read, as they would read them.
  *
- * @returns what is wrong, one line each, beginning with the file's name.
+ * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
-export async function checkFiles(settings: Settings): Promise<string[]> {
+export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
   const problems: string[] = [];
+  const warnings: string[] = [];
   const check = async (path: string, read: (bytes: Uint8Array) => unknown): Promise<void> => {
     try {
       read(await readFile(path));
     } catch (error) {
-      problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+      if (error instanceof FileFindings) {
+        for (const finding of error.findings) {
+          (finding.severity === "error" ? problems : warnings).push(`${path}:${formatFinding(finding)}`);
+        }
+      } else problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
+  const checkMap = (path: string, read: (bytes: Uint8Array) => ReadFile<unknown>): Promise<void> =>
+    check(path, (bytes) => {
+      for (const finding of read(bytes).warnings) warnings.push(`${path}:${formatFinding(finding)}`);
+    });
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE) {
     await check(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH, readDatabase);
   }
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE) {
     await check(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH, readDatabase);
   }
-  return problems;
+  if (settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE) {
+    await checkMap(settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, readNetifs);
+  }
+  const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
+  if (settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE && portPath !== "") await checkMap(portPath, readPortNames);
+  return { problems, warnings };
 }

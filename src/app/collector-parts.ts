@@ -9,6 +9,7 @@ import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts"
 import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
 import { createUdmFileStore, nodeFileIo, type UdmStore } from "../udm/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
+import type { Enrichment } from "./enrichment.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
@@ -82,8 +83,8 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
 
 /** What decoding is told by the other parts, in whichever thread it runs. */
 export interface FlowSources {
-  /** Adds what is known of addresses, in this thread. */
-  readonly addresses: Enricher | undefined;
+  /** Of this thread. */
+  readonly enrichment: Enrichment;
   readonly metadata: UdmStore | undefined;
   readonly snmp: Snmp | undefined;
   readonly state: StateStore | undefined;
@@ -93,7 +94,7 @@ export interface FlowSources {
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
-  const { addresses, metadata, snmp, state, sink } = sources;
+  const { enrichment, metadata, snmp, state, sink } = sources;
   const plain = plainSettings(settings);
   const count = metadata === undefined ? decodingThreads(settings.SVC_PROCESSOR_POOL_SIZE) : 0;
   if (count > 0) {
@@ -102,7 +103,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   }
   return createFlowListener({
     ...reporting,
-    ...decodingOptions(plain, { ...reporting, sink, addresses, interfaces: snmp?.interfaceEnricher }),
+    ...decodingOptions(plain, { ...reporting, sink, enrichment, interfaces: snmp?.interfaceEnricher }),
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
     ports: settings.SVC_FLOW_SERVER_UDP_PORT,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,

@@ -56,14 +56,9 @@ export function createCollector(options: CollectorOptions): Collector {
   const outputs = createOutputs(settings, reporting);
   const enrichment = createEnrichment(plainSettings(settings), metadata, reporting);
   const sink = fanOut([...outputs, ...sinks]);
-  const known = enrichment.addresses ?? nothingKnown;
-  const snmp = createSnmpPart(settings, known, sink, reporting);
+  const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);
-  const flows = createFlows(
-    settings,
-    { addresses: enrichment.addresses, metadata, snmp, state: flowState, sink },
-    reporting,
-  );
+  const flows = createFlows(settings, { enrichment, metadata, snmp, state: flowState, sink }, reporting);
   const missing = missingForMetadataApi(settings);
   const api = createApiServer({
     ...apiOptions(settings),

@@ -1,14 +1,14 @@
 import type { FlowPipelineOptions } from "../flow/index.ts";
 import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
 import type { Clock, Log, Metrics } from "../report/index.ts";
+import type { Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 /** What decoding needs that is not in the settings. */
 export interface DecodingParts {
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
-  /** Adds what is known of addresses. */
-  readonly addresses?: Enricher | undefined;
+  readonly enrichment: Pick<Enrichment, "netifs" | "names" | "addresses">;
   /** Names the interfaces of exporters. */
   readonly interfaces?: Enricher | undefined;
   readonly log: Log;
@@ -18,15 +18,16 @@ export interface DecodingParts {
 
 /** What one thread needs to turn datagrams into enriched lines, by the settings. */
 export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
-  const { sink, allocate, addresses, interfaces, log, metrics, clock } = parts;
+  const { sink, allocate, enrichment, interfaces, log, metrics, clock } = parts;
   return {
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
-    // What SNMP knows of an exporter's interfaces comes first, so that metadata may stand beside it.
-    enricher: inOrder([interfaces, addresses]),
+    // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
+    // it may stand in place of what the others know.
+    enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.addresses]),
     sink,
     ...(allocate !== undefined && { allocate }),
     log,

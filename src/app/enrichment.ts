@@ -1,20 +1,31 @@
 import {
   createHostNameSource,
+  createMapFile,
   createMmdbSource,
+  createNameEnricher,
+  createNetifEnricher,
   createResolver,
   createUdmEnricher,
+  joinPortNames,
+  knownPortNames,
+  readNetifs,
+  readPortNames,
+  registerMapFiles,
   type AddressSource,
+  type MapFile,
   type MmdbOptions,
 } from "../enrich/index.ts";
 import type { Enricher } from "../record/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import type { UdmStore } from "../udm/index.ts";
-
 import type { PlainSettings } from "./settings/index.ts";
 
 /** All that adds to records what is known of what they name. */
 export interface Enrichment {
-  /** Undefined when the settings ask for nothing. */
+  /** What an operator's file says of interfaces: before all others that name them. Undefined when there is no such file. */
+  readonly netifs: Enricher | undefined;
+  /** What is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
+  readonly names: Enricher | undefined;
   readonly addresses: Enricher | undefined;
   /** In the order in which they start. */
   readonly components: readonly Component[];
@@ -74,13 +85,44 @@ export function createEnrichment(
           invalidate: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE,
           maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
         });
+  const files: MapFile<unknown>[] = [];
+  const follow = <T>(label: string, path: string, read: Parameters<typeof createMapFile<T>>[0]["read"]): MapFile<T> => {
+    const pollMs = settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE * 60_000;
+    const file = createMapFile<T>({ label, path, pollMs, read, log: reporting.log });
+    files.push(file);
+    return file;
+  };
+  const netifFile = settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE
+    ? follow("interfaces", settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, readNetifs)
+    : undefined;
+  const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
+  const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
+  const portFile = hasPorts && portPath !== "" ? follow("port names", portPath, readOwnPorts) : undefined;
+  const dscp = settings.SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE;
+  if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
+    netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),
+    names:
+      hasPorts || dscp
+        ? createNameEnricher({
+            ...reporting,
+            ports: hasPorts ? () => portFile?.current() ?? knownPortNames : undefined,
+            dscp,
+          })
+        : undefined,
     addresses,
-    components: addresses === undefined ? sources : [...sources, addresses],
+    components: [...files, ...sources, ...(addresses === undefined ? [] : [addresses])],
     async reload() {
       await databases?.reload();
+      for (const file of files) await file.reload();
     },
   };
+}
+
+/** The names of a file, and the known ones where it has none. */
+function readOwnPorts(bytes: Uint8Array): ReturnType<typeof readPortNames> {
+  const { value, warnings } = readPortNames(bytes);
+  return { value: joinPortNames(value, knownPortNames), warnings };
 }
 
 function mmdbOptions(settings: PlainSettings): Pick<MmdbOptions, "asn" | "geoip"> | undefined {

@@ -14,3 +14,6 @@ export { createUdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.t
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
 export type { UdmEdit, UdmIndex } from "./udm-index.ts";
 export type { UdmStore, UdmWrite } from "./udm-store.ts";
+export { FileFault, positionAt } from "./file-fault.ts";
+export { readYaml } from "./read-yaml.ts";
+export { isNullNode, type YamlMapping, type YamlNode } from "./yaml-node.ts";

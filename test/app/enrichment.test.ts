@@ -57,6 +57,54 @@ test("a flow gets place, system, host name and locality by the settings", async 
   await until("the place", async () => (await send(datagram))["flow.dst.geo.country.code"] === "BE");
 });
 
+test("a flow gets names of interfaces, ports and code points; SIGHUP reads the files again", async (t) => {
+  const directory = tempDirectory(t);
+  const netifs = join(directory, "netifs.yml");
+  const ports = join(directory, "ports.yml");
+  writeFileSync(netifs, "127.0.0.0/8: {0: {name: uplink, metadata: {.provider: Example}}}");
+  writeFileSync(ports, "udp: {1000: probe}");
+  const { collector, send } = await startFlowCollector(t, {
+    SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: netifs,
+    SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH: ports,
+    SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE: "true",
+  });
+  const datagram = netflowV5Datagram([{ source: "10.0.0.1", destination: "198.51.100.7" }]);
+  const record = await send(datagram);
+  assert.equal(record["flow.in.netif.name"], "uplink");
+  assert.equal(record["flow.out.netif.provider"], "Example");
+  assert.equal(record["flow.src.l4.port.name"], "probe");
+  assert.equal(record["flow.dst.l4.port.name"], "domain");
+  assert.equal(record["ip.dscp.name"], "CS0");
+
+  writeFileSync(netifs, "127.0.0.1: {0: {name: backup}}");
+  collector.reload();
+  const changed = await until("the new name", async () => {
+    const next = await send(datagram);
+    return next["flow.in.netif.name"] === "backup" && next;
+  });
+  assert.equal(changed["flow.in.netif.provider"], undefined);
+});
+
+test("config check names what is wrong in the files, and what is ignored", async (t) => {
+  const directory = tempDirectory(t);
+  const netifs = join(directory, "netifs.yml");
+  const ports = join(directory, "ports.yml");
+  writeFileSync(netifs, "192.0.2.1:\n  1: {name: a, cirIn: 7}\n");
+  writeFileSync(ports, "tcp:\n  80: web\n  http: 80\n");
+  const terminal = createFakeTerminal(["config", "check"], {
+    SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: netifs,
+    SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH: ports,
+  });
+  assert.equal(await runProgram(terminal), 78);
+  const { err } = terminal.written;
+  assert.ok(err.includes(`warning: ${netifs}:2:16: attribute "cirIn" is not known and ignored\n`), err);
+  assert.ok(err.includes(`error: ${ports}:3:3: "http" is not a port: expected a number from 0 to 65535\n`), err);
+});
+
 test("config check judges the databases", async (t) => {
   const directory = tempDirectory(t);
   const good = join(directory, "good.mmdb");

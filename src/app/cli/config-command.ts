@@ -19,7 +19,8 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     for (const warning of reading.warnings) terminal.err(`warning: ${warning}\n`);
     const unknown = unknownNamesWarning(reading);
     if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);
-    const problems = await checkFiles(reading.settings);
+    const { problems, warnings } = await checkFiles(reading.settings);
+    for (const warning of warnings) terminal.err(`warning: ${warning}\n`);
     for (const problem of problems) terminal.err(`error: ${problem}\n`);
     if (problems.length > 0 || (unknown !== undefined && options.strict)) setExitCode(exitCodes.config);
     else terminal.out("settings are valid\n");

@@ -311,6 +311,42 @@ export const settingsTable = {
     false,
     "Adds whether the ends of a flow, and the flow, are internal (by metadata), private or public.",
   ),
+  SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds what a file says of the interfaces of exporters. It counts before what SNMP and the exporter say.",
+  ),
+  SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "The YAML file of interfaces, conventionally named netifs.yml.",
+  ),
+  SVC_PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE: row(
+    "Enrichment",
+    int(0, 35_791, "minutes"),
+    15,
+    "How often the files of interfaces and of port names are looked at and, when changed, read again. 0 is on SIGHUP only.",
+  ),
+  SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds the names of ports, such as https, by transport protocol.",
+  ),
+  SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "A YAML file of names of ports of your own: `{tcp: {8443: portal}}`. They count before the known ones.",
+  ),
+  SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Adds the name of the DiffServ code point, such as EF or AF41.",
+  ),
 
   SVC_OUTPUT_STDOUT_ENABLE: row(
     "Outputs",

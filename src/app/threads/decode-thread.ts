@@ -28,7 +28,7 @@ const outbox = createLineOutbox({
 const directory = createInterfaceDirectory();
 const enrichment = createEnrichment(settings, undefined, { log, metrics, clock: systemClock }, count);
 const options = decodingOptions(settings, {
-  addresses: enrichment.addresses,
+  enrichment,
   interfaces: settings.SVC_INPUT_SNMP_ENABLE ? createInterfaceEnricher(directory, metrics) : undefined,
   sink: outbox,
   allocate: (bytes) => outbox.allocate(bytes),

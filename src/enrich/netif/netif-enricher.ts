@@ -1,0 +1,113 @@
+import { addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../ip/index.ts";
+import type { Enricher, RecordFields, Value } from "../../record/index.ts";
+import type { Metrics } from "../../report/index.ts";
+import { gatherValues, placeFields } from "../place-fields.ts";
+import { createRecentCache, type RecentCache } from "../recent-cache.ts";
+import type { Netif, NetifExporter } from "./read-netifs.ts";
+
+export interface NetifEnricherOptions {
+  /** The exporters of the file as it is now, the most specific first; undefined when there is none. */
+  readonly exporters: () => readonly NetifExporter[] | undefined;
+  readonly metrics: Metrics;
+}
+
+type Netifs = ReadonlyMap<number, Netif>;
+
+/** How many exporters' interfaces are kept, put together. */
+const maxKept = 65_536;
+const none: Netifs = new Map();
+
+/**
+ * Adds what a file says of the interfaces of a flow: `flow.in.netif.*` and `flow.out.netif.*` by `.index`. It replaces what
+ * the record has, so that what comes after it has to leave these names alone. Of several exporters that cover the address
+ * the most specific one that has the interface counts. Metadata goes by the rules of addresses, `.x` below `flow.in.netif`.
+ */
+export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions): Enricher {
+  let of: readonly NetifExporter[] | undefined;
+  let index: ExporterIndex = indexExporters([]);
+  let kept: RecentCache<Netifs> = createRecentCache(maxKept);
+  const counts = { matches: 0, misses: 0, renamed: 0 };
+  registerMetrics(metrics, counts);
+
+  const netifsOf = (exporter: string): Netifs => {
+    const now = exporters();
+    if (now !== of) {
+      of = now;
+      index = indexExporters(now ?? []);
+      kept = createRecentCache(maxKept);
+    }
+    let netifs = kept.get(exporter);
+    if (netifs === undefined) {
+      netifs = putTogether(index, exporter);
+      kept.set(exporter, netifs);
+    }
+    return netifs;
+  };
+
+  const find = (record: RecordFields, netifs: Netifs, object: string): Netif | undefined => {
+    const index = record.get(`${object}.index`);
+    const netif = typeof index === "number" ? netifs.get(index) : undefined;
+    if (netif !== undefined) counts.matches++;
+    else if (index !== undefined) counts.misses++;
+    return netif;
+  };
+
+  return {
+    enrich(record) {
+      const exporter = record.get("flow.export.ip.addr");
+      const netifs = typeof exporter === "string" ? netifsOf(exporter) : none;
+      if (netifs.size === 0) return;
+      const metadata: (readonly [string, Value])[] = [];
+      for (const object of ["flow.in.netif", "flow.out.netif"]) {
+        const netif = find(record, netifs, object);
+        if (netif === undefined) continue;
+        for (const [suffix, value] of netif.fields) record.set(object + suffix, value);
+        for (const [key, value] of netif.metadata) metadata.push([key.startsWith(".") ? object + key : key, value]);
+      }
+      if (metadata.length > 0) counts.renamed += placeFields(record, gatherValues(metadata)).length;
+    },
+  };
+}
+
+/** Exporters by address, because a file may have many and strangers may send from any address; the wider ones in a row. */
+interface ExporterIndex {
+  readonly single: ReadonlyMap<string, readonly NetifExporter[]>;
+  readonly wide: readonly NetifExporter[];
+}
+
+function indexExporters(exporters: readonly NetifExporter[]): ExporterIndex {
+  const single = new Map<string, NetifExporter[]>();
+  for (const exporter of exporters) {
+    const { family, first, last } = exporter.key;
+    if (first !== last) continue;
+    const text = formatAddress({ family, value: first });
+    single.set(text, [...(single.get(text) ?? []), exporter]);
+  }
+  return { single, wide: exporters.filter(({ key }) => key.first !== key.last) };
+}
+
+/** The interfaces of one exporter. */
+function putTogether({ single, wide }: ExporterIndex, text: string): Netifs {
+  const address = parseAddress(text);
+  if (address === undefined) return none;
+  const unmapped = unmapAddress(address);
+  const key = addressKey(unmapped);
+  const netifs = new Map<number, Netif>();
+  const covering = wide.filter((exporter) => keyContains(exporter.key, key));
+  for (const { netifs: own } of [...(single.get(formatAddress(unmapped)) ?? []), ...covering]) {
+    for (const [index, netif] of own) if (!netifs.has(index)) netifs.set(index, netif);
+  }
+  return netifs;
+}
+
+function registerMetrics(metrics: Metrics, counts: { matches: number; misses: number; renamed: number }): void {
+  const count = (name: string, help: string, read: () => number): void =>
+    metrics.counterFrom(`netgloss_enrich_netif_${name}_total`, help, [], read);
+  count("matches", "Interfaces of records that the file knows.", () => counts.matches);
+  count("misses", "Interfaces that it does not know, of exporters that it knows.", () => counts.misses);
+  count(
+    "renamed",
+    "Metadata of interfaces put under another name because the one asked for was in another's way.",
+    () => counts.renamed,
+  );
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createNameEnricher,
+  FileFindings,
+  formatFinding,
+  joinPortNames,
+  knownPortNames,
+  readPortNames,
+  type PortNames,
+} from "../../src/enrich/index.ts";
+import type { RecordFields, Value } from "../../src/record/index.ts";
+import { createMetrics } from "../../src/report/index.ts";
+
+type Fields = Readonly<Record<string, Value>>;
+
+function setUp(ports: PortNames | undefined = knownPortNames) {
+  const metrics = createMetrics();
+  const enricher = createNameEnricher({ ports: () => ports, dscp: true, metrics });
+  const added = (fields: Fields): Fields => {
+    const record: RecordFields = new Map(Object.entries(fields));
+    enricher.enrich(record);
+    return Object.fromEntries([...record].filter(([name]) => !(name in fields)));
+  };
+  return { metrics, added };
+}
+
+const flow = (protocol: Value, source: Value, destination: Value): Fields => ({
+  "l4.proto.id": protocol,
+  "flow.src.l4.port.id": source,
+  "flow.dst.l4.port.id": destination,
+});
+
+test("ports are named by transport protocol", async () => {
+  const { added, metrics } = setUp();
+  assert.deepEqual(added(flow(6, 51_234, 443)), { "flow.dst.l4.port.name": "https" });
+  assert.deepEqual(added(flow(17, 53, 123)), { "flow.src.l4.port.name": "domain", "flow.dst.l4.port.name": "ntp" });
+  assert.deepEqual(added(flow(6, 40_001, 514)), { "flow.dst.l4.port.name": "shell" });
+  assert.deepEqual(added(flow(17, 40_001, 514)), { "flow.dst.l4.port.name": "syslog" });
+  assert.deepEqual(added(flow(132, 5672, 40_001)), { "flow.src.l4.port.name": "amqp" });
+  assert.deepEqual(added(flow(1, 443, 443)), {});
+  assert.equal(await metrics.value("netgloss_enrich_names_total", { kind: "port" }), 6);
+  assert.equal(await metrics.value("netgloss_enrich_names_unknown_total", { kind: "port" }), 4);
+});
+
+test("what is no number has no name, and a name of the record stays", () => {
+  const { added } = setUp();
+  assert.deepEqual(added(flow([6], 443, 443)), {});
+  assert.deepEqual(added(flow(6, [443, 80], "443")), {});
+  assert.deepEqual(added({ ...flow(6, 1, 443), "flow.dst.l4.port.name": "mine", "flow.src.l4.port.name": "own" }), {});
+});
+
+test("code points have the names of the RFCs", async () => {
+  const { added, metrics } = setUp();
+  const name = (id: number): unknown => added({ "ip.dscp.id": id })["ip.dscp.name"];
+  const named = Array.from({ length: 64 }, (_, id) => [id, name(id)] as const).filter(
+    ([, found]) => found !== undefined,
+  );
+  assert.deepEqual(named, [
+    [0, "CS0"],
+    [1, "LE"],
+    [8, "CS1"],
+    [10, "AF11"],
+    [12, "AF12"],
+    [14, "AF13"],
+    [16, "CS2"],
+    [18, "AF21"],
+    [20, "AF22"],
+    [22, "AF23"],
+    [24, "CS3"],
+    [26, "AF31"],
+    [28, "AF32"],
+    [30, "AF33"],
+    [32, "CS4"],
+    [34, "AF41"],
+    [36, "AF42"],
+    [38, "AF43"],
+    [40, "CS5"],
+    [44, "VA"],
+    [46, "EF"],
+    [48, "CS6"],
+    [56, "CS7"],
+  ]);
+  assert.equal(await metrics.value("netgloss_enrich_names_total", { kind: "dscp" }), 23);
+});
+
+test("names of a file count before the known ones", () => {
+  const own = readPortNames(Buffer.from("tcp: {8443: portal, 443: 'front door'}\nudp:\n")).value;
+  const { added } = setUp(joinPortNames(own, knownPortNames));
+  assert.deepEqual(added(flow(6, 443, 8443)), {
+    "flow.src.l4.port.name": "front door",
+    "flow.dst.l4.port.name": "portal",
+  });
+  assert.deepEqual(added(flow(6, 22, 8444)), { "flow.src.l4.port.name": "ssh" });
+  assert.equal(readPortNames(Buffer.from("# nothing yet\n")).value.size, 0);
+});
+
+const faults: readonly (readonly [text: string, findings: readonly string[]])[] = [
+  [
+    "tcp:\n  65536: x\n  x: y\n  80: ''\n  81: [a]\nicmp: {}\n",
+    [
+      '2:3: "65536" is not a port: expected a number from 0 to 65535',
+      '3:3: "x" is not a port: expected a number from 0 to 65535',
+      "4:7: port 80: expected a name of 1 to 255 characters",
+      "5:7: port 81: expected a name of 1 to 255 characters",
+      '6:1: "icmp" is none of tcp, udp, dccp, sctp',
+    ],
+  ],
+  ["tcp: 7\n", ["1:6: expected a mapping from ports to names"]],
+  ["- a\n", ["1:1: expected a mapping"]],
+  ["tcp: {80: a, 80: b}\n", ['1:14: "80" is given twice, first at line 1, column 7']],
+  ["tcp: {}\n---\nudp: {}\n", ["3:1: a second document: the file must hold one"]],
+  ["tcp: {", ["1:7: unexpected end of the stream within a flow collection"]],
+];
+
+for (const [text, expected] of faults) {
+  test(`a file of ports is refused with line and column: ${JSON.stringify(text)}`, () => {
+    assert.throws(
+      () => readPortNames(Buffer.from(text)),
+      (error) => {
+        assert.ok(error instanceof FileFindings);
+        assert.deepEqual(error.findings.map(formatFinding), expected);
+        return true;
+      },
+    );
+  });
+}
+
+test("bytes that are no text are refused", () => {
+  assert.throws(() => readPortNames(Buffer.from([0xff, 0xfe, 0x00])), /1:1: is not UTF-8 text/);
+});

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { createNetifEnricher, FileFindings, formatFinding, readNetifs } from "../../src/enrich/index.ts";
+import { addressKey, compareSpecificity, formatAddress, keyContains, parseKey } from "../../src/ip/index.ts";
+import type { RecordFields, Value } from "../../src/record/index.ts";
+import { createMetrics } from "../../src/report/index.ts";
+import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
+
+type Fields = Readonly<Record<string, Value>>;
+
+function setUp(text: string) {
+  const metrics = createMetrics();
+  const file = { current: readNetifs(Buffer.from(text)).value };
+  const enricher = createNetifEnricher({ exporters: () => file.current, metrics });
+  const added = (fields: Fields): Fields => {
+    const record: RecordFields = new Map(Object.entries(fields));
+    enricher.enrich(record);
+    return Object.fromEntries([...record].filter(([name, value]) => fields[name] !== value));
+  };
+  return {
+    added,
+    read: (next: string) => void (file.current = readNetifs(Buffer.from(next)).value),
+    count: (name: string) => metrics.value(`netgloss_enrich_netif_${name}_total`),
+  };
+}
+
+const flow = (exporter: string, input: Value, output: Value): Fields => ({
+  "flow.export.ip.addr": exporter,
+  "flow.in.netif.index": input,
+  "flow.out.netif.index": output,
+});
+
+const sample = `
+192.0.2.1:
+  1:
+    name: ge-0/0/0
+    description: 01
+    alias: 'to: upstream'
+    type: 6
+    speed: 10000000000
+    tags: [transit, transit, paid]
+    metadata:
+      .provider: Example
+      site: ams1
+  2: {ifName: ge-0/0/1, ifDescr: d, ifAlias: a, ifType: ethernet, ifSpeed: 18446744073709551615}
+  3:
+`;
+
+test("each attribute goes below the interface that has the index", async () => {
+  const { added, count } = setUp(sample.replace("18446744073709551615", "9223372036854775807"));
+  assert.deepEqual(added(flow("192.0.2.1", 1, 2)), {
+    "flow.in.netif.name": "ge-0/0/0",
+    "flow.in.netif.descr": "01",
+    "flow.in.netif.alias": "to: upstream",
+    "flow.in.netif.type": "6",
+    "flow.in.netif.speed": 10_000_000_000,
+    "flow.in.netif.tags": ["transit", "paid"],
+    "flow.in.netif.provider": "Example",
+    site: "ams1",
+    "flow.out.netif.name": "ge-0/0/1",
+    "flow.out.netif.descr": "d",
+    "flow.out.netif.alias": "a",
+    "flow.out.netif.type": "ethernet",
+    "flow.out.netif.speed": 9_223_372_036_854_775_807n,
+  });
+  assert.deepEqual(added(flow("192.0.2.1", 3, 4)), {});
+  assert.deepEqual(added(flow("192.0.2.2", 1, 2)), {});
+  assert.deepEqual(added(flow("192.0.2.1", [1], 2n ** 60n)), {});
+  assert.equal(await count("matches"), 3);
+  assert.equal(await count("misses"), 3);
+});
+
+test("the file counts before what the record has; metadata gets in nobody's way", async () => {
+  const { added, count } = setUp(
+    "192.0.2.1: {1: {name: a, metadata: {.index: '7', .name.short: s, ip: x, site: one}}, 2: {metadata: {site: two}}}",
+  );
+  const record = { ...flow("192.0.2.1", 1, 2), "flow.in.netif.name": "told", "ip.version.ver": 4 };
+  assert.deepEqual(added(record), {
+    "flow.in.netif.name": "a",
+    "flow.in.netif.index": "7",
+    "flow.in.netif.name_short": "s",
+    "ip.value": "x",
+    site: ["one", "two"],
+  });
+  assert.equal(await count("renamed"), 2);
+});
+
+test("a changed file counts at once", () => {
+  const { added, read } = setUp("192.0.2.1: {1: {name: before}}");
+  assert.deepEqual(added(flow("192.0.2.1", 1, 0)), { "flow.in.netif.name": "before" });
+  read("192.0.2.1: {1: {name: after}}");
+  assert.deepEqual(added(flow("192.0.2.1", 1, 0)), { "flow.in.netif.name": "after" });
+  read("");
+  assert.deepEqual(added(flow("192.0.2.1", 1, 0)), {});
+});
+
+test("of exporters that cover the address the most specific one with the interface counts", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.tuple(denseKeyText, fc.subarray([1, 2, 3])), {
+        maxLength: 12,
+        selector: ([text]) => parseKey(text).text,
+      }),
+      (exporters) => {
+        const text = exporters.map(
+          ([key, indexes]) => `"${key}": {${indexes.map((index) => `${index}: {name: "${key}"}`).join(", ")}}\n`,
+        );
+        const { added } = setUp(text.join(""));
+        for (const family of [4, 6] as const) {
+          for (let n = 0; n < 64; n += 3) {
+            const address = denseAddress(family, n);
+            const best = (index: number): string | undefined =>
+              exporters
+                .filter(([key, indexes]) => indexes.includes(index) && keyContains(parseKey(key), addressKey(address)))
+                .toSorted(([a], [b]) => compareSpecificity(parseKey(a), parseKey(b)))[0]?.[0];
+            const found = added(flow(formatAddress(address), 1, 2));
+            assert.equal(found["flow.in.netif.name"], best(1));
+            assert.equal(found["flow.out.netif.name"], best(2));
+          }
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+const faults: readonly (readonly [text: string, findings: readonly string[]])[] = [
+  [
+    "192.0.2.300: {}\n192.0.2.0/24: 7\n192.0.2.1:\n  -1: {}\n  4294967296: {}\n  1: text\n",
+    [
+      '1:1: key "192.0.2.300" is not an IP address, a CIDR or a range <from>-<to>',
+      "2:15: expected a mapping from ifIndex to interfaces",
+      '4:3: "-1" is not an ifIndex: expected a number below 2^32',
+      '5:3: "4294967296" is not an ifIndex: expected a number below 2^32',
+      "6:6: expected a mapping of the interface's attributes",
+    ],
+  ],
+  [
+    "192.0.2.1:\n  1:\n    name: [a]\n    speed: fast\n    tags: a\n    metadata: {a b: c, .x: [1], flow.bytes: 7}\n    ifAlias: a\n    alias: b\n",
+    [
+      "3:11: name: expected a text of one line, at most 1024 characters",
+      "4:12: speed: expected a whole number of bits a second",
+      "5:11: tags: expected a list of texts",
+      '6:16: metadata key "a b" contains white space',
+      '6:28: metadata ".x": expected a text',
+      '6:33: metadata "flow.bytes": names below flow belong to others; .x is put below the interface',
+      '8:5: "alias": alias is given twice',
+    ],
+  ],
+  ["2001:db8::1: {}\n2001:DB8::0:1: {}\n", ['2:1: exporter "2001:DB8::0:1" is given twice']],
+  ["192.0.2.1: {1: {tags: ['', [a]]}}\n", ['1:24: tag "" is empty', "1:28: tags: expected a text"]],
+];
+
+for (const [text, expected] of faults) {
+  test(`a file of interfaces is refused with line and column: ${JSON.stringify(text.slice(0, 40))}`, () => {
+    assert.throws(
+      () => readNetifs(Buffer.from(text)),
+      (error) => {
+        assert.ok(error instanceof FileFindings);
+        assert.deepEqual(error.findings.map(formatFinding), expected);
+        assert.ok(error.message.startsWith(expected[0] ?? ""));
+        return true;
+      },
+    );
+  });
+}
+
+test("an unknown attribute is ignored and told of", () => {
+  const { value, warnings } = readNetifs(Buffer.from("192.0.2.1: {1: {name: a, cirIn: 7}}"));
+  assert.deepEqual(warnings.map(formatFinding), ['1:26: attribute "cirIn" is not known and ignored']);
+  assert.equal(value.length, 1);
+});
+
+test("whatever a file says, it is read or refused", () => {
+  const part = fc.constantFrom(
+    "192.0.2.1",
+    "1",
+    "name",
+    "tags",
+    "metadata",
+    ": ",
+    "\n",
+    "  ",
+    "[",
+    "]",
+    "{",
+    "}",
+    "-",
+    '"',
+    "&a",
+    "*a",
+    "<<",
+    "!!x",
+    "\t",
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
+      try {
+        readNetifs(Buffer.from(parts.join("")));
+      } catch (error) {
+        assert.ok(error instanceof FileFindings, String(error));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
