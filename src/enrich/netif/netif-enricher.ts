@@ -24,7 +24,7 @@ const none: Netifs = new Map();
  */
 export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions): Enricher {
   let of: readonly NetifExporter[] | undefined;
-  let index: ExporterIndex = indexExporters([]);
+  let byAddress: ExporterIndex = indexExporters([]);
   let kept: RecentCache<Netifs> = createRecentCache(maxKept);
   const counts = { matches: 0, misses: 0, renamed: 0 };
   registerMetrics(metrics, counts);
@@ -33,12 +33,12 @@ export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions
     const now = exporters();
     if (now !== of) {
       of = now;
-      index = indexExporters(now ?? []);
+      byAddress = indexExporters(now ?? []);
       kept = createRecentCache(maxKept);
     }
     let netifs = kept.get(exporter);
     if (netifs === undefined) {
-      netifs = putTogether(index, exporter);
+      netifs = putTogether(byAddress, exporter);
       kept.set(exporter, netifs);
     }
     return netifs;
