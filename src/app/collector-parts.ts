@@ -10,6 +10,7 @@ import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChan
 import { createUdmFileStore, nodeFileIo, type UdmStore } from "../udm/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
+import { flowElements } from "./flow-elements.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
@@ -95,15 +96,17 @@ export interface FlowSources {
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
   const { enrichment, metadata, snmp, state, sink } = sources;
+  const { elements, warnings } = flowElements(settings);
+  for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
   const count = metadata === undefined ? decodingThreads(settings.SVC_PROCESSOR_POOL_SIZE) : 0;
   if (count > 0) {
     const watchInterfaces = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
-    return createFlowThreads({ ...reporting, settings: plain, count, sink, watchInterfaces, state });
+    return createFlowThreads({ ...reporting, settings: plain, elements, count, sink, watchInterfaces, state });
   }
   return createFlowListener({
     ...reporting,
-    ...decodingOptions(plain, { ...reporting, sink, enrichment, interfaces: snmp?.interfaceEnricher }),
+    ...decodingOptions(plain, { ...reporting, elements, sink, enrichment, interfaces: snmp?.interfaceEnricher }),
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
     ports: settings.SVC_FLOW_SERVER_UDP_PORT,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,

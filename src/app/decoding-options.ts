@@ -1,4 +1,4 @@
-import type { FlowPipelineOptions } from "../flow/index.ts";
+import type { CustomElement, FlowPipelineOptions } from "../flow/index.ts";
 import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
 import type { Clock, Log, Metrics } from "../report/index.ts";
 import type { Enrichment } from "./enrichment.ts";
@@ -6,6 +6,8 @@ import type { PlainSettings } from "./settings/index.ts";
 
 /** What decoding needs that is not in the settings. */
 export interface DecodingParts {
+  /** The user's information elements. */
+  readonly elements: readonly CustomElement[];
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
   readonly enrichment: Pick<Enrichment, "netifs" | "names" | "addresses">;
@@ -18,8 +20,9 @@ export interface DecodingParts {
 
 /** What one thread needs to turn datagrams into enriched lines, by the settings. */
 export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
-  const { sink, allocate, enrichment, interfaces, log, metrics, clock } = parts;
+  const { elements, sink, allocate, enrichment, interfaces, log, metrics, clock } = parts;
   return {
+    elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,

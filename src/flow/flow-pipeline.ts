@@ -1,6 +1,8 @@
 import { createLineBuffer, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { createDecoders } from "./decoders.ts";
+import type { CustomElement } from "./elements/custom-element.ts";
+import { createElementSource } from "./elements/element-source.ts";
 import { createExporterTable } from "./exporter/exporter-table.ts";
 import { viewExporter, type ExporterView } from "./exporter/exporter-view.ts";
 import { defaultLimits, type Limits } from "./exporter/limits.ts";
@@ -23,6 +25,8 @@ export interface FlowPipelineOptions {
   readonly optionsRecords?: boolean;
   /** Whether a record of both directions of a biflow becomes one of each. Default false: it stays one. */
   readonly splitBiflows?: boolean;
+  /** Elements beside those of the registries, judged by `readElements`. */
+  readonly elements?: readonly CustomElement[];
   readonly limits?: Partial<Limits>;
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
@@ -72,12 +76,13 @@ export const tidyEveryMs = 60_000;
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
   const { splitBiflows = false } = options;
+  const elements = createElementSource(options.elements ?? []);
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
   const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
   const templates: TemplateSettings = {
     maxFields: limits.fieldsPerTemplate,
-    planTemplate: (template) => buildPlan(template, { splitBiflows }),
+    planTemplate: (template) => buildPlan(template, { elements, splitBiflows }),
   };
   const restored = { templates: 0 };
   registerFlowMetrics(metrics, counts, exporters, restored);

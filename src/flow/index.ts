@@ -1,3 +1,5 @@
+export type { CustomElement } from "./elements/custom-element.ts";
+export { readElements } from "./elements/read-elements.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporter/exporter-view.ts";
 export { defaultLimits, type Limits } from "./exporter/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";

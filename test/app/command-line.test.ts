@@ -131,6 +131,32 @@ test("an unknown flag is a usage error that names the one meant", async () => {
   assert.match(err, /Did you mean --svc-api-port/);
 });
 
+test("files of elements are judged: config check and serve refuse bad ones, no file is no elements", async () => {
+  const flag = "--svc-flow-decoder-elements-path";
+  const good = await run(
+    "config",
+    "check",
+    flag,
+    fileWith("elements.yml", "9/1: word, string\n0/8: client, ipv4Address\n"),
+  );
+  assert.equal(good.code, 0);
+  assert.match(good.err, /elements\.yml:2:1: 0\/8 has no effect/);
+  const path = fileWith("bad-elements.yml", "9/1: word, int\n9/2: x y, string\n");
+  const missing = join(directory, "no-elements.yml");
+  for (const command of [
+    ["config", "check"],
+    ["serve", "--svc-flow-server-udp-enable"],
+  ]) {
+    const bad = await run(...command, flag, `${path},${missing}`);
+    assert.equal(bad.code, 78);
+    const lines = bad.err.split("\n").filter((line) => line.startsWith("error: "));
+    assert.equal(lines.length, 3);
+    assert.match(lines[0] ?? "", /no-elements\.yml/);
+    assert.match(lines[1] ?? "", /bad-elements\.yml:1:6: expected one of .*, not "int"$/);
+    assert.match(lines[2] ?? "", /bad-elements\.yml:2:1: a name is letters/);
+  }
+});
+
 test("udm check judges a file offline", async () => {
   const good = await run("udm", "check", fileWith("good.yml", "10.0.0.0/8:\n  name: ten\n192.0.2.1:\n"));
   assert.deepEqual([good.code, good.err], [0, ""]);

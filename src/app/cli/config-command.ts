@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { checkFiles } from "../check-files.ts";
+import { flowElements } from "../flow-elements.ts";
 import { formatSettings } from "../settings/index.ts";
 import { addSettingsOptions, commandSettings, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
@@ -11,7 +12,7 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
   const check = config
     .command("check")
     .description(
-      `judge the settings, and the files for enrichment, without starting; exit code ${exitCodes.config} when they cannot be used`,
+      `judge the settings, and the files that they name, without starting; exit code ${exitCodes.config} when they cannot be used`,
     )
     .option("--strict", "refuse names that are no settings, too");
   addSettingsOptions(check).action(async (options: { strict?: boolean }) => {
@@ -19,6 +20,7 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     for (const warning of reading.warnings) terminal.err(`warning: ${warning}\n`);
     const unknown = unknownNamesWarning(reading);
     if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);
+    for (const warning of flowElements(reading.settings).warnings) terminal.err(`warning: ${warning}\n`);
     const { problems, warnings } = await checkFiles(reading.settings);
     for (const warning of warnings) terminal.err(`warning: ${warning}\n`);
     for (const problem of problems) terminal.err(`error: ${problem}\n`);

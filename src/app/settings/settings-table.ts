@@ -156,6 +156,12 @@ export const settingsTable = {
     false,
     "Writes what exporters tell of themselves in options data (interface names, sampling) as records, too.",
   ),
+  SVC_FLOW_DECODER_ELEMENTS_PATH: row(
+    "Flows",
+    list(path),
+    [],
+    "YAML files of information elements beside those that are built in: see docs/records.md.",
+  ),
   SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE: row(
     "Flows",
     bool,

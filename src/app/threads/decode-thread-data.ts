@@ -1,9 +1,10 @@
-import type { RingHandle } from "../../flow/index.ts";
+import type { CustomElement, RingHandle } from "../../flow/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
 /** What a decoding thread is given. */
 export interface DecodeThreadData {
   readonly settings: PlainSettings;
+  readonly elements: readonly CustomElement[];
   /** How many threads decode. */
   readonly count: number;
   readonly ring: RingHandle;

@@ -10,7 +10,7 @@ import { createDecodeLoop } from "./decode-loop.ts";
 import { slabBytes, type DecodeThreadData } from "./decode-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
-const { settings, ring, returned, count } = workerData as DecodeThreadData;
+const { settings, elements, ring, returned, count } = workerData as DecodeThreadData;
 const metrics = createMetrics();
 const log = threadLog(settings.SVC_LOG_LEVEL);
 
@@ -28,6 +28,7 @@ const outbox = createLineOutbox({
 const directory = createInterfaceDirectory();
 const enrichment = createEnrichment(settings, undefined, { log, metrics, clock: systemClock }, count);
 const options = decodingOptions(settings, {
+  elements,
   enrichment,
   interfaces: settings.SVC_INPUT_SNMP_ENABLE ? createInterfaceEnricher(directory, metrics) : undefined,
   sink: outbox,

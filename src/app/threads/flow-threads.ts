@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   createRing,
   createStateKeeper,
+  type CustomElement,
   type ExporterView,
   type RingHandle,
   type StateChange,
@@ -21,6 +22,8 @@ import { startThread } from "./thread.ts";
 
 export interface FlowThreadsOptions {
   readonly settings: PlainSettings;
+  /** The user's information elements. */
+  readonly elements: readonly CustomElement[];
   /** How many threads decode, 1 or more. */
   readonly count: number;
   readonly sink: Sink;
@@ -166,7 +169,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
 }
 
 function startDecoder(
-  { settings, count, sink, log }: FlowThreadsOptions,
+  { settings, elements, count, sink, log }: FlowThreadsOptions,
   ring: RingHandle,
   number: number,
   onDeath: () => void,
@@ -176,7 +179,7 @@ function startDecoder(
   return startThread({
     name: `decode ${number}`,
     entry: new URL("./decode-thread.js", import.meta.url),
-    data: { settings, count, ring, returned } satisfies DecodeThreadData,
+    data: { settings, elements, count, ring, returned } satisfies DecodeThreadData,
     log,
     onNote: (note) => inbox(note as LineNote),
     onDeath,

@@ -82,7 +82,8 @@ export function netflow9ScopeNames(type: number): ElementNames {
   return { names: [{ name: fallback.name, convert: toUnsigned, preference: 0 }], fallback, takesEmpty: false };
 }
 
-function reverseNames(forward: ElementNames): ElementNames {
+/** The names of an element in the reverse direction. */
+export function reverseNames(forward: ElementNames): ElementNames {
   const { names, fallback, takesEmpty } = forward;
   return {
     names: names.map(({ name, convert, preference }) => ({ name: reverseName(name), convert, preference })),

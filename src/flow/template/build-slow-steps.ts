@@ -29,9 +29,15 @@ export function buildSlowSteps(
     }
     const type = elements.type(pen, id);
     if (type !== undefined && isStructure(type)) {
-      const { name, hexName } = elements.names(pen, id).fallback;
+      const { names, fallback } = elements.names(pen, id);
       const isNamed = type === "basicList" && !(pen === 0 && id === basicList);
-      steps.push({ kind: "list", structure: type, field, valuesName: isNamed ? name : undefined, hexName });
+      steps.push({
+        kind: "list",
+        structure: type,
+        field,
+        valuesName: isNamed ? names[0]?.name : undefined,
+        hexName: fallback.hexName,
+      });
     }
   });
   if (labels.length > 0) steps.push({ kind: "labels", fields: labels.toSorted((a, b) => a.id - b.id) });
