@@ -19,7 +19,15 @@ async function createSender(t: TestContext): Promise<(to: CollectorProcess, data
   return (to, datagram) => socket.send(datagram, to.flowPort, "127.0.0.1");
 }
 
-test("a collector that was killed decodes the first data set after its restart, without a template", async (t) => {
+for (const [before, after] of [
+  [2, 3],
+  [3, 0],
+] as const) {
+  test(`killed with ${before} decoding threads, restarted with ${after}: data decodes at once`, (t) =>
+    killAndRestart(t, before, after));
+}
+
+async function killAndRestart(t: TestContext, before: number, after: number): Promise<void> {
   const directory = tempDirectory(t);
   const state = join(directory, "state");
   const output = join(directory, "flows.ndjson");
@@ -34,7 +42,7 @@ test("a collector that was killed decodes the first data set after its restart, 
   writeFileSync(join(state, "flow", "exporters-00.state"), "not ours");
   const send = await createSender(t);
 
-  const first = await startCollectorProcess({ settings });
+  const first = await startCollectorProcess({ settings: { ...settings, SVC_PROCESSOR_POOL_SIZE: `${before}` } });
   t.after(() => first.end("SIGKILL"));
   assert.equal(await first.metric("netgloss_flow_state_ignored_total"), 1);
   send(first, ipfix([ipfixTemplates(flow), ipfixTemplates(names)]));
@@ -47,7 +55,7 @@ test("a collector that was killed decodes the first data set after its restart, 
   );
   await first.end("SIGKILL");
 
-  const second = await startCollectorProcess({ settings });
+  const second = await startCollectorProcess({ settings: { ...settings, SVC_PROCESSOR_POOL_SIZE: `${after}` } });
   t.after(() => second.end("SIGKILL"));
   assert.equal(await second.metric("netgloss_flow_templates_restored_total"), 2);
   send(second, ipfix([dataSet(flow, [uint(100, 4), uint(7, 4)])]));
@@ -68,7 +76,7 @@ test("a collector that was killed decodes the first data set after its restart, 
     [400, "restored"],
   ]);
   assert.deepEqual(await second.end(), { code: 0, signal: null });
-});
+}
 
 test("without a directory nothing is kept, and the log says so", async (t) => {
   const collector = await startCollectorProcess({ settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true" } });

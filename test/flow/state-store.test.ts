@@ -88,6 +88,23 @@ test("an exporter that is forgotten leaves the files; one that did not come agai
   assert.deepEqual((await loadAll(io)).addresses, ["192.0.2.2", "192.0.2.3"]);
 });
 
+test("what was put since is known, too, to a decoder that starts in between; the files are read once", async () => {
+  const io = await written(memoryFileIo(), "192.0.2.1", "192.0.2.2");
+  const { addresses, running } = await loadAll(io);
+  assert.deepEqual(addresses, ["192.0.2.1", "192.0.2.2"]);
+  running.store.put({ changed: [state("192.0.2.1", 5000), state("192.0.2.3")], forgotten: ["192.0.2.2"] });
+  const known = new Map((await running.store.load()).map(({ address, lastSeen }) => [address, lastSeen]));
+  assert.deepEqual(
+    known,
+    new Map([
+      ["192.0.2.1", 5000],
+      ["192.0.2.3", 1000],
+    ]),
+  );
+  await running.store.stop();
+  assert.deepEqual((await loadAll(io)).addresses, ["192.0.2.1", "192.0.2.3"]);
+});
+
 test("a file that is torn, foreign or newer is set aside, told of by reason, and costs the others nothing", async () => {
   const io = await written(memoryFileIo(), "192.0.2.1", "192.0.2.2", "192.0.2.3");
   const [torn = "", newer = "", ...rest] = io.names();

@@ -164,7 +164,8 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
     },
     ports: () => (isOpen ? ports : []),
     reload: async () => void (await askAll(decoders, "reload")),
-    exporters: async () => (await askAll<readonly ExporterView[]>(decoders, "exporters")).flat(),
+    exporters: async () =>
+      (await askAll<readonly ExporterView[]>(decoders, "exporters")).flat().toSorted((a, b) => a.lastSeen - b.lastSeen),
   };
 }
 

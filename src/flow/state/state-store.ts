@@ -1,7 +1,7 @@
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { ExporterState, StateChange } from "./exporter-state.ts";
 import { decodeStateFile, encodeStateFile, ignoreReasons, type IgnoreReason } from "./state-file.ts";
-import { writeExporterState } from "./state-text.ts";
+import { readExporterState, writeExporterState } from "./state-text.ts";
 
 /** The directory of the state. Each call may fail with an error of the operating system. */
 export interface StateFiles {
@@ -25,7 +25,10 @@ export interface StateStoreOptions {
 
 /** Keeps what exporters say once over a restart, in files by exporter address, whatever thread decodes them. */
 export interface StateStore extends Component {
-  /** What earlier runs knew. To be called once after `start`, before `put`. Does not fail: what cannot be read is left out. */
+  /**
+   * All that is known: what earlier runs knew, and what was put since. To be called for the first time after `start` and
+   * before `put`. Does not fail: what cannot be read is left out.
+   */
   load(): Promise<readonly ExporterState[]>;
   /** Takes a change; it is on the disk soon afterwards, at the latest when `stop` has returned. */
   put(change: StateChange): void;
@@ -68,6 +71,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
   const shardOf = (address: string): Shard => shards[hash(address) % shardCount] as Shard;
   const counts = createStateMetrics(metrics, () => shards.reduce((sum, { exporters }) => sum + exporters.size, 0));
   let names: readonly string[] = [];
+  let reading: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let saving: Promise<void> | undefined;
 
@@ -94,6 +98,17 @@ export function createStateStore(options: StateStoreOptions): StateStore {
     if (typeof states !== "string") return states.filter(({ address }) => shardOf(address).name === name);
     await ignore(name, states);
     return [];
+  };
+
+  const readFiles = async (): Promise<void> => {
+    let count = 0;
+    for (const name of names.filter((each) => namePattern.test(each))) {
+      for (const state of await loadFile(name)) {
+        keep(shardOf(state.address), state);
+        count++;
+      }
+    }
+    if (count > 0) log.info({ exporters: count }, "what exporters told before the restart is known again");
   };
 
   /** As much as fits into the file, what was heard of last before the rest. */
@@ -153,15 +168,10 @@ export function createStateStore(options: StateStoreOptions): StateStore {
       }
     },
     async load() {
-      const all: ExporterState[] = [];
-      for (const name of names.filter((each) => namePattern.test(each))) {
-        for (const state of await loadFile(name)) {
-          all.push(state);
-          keep(shardOf(state.address), state);
-        }
-      }
-      if (all.length > 0) log.info({ exporters: all.length }, "what exporters told before the restart is known again");
-      return all;
+      reading ??= readFiles();
+      await reading;
+      const texts = shards.flatMap(({ exporters }) => Array.from(exporters.values(), ({ text }) => text));
+      return texts.map((text) => readExporterState(JSON.parse(text))).filter((state) => state !== undefined);
     },
     put({ changed, forgotten }) {
       for (const state of changed) {
