@@ -24,13 +24,16 @@ const template = object({
 const domain = object(
   {
     protocol: { type: "string", examples: ["netflow9", "ipfix"] },
-    id: integer("Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5)."),
+    id: integer("Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow)."),
+    agent: { type: "string", description: "The agent whose sub-agent this is (sFlow)." },
     port: integer("Of the sender, where templates are scoped by it."),
     templates: list(template),
     waitingSets: integer("Data sets that wait for their template."),
     missing: integer(
       "Units that never came, by sequence numbers: flows (NetFlow v5), datagrams (v9), records (IPFIX).",
     ),
+    missingSamples: integer("Samples missing by the numbers of their data sources (sFlow)."),
+    samplerDrops: integer("Samples that the agent says it dropped (sFlow)."),
     late: integer("Datagrams that came out of order."),
     resets: integer("How often a new count began."),
     sampling: list(object({ scope: { type: "string" }, rate: { type: "number" } })),
@@ -41,6 +44,7 @@ const domain = object(
     }),
     bootTime: time("When the exporter started, by its options"),
   },
+  "agent",
   "port",
   "bootTime",
 );

@@ -89,7 +89,8 @@ test("docs/life-of-a-flow.md names every metric of the room, and no other", asyn
   createStateStore({ files, log: silentLog, metrics, clock: systemClock });
   const rendered = await metrics.render();
   const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
-  const ofSockets = [...named].filter((name) => /_(receive|kernel|socket)_/.test(name));
-  assert.equal(ofSockets.length, 4);
-  assert.deepEqual(named, new Set([...ofSockets, ...registered]));
+  // Those of sockets and threads are registered where these are made.
+  const elsewhere = [...named].filter((name) => /_(receive|kernel|socket|queue|lines|thread)_/.test(name));
+  assert.equal(elsewhere.length, 8);
+  assert.deepEqual(named, new Set([...elsewhere, ...registered]));
 });
