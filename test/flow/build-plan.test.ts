@@ -9,7 +9,7 @@ import type { FieldSpecifier, Template } from "../../src/flow/template/template.
 /** Few elements, most of which share names with others, so that templates repeat them and let them compete. */
 const element = fc.oneof(
   fc.constantFrom(...fieldNames.map(([id]) => id)),
-  fc.constantFrom(70, 71, 79, 291, 292, 293, 1, 8, 27, 5, 195, 32, 176, 152, 22, 23, 85),
+  fc.constantFrom(70, 71, 79, 104, 313, 315, 291, 292, 293, 1, 8, 27, 5, 195, 32, 176, 152, 22, 23, 85),
   fc.integer({ min: 0, max: 0xffff }),
 );
 const field: fc.Arbitrary<FieldSpecifier> = fc.record({
@@ -45,7 +45,11 @@ test("no two steps of a plan can write one name, and every field has a place for
       });
       for (const [name, steps] of writers) assert.equal(steps.size, 1, name);
       for (const step of plan.slowSteps) {
-        for (const { field: index } of step.kind === "list" ? [step] : step.kind === "labels" ? step.fields : []) {
+        for (const { field: index } of step.kind === "list" || step.kind === "packet"
+          ? [step]
+          : step.kind === "labels"
+            ? step.fields
+            : []) {
           assert.ok(!placed.has(index), `field ${index} is read twice`);
           placed.add(index);
         }

@@ -95,6 +95,16 @@ const basicList: PacketField = { id: 291, length: "variable" };
 const macs: PacketTemplate = { id: 257, fields: fields([56, 6], [80, 6]) };
 const listed: PacketTemplate = { id: 300, fields: fields([8, 4], [292, "variable"], [293, "variable"]) };
 
+/** Ethernet with a VLAN tag, IPv4, TCP with SYN; some bytes of payload follow. */
+const frame = hex(
+  `00005e0053ff 00005e005301 8100 2064 0800
+   45b80034 00014000 4006 0000 c0000201 c6336402
+   9c40 01bb 00000001 00000000 50 02 ffff 0000 0000 6869`,
+);
+const ipv6Packet = hex(
+  "6000 0000 0008 11 40 20010db8000000000000000000000001 20010db8ffff00000000000000000002 0035 d431 0008 0000",
+);
+
 const options: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [48, 1], [49, 1], [50, 4]) };
 const samplerFlow: PacketTemplate = { id: 401, fields: fields([8, 4], [12, 4], [1, 4], [2, 4], [48, 1]) };
 
@@ -648,6 +658,45 @@ export const goldenCases: readonly GoldenCase[] = [
         [hex("186a0140"), hex("0102"), hex("000000"), hex("0304")],
       ]),
       netflow9Record({ id: 257, fields: fields([70, 3], [4, 1]) }, [hex("000000"), uint(6, 1)]),
+    ],
+  ],
+  [
+    "ipfix-frame-of-a-packet",
+    [
+      ipfixRecord({ id: 256, fields: fields([10, 4], [312, 2], [315, "variable"]) }, [
+        [uint(7, 4), uint(70, 2)],
+        frame,
+      ]),
+    ],
+  ],
+  [
+    "ipfix-record-says-more-than-its-frame",
+    [
+      ipfixRecord({ id: 256, fields: fields([1, 4], [2, 4], [58, 2], [8, 4], [315, "variable"], [34, 4]) }, [
+        [uint(1500, 4), uint(3, 4), uint(200, 2), ipv4("203.0.113.9"), frame, uint(10, 4)],
+      ]),
+    ],
+  ],
+  [
+    "netflow9-frame-of-fixed-length-cut-off",
+    [netflow9Record({ id: 256, fields: fields([103, 2], [104, 40]) }, [uint(40, 2), frame.subarray(0, 40)])],
+  ],
+  [
+    "ipfix-ip-packets-and-labels-without-a-frame",
+    [
+      ipfixRecord({ id: 256, fields: fields([313, "variable"]) }, [ipv6Packet]),
+      ipfixRecord({ id: 257, fields: fields([316, "variable"]) }, [hex("186a0a40 00065140")]),
+      ipfixRecord({ id: 258, fields: fields([313, "variable"], [315, "variable"]) }, [hex("0102"), hex("00005e")]),
+      ipfixRecord({ id: 259, fields: fields([408, 2], [315, "variable"], [314, 2]) }, [uint(2, 2), frame, hex("6869")]),
+    ],
+  ],
+  [
+    "ipfix-frame-with-a-packet-in-a-tunnel",
+    [
+      ipfixRecord({ id: 256, fields: fields([315, "variable"]) }, [
+        hex(`00005e0053ff 00005e005301 0800 45000066 00000000 4011 0000 c0000201 c6336402 c350 12b5 0052 0000
+             08000000 00002a00 ${frame.toString("hex")}`),
+      ]),
     ],
   ],
   [

@@ -117,8 +117,8 @@ function rfc3339(seconds: number, rest: number, digits: number): string {
   return digits === 0 ? `${whole}Z` : `${whole}.${String(rest).padStart(digits, "0")}Z`;
 }
 
-/** MPLS labels. */
-const slow = (id: number): boolean => id >= 70 && id <= 79;
+/** MPLS labels and packets. */
+const slow = (id: number): boolean => (id >= 70 && id <= 79) || [104, 313, 315, 316, 317].includes(id);
 const named = new Set(fieldNames.map(([id]) => id));
 /** Elements that come out under IANA's name with their plain value, padding and sampling aside. */
 const plainElements = [...knownElements()].filter(

@@ -44,8 +44,9 @@ const taken = [
   "system",
 ];
 
-/** Elements that are decoded in a way of their own: padding, MPLS labels, lists. */
-const special = (id: number): boolean => id === 210 || (id >= 70 && id <= 79) || (id >= 291 && id <= 293);
+/** Elements that are decoded in a way of their own: padding, MPLS labels, lists, packets. */
+const special = (id: number): boolean =>
+  (id >= 70 && id <= 79) || (id >= 291 && id <= 293) || [104, 210, 313, 315, 316, 317].includes(id);
 
 const ownElements = new Set(fieldNames.map(([id]) => id));
 const ianaNames = new Map(

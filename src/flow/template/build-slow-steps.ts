@@ -1,7 +1,7 @@
 import type { ElementSource } from "../mapping/element-names.ts";
 import type { DataType, ListStructure } from "../registry/information-element.ts";
 import { reversePen } from "../registry/registry.ts";
-import type { SlowField, SlowStep } from "./plan.ts";
+import type { SectionStart, SlowField, SlowStep } from "./plan.ts";
 import type { FieldSpecifier, Template } from "./template.ts";
 
 const topLabel = 70;
@@ -11,6 +11,18 @@ const structures: ReadonlySet<DataType> = new Set<ListStructure>([
   "basicList",
   "subTemplateList",
   "subTemplateMultiList",
+]);
+
+/**
+ * Elements that hold the beginning of a packet: dataLinkFrameSection (315), layer2packetSectionData (104) of NetFlow v9,
+ * ipHeaderPacketSection (313), mplsLabelStackSection (316), mplsPayloadPacketSection (317).
+ */
+const sections: ReadonlyMap<number, SectionStart> = new Map<number, SectionStart>([
+  [104, "ethernet"],
+  [313, "ip"],
+  [315, "ethernet"],
+  [316, "mpls"],
+  [317, "ip"],
 ]);
 
 /** The steps of a template that only the interpreter can do. */
@@ -25,6 +37,11 @@ export function buildSlowSteps(
     if (dialect === "netflow9" && field < (scopeCount ?? 0)) return;
     if (pen === 0 && id >= topLabel && id <= lastLabel) {
       labels.push({ id, field, hexName: elements.names(pen, id).fallback.hexName });
+      return;
+    }
+    const start = pen === 0 ? sections.get(id) : undefined;
+    if (start !== undefined) {
+      steps.push({ kind: "packet", field, start, name: elements.names(pen, id).fallback.name });
       return;
     }
     const type = elements.type(pen, id);
@@ -54,7 +71,7 @@ function isReverse({ pen, id }: FieldSpecifier): boolean {
 export function slowFields(steps: readonly SlowStep[]): ReadonlySet<number> {
   return new Set(
     steps.flatMap((step) => {
-      if (step.kind === "list") return [step.field];
+      if (step.kind === "list" || step.kind === "packet") return [step.field];
       return step.kind === "labels" ? step.fields.map(({ field }) => field) : [];
     }),
   );

@@ -34,6 +34,7 @@ export interface Step {
  *
  * - `list`: a list of RFC 6313.
  * - `labels`: a stack of MPLS labels, the top first.
+ * - `packet`: the beginning of a packet.
  * - `split`: nothing within the record; it may become two, one for each direction of a biflow.
  */
 export type SlowStep =
@@ -46,7 +47,11 @@ export type SlowStep =
       readonly hexName: string;
     }
   | { readonly kind: "labels"; readonly fields: readonly SlowField[] }
+  | { readonly kind: "packet"; readonly field: number; readonly start: SectionStart; readonly name: string }
   | { readonly kind: "split" };
+
+/** What a section of a packet begins with; `ip` is told by its first bits. */
+export type SectionStart = "ethernet" | "ip" | "mpls";
 
 /** A field of the template and its name for bytes that are no value. */
 export interface SlowField {

@@ -2,8 +2,10 @@ import type { RecordFields, Scalar, Value } from "../../record/index.ts";
 import { toHex, toUnsigned } from "../mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
+import { createParsedPacket } from "../packet/parse-packet.ts";
 import { createGatheredValues } from "../structured/gathered-values.ts";
 import { putLabels, type FieldSpan } from "../structured/put-labels.ts";
+import { putSection } from "../structured/put-section.ts";
 import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "./build-plan.ts";
 import { createElementPlans } from "./element-plans.ts";
@@ -59,6 +61,7 @@ export interface RecordReader {
 export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate): RecordReader {
   let offsets = new Int32Array(64);
   let lengths = new Int32Array(64);
+  const packet = createParsedPacket();
   const elementPlans = createElementPlans(planTemplate);
 
   /** Finds the fields of the record at `at`. Returns where the next record begins, -1 when this one does not fit. */
@@ -164,6 +167,7 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
   ): void => {
     const spans = slowSteps.map((step) => {
       if (step.kind === "list") return [spanOf(step)];
+      if (step.kind === "packet") return [spanOf({ field: step.field, hexName: step.name })];
       return step.kind === "labels" ? step.fields.map(spanOf) : [];
     });
     const gathered = createGatheredValues(maxListValues);
@@ -176,6 +180,13 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
       }
     });
     gathered.putInto(record);
+    // Behind everything that the record itself says.
+    slowSteps.forEach((step, i) => {
+      const span = spans[i]?.[0];
+      if (step.kind === "packet" && span !== undefined && span.length > 0) {
+        putSection(record, source, { ...step, ...span }, packet);
+      }
+    });
   };
 
   const listReader = (source: FieldSource, lists: ListSource, depth: number): ListReader => ({

@@ -1,0 +1,66 @@
+import type { RecordFields, Scalar, Value } from "../../record/index.ts";
+import { toHex } from "../mapping/convert-type.ts";
+import type { FieldSource } from "../mapping/field-source.ts";
+import { parsePacket, type ParsedPacket } from "../packet/parse-packet.ts";
+import type { PacketStart } from "../packet/parse-headers.ts";
+import { putInnerPacket, putPacket } from "../packet/put-packet.ts";
+import type { SectionStart } from "../template/plan.ts";
+
+/** A field that is the beginning of a packet. */
+export interface SectionField {
+  readonly start: SectionStart;
+  /** For its bytes, where they are no such packet. */
+  readonly name: string;
+  readonly at: number;
+  readonly length: number;
+}
+
+/** IANA, "dataLinkFrameType": Ethernet. */
+const ethernetFrame = 1;
+
+/**
+ * Puts into a record what the beginning of a packet says and the record itself does not. A record with a packet stands for
+ * that packet: where it has no counters, it is one packet of the bytes that the record says it had (dataLinkFrameSize),
+ * else of those of its IP header. Bytes in which there are no headers stay bytes.
+ */
+export function putSection(
+  record: RecordFields,
+  source: FieldSource,
+  section: SectionField,
+  packet: ParsedPacket,
+): void {
+  const { start, name, at, length } = section;
+  const first = startOf(record, source, start, at);
+  const said = new Map<string, Value>();
+  if (first !== undefined) {
+    const hasInner = parsePacket(source.bytes, at, at + length, first, packet);
+    putPacket(said, source.bytes, packet.outer);
+    if (hasInner) putInnerPacket(said, source.bytes, packet.inner);
+  }
+  if (said.size === 0) {
+    const bytes = toHex(source, at, length) as Scalar;
+    const before = record.get(name);
+    record.set(name, before === undefined ? bytes : [before, bytes].flat());
+    return;
+  }
+  for (const [each, value] of said) if (!record.has(each)) record.set(each, value);
+  if (start === "mpls") return;
+  if (!record.has("flow.packets")) record.set("flow.packets", 1);
+  const size = record.get("flow.ie.dataLinkFrameSize") ?? record.get("flow.ie.ipTotalLength");
+  if (!record.has("flow.bytes") && typeof size === "number" && size > 0) record.set("flow.bytes", size);
+}
+
+function startOf(
+  record: RecordFields,
+  { view }: FieldSource,
+  start: SectionStart,
+  at: number,
+): PacketStart | undefined {
+  if (start === "ethernet") {
+    const type = record.get("flow.ie.dataLinkFrameType");
+    return type === undefined || type === ethernetFrame ? "ethernet" : undefined;
+  }
+  if (start === "mpls") return "mpls";
+  const version = view.getUint8(at) >> 4;
+  return version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined;
+}
