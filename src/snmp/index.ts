@@ -66,14 +66,8 @@ export { putRow, type Cell } from "./values/put-row.ts";
 export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameTables } from "./values/put-value.ts";
 export type { SnmpValue } from "./values/snmp-value.ts";
 export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
-export {
-  createSnmp,
-  type ApplyFinding,
-  type ApplyOutcome,
-  type RediscoveryOutcome,
-  type Snmp,
-  type SnmpOptions,
-} from "./operations/create-snmp.ts";
+export { createSnmp } from "./operations/create-snmp.ts";
+export type { ApplyFinding, ApplyOutcome, RediscoveryOutcome, Snmp, SnmpOptions } from "./operations/snmp.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";
 export {
   createInterfaceDirectory,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { RecordFields } from "../../src/record/index.ts";
 import { baseFiles, type Files } from "../support/definition-tree.ts";
-import { createSnmpAgent, oidOf } from "../support/snmp-agent/index.ts";
+import { createSnmpAgent, octets, oidOf, type SnmpAgent } from "../support/snmp-agent/index.ts";
 import { quickDevice, rigTable, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -258,6 +258,7 @@ test("plans outlive a restart, for as long as they fit; a broken one costs a dis
   await rig.tree.write({ "devices/lab.yml": quickDevice.replace("[router]", "[generic]") });
   await rig.restart();
   await until("a discovery", async () => (await rig.discoveries()) === 1);
+  await rig.snmp.stop();
   writeFileSync(join(persist, "192.0.2.1_161.json"), "{");
   await rig.restart();
   await until("another", async () => (await rig.discoveries()) === 1);
@@ -293,4 +294,95 @@ test("interface names go to the flows of the device, by its ip or an address of 
   rig.snmp.interfaceEnricher.enrich(stranger);
   assert.ok(!stranger.has("flow.in.netif.name"));
   assert.equal(await rig.metrics.value("netgloss_snmp_flow_interfaces_named_total"), 2);
+});
+
+test("plans of devices that are no more, and what an interrupted save left, go at the start; other files stay", async (t) => {
+  const persist = tempDirectory(t);
+  const rig = await startSnmpRig(t, { persist });
+  const plan = join(persist, "192.0.2.1_161.json");
+  await until("the file", () => existsSync(plan));
+  await rig.snmp.stop();
+  const text = readFileSync(plan, "utf8");
+  writeFileSync(join(persist, "192.0.2.9_161.json"), text.replaceAll("192.0.2.1:161", "192.0.2.9:161"));
+  writeFileSync(`${plan}.tmp`, text.slice(0, 40));
+  writeFileSync(join(persist, "notes.json"), "{}");
+  await rig.restart();
+  assert.deepEqual(readdirSync(persist).sort(), ["192.0.2.1_161.json", "notes.json"]);
+  assert.equal(await rig.discoveries(), 0, "the plan is used as before");
+});
+
+describe("a discovery without which a change has no effect", { concurrency: 3 }, () => {
+  const moved = { "devices/lab.yml": quickDevice.replace("[public]", "[other]") };
+  const agentOf = (...communities: string[]): SnmpAgent =>
+    createSnmpAgent({ table: rigTable, communities, uptime: 10_000 });
+
+  test("is tried again until it succeeds, while polls go on as before", async (t) => {
+    const rig = await startedRig(t);
+    await rig.tree.write(moved);
+    assert.ok((await rig.snmp.applyDefinitions(false)).ok);
+    await until("failures", async () => ((await rig.discoveries("failed")) ?? 0) >= 2);
+    assert.equal(rig.device().state, "up");
+    rig.records.length = 0;
+    await until("polls", () => rig.of("SNMPv2-MIB::system").length > 0);
+    rig.network.attachAgent("192.0.2.1", 161, agentOf("public", "other"));
+    await until("the discovery", async () => (await rig.discoveries()) === 2);
+    rig.network.attachAgent("192.0.2.1", 161, agentOf("other"));
+    rig.records.length = 0;
+    await until("polls with the other community", () => rig.of("SNMPv2-MIB::system").length >= 2);
+  });
+
+  test("comes when a device that was silent answers to its new credentials", async (t) => {
+    const rig = await startedRig(t);
+    rig.agent.faults.drops = () => true;
+    await until("down", () => rig.device().state === "down");
+    await rig.tree.write(moved);
+    assert.ok((await rig.snmp.applyDefinitions(false)).ok);
+    await until("a failure", async () => ((await rig.discoveries("failed")) ?? 0) >= 1);
+    const failures = await rig.discoveries("failed");
+    await until("probes", async () => ((await rig.count("probes_total")) ?? 0) >= 3);
+    assert.equal(await rig.discoveries("failed"), failures, "silence costs one request an interval");
+    rig.network.attachAgent("192.0.2.1", 161, agentOf("other"));
+    await until("up", () => rig.device().state === "up");
+    await until("the discovery", async () => (await rig.discoveries()) === 2);
+  });
+});
+
+test("a device that is removed leaves nothing, though a poll of it is under way; one that comes back keeps its plan", async (t) => {
+  const persist = tempDirectory(t);
+  const rig = await startSnmpRig(t, { persist, files: { "devices/lab.yml": quickDevice.replace("50", "400") } });
+  await until("the tables", () => rig.of("IF-MIB::ifTable").length >= 3);
+  const flow = (): RecordFields =>
+    new Map<string, string | number>([
+      ["flow.export.ip.addr", "192.0.2.1"],
+      ["flow.in.netif.index", 2],
+    ]);
+  const isNamed = (): boolean => {
+    const record = flow();
+    rig.snmp.interfaceEnricher.enrich(record);
+    return record.has("flow.in.netif.name");
+  };
+  assert.ok(isNamed());
+  // The poll under way finds a name that is new.
+  rig.agent.table = rigTable.with([{ oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.2"), value: octets("fresh") }]);
+  let held: (() => void) | undefined;
+  const { agent } = rig;
+  rig.network.attach("192.0.2.1", 161, (datagram) => {
+    const answers = agent.handle(datagram).map((answer) => ({ datagram: answer }));
+    if (!answers.some(({ datagram: answer }) => Buffer.from(answer).includes("fresh"))) return answers;
+    held = () => answers.forEach((answer) => rig.network.inject(answer.datagram, "192.0.2.1", 161));
+    return [];
+  });
+  const release = await until("the poll", () => held);
+  await rig.tree.write({ "devices/lab.yml": "" });
+  assert.ok((await rig.snmp.applyDefinitions(false)).ok);
+  assert.deepEqual(rig.snmp.devices(), []);
+  rig.network.attachAgent("192.0.2.1", 161, createSnmpAgent({ table: rigTable }));
+  await rig.tree.write({ "devices/lab.yml": quickDevice });
+  assert.ok((await rig.snmp.applyDefinitions(false)).ok);
+  await until("up", () => rig.device().state === "up");
+  release();
+  await until("the end of the poll", () => rig.records.some((record) => record["netif.name"] === "fresh"));
+  assert.equal(rig.device().interfaces["2"], "eth0");
+  await rig.snmp.stop();
+  assert.deepEqual(readdirSync(persist), ["192.0.2.1_161.json"]);
 });

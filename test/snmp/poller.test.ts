@@ -189,4 +189,44 @@ describe("polling", { concurrency: 6 }, () => {
     await until("the discovery", async () => (await rig.discoveries()) === 2);
     assert.equal(rig.device().sysName, "r9");
   });
+
+  test("interfaces and addresses that a device has no longer name nothing", async (t) => {
+    const address = (text: string, octetsOf: number[]) => ({
+      oid: oidOf(`1.3.6.1.2.1.4.20.1.1.${text}`),
+      value: { type: "IpAddress", value: Buffer.from(octetsOf) } as const,
+    });
+    const addresses = [address("198.51.100.7", [198, 51, 100, 7]), address("198.51.100.8", [198, 51, 100, 8])];
+    const rig = await startSnmpRig(t, {
+      agent: { table: rigTable.with(addresses) },
+      files: {
+        "objects/ip.yml":
+          "IP-MIB::ipAddrTable:\n  type: dynamic\n  index:\n    - {type: IpAddress, oid: .1.3.6.1.2.1.4.20.1.1, name: ip.addr, syntax: IpAddress}\n" +
+          "  discovery_attribute: ipAdEntAddr\n  attributes:\n    ipAdEntAddr: {oid: .1.3.6.1.2.1.4.20.1.1, name: ip.own, syntax: IpAddress}\n",
+        "object_groups/ip.yml": "ip:\n  objects: [IP-MIB::ipAddrTable]\n",
+        "device_groups/all.yml": "generic:\n  object_groups: [system]\nrouter:\n  object_groups: [system, netif, ip]\n",
+      },
+    });
+    await until("a poll", () => rig.of("IP-MIB::ipAddrTable").length >= 2);
+    assert.deepEqual(rig.device().addresses, ["198.51.100.7", "198.51.100.8"]);
+    rig.agent.table = rig.agent.table.without(
+      (oid) => oid.at(-1) === 7 || oid.join(".").startsWith("1.3.6.1.2.1.31.1.1.1.1"),
+    );
+    await until("the loss", () => rig.device().addresses.length === 1 && !("7" in rig.device().interfaces));
+    assert.deepEqual(rig.device().addresses, ["198.51.100.8"]);
+    assert.equal(rig.device().interfaces["2"], "eth0");
+    assert.equal(await rig.discoveries(), 1);
+  });
+
+  test("a second reason for a discovery soon after the first is kept for later, not dropped", async (t) => {
+    const rig = await startSnmpRig(t, { agent: { uptime: 10_000 } });
+    await rig.polled();
+    rig.agent.reboot();
+    await until("the discovery", async () => (await rig.discoveries()) === 2);
+    rig.agent.swap();
+    rig.agent.table = rig.agent.table.with([
+      { oid: oidOf("1.3.6.1.2.1.1.2.0"), value: { type: "ObjectIdentifier", value: oidOf("1.3.6.1.4.1.9.1.8") } },
+    ]);
+    await until("a discovery to come", () => rig.device().discovery === "queued");
+    assert.equal(await rig.discoveries(), 2);
+  });
 });

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log, Metrics } from "../../report/index.ts";
 import { planFromJson, planToJson, type DevicePlan } from "./device-plan.ts";
@@ -10,6 +10,8 @@ export interface PlanStore {
   /** Replaces the plan as a whole: a reader sees the old one or this one. */
   save(plan: DevicePlan): Promise<void>;
   remove(deviceId: string): Promise<void>;
+  /** Removes the plans of all other devices, and what an interrupted save left. Other files stay. */
+  keepOnly(deviceIds: ReadonlySet<string>): Promise<void>;
 }
 
 /**
@@ -34,7 +36,19 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
     });
   };
 
-  if (directory === "") return { load: async () => undefined, save: async () => {}, remove: async () => {} };
+  /** The device of a file's plan; undefined when it holds none, or is not there. */
+  const readOwner = async (path: string): Promise<string | undefined> => {
+    try {
+      return planFromJson(JSON.parse(await readFile(path, "utf8")))?.deviceId;
+    } catch {
+      // Not ours, or broken: a broken one is told when its device wants it.
+      return undefined;
+    }
+  };
+
+  if (directory === "") {
+    return { load: async () => undefined, save: async () => {}, remove: async () => {}, keepOnly: async () => {} };
+  }
   return {
     async load(deviceId) {
       try {
@@ -59,11 +73,23 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
       inTurn(deviceId, async () => {
         await rm(fileOf(deviceId), { force: true }).catch((error: unknown) => fail("remove", deviceId, error));
       }),
+    async keepOnly(deviceIds) {
+      const known = new Set(Array.from(deviceIds, fileOf));
+      const names = await readdir(directory).catch(() => []);
+      for (const path of names.map((name) => join(directory, name))) {
+        const plan = path.endsWith(temporaryEnd) ? path.slice(0, -temporaryEnd.length) : path;
+        if (!plan.endsWith(".json") || (plan === path && known.has(path)) || writing.size > 0) continue;
+        const isOurs = plan === path ? (await readOwner(path)) !== undefined : known.has(plan);
+        if (isOurs) await rm(path, { force: true }).catch((error: unknown) => fail("remove", path, error));
+      }
+    },
   };
 }
 
+const temporaryEnd = ".tmp";
+
 async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.tmp`;
+  const temporary = `${path}${temporaryEnd}`;
   const file = await open(temporary, "w", 0o640);
   try {
     await file.writeFile(text);

@@ -31,6 +31,8 @@ export interface PollerParts {
   readonly log: Log;
   /** Asks for a discovery; the poller goes on with the plan it has. */
   readonly rediscover: (deviceId: string, reason: string) => void;
+  /** A device that was silent answers; it is polled again unless it first has to be discovered. */
+  readonly answersAgain: (deviceId: string) => void;
   /** The names and addresses of a device have changed. */
   readonly learnt: (device: DevicePoller) => void;
 }
@@ -208,14 +210,13 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     if (isStopped || failure !== undefined || !prober.isActive) return;
     log.info({ device: device.id }, "an SNMP device answers again");
     // What it answers to now is for a discovery to find out, unless that is what it was polled with.
-    if (plan === undefined || by !== credential || !sessions.haveAccessOf(device)) {
-      parts.rediscover(device.id, "it answers again");
-      return;
+    if (plan !== undefined && by === credential && sessions.haveAccessOf(device)) {
+      if (!sessions.suit(device)) openSessions();
+      state = "up";
+      prober.stop();
+      planGrid(0);
     }
-    if (!sessions.suit(device)) openSessions();
-    state = "up";
-    prober.stop();
-    planGrid(0);
+    parts.answersAgain(device.id);
   }
 
   const poller: DevicePoller = {

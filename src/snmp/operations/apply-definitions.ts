@@ -1,0 +1,142 @@
+import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import { diffDefinitions } from "../definitions/diff-definitions.ts";
+import { formatFinding, type Finding } from "../definitions/finding.ts";
+import type { DefinitionsLoader } from "../definitions/load-definitions.ts";
+import { createPacer } from "../definitions/pacer.ts";
+import { deviceGroupsOf } from "../definitions/reach.ts";
+import { applyReport, planEffects, type DeviceEffect } from "./apply-plan.ts";
+import type { DeviceTable } from "./device-table.ts";
+import type { Discoveries } from "./discoveries.ts";
+import type { ApplyFinding, ApplyOutcome } from "./snmp.ts";
+
+/** Puts definitions to use. */
+export interface DefinitionsInUse {
+  /** undefined until they were read for the first time. */
+  readonly current: Definitions | undefined;
+  /** Reads them for the first time: what is wrong is left out and reported. */
+  load(): Promise<{ readonly definitions: Definitions; readonly isWhole: boolean }>;
+  /** Reads all again and uses them, or, with any error, none of them. Calls run one after another. */
+  apply(forceRediscovery: boolean): Promise<ApplyOutcome>;
+  /** Resolves when no call of `apply` runs. */
+  idle(): Promise<void>;
+}
+
+export interface DefinitionsInUseParts {
+  readonly loader: DefinitionsLoader;
+  readonly devices: DeviceTable;
+  readonly discoveries: Pick<Discoveries, "require">;
+  readonly isRunning: () => boolean;
+  /** When the first work of one of so many devices begins, milliseconds from now. */
+  readonly spread: (devices: number) => number;
+  readonly clock: Clock;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  /** Limited in rate. */
+  readonly log: Log;
+  /** Not limited: every finding is told. */
+  readonly findingsLog: Log;
+}
+
+const checkName = "snmp definitions";
+
+export function createDefinitionsInUse(parts: DefinitionsInUseParts): DefinitionsInUse {
+  const { loader, devices, discoveries, clock, health, log } = parts;
+  const applies = parts.metrics.counter("netgloss_snmp_applies_total", "Definitions applied again, by result", [
+    "result",
+  ]);
+  let current: Definitions | undefined;
+  let applying: Promise<unknown> = Promise.resolve();
+
+  function report(findings: readonly Finding[], definitions: Definitions): void {
+    const errors = errorsOf(findings);
+    const [first] = errors;
+    const detail =
+      first === undefined
+        ? `revision ${definitions.revision.slice(0, 12)}, ${definitions.devices.size} devices`
+        : `${errors.length} errors, what is wrong is left out: ${formatFinding(first)}`;
+    health.set({ name: checkName, ready: true, detail });
+    for (const finding of errors)
+      parts.findingsLog.error({ finding: formatFinding(finding) }, "SNMP definition left out");
+  }
+
+  function reject(old: Definitions, findings: readonly Finding[]): ApplyOutcome {
+    applies.add(1, { result: "rejected" });
+    const errors = errorsOf(findings);
+    const [first] = errors.map(formatFinding);
+    const detail = `revision ${old.revision.slice(0, 12)} stays: the files have ${errors.length} errors: ${first}`;
+    health.set({ name: checkName, ready: true, detail });
+    log.warn({ errors: errors.length, first }, "SNMP definitions not applied: the old set stays in use");
+    return { ok: false, findings: errors.map(applyFinding) };
+  }
+
+  async function applyNow(old: Definitions, forceRediscovery: boolean): Promise<ApplyOutcome> {
+    const start = clock.monotonic();
+    const { definitions: next, findings } = await loader.load("apply");
+    if (next === undefined) return reject(old, findings);
+    const diff = diffDefinitions(old, next, (set, device) =>
+      deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId),
+    );
+    const effects = planEffects(diff, forceRediscovery);
+    current = next;
+    if (old.revision !== next.revision) await carryOut(next, effects);
+    report(findings, next);
+    applies.add(1, { result: "applied" });
+    const seconds = (clock.monotonic() - start) / 1000;
+    log.info({ revision: next.revision, devices: effects.length, seconds }, "SNMP definitions applied");
+    return { ok: true, report: applyReport(next.revision, diff, effects, next.warnings.map(formatFinding), seconds) };
+  }
+
+  async function carryOut(next: Definitions, effects: readonly DeviceEffect[]): Promise<void> {
+    const pacer = createPacer(clock);
+    const discovered = effects.filter(({ discovery }) => discovery !== undefined).length;
+    for (const { deviceId, isRemoved } of effects) if (isRemoved) devices.remove(deviceId);
+    for (const [id, device] of next.devices) {
+      if (pacer.isDue()) await pacer.rest();
+      if (!parts.isRunning()) return;
+      const poller = devices.pollers.get(id);
+      if (poller === undefined) devices.add(device, next);
+      else poller.update(device, next);
+    }
+    for (const { deviceId, discovery, pending } of effects) {
+      devices.addPending(deviceId, pending);
+      if (discovery !== undefined) discoveries.require(deviceId, parts.spread(discovered));
+    }
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    async load() {
+      const { definitions, findings } = await loader.load("start");
+      current = definitions as Definitions;
+      report(findings, current);
+      return { definitions: current, isWhole: errorsOf(findings).length === 0 };
+    },
+    apply(forceRediscovery) {
+      const applied = applying.then(() => {
+        if (current === undefined) throw new Error("SNMP has not started");
+        return applyNow(current, forceRediscovery);
+      });
+      applying = applied.catch(() => {});
+      return applied;
+    },
+    async idle() {
+      await applying;
+    },
+  };
+}
+
+function errorsOf(findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ severity }) => severity === "error");
+}
+
+function applyFinding(finding: Finding): ApplyFinding {
+  const { file, line, column, id, message, suggestion } = finding;
+  return {
+    place: line === undefined ? file : `${file}:${line}:${column}`,
+    id: id ?? "",
+    message: suggestion === undefined ? message : `${message} (did you mean "${suggestion}"?)`,
+  };
+}

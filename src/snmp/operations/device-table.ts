@@ -1,0 +1,80 @@
+import type { Clock, Log } from "../../report/index.ts";
+import type { Definitions, Device } from "../definitions/definitions.ts";
+import type { PlanStore } from "../discovery/plan-store.ts";
+import { createDevicePoller, type DevicePoller, type PollerParts } from "../poller/device-poller.ts";
+import type { RecordWriter } from "../poller/record-writer.ts";
+import type { Schedule } from "../poller/schedule.ts";
+import type { SnmpClient } from "../session/snmp-client.ts";
+import type { InterfaceDirectory } from "./interface-directory.ts";
+
+/** The devices that are polled, by `ip:port`, and all that is kept of each. */
+export interface DeviceTable {
+  readonly pollers: ReadonlyMap<string, DevicePoller>;
+  add(device: Device, definitions: Definitions): void;
+  /** Lets what is in flight end, then forgets the device and its plan. */
+  remove(deviceId: string): void;
+  /** Definitions that changed and wait for the next discovery of the device, sorted. */
+  pendingOf(deviceId: string): readonly string[];
+  addPending(deviceId: string, subjects: readonly string[]): void;
+  /** Takes back what is pending, unless that is not this list any more. */
+  settlePending(deviceId: string, subjects: readonly string[]): void;
+  /** Begins to stop all; resolves when nothing runs any more. */
+  stop(): Promise<void>;
+}
+
+export interface DeviceTableParts extends Pick<PollerParts, "rediscover" | "answersAgain"> {
+  readonly client: SnmpClient;
+  readonly schedule: Schedule;
+  readonly writer: RecordWriter;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly plans: PlanStore;
+  readonly directory: InterfaceDirectory;
+  /** A device is no more. */
+  readonly removed: (deviceId: string) => void;
+}
+
+const nothing: readonly string[] = [];
+
+export function createDeviceTable(parts: DeviceTableParts): DeviceTable {
+  const { plans, directory } = parts;
+  const pollers = new Map<string, DevicePoller>();
+  const pending = new Map<string, readonly string[]>();
+  const stopping = new Set<Promise<void>>();
+  return {
+    pollers,
+    add(device, definitions) {
+      const learnt = (poller: DevicePoller): void => {
+        // A poll in flight may end after the device was removed.
+        if (pollers.get(poller.id) !== poller) return;
+        const { id, addresses, interfaces } = poller;
+        directory.change({ deviceId: id, known: { ip: poller.device.ip, addresses, names: interfaces } });
+      };
+      pollers.set(device.id, createDevicePoller({ ...parts, learnt }, device, definitions));
+    },
+    remove(deviceId) {
+      const poller = pollers.get(deviceId);
+      if (poller === undefined) return;
+      pollers.delete(deviceId);
+      pending.delete(deviceId);
+      directory.change({ deviceId });
+      parts.removed(deviceId);
+      // By the time it has stopped the device may be there again, with a plan of its own.
+      const stopped = poller.stop().then(() => (pollers.has(deviceId) ? undefined : plans.remove(deviceId)));
+      stopping.add(stopped);
+      void stopped.finally(() => stopping.delete(stopped));
+    },
+    pendingOf: (deviceId) => pending.get(deviceId) ?? nothing,
+    addPending(deviceId, subjects) {
+      if (subjects.length === 0) return;
+      pending.set(deviceId, [...new Set([...(pending.get(deviceId) ?? []), ...subjects])].sort());
+    },
+    settlePending(deviceId, subjects) {
+      if (pending.get(deviceId) === subjects) pending.delete(deviceId);
+    },
+    async stop() {
+      await Promise.all([...Array.from(pollers.values(), (poller) => poller.stop()), ...stopping]);
+      pollers.clear();
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { Clock, Log } from "../../report/index.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import { discover } from "../discovery/discover.ts";
+import { createDiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discovery-queue.ts";
+import type { PlanStore } from "../discovery/plan-store.ts";
+import type { SnmpClient } from "../session/snmp-client.ts";
+import { SnmpError } from "../session/snmp-error.ts";
+import type { DeviceTable } from "./device-table.ts";
+
+/** Who asks for discoveries, and what becomes of them. */
+export interface Discoveries {
+  /** Something has no effect until the device is discovered: it is tried again until that succeeds. */
+  require(deviceId: string, delayMs: number): void;
+  /** A device said something that calls for a discovery: at once, but not more often than once a minute. */
+  ask(deviceId: string, reason: string): void;
+  /** A silent device answers again. */
+  answersAgain(deviceId: string): void;
+  /** Begins a discovery or joins the one under way. */
+  join(deviceId: string): Promise<DiscoveryOutcome>;
+  state(deviceId: string): DiscoveryState | undefined;
+  counts(): { readonly queued: number; readonly running: number };
+  /** The device is no more. */
+  forget(deviceId: string): void;
+  stop(): Promise<void>;
+}
+
+export interface DiscoveriesParts {
+  readonly client: SnmpClient;
+  readonly devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
+  readonly plans: PlanStore;
+  readonly definitions: () => Definitions | undefined;
+  readonly clock: Clock;
+  /** Limited in rate. */
+  readonly log: Log;
+}
+
+/** Discoveries at the same time; most of their time is waiting for devices. */
+const maxDiscoveries = 128;
+/** Nothing is asked again sooner than this because of what a device says of itself. */
+const askEveryMs = 60_000;
+
+export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
+  const { client, devices, plans, clock, log } = parts;
+  const queue = createDiscoveryQueue(run, () => clock.monotonic(), maxDiscoveries);
+  /** Devices that must be discovered, with the number of the last demand. */
+  const required = new Map<string, number>();
+  const lastAsked = new Map<string, number>();
+  let demands = 0;
+
+  async function run(deviceId: string): Promise<DiscoveryOutcome> {
+    const poller = devices.pollers.get(deviceId);
+    const definitions = parts.definitions();
+    if (poller === undefined || definitions === undefined) return { ok: false, error: "the device was removed" };
+    const { device } = poller;
+    const waited = devices.pendingOf(deviceId);
+    const demand = required.get(deviceId);
+    try {
+      const plan = await discover(client, device, definitions, () => clock.now(), poller.plan);
+      if (devices.pollers.get(deviceId) !== poller) return { ok: false, error: "the device was removed" };
+      poller.counts.discoveries++;
+      poller.adopt(plan, 0);
+      devices.settlePending(deviceId, waited);
+      if (required.get(deviceId) === demand) required.delete(deviceId);
+      await plans.save(plan);
+      log.info({ device: deviceId, groups: plan.deviceGroups, objects: plan.objects.size }, "SNMP device discovered");
+      return { ok: true };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (devices.pollers.get(deviceId) !== poller) return { ok: false, error: message };
+      poller.counts.failedDiscoveries++;
+      poller.discoveryFailed(message);
+      if (error instanceof SnmpError) log.warn({ device: deviceId, error: message }, "SNMP discovery failed");
+      else log.error({ device: deviceId, error }, "SNMP discovery failed by a fault of the collector");
+      // A device that is silent is asked by one request each interval, and discovered when it answers again.
+      if (required.has(deviceId) && poller.state === "up") again(deviceId, poller.device.pollIntervalMs);
+      return { ok: false, error: message };
+    }
+  }
+
+  function again(deviceId: string, delayMs: number): void {
+    // The run that this is about is not over yet, so that another has to follow it.
+    void queue.request(deviceId, delayMs, true);
+  }
+
+  return {
+    require(deviceId, delayMs) {
+      required.set(deviceId, ++demands);
+      void queue.request(deviceId, delayMs, true);
+    },
+    ask(deviceId, reason) {
+      if (!devices.pollers.has(deviceId) || queue.state(deviceId) === "queued") return;
+      const now = clock.monotonic();
+      // A device whose values change at every poll must not be discovered at every poll.
+      const at = Math.max(now, (lastAsked.get(deviceId) ?? -Infinity) + askEveryMs);
+      lastAsked.set(deviceId, at);
+      log.info({ device: deviceId, reason }, "an SNMP device is discovered again");
+      void queue.request(deviceId, at - now, true);
+    },
+    answersAgain(deviceId) {
+      const poller = devices.pollers.get(deviceId);
+      if (poller === undefined || (poller.state === "up" && !required.has(deviceId))) return;
+      void queue.request(deviceId, 0, false);
+    },
+    join: (deviceId) => queue.request(deviceId, 0, false),
+    state: (deviceId) => queue.state(deviceId),
+    counts: () => queue.counts(),
+    forget(deviceId) {
+      required.delete(deviceId);
+      lastAsked.delete(deviceId);
+      queue.cancel(deviceId);
+    },
+    stop: () => queue.stop(),
+  };
+}

@@ -1,0 +1,58 @@
+import type { Enricher, Sink } from "../../record/index.ts";
+import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
+import type { DefinitionPaths } from "../definitions/definition-files.ts";
+import type { OpenUdpSocket } from "../session/udp-socket.ts";
+import type { DeviceDetail, DeviceView } from "./device-view.ts";
+import type { InterfaceChange } from "./interface-directory.ts";
+
+export interface SnmpOptions {
+  readonly paths: DefinitionPaths;
+  /** Where plans are kept over a restart; empty: nowhere. */
+  readonly persistDirectory: string;
+  readonly enricher: Enricher;
+  readonly sink: Sink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  /** 0 to below 1; default Math.random. */
+  readonly random?: () => number;
+  readonly openSocket?: OpenUdpSocket;
+}
+
+export type ApplyOutcome =
+  | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly findings: readonly ApplyFinding[] };
+
+export interface ApplyFinding {
+  /** `file:line:column` */
+  readonly place: string;
+  readonly id: string;
+  readonly message: string;
+}
+
+export interface RediscoveryOutcome {
+  readonly isDone: boolean;
+  readonly report: Readonly<Record<string, unknown>>;
+}
+
+/** The SNMP half of the collector. */
+export interface Snmp extends Component {
+  /**
+   * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
+   * Calls run one after another.
+   */
+  applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome>;
+  /** Begins a discovery or joins the one under way. @returns undefined when there is no such device. */
+  rediscoverDevice(
+    device: { readonly ip: string; readonly port: number },
+    wait?: { readonly seconds: number; readonly signal: AbortSignal },
+  ): Promise<RediscoveryOutcome | undefined>;
+  /** By `ip:port`, in the order of ids. */
+  devices(): DeviceView[];
+  device(id: string): DeviceDetail | undefined;
+  /** Gives flow records the names of their exporter's interfaces. */
+  readonly interfaceEnricher: Enricher;
+  /** Tells another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
+  watchInterfaces(listener: (change: InterfaceChange) => void): () => void;
+}
