@@ -1,12 +1,18 @@
 import type { Worker } from "node:worker_threads";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
-import type { ThreadAnswer, ThreadRequest } from "./file-thread.ts";
+import { FileFault } from "./file-fault.ts";
+import type { ThreadAnswer, ThreadChange, ThreadRequest } from "./file-thread.ts";
+import type { LibraryContent } from "./library-content.ts";
+import { itemsATurn } from "./next-turn.ts";
 import type { PageWriter } from "./page-writer.ts";
-import { finishRename, SaveError, type SavedFile } from "./save-file.ts";
+import { finishRename, SaveError } from "./save-file.ts";
+import type { UdmEntry } from "./udm-entry.ts";
 
 /** A page writer in a thread of its own. */
 export interface FileThread extends PageWriter {
+  /** {@link readLibraryContent} in the thread. The bytes are gone from here. @throws FileFault */
+  read(bytes: Uint8Array): Promise<LibraryContent>;
   /** Ends the thread. It starts again when it is needed. */
   stop(): Promise<void>;
 }
@@ -21,7 +27,7 @@ export interface FileThreadOptions {
 }
 
 interface Call {
-  readonly resolve: (saved: SavedFile | undefined) => void;
+  readonly resolve: (answer: ThreadAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -55,11 +61,8 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
 
   const take = (answer: ThreadAnswer): void => {
     if (answer.kind === "written") written = answer.stamp;
-    else if (answer.kind === "done") end()?.resolve(answer.saved);
-    else {
-      const error = Object.assign(new Error(answer.message), { code: answer.code });
-      end()?.reject(answer.step === undefined ? error : new SaveError(answer.step, error));
-    }
+    else if (answer.kind === "failed") end()?.reject(failureOf(answer));
+    else end()?.resolve(answer);
   };
 
   const begin = (): Worker => {
@@ -79,15 +82,21 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
     return made;
   };
 
-  const ask = async (request: ThreadRequest, transfer: readonly ArrayBuffer[] = []): Promise<SavedFile | undefined> => {
+  const ask = async <K extends ThreadAnswer["kind"]>(
+    request: ThreadRequest,
+    kind: K,
+    given?: Uint8Array,
+  ): Promise<Extract<ThreadAnswer, { kind: K }>> => {
     if (call !== undefined) throw new Error("the file thread takes one call at a time");
     const asked = (worker ??= begin());
-    return new Promise((resolve, reject) => {
+    const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
       call = { resolve, reject };
       // A call holds the process, an idle thread does not.
       asked.ref();
-      asked.postMessage(request, transfer);
+      asked.postMessage(request, given !== undefined && isWhole(given) ? [given.buffer] : []);
     });
+    if (answer.kind !== kind) throw new Error(`the file thread answered ${answer.kind}`);
+    return answer as Extract<ThreadAnswer, { kind: K }>;
   };
 
   return {
@@ -98,10 +107,10 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
       isFilled = false;
       let isFirst = true;
       for await (const text of texts) {
-        await ask({ op: "fill", text, isFirst, isLast: false });
+        await ask({ op: "fill", text, isFirst, isLast: false }, "done", text);
         isFirst = false;
       }
-      await ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true });
+      await ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true }, "done");
       isFilled = true;
     },
     clear() {
@@ -111,14 +120,24 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
     async save(plan, changes) {
       written = undefined;
       try {
-        const saved = await ask({ op: "save", plan, changes: changes.map(({ key, yaml }) => [key.text, yaml]) });
-        return saved as SavedFile;
+        const told = changes.map(({ key, yaml }): ThreadChange => [key.text, yaml]);
+        return (await ask({ op: "save", plan, changes: told }, "saved")).saved;
       } catch (error) {
         if (!(error instanceof ThreadDeath)) throw error;
         const saved = written && (await finishRename(io, plan, written, error));
         if (saved !== undefined) return saved;
         throw new SaveError("thread", error);
       }
+    },
+    async read(bytes) {
+      const { count, content } = await ask({ op: "read", bytes }, "read", bytes);
+      const entries: UdmEntry[] = [];
+      for (let from = 0; from < count; from += itemsATurn) {
+        const to = from + itemsATurn;
+        const some = await ask({ op: "fetch", from, to, isLast: to >= count }, "entries");
+        for (const entry of some.entries) entries.push(entry);
+      }
+      return { ...content, entries };
     },
     async stop() {
       const ended = worker;
@@ -127,6 +146,17 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
       await ended?.terminate();
     },
   };
+}
+
+/** Whether the bytes are all of their memory, which can then be handed over. */
+function isWhole(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength;
+}
+
+function failureOf({ message, code, step, position }: Extract<ThreadAnswer, { kind: "failed" }>): Error {
+  if (position !== undefined) return new FileFault(message, position);
+  const error = Object.assign(new Error(message), { code });
+  return step === undefined ? error : new SaveError(step, error);
 }
 
 function messageOf(error: unknown): string {

@@ -1,11 +1,12 @@
 import { dirname } from "node:path";
-import { compareKeys } from "../ip/index.ts";
-import { FileFault, positionAt } from "./file-fault.ts";
+import { FileFault } from "./file-fault.ts";
+import { readLibraryContent, type LibraryContent } from "./library-content.ts";
 import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState } from "./file-io.ts";
 import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry } from "./udm-entry.ts";
-import { readUdmYaml, type UdmFileContent } from "./yaml-reader.ts";
-import { emptyFileText, renderEntry } from "./yaml-writer.ts";
+import { Unfamiliar } from "./plain-yaml-cursor.ts";
+import { createPlainReader } from "./plain-yaml-reader.ts";
+import type { UdmFileContent } from "./yaml-reader.ts";
 
 /** A file that changes while it is read is read again, this often at most. */
 const maxReads = 3;
@@ -15,7 +16,12 @@ export interface LoadedFile extends UdmFileContent {
   readonly stamp: FileStamp | undefined;
   /** Whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
   readonly isOurs: boolean;
+  /** What was read. */
+  readonly bytes: Uint8Array;
 }
+
+/** Reads the content of a file as the library has it. */
+export type LibraryReader = (bytes: Uint8Array) => Promise<LibraryContent>;
 
 /** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
 export class LoadError extends Error {
@@ -36,18 +42,24 @@ export class LoadError extends Error {
  * on a volume that is not mounted must not look empty.
  *
  * @param shownPath the name of the file in messages.
+ * @param readByLibrary for a file that the fast reader gives up on.
  * @throws LoadError
  */
-export async function loadFile(io: FileIo, path: string, shownPath: string): Promise<LoadedFile> {
+export async function loadFile(
+  io: FileIo,
+  path: string,
+  shownPath: string,
+  readByLibrary: LibraryReader = readLibraryContent,
+): Promise<LoadedFile> {
   let stamp: FileStamp | undefined;
   try {
     const before = await stateOrMissing(io, path);
-    if (before === undefined) return { entries: [], unknownFields: new Map(), stamp: undefined, isOurs: true };
+    if (before === undefined)
+      return { entries: [], unknownFields: new Map(), stamp: undefined, isOurs: true, bytes: new Uint8Array(0) };
     const { bytes, state } = await readSettled(io, path, before);
     stamp = state;
-    const text = decodeUtf8(bytes);
-    const content = await readUdmYaml(text);
-    return { ...content, stamp, isOurs: await isWritten(text, content.entries) };
+    const content = (await readPlain(bytes)) ?? (await readByLibrary(bytes));
+    return { ...content, stamp, bytes };
   } catch (error) {
     if (error instanceof FileFault) {
       const { line, column } = error.position;
@@ -58,19 +70,20 @@ export async function loadFile(io: FileIo, path: string, shownPath: string): Pro
   }
 }
 
-/** Whether `text` is what is written for these entries. */
-async function isWritten(text: string, entries: readonly UdmEntry[]): Promise<boolean> {
-  if (entries.length === 0) return text === emptyFileText || text === "";
-  let at = 0;
-  for (const [i, entry] of entries.entries()) {
-    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
-    const previous = entries[i - 1];
-    if (previous !== undefined && compareKeys(previous.key, entry.key) > 0) return false;
-    const rendered = renderEntry(entry);
-    if (!text.startsWith(rendered, at)) return false;
-    at += rendered.length;
+/** @returns undefined when the library has to read the file. */
+async function readPlain(bytes: Uint8Array): Promise<LibraryContent | undefined> {
+  const reader = createPlainReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+  const entries: UdmEntry[] = [];
+  try {
+    for (let some = reader.read(itemsATurn); some.length > 0; some = reader.read(itemsATurn)) {
+      for (const { entry } of some) entries.push(entry);
+      if (some.length === itemsATurn) await nextTurn();
+    }
+  } catch (error) {
+    if (error instanceof Unfamiliar) return undefined;
+    throw error;
   }
-  return at === text.length;
+  return { entries, unknownFields: reader.unknownFields, isOurs: reader.isAsWritten() };
 }
 
 async function stateOrMissing(io: FileIo, path: string): Promise<FileState | undefined> {
@@ -97,28 +110,4 @@ async function readSettled(
     state = after;
   }
   throw new Error("changes while it is read");
-}
-
-/** Strict: a byte that is no UTF-8 would otherwise be lost with the first rewrite. */
-function decodeUtf8(bytes: Uint8Array): string {
-  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
-    throw new FileFault("the file is UTF-16, it must be UTF-8", { line: 1, column: 1 });
-  }
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (error) {
-    if (errorCode(error) !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
-    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    throw new FileFault("the file is not UTF-8 here", positionAt(text, firstReplacement(bytes, text)));
-  }
-}
-
-/** Offset in the decoded text of the first character that stands for bytes which are not UTF-8. */
-function firstReplacement(bytes: Uint8Array, text: string): number {
-  let byte = 0;
-  for (let offset = text.indexOf("\uFFFD"); offset >= 0; offset = text.indexOf("\uFFFD", offset + 1)) {
-    byte = Buffer.byteLength(text.slice(0, offset));
-    if (bytes[byte] !== 0xef || bytes[byte + 1] !== 0xbf || bytes[byte + 2] !== 0xbd) return offset;
-  }
-  return 0;
 }

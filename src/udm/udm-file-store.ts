@@ -5,7 +5,8 @@ import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
 import { createFileThread } from "./file-thread-client.ts";
 import { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
-import { loadFile, LoadError, type LoadedFile } from "./load-file.ts";
+import { readLibraryContent } from "./library-content.ts";
+import { loadFile, LoadError, type LibraryReader, type LoadedFile } from "./load-file.ts";
 import { buildIndex } from "./memory-index.ts";
 import { resolveTarget } from "./target-path.ts";
 import type { UdmEntry } from "./udm-entry.ts";
@@ -64,6 +65,8 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
   const { startThread, threadBytes = bigFile } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, clock, log, metrics: options.metrics });
+  const readByLibrary: LibraryReader = (bytes) =>
+    thread !== undefined && bytes.length >= threadBytes ? thread.read(bytes) : readLibraryContent(bytes);
   const listeners = new Set<(index: UdmIndex) => void>();
 
   let isRunning = false;
@@ -136,14 +139,14 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
     if (owned && isLoaded) return current();
     try {
       await open();
-      const file = await loadFile(io, target, path);
+      const file = await loadFile(io, target, path, readByLibrary);
       seen = file.stamp;
       if (file.stamp === undefined && isLoaded && current().size > 0) {
         throw new LoadError("io", `${path}: the file is gone`);
       }
       makeCurrent(index === undefined ? buildIndex(file.entries, 1) : await withEntries(index, file.entries));
       isLoaded = true;
-      saver.loaded(file);
+      if (owned) await saver.loaded(file);
       await noteSuccess(file);
       return current();
     } catch (error) {

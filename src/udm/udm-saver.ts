@@ -23,7 +23,7 @@ export interface UdmSaver {
    */
   save(target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp>;
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
-  loaded(file: Pick<LoadedFile, "stamp" | "isOurs">): void;
+  loaded(file: Pick<LoadedFile, "stamp" | "isOurs" | "bytes">): Promise<void>;
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
   removeLeftOvers(target: string): Promise<void>;
 }
@@ -113,10 +113,13 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
 
   return {
     removeLeftOvers,
-    loaded(file) {
+    async loaded(file) {
       expected = file.stamp;
       isOurs = file.isOurs;
       writer.clear();
+      // The thread takes over bytes that a save would write; others are rendered with the first save.
+      if (!isOurs || file.bytes.length === 0 || chooseWriter() !== thread) return;
+      await thread.takeAll([file.bytes]).catch(() => {});
     },
     async save(target, changes, next) {
       const start = clock.monotonic();

@@ -30,8 +30,14 @@ export async function withEntries(index: UdmIndex, entries: readonly UdmEntry[])
     edit.put(entry);
     isChanged = true;
   }
-  const kept = new Set(entries.map((entry) => entry.key.text));
+  const kept = new Set<string>();
+  for (const [i, entry] of entries.entries()) {
+    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
+    kept.add(entry.key.text);
+  }
+  let looked = 0;
   for (const { key } of index.entries()) {
+    if (++looked % itemsATurn === 0) await nextTurn();
     if (kept.has(key.text)) continue;
     edit.delete(key);
     isChanged = true;

@@ -29,6 +29,11 @@ export function quotedScalar(text: string): string {
   return `"${text.replace(escaped, escapeCharacter)}"`;
 }
 
+/** Whether the text has a character that is only ever written escaped. */
+export function hasUnprintable(text: string): boolean {
+  return unprintable.test(text);
+}
+
 /** Whether a text that was read as a plain scalar may be written as one on a line of its own and reads back the same. */
 export function canStayPlain(text: string): boolean {
   return !unprintable.test(text);

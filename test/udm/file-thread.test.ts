@@ -9,7 +9,7 @@ import { parseKey } from "../../src/ip/index.ts";
 import { nodeFileIo, UdmError, type UdmStore } from "../../src/udm/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { udmEntry } from "../support/udm-entry.ts";
-import { storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";
+import { plainEntries, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";
 
 const names = (store: UdmStore): string[] =>
   [...store.current().entries()].map((entry) => `${entry.key.text} ${entry.name}`);
@@ -82,6 +82,45 @@ suite("the thread for big files", () => {
       await again.store.stop();
     });
   }
+
+  test("reads what only the library can read, and tells where a file is broken", async (t) => {
+    const path = join(tempDirectory(t), "ipaddrs.yml");
+    const keys = Array.from({ length: 2500 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+    const byHand = keys.map((key, i) => `${key}: {name: n${i}, metadata: {a: b}, x: [1, {y: z}]}\n`).join("");
+    await writeFile(path, byHand);
+    const { store } = threaded(path);
+    await store.start();
+    const inThisThread = storeOn(nodeFileIo, { path, owned: false });
+    await inThisThread.store.start();
+    const entries = plainEntries(store.current().entries());
+    assert.deepEqual(entries, plainEntries(inThisThread.store.current().entries()));
+    assert.equal(entries.length, keys.length);
+    await put(store, "10.0.0.0", "b");
+    await store.stop();
+    assert.equal(await readFile(`${path}.orig`, "utf8"), byHand);
+
+    await writeFile(path, `${byHand}10.0.0.0: {}\n`);
+    const broken = threaded(path);
+    await broken.store.start();
+    const message = /ipaddrs\.yml:2501:1: key "10\.0\.0\.0" is given twice, first at line 1, column 1$/;
+    assert.throws(() => broken.store.current(), message);
+    await writeFile(path, Buffer.concat([Buffer.from("10.0.0.0: {name: "), Buffer.from([0xff])]));
+    await assert.rejects(broken.store.load(), /ipaddrs\.yml:1:18: the file is not UTF-8 here$/);
+    await inThisThread.store.stop();
+    await broken.store.stop();
+  });
+
+  test("takes over the bytes of a file that was written by saves", async (t) => {
+    const path = join(tempDirectory(t), "ipaddrs.yml");
+    const entries = Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:\n  name: n${i}\n`);
+    await writeFile(path, entries.join(""));
+    const { store } = threaded(path);
+    await store.start();
+    await put(store, "10.0.1.1", "b");
+    await store.stop();
+    entries[257] = "10.0.1.1:\n  name: b\n";
+    assert.equal(await readFile(path, "utf8"), entries.join(""));
+  });
 
   test("that cannot be started fails the write", async (t) => {
     const path = join(tempDirectory(t), "ipaddrs.yml");
