@@ -54,8 +54,9 @@ test("no two steps of a plan can write one name, and every field has a place for
           placed.add(index);
         }
       }
-      given.fields.forEach(({ pen, id }, index) => {
+      given.fields.forEach(({ pen, id, length }, index) => {
         const isScope = given.dialect === "netflow9" && index < (given.scopeCount ?? 0);
+        if (length === 0) return;
         assert.equal(placed.has(index), isScope || pen !== 0 || id !== 210, `field ${index}`);
       });
     }),

@@ -9,7 +9,9 @@ import {
   fields,
   ipfix,
   ipfixTemplates,
+  packetSet,
   uint,
+  uints,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
@@ -133,14 +135,25 @@ test("lists of lists decode to what they were made of", () => {
 });
 
 test("a list of values without end stays bytes", async () => {
-  const noBytes = [82, 83, 94, 96].map((id) => ({ id, length: 0 }));
-  const wide: PacketTemplate = { id: 300, fields: [{ id: 4, length: 1 }, ...noBytes] };
+  const four: PacketTemplate = { id: 300, fields: fields([4, 1], [5, 1], [60, 1], [192, 1]) };
   const template: PacketTemplate = { id: 256, fields: fields([292, "variable"]) };
   const rig = createFlowRig();
-  const list = Buffer.concat([uint(3, 1), uint(300, 2), Buffer.alloc(30_000, 6)]);
-  const [decoded] = rig.send(ipfix([ipfixTemplates(wide, template), dataSet(template, [list])]));
+  // Six values of four bytes.
+  const list = Buffer.concat([uint(3, 1), uint(300, 2), Buffer.alloc(60_000, 6)]);
+  const [decoded] = rig.send(ipfix([ipfixTemplates(four, template), dataSet(template, [list])]));
   assert.equal(decoded?.["flow.hex.subTemplateList"], `0x${list.toString("hex")}`);
   assert.equal(await rig.value("netgloss_flow_drops_total", { protocol: "ipfix", reason: "bad_list" }), 1);
+});
+
+test("fields without bytes make nothing of nothing", () => {
+  const texts = [82, 83, 94, 96].map((id) => ({ id, length: 0 }));
+  const template: PacketTemplate = { id: 256, fields: [{ id: 7, length: 2 }, ...texts, ...texts] };
+  const rig = createFlowRig();
+  const records = rig.send(ipfix([ipfixTemplates(template), packetSet(256, uints([53, 2], [80, 2]))]));
+  assert.deepEqual(
+    records.map((each) => Object.keys(each).filter((name) => !/^(@|flow\.export\.)/.test(name))),
+    [["flow.src.l4.port.id"], ["flow.src.l4.port.id"]],
+  );
 });
 
 const vendors = referenceData("flow/vendors");

@@ -22,8 +22,8 @@ export interface ListSource {
 export interface ListReader {
   /** The plan of records that have this field alone; undefined when they would take no bytes. */
   planOf(field: FieldSpecifier): Plan | undefined;
-  /** Reads records that fill a range without padding. Returns whether they do. */
-  readExactly(plan: Plan, start: number, end: number, take: (record: RecordFields) => void): boolean;
+  /** Reads records that fill a range without padding, until `take` returns false. Returns whether it read them all. */
+  readExactly(plan: Plan, start: number, end: number, take: (record: RecordFields) => boolean): boolean;
   readonly lists: ListSource;
   /** Whether lists are nested too deeply for this one to be read. */
   readonly isTooDeep: boolean;
@@ -82,7 +82,8 @@ export function readList(reader: ListReader, source: FieldSource, list: ListFiel
   function readRecords(plan: Plan, start: number, stop: number) {
     let hasRoom = true;
     const isWhole = reader.readExactly(plan, start, stop, (record) => {
-      hasRoom &&= gathered.add(semantic, valuesName === undefined ? record : renamed(record, valuesName));
+      hasRoom = gathered.add(semantic, valuesName === undefined ? record : renamed(record, valuesName));
+      return hasRoom;
     });
     if (!hasRoom) return bad("too many values");
     return isWhole ? undefined : bad("its records do not fill it");

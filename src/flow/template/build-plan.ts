@@ -100,17 +100,18 @@ interface ElementFields extends ElementNames {
   readonly fields: number[];
 }
 
-/** The elements of a template in the order of their first field, without padding and what takes slow steps. */
+/** The elements of a template in the order of their first field, without padding, what takes slow steps and what has no bytes. */
 function groupByElement(
   { fields, dialect, scopeCount = 0 }: Template,
   elements: ElementSource,
   slow: ReadonlySet<number>,
 ): Iterable<ElementFields> {
   const groups = new Map<number, ElementFields>();
-  fields.forEach(({ pen, id }, index) => {
+  fields.forEach(({ pen, id, length }, index) => {
     const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
     if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
-    if (slow.has(index)) return;
+    // Nothing can come of a field without bytes; thousands of them in a template would make much of little.
+    if (slow.has(index) || length === 0) return;
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);
     if (group === undefined) {

@@ -199,7 +199,7 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
       while (at < end) {
         const next = locate(plan, source.bytes, at, end);
         if (next < 0) return false;
-        take(readRecord(plan, source, noFields, lists, depth));
+        if (!take(readRecord(plan, source, noFields, lists, depth))) return false;
         at = next;
       }
       return true;
