@@ -44,7 +44,10 @@ function goodExporter(rig: FlowRig): () => void {
   const send = (...sets: Buffer[]) => rig.send(netflow9(sets), { address: good });
   send(netflow9Templates(flow), netflow9Templates(names));
   send(dataSet(names, [uint(7, 4), name, uint(10, 4)]));
+  // A minute later, and with another exporter in between, it is proven.
   rig.time += 60_000;
+  rig.send(netflow5([{}]), { address: "192.0.2.99" });
+  send(dataSet(flow, [uint(100, 4), uint(7, 4)]));
   return () => {
     const [record] = send(dataSet(flow, [uint(100, 4), uint(7, 4)]));
     assert.equal(record?.["flow.scaled.bytes"], 1000);
@@ -167,6 +170,24 @@ test("a flood of sets that wait fills the share of its exporter only; others sti
   check();
   await assertBounds(rig);
   assert.ok((await rig.value("netgloss_flow_drops_total", { protocol: "ipfix", reason: "no_template" })) > 0);
+});
+
+test("sets that wait of many invented senders fill what is there for all; who comes later still has room", async () => {
+  const rig = createFlowRig({ limits });
+  const check = goodExporter(rig);
+  const late: PacketTemplate = { id: 310, fields: fields([1, 4]) };
+  for (let i = 0; i < 300; i++) {
+    rig.send(netflow9([packetSet(400, Buffer.alloc(300))], { domain: i % 3 }), { address: `203.0.113.${i % 200}` });
+  }
+  await assertBounds(rig);
+  rig.send(netflow9([dataSet(late, [uint(5, 4)])]), { address: good });
+  for (let i = 0; i < 300; i++) {
+    rig.send(netflow9([packetSet(400, Buffer.alloc(300))], { domain: i % 3 }), { address: `203.0.113.${i % 200}` });
+  }
+  await assertBounds(rig);
+  assert.equal(rig.send(netflow9([netflow9Templates(late)]), { address: good })[0]?.["flow.bytes"], 5);
+  check();
+  assert.ok((await rig.value("netgloss_flow_evicted_total", { what: "waiting_set" })) > 0);
 });
 
 test("templates of many invented senders crowd out those of newcomers, not of one that was heard for a minute", async () => {

@@ -75,6 +75,13 @@ export function createExporterTable(
     }
     return false;
   };
+  /** Drops what waits of one exporter other than this, newcomers first. */
+  const dropWaitingOf = (spared: string): boolean => {
+    for (const exporter of all()) {
+      if (exporter.address !== spared && exporter.dropWaiting(Number.POSITIVE_INFINITY)) return true;
+    }
+    return false;
+  };
   const freePlace = (): void =>
     void evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh]);
   const create = (address: string, now: number): Exporter => {
@@ -87,6 +94,7 @@ export function createExporterTable(
       shared,
       evictions,
       reclaim: () => evictFrom([fresh, proven], address),
+      reclaimWaiting: () => dropWaitingOf(address),
     });
   };
   const find = (address: string): Exporter | undefined => fresh.get(address) ?? proven.get(address);

@@ -65,8 +65,8 @@ export interface Exporter {
   expireTemplates(before: number): void;
   /** Every template and where it is, the one that did not come again for longest first. */
   templates(): Iterable<readonly [KnownTemplate, Domain]>;
-  /** Drops what has waited for a template since before a time, milliseconds since the epoch. */
-  dropWaiting(before: number): void;
+  /** Drops what has waited for a template since before a time, milliseconds since the epoch. Returns whether there was any. */
+  dropWaiting(before: number): boolean;
   /** Takes the record rate; to be called now and then. */
   measure(now: number): void;
   /** Forgets everything, before the exporter itself is forgotten. */
@@ -91,6 +91,8 @@ export interface ExporterOptions {
   readonly evictions: Evictions;
   /** Makes room in the budget of all at the cost of another exporter; returns false when there is none. */
   readonly reclaim: () => boolean;
+  /** Drops what waits of another exporter; returns false when there is nothing. */
+  readonly reclaimWaiting: () => boolean;
 }
 
 export function createExporter(options: ExporterOptions): Exporter {
@@ -119,7 +121,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     id,
     port,
     templates: new Map(),
-    waiting: createWaitingSets([budget, shared.waiting]),
+    waiting: createWaitingSets(budget, shared.waiting, options.reclaimWaiting),
     sequence: createSequence(),
     agent,
     samples: createSampleSources([sources, shared.sources], () => void evictions.sources++),
@@ -183,8 +185,9 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     templates: () => templates.entries(),
     dropWaiting(before) {
-      if (budget.sets === 0) return;
-      for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
+      const { sets } = budget;
+      if (sets > 0) for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
+      return budget.sets < sets;
     },
     measure(now) {
       const seconds = (now - measured.at) / 1000;

@@ -28,8 +28,14 @@ export interface WaitingBudget {
   readonly maxSets: number;
 }
 
-/** @param budgets all that a set must fit into: the exporter's and that of all exporters together. */
-export function createWaitingSets(budgets: readonly WaitingBudget[]): WaitingSets {
+/**
+ * @param own what the exporter's sets must fit into.
+ * @param inAll what those of all exporters must fit into.
+ * @param reclaim drops what waits of another exporter; returns false when there is nothing. Asked only where this domain
+ *   has nothing of its own to give way: others may have filled the budget.
+ */
+export function createWaitingSets(own: WaitingBudget, inAll: WaitingBudget, reclaim: () => boolean): WaitingSets {
+  const budgets = [own, inAll];
   let waiting: WaitingSet[] = [];
 
   const account = (set: WaitingSet, sign: 1 | -1): void => {
@@ -38,16 +44,19 @@ export function createWaitingSets(budgets: readonly WaitingBudget[]): WaitingSet
       budget.sets += sign;
     }
   };
-  const fits = (set: WaitingSet): boolean =>
-    budgets.every(({ bytes, sets, maxBytes, maxSets }) => bytes + set.bytes.length <= maxBytes && sets < maxSets);
+  const fitsInto = (set: WaitingSet, { bytes, sets, maxBytes, maxSets }: WaitingBudget): boolean =>
+    bytes + set.bytes.length <= maxBytes && sets < maxSets;
 
   return {
     add(set) {
       let dropped = 0;
-      while (!fits(set)) {
+      while (!fitsInto(set, own) || !fitsInto(set, inAll)) {
         const oldest = waiting.shift();
+        if (oldest === undefined) {
+          if (fitsInto(set, own) && reclaim()) continue;
+          return dropped + 1;
+        }
         dropped++;
-        if (oldest === undefined) return dropped;
         account(oldest, -1);
       }
       waiting.push(set);
