@@ -4,7 +4,7 @@ import { lineObjects, type AddressAdditions } from "../record/index.ts";
 import type { RenderedAdditions } from "./additions.ts";
 
 export interface AddressTableOptions {
-  /** Most addresses to keep, each counted once for every object that it is in. */
+  /** Most addresses to keep; one that is source and destination takes two places of twice as many. */
   readonly maxCached: number;
   /** How long what was made is used. Zero: it is made each time. */
   readonly ttlMs: number;
@@ -76,8 +76,8 @@ interface Generation {
  */
 export function createAddressTable(options: AddressTableOptions): AddressTable {
   const { make } = options;
-  const half = Math.max(1, Math.floor(options.maxCached / 2));
-  const ttlMs = options.maxCached < 2 ? 0 : Math.min(options.ttlMs, epochMs);
+  const half = Math.max(1, options.maxCached);
+  const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
   const slots = 2 ** Math.ceil(Math.log2(2 * half + maxProbes));
   const mask = slots - 1;
   const arenaBytes = Math.max(4 * maxLength, half * averageLength);

@@ -8,8 +8,8 @@ const icmpV6 = 58;
 const withPorts: ReadonlySet<number> = new Set([6, 17, 132, icmp, icmpV6]);
 
 /** ICMP types that come as request and reply, each with its partner (Community ID specification, "ICMP"). */
-const icmpPartners = partners([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
-const icmpV6Partners = partners([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
+export const icmpPartners = partners([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
+export const icmpV6Partners = partners([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
 
 /**
  * Makes the function that computes the Community ID, version 1 with seed 0: one text for both directions of a flow, the

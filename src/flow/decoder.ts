@@ -53,6 +53,8 @@ export type Detail = Readonly<Record<string, string | number>>;
 export interface DecodeOutput {
   /** A flow, complete but for what enrichment adds. The record is the taker's. */
   flow(record: RecordFields): void;
+  /** So many flows have become lines already, without being records. */
+  wrote(flows: number): void;
   /** A record of options data. The record is the taker's. */
   options(record: RecordFields): void;
   /** Counters of an interface, a host or an application (sFlow). The record is the taker's. */

@@ -1,6 +1,7 @@
 import type { Decoder } from "./decoder.ts";
 import { createIpfixDecoder } from "./ipfix/ipfix-decoder.ts";
-import { createTimeFormat } from "./mapping/time-format.ts";
+import type { FlowReader } from "./compiled/flow-reader.ts";
+import type { TimeFormat } from "./mapping/time-format.ts";
 import { createNetflow1Decoder } from "./netflow1/netflow1-decoder.ts";
 import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
 import { createNetflow7Decoder } from "./netflow7/netflow7-decoder.ts";
@@ -8,18 +9,25 @@ import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
 import type { Protocol } from "./protocol.ts";
 import { createSflowDecoder } from "./sflow/sflow-decoder.ts";
 import type { TemplateSettings } from "./template/decode-sets.ts";
-import { createRecordReader } from "./template/record-reader.ts";
+import type { RecordReader } from "./template/record-reader.ts";
+
+export interface DecoderParts {
+  readonly times: TimeFormat;
+  /** Reads records of options data. */
+  readonly reader: RecordReader;
+  /** Reads flow records. */
+  readonly flows: FlowReader;
+  readonly settings: TemplateSettings;
+}
 
 /** A decoder for each protocol that has one. They share working memory: one set of them serves one thread. */
-export function createDecoders(settings: TemplateSettings): Readonly<Partial<Record<Protocol, Decoder>>> {
-  const times = createTimeFormat();
-  const reader = createRecordReader(times, settings.planTemplate);
+export function createDecoders(parts: DecoderParts): Readonly<Partial<Record<Protocol, Decoder>>> {
   return {
-    netflow1: createNetflow1Decoder(reader, times),
-    netflow5: createNetflow5Decoder(reader, times),
-    netflow7: createNetflow7Decoder(reader, times),
-    netflow9: createNetflow9Decoder(reader, times, settings),
-    ipfix: createIpfixDecoder(reader, times, settings),
-    sflow: createSflowDecoder(times),
+    netflow1: createNetflow1Decoder(parts),
+    netflow5: createNetflow5Decoder(parts),
+    netflow7: createNetflow7Decoder(parts),
+    netflow9: createNetflow9Decoder(parts),
+    ipfix: createIpfixDecoder(parts),
+    sflow: createSflowDecoder(parts.times),
   };
 }

@@ -1,4 +1,5 @@
 import type { Labels, Metrics } from "../report/index.ts";
+import type { FlowReader } from "./compiled/flow-reader.ts";
 import type { ExporterTable } from "./exporter/exporter-table.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 
@@ -10,6 +11,7 @@ export function registerFlowMetrics(
   counts: FlowCounts,
   exporters: ExporterTable,
   restored: { readonly templates: number },
+  flows: FlowReader,
 ): void {
   const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
     metrics.counterFrom(name, help, ["protocol"], () =>
@@ -52,6 +54,30 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_sampler_drops_total", "Samples that agents say they dropped.", (of) => of.samplerDrops);
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
+
+  const { counts: paths, plans } = flows;
+  metrics.counterFrom(
+    "netgloss_flow_records_by_path_total",
+    "Flow records by how they were decoded: by code made for their template, or field by field.",
+    ["path"],
+    () => [
+      [{ path: "compiled" }, paths.compiled],
+      [{ path: "interpreted" }, paths.interpreted],
+    ],
+  );
+  metrics.counterFrom(
+    "netgloss_flow_records_careful_total",
+    "Of the interpreted records, those with something rare that made their compiled code give them up.",
+    [],
+    () => paths.careful,
+  );
+  metrics.counterFrom(
+    "netgloss_flow_compiled_templates_total",
+    "Templates by content that code was made for, could not be made for, or was dropped of for lack of use.",
+    ["outcome"],
+    () => Object.entries(plans?.counts ?? {}).map(([outcome, count]): Series => [{ outcome }, count]),
+  );
+  metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates that code is kept for.", [], () => plans?.size ?? 0);
 
   metrics.counterFrom("netgloss_flow_evicted_total", "What was forgotten, by a limit or by its age.", ["what"], () =>
     evictedSeries(exporters),

@@ -1,5 +1,6 @@
 import { createLineBuffer, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
+import { createFlowReader } from "./compiled/flow-reader.ts";
 import { createDecoders } from "./decoders.ts";
 import type { CustomElement } from "./elements/custom-element.ts";
 import { createElementSource } from "./elements/element-source.ts";
@@ -9,9 +10,11 @@ import { defaultLimits, type Limits } from "./exporter/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
 import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
+import { createTimeFormat } from "./mapping/time-format.ts";
 import { createManualRates } from "./sampling/manual-rates.ts";
 import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
 import { buildPlan } from "./template/build-plan.ts";
+import { createRecordReader } from "./template/record-reader.ts";
 import type { TemplateSettings } from "./template/decode-sets.ts";
 
 export interface FlowPipelineOptions {
@@ -30,6 +33,11 @@ export interface FlowPipelineOptions {
   readonly limits?: Partial<Limits>;
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
+  /**
+   * About so many records of a template are decoded field by field before code is made for it. Default 64. Infinity: no code
+   * is made.
+   */
+  readonly compileAfter?: number;
   /** Where the lines are to lie; left out: in memory of their own. */
   readonly allocate?: AllocateSlab;
   readonly log: Log;
@@ -75,7 +83,7 @@ export const tidyEveryMs = 60_000;
 /** Registers its metrics, so there is one for each {@link Metrics}. */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
-  const { splitBiflows = false } = options;
+  const { splitBiflows = false, compileAfter = 64 } = options;
   const elements = createElementSource(options.elements ?? []);
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
@@ -85,17 +93,30 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     planTemplate: (template) => buildPlan(template, { elements, splitBiflows }),
   };
   const restored = { templates: 0 };
-  registerFlowMetrics(metrics, counts, exporters, restored);
+  const limitedLog = limitLog(log, clock);
+  const times = createTimeFormat();
+  const reader = createRecordReader(times, templates.planTemplate);
+  const lines = createLineBuffer(options.allocate);
+  const flows = createFlowReader({
+    reader,
+    times,
+    lines,
+    enricher: enricher.lines,
+    communityId,
+    compileAfter,
+    log: limitedLog,
+  });
+  registerFlowMetrics(metrics, counts, exporters, restored, flows);
   const processor = createFlowProcessor({
-    decoders: createDecoders(templates),
+    decoders: createDecoders({ times, reader, flows, settings: templates }),
     exporters,
     counts,
     enricher,
-    lines: createLineBuffer(options.allocate),
+    lines,
     sink,
     communityId,
     optionsRecords,
-    log: limitLog(log, clock),
+    log: limitedLog,
     clock,
   });
   return {

@@ -68,6 +68,10 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         }
         emit(record);
       },
+      wrote(flows) {
+        of.flows += flows;
+        if (lines.byteLength >= flushBytes) flush();
+      },
       options(record) {
         of.options++;
         if (options.optionsRecords) emit(record);

@@ -11,6 +11,17 @@ export interface LineBuffer {
    * @param rendered further fields, which stand behind those of the record and have other names.
    */
   append(record: RecordFields, rendered?: readonly RenderedFields[]): void;
+  /**
+   * Makes room for one line of at most so many bytes, to be written by the caller into {@link LineBuffer.view} from the
+   * returned place on. Nothing has happened until {@link LineBuffer.close}; bytes behind it may be overwritten.
+   */
+  open(bytes: number): number;
+  /** Adds the line that was written since `open`; it ends before `end`, with its line feed. */
+  close(end: number): void;
+  /** The memory that lines are written to. Another one after `open` or `append`. */
+  readonly view: DataView;
+  /** The same bytes. */
+  readonly bytes: Buffer;
   /** Gives away what was appended since the last call, for good: it is not written to again. */
   take(): Uint8Array;
   /** Records appended since the last `take`. */
@@ -51,6 +62,7 @@ const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
 export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuffer {
   const names = new Map<string, Uint8Array>();
   let slab = allocate(slabSize);
+  let view = viewOf(slab);
   let start = 0;
   let end = 0;
   let count = 0;
@@ -65,6 +77,7 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuff
     if (end + bytes <= slab.length) return;
     const pending = slab.subarray(start, end);
     slab = allocate(Math.max(slabSize, 2 * (pending.length + bytes)));
+    view = viewOf(slab);
     slab.set(pending);
     start = 0;
     end = pending.length;
@@ -188,6 +201,20 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuff
       slab[end++] = 0x0a;
       count++;
     },
+    open(bytes) {
+      reserve(bytes);
+      return end;
+    },
+    close(lineEnd) {
+      end = lineEnd;
+      count++;
+    },
+    get view() {
+      return view;
+    },
+    get bytes() {
+      return slab;
+    },
     take() {
       const taken = slab.subarray(start, end);
       start = end;
@@ -202,6 +229,10 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuff
       return end - start;
     },
   };
+}
+
+function viewOf(slab: Buffer): DataView {
+  return new DataView(slab.buffer, slab.byteOffset, slab.length);
 }
 
 /** How many decimal digits a uint32 has. */

@@ -19,7 +19,7 @@ export interface FlowRig {
   send(datagram: Buffer, from?: { readonly address?: string; readonly port?: number }): Json[];
   /** The value of a time series, 0 when there is none. */
   value(name: string, labels?: Readonly<Record<string, string | number>>): Promise<number>;
-  /** All series of the flow room that are not zero, as `name{label=value}`. */
+  /** All series of the flow room that are not zero, as `name{label=value}`, but those that tell how records were decoded. */
   counts(): Promise<Readonly<Record<string, number>>>;
 }
 
@@ -58,7 +58,9 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
     },
     value: async (name: string, labels = {}) => (await metrics.value(name, labels)) ?? 0,
     async counts() {
-      const lines = (await metrics.render()).split("\n").filter((text) => /^netgloss_flow_.* [^0]/.test(text));
+      const lines = (await metrics.render())
+        .split("\n")
+        .filter((text) => /^netgloss_flow_.* [^0]/.test(text) && !/_by_path_|_compiled_/.test(text));
       return Object.fromEntries(
         lines.map((text) => {
           const cut = text.lastIndexOf(" ");

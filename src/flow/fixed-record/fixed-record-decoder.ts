@@ -1,14 +1,13 @@
 import type { RecordFields } from "../../record/index.ts";
 import { completeFlow } from "../complete-flow.ts";
 import type { Decoder } from "../decoder.ts";
+import type { DecoderParts } from "../decoders.ts";
 import { noteUptime } from "../exporter/domain.ts";
 import { accountSequence } from "../exporter/sequence.ts";
-import type { TimeFormat } from "../mapping/time-format.ts";
 import type { Protocol } from "../protocol.ts";
 import { recordHead, type RecordHead } from "../record-head.ts";
 import { buildPlan } from "../template/build-plan.ts";
 import type { Plan } from "../template/plan.ts";
-import type { RecordReader } from "../template/record-reader.ts";
 
 /** Element of a layout for bytes that mean nothing. */
 export const padding = 210;
@@ -46,8 +45,8 @@ export interface FixedFormat {
  * milliseconds, seconds and nanoseconds of the export (32 bits each), and records of one length. They are read by the plan
  * of a template, like those of the later versions.
  */
-export function createFixedRecordDecoder(format: FixedFormat, reader: RecordReader, times: TimeFormat): Decoder {
-  const { protocol, version, headerLength } = format;
+export function createFixedRecordDecoder(format: FixedFormat, { reader, flows, times }: DecoderParts): Decoder {
+  const { protocol, version, headerLength, complete } = format;
   const plans = new Map<FixedLayout, Plan>();
 
   const planOf = (layout: FixedLayout): Plan => {
@@ -92,15 +91,20 @@ export function createFixedRecordDecoder(format: FixedFormat, reader: RecordRead
       head.push(...more);
 
       const exportTime = seconds * 1000 + (hasFraction ? Math.floor(nanoseconds / 1_000_000) : 0);
-      const rate = exporter.manualRate ?? headerRate;
+      const manualRate = exporter.manualRate ?? headerRate;
       const range = { bytes, start: headerLength, end: headerLength + Math.min(count, there) * recordLength };
-      let at = headerLength;
-      reader.read(plan, range, { head, clock: { exportTime, uptime }, bootTime: undefined }, (record) => {
-        format.complete?.(record, bytes, at);
-        at += recordLength;
-        completeFlow(record, rate);
-        output.flow(record);
-      });
+      const context = { head, clock: { exportTime, uptime }, bootTime: undefined };
+      if (complete === undefined) {
+        flows.read(plan, range, context, { manualRate, own: undefined, whole: undefined, lists: undefined }, output);
+      } else {
+        let at = headerLength;
+        reader.read(plan, range, context, (record) => {
+          complete(record, bytes, at);
+          at += recordLength;
+          completeFlow(record, manualRate);
+          output.flow(record);
+        });
+      }
       const hasRestarted = noteUptime(domain, uptime);
       if (sequence === undefined) return;
       output.sequence(accountSequence(domain.sequence, sequence, { counted: count, flows: count }, hasRestarted));

@@ -1,17 +1,10 @@
 import type { Decoder } from "../decoder.ts";
+import type { DecoderParts } from "../decoders.ts";
 import type { TemplateRecord } from "../exporter/exporter.ts";
 import { accountSequence, type SequenceUnits } from "../exporter/sequence.ts";
-import type { TimeFormat } from "../mapping/time-format.ts";
 import { recordHead } from "../record-head.ts";
-import {
-  decodeDataSet,
-  defineTemplates,
-  detailOf,
-  type Message,
-  type TemplateSettings,
-} from "../template/decode-sets.ts";
+import { decodeDataSet, defineTemplates, detailOf, type Message } from "../template/decode-sets.ts";
 import { isZero, readSets, type SetRange } from "../template/read-sets.ts";
-import type { RecordReader } from "../template/record-reader.ts";
 import { readIpfixTemplates } from "./read-ipfix-templates.ts";
 
 const headerLength = 16;
@@ -23,7 +16,7 @@ const firstDataSetId = 256;
  * IPFIX over UDP (RFC 7011). Templates are scoped by address, source port and observation domain; see
  * {@link Exporter.template} for a data set whose scope has none.
  */
-export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, settings: TemplateSettings): Decoder {
+export function createIpfixDecoder({ times, reader, flows, settings }: DecoderParts): Decoder {
   return {
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
@@ -44,7 +37,7 @@ export function createIpfixDecoder(reader: RecordReader, times: TimeFormat, sett
         domain: domain.id,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime: undefined }, bootTime: undefined };
-      const message: Message = { datagram, exporter, domain, context, output, reader, settings };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings };
       const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
 
       let units: SequenceUnits | undefined = noUnits;

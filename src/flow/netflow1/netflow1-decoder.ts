@@ -1,7 +1,6 @@
 import type { Decoder } from "../decoder.ts";
+import type { DecoderParts } from "../decoders.ts";
 import { createFixedRecordDecoder, padding, type FixedLayout } from "../fixed-record/fixed-record-decoder.ts";
-import type { TimeFormat } from "../mapping/time-format.ts";
-import type { RecordReader } from "../template/record-reader.ts";
 
 /** What all records of version 1 begin with ("NetFlow Export Datagram Format", Cisco). */
 const fields: FixedLayout = [
@@ -28,7 +27,7 @@ const headerLength = 16;
 const longRecordLength = 52;
 
 /** NetFlow v1: no sequence numbers, no autonomous systems, no prefix lengths. */
-export function createNetflow1Decoder(reader: RecordReader, times: TimeFormat): Decoder {
+export function createNetflow1Decoder(parts: DecoderParts): Decoder {
   const header = { sequence: undefined, domain: 0, rate: undefined };
   const format = {
     protocol: "netflow1",
@@ -39,5 +38,5 @@ export function createNetflow1Decoder(reader: RecordReader, times: TimeFormat): 
       count > 0 && bytes === headerLength + count * longRecordLength ? longLayout : layout,
     readHeader: () => header,
   } as const;
-  return createFixedRecordDecoder(format, reader, times);
+  return createFixedRecordDecoder(format, parts);
 }

@@ -1,8 +1,7 @@
 import type { Decoder } from "../decoder.ts";
+import type { DecoderParts } from "../decoders.ts";
 import { createFixedRecordDecoder, padding, type FixedLayout } from "../fixed-record/fixed-record-decoder.ts";
-import type { TimeFormat } from "../mapping/time-format.ts";
 import type { RecordHead } from "../record-head.ts";
-import type { RecordReader } from "../template/record-reader.ts";
 
 /** The record of version 5 ("NetFlow Export Datagram Format", Cisco): 48 bytes. */
 const layout: FixedLayout = [
@@ -29,7 +28,7 @@ const layout: FixedLayout = [
 ];
 
 /** NetFlow v5. Each engine of an exporter numbers its flows for itself. */
-export function createNetflow5Decoder(reader: RecordReader, times: TimeFormat): Decoder {
+export function createNetflow5Decoder(parts: DecoderParts): Decoder {
   const format = {
     protocol: "netflow5",
     version: 5,
@@ -49,5 +48,5 @@ export function createNetflow5Decoder(reader: RecordReader, times: TimeFormat): 
       };
     },
   } as const;
-  return createFixedRecordDecoder(format, reader, times);
+  return createFixedRecordDecoder(format, parts);
 }

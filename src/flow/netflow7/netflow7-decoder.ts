@@ -1,9 +1,8 @@
 import { formatAddressBytes } from "../../ip/index.ts";
 import type { RecordFields } from "../../record/index.ts";
 import type { Decoder } from "../decoder.ts";
+import type { DecoderParts } from "../decoders.ts";
 import { createFixedRecordDecoder, padding, type FixedLayout } from "../fixed-record/fixed-record-decoder.ts";
-import type { TimeFormat } from "../mapping/time-format.ts";
-import type { RecordReader } from "../template/record-reader.ts";
 
 /** The record of version 7 ("NetFlow Export Datagram Format", Cisco): 52 bytes. */
 const layout: FixedLayout = [
@@ -32,7 +31,7 @@ const layout: FixedLayout = [
 ];
 
 /** NetFlow v7, of Catalyst switches: they name the router whose forwarding they shorten, and say which fields are not valid. */
-export function createNetflow7Decoder(reader: RecordReader, times: TimeFormat): Decoder {
+export function createNetflow7Decoder(parts: DecoderParts): Decoder {
   const format = {
     protocol: "netflow7",
     version: 7,
@@ -46,5 +45,5 @@ export function createNetflow7Decoder(reader: RecordReader, times: TimeFormat): 
       record.set("flow.router_shortcut.ip.addr", formatAddressBytes(bytes, at + 48, 4));
     },
   } as const;
-  return createFixedRecordDecoder(format, reader, times);
+  return createFixedRecordDecoder(format, parts);
 }

@@ -1,17 +1,10 @@
 import type { Decoder } from "../decoder.ts";
+import type { DecoderParts } from "../decoders.ts";
 import { noteUptime } from "../exporter/domain.ts";
 import { accountSequence } from "../exporter/sequence.ts";
-import type { TimeFormat } from "../mapping/time-format.ts";
 import { recordHead } from "../record-head.ts";
-import {
-  decodeDataSet,
-  defineTemplates,
-  detailOf,
-  type Message,
-  type TemplateSettings,
-} from "../template/decode-sets.ts";
+import { decodeDataSet, defineTemplates, detailOf, type Message } from "../template/decode-sets.ts";
 import { readSets, type SetRange } from "../template/read-sets.ts";
-import type { RecordReader } from "../template/record-reader.ts";
 import { readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
 
 const headerLength = 20;
@@ -25,7 +18,7 @@ const oneDatagram = { counted: 1, flows: 1 };
  * NetFlow v9 (RFC 3954). Templates are scoped by address and Source ID. The header's count of records is not relied on:
  * exporters disagree on what it counts.
  */
-export function createNetflow9Decoder(reader: RecordReader, times: TimeFormat, settings: TemplateSettings): Decoder {
+export function createNetflow9Decoder({ times, reader, flows, settings }: DecoderParts): Decoder {
   return {
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
@@ -47,7 +40,7 @@ export function createNetflow9Decoder(reader: RecordReader, times: TimeFormat, s
         uptime,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
-      const message: Message = { datagram, exporter, domain, context, output, reader, settings };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings };
       const { sets, problem } = readSets(view, headerLength, bytes.length);
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));

@@ -14,6 +14,8 @@ export interface SamplingTable {
    * @param namesSampling whether the record may name a sampler; false saves the look.
    */
   rateFor(flow: RecordFields, namesSampling: boolean): number | undefined;
+  /** Whether the rate of a record that names no sampler may differ from that of another. */
+  readonly isByInterface: boolean;
   /** For people: the rates by what they apply to. */
   rates(): readonly { readonly scope: string; readonly rate: number }[];
   state(): SamplingState;
@@ -66,6 +68,9 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       const bySampler = sampler === undefined ? common() : samplers.get(sampler);
       if (bySampler !== undefined) return bySampler;
       return (netifs.size === 0 ? undefined : netifs.get(netifOf(flow))) ?? domainRate;
+    },
+    get isByInterface() {
+      return netifs.size > 0 && common() === undefined;
     },
     rates() {
       const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));

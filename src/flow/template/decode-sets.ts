@@ -1,12 +1,9 @@
 import type { RecordFields } from "../../record/index.ts";
-import { splitBiflow } from "../biflow/split-biflow.ts";
-import { completeFlow } from "../complete-flow.ts";
+import type { FlowReader } from "../compiled/flow-reader.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter, TemplateRecord } from "../exporter/exporter.ts";
 import type { SequenceUnits } from "../exporter/sequence.ts";
-import { addNames } from "../options/name-table.ts";
-import { recordRate } from "../sampling/record-rate.ts";
 import type { ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "./build-plan.ts";
 import type { Plan } from "./plan.ts";
@@ -20,6 +17,7 @@ export interface Message {
   readonly context: RecordContext;
   readonly output: DecodeOutput;
   readonly reader: RecordReader;
+  readonly flows: FlowReader;
   readonly settings: TemplateSettings;
 }
 
@@ -98,28 +96,11 @@ function decodeRecords(
 }
 
 function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
-  const { exporter, domain, output, reader } = message;
+  const { exporter, domain, output, flows } = message;
   const { manualRate } = exporter;
-  const { sampling, names, bootTime } = domain.options;
-  const whole = exporter.wholeExporter(domain);
-  const { namesSampling } = plan;
-  const complete = (record: RecordFields): void => {
-    const rate =
-      manualRate ??
-      (namesSampling ? recordRate(record) : undefined) ??
-      sampling.rateFor(record, namesSampling) ??
-      whole?.sampling.rateFor(record, namesSampling);
-    completeFlow(record, rate);
-    addNames(record, names, whole?.names);
-    output.flow(record);
-  };
-  const split = (record: RecordFields): void => {
-    const reverse = splitBiflow(record);
-    complete(record);
-    if (reverse !== undefined) complete(reverse);
-  };
-  const take = plan.slowSteps.some(({ kind }) => kind === "split") ? split : complete;
-  return reader.read(plan, range, { ...context, bootTime }, take, listsOf(message, plan));
+  const lists = listsOf(message, plan);
+  const sources = { manualRate, own: domain.options, whole: exporter.wholeExporter(domain), lists };
+  return flows.read(plan, range, context, sources, output);
 }
 
 function readOptions(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {

@@ -1,0 +1,41 @@
+import { renderFields, type RecordFields } from "../../record/index.ts";
+import type { FieldSource } from "../mapping/field-source.ts";
+import type { TimeFormat } from "../mapping/time-format.ts";
+import type { Step } from "../template/plan.ts";
+import { readStep } from "../template/read-step.ts";
+import { paddedView } from "./write-values.ts";
+
+/** What several steps make of one byte, rendered for each value that it may have. */
+export interface ByteTable {
+  readonly texts: DataView;
+  /** Where the text of each value begins; one more for the end of the last. */
+  readonly starts: Uint32Array;
+  readonly maxLength: number;
+}
+
+/** Asks the interpreter for all 256 values. The steps read one field of one byte, and nothing else. */
+export function createByteTable(steps: readonly Step[], times: TimeFormat): ByteTable {
+  const bytes = Buffer.alloc(1);
+  const source: FieldSource = {
+    bytes,
+    view: new DataView(bytes.buffer, bytes.byteOffset, 1),
+    clock: { exportTime: 0, uptime: undefined },
+    times,
+    bootTime: undefined,
+  };
+  const fields = 1 + Math.max(...steps.map(({ outputs }) => outputs[0].field));
+  const places = { offsets: new Int32Array(fields), lengths: new Int32Array(fields).fill(1) };
+  const texts = Array.from({ length: 256 }, (_, value) => {
+    bytes[0] = value;
+    const record: RecordFields = new Map();
+    for (const step of steps) readStep(record, source, step, places);
+    return renderFields([...record]);
+  });
+  const starts = new Uint32Array(257);
+  texts.forEach((text, i) => (starts[i + 1] = (starts[i] as number) + text.length));
+  return {
+    texts: paddedView(Buffer.concat(texts)),
+    starts,
+    maxLength: Math.max(...texts.map(({ length }) => length)),
+  };
+}

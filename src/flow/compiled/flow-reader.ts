@@ -1,0 +1,225 @@
+import type { LineBuffer, LineEnricher, RecordFields } from "../../record/index.ts";
+import type { Log } from "../../report/index.ts";
+import { splitBiflow } from "../biflow/split-biflow.ts";
+import { completeFlow } from "../complete-flow.ts";
+import type { DecodeOutput } from "../decoder.ts";
+import type { FieldSource } from "../mapping/field-source.ts";
+import type { TimeFormat } from "../mapping/time-format.ts";
+import type { DomainOptions } from "../options/domain-options.ts";
+import { addNames } from "../options/name-table.ts";
+import { flowRate, isOneRate, type RateSources } from "../sampling/flow-rate.ts";
+import type { ListSource } from "../structured/read-list.ts";
+import type { Plan } from "../template/plan.ts";
+import { createFieldPlaces, locateFields, type FieldPlaces } from "../template/read-step.ts";
+import {
+  isPadding,
+  type ByteRange,
+  type ReadResult,
+  type RecordContext,
+  type RecordReader,
+} from "../template/record-reader.ts";
+import { compileCommunityId, type WriteCommunityId } from "./community-id-code.ts";
+import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "./compiled-plans.ts";
+import { createInterpretStep } from "./interpret-step.ts";
+import { createLineHead } from "./line-head.ts";
+
+/** What was said before of the exporter and the domain that records are of. */
+export interface FlowSources {
+  /** The operator's sampling rate, or that of a header which speaks for its datagram. */
+  readonly manualRate: number | undefined;
+  readonly own: DomainOptions | undefined;
+  readonly whole: DomainOptions | undefined;
+  /** For plans with lists. */
+  readonly lists: ListSource | undefined;
+}
+
+/** Records by the way they went. */
+export interface PathCounts {
+  compiled: number;
+  interpreted: number;
+  /** Of the interpreted, those that compiled code gave up. */
+  careful: number;
+}
+
+/** Reads flow records and passes them on: as lines where their template is compiled, else as fields. */
+export interface FlowReader {
+  /** As {@link RecordReader.read}; what comes out is the same whichever way a record goes. */
+  read(plan: Plan, range: ByteRange, context: RecordContext, sources: FlowSources, output: DecodeOutput): ReadResult;
+  readonly counts: Readonly<PathCounts>;
+  /** Undefined where nothing can be compiled. */
+  readonly plans: CompiledPlans | undefined;
+}
+
+export interface FlowReaderOptions {
+  readonly reader: RecordReader;
+  readonly times: TimeFormat;
+  readonly lines: LineBuffer;
+  /** Undefined: records have to become fields. */
+  readonly enricher: LineEnricher | undefined;
+  readonly communityId: boolean;
+  /** A template is compiled when about so many of its records were seen. */
+  readonly compileAfter: number;
+  readonly log: Log;
+}
+
+/** Most templates to keep code for; others are interpreted until one of these has not been used for longer. */
+const maxCompiled = 256;
+/** No template with more is compiled. */
+const maxFields = 200;
+/** Behind a line this much may be overwritten. */
+const slack = 64;
+
+export function createFlowReader(options: FlowReaderOptions): FlowReader {
+  const counts: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
+  const interpreted = createInterpretedReader(options.reader, counts);
+  const { enricher, log } = options;
+  const writeCommunityId = enricher === undefined ? undefined : tryCommunityId(log);
+  if (enricher === undefined || writeCommunityId === undefined) return { read: interpreted, counts, plans: undefined };
+  return createCompiledReader(options, enricher, writeCommunityId, interpreted, counts);
+}
+
+function tryCommunityId(log: Log): WriteCommunityId | undefined {
+  try {
+    return compileCommunityId();
+  } catch (error) {
+    if (!(error instanceof EvalError)) throw error;
+    log.warn({ error }, "code may not be made from text here: templates are interpreted, which is slower");
+    return undefined;
+  }
+}
+
+function createInterpretedReader(reader: RecordReader, counts: PathCounts): FlowReader["read"] {
+  return (plan, range, context, sources, output) => {
+    const { own, whole } = sources;
+    const rates = rateSources(sources);
+    const complete = (record: RecordFields): void => {
+      completeFlow(record, flowRate(record, plan.namesSampling, rates));
+      if (own !== undefined) addNames(record, own.names, whole?.names);
+      counts.interpreted++;
+      output.flow(record);
+    };
+    const split = (record: RecordFields): void => {
+      const reverse = splitBiflow(record);
+      complete(record);
+      if (reverse !== undefined) complete(reverse);
+    };
+    const take = plan.slowSteps.some(({ kind }) => kind === "split") ? split : complete;
+    return reader.read(plan, range, { ...context, bootTime: own?.bootTime }, take, sources.lists);
+  };
+}
+
+function rateSources({ manualRate, own, whole }: FlowSources): RateSources {
+  return { manualRate, own: own?.sampling, whole: whole?.sampling };
+}
+
+const noFields: RecordFields = new Map();
+
+function createCompiledReader(
+  { lines, times, communityId, compileAfter, log }: FlowReaderOptions,
+  enricher: LineEnricher,
+  writeCommunityId: WriteCommunityId,
+  interpreted: FlowReader["read"],
+  counts: PathCounts,
+): FlowReader {
+  const places: FieldPlaces = createFieldPlaces(maxFields);
+  const head = createLineHead(enricher);
+  const { state } = head;
+  const steps = createInterpretStep(lines, places, times);
+  const plans = createCompiledPlans({
+    tools: { ...steps, writeCommunityId, enricher, places },
+    times,
+    communityId,
+    enricher,
+    after: compileAfter,
+    max: maxCompiled,
+    maxFields,
+    log,
+  });
+
+  /** The code for a set, when all is ready for it. */
+  const prepare = (
+    plan: Plan,
+    range: ByteRange,
+    context: RecordContext,
+    sources: FlowSources,
+  ): CompiledPlan | undefined => {
+    const { own, whole } = sources;
+    if ((own !== undefined && own.names.version > 0) || (whole !== undefined && whole.names.version > 0))
+      return undefined;
+    const rates = rateSources(sources);
+    if (!isOneRate(plan.namesSampling, rates)) return undefined;
+    const compiled = plans.find(plan, range.end - range.start);
+    if (compiled === undefined || !head.use(context.head)) return undefined;
+    const { exportTime, uptime } = context.clock;
+    const bootTime = own?.bootTime;
+    state.exportTime = exportTime;
+    state.isHeaderUptime = uptime !== undefined;
+    state.uptime = uptime ?? (bootTime === undefined ? Number.NaN : exportTime - bootTime);
+    state.rate = flowRate(noFields, false, rates) ?? -1;
+    return compiled;
+  };
+
+  const readCompiled = (
+    compiled: CompiledPlan,
+    source: FieldSource,
+    { plan, range, context, sources, output }: SetToRead,
+  ): ReadResult => {
+    const { bytes, start, end } = range;
+    const { minLength, hasVariableLength } = plan;
+    const { write, maxLengthPerByte } = compiled;
+    const { view } = source;
+    const fixedRoom = state.headLength + head.exporterLength() + compiled.maxLength + slack;
+    let at = start;
+    let count = 0;
+    let written = 0;
+    try {
+      while (end - at >= minLength && !isPadding(plan, view, at, start, end)) {
+        const next = hasVariableLength ? locateFields(plan, bytes, at, end, places) : at + minLength;
+        if (next < 0) return { count, isCut: true };
+        const line = lines.open(fixedRoom + (next - at) * maxLengthPerByte);
+        const lineEnd = write(lines.view, line, view, at, state);
+        if (lineEnd >= 0) {
+          lines.close(lineEnd);
+          written++;
+          if (lines.byteLength >= flushBytes) {
+            output.wrote(written);
+            counts.compiled += written;
+            written = 0;
+          }
+        } else {
+          counts.careful++;
+          interpreted(plan, { bytes, start: at, end: next }, context, sources, output);
+        }
+        at = next;
+        count++;
+      }
+      return { count, isCut: false };
+    } finally {
+      if (written > 0) output.wrote(written);
+      counts.compiled += written;
+      head.done();
+    }
+  };
+
+  return {
+    read(plan, range, context, sources, output) {
+      const compiled = prepare(plan, range, context, sources);
+      if (compiled === undefined) return interpreted(plan, range, context, sources, output);
+      const source = steps.setSource(range.bytes, context.clock, sources.own?.bootTime);
+      return readCompiled(compiled, source, { plan, range, context, sources, output });
+    },
+    counts,
+    plans,
+  };
+}
+
+interface SetToRead {
+  readonly plan: Plan;
+  readonly range: ByteRange;
+  readonly context: RecordContext;
+  readonly sources: FlowSources;
+  readonly output: DecodeOutput;
+}
+
+/** Long sets are handed over in pieces. */
+const flushBytes = 256 * 1024;

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { createUdmEnricher } from "../../src/enrich/index.ts";
+import { createFlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
+import { createMetrics, silentLog, type Log } from "../../src/report/index.ts";
+import type { UdmEntry } from "../../src/udm/index.ts";
+import { receivedAt } from "./flow-rig.ts";
+import { manualWatch } from "./udm-watch.ts";
+
+/** Two pipelines that are told the same: one interprets every template, one compiles each at its first record. */
+export interface FlowTwins {
+  /** Sends a datagram to both; what comes out and what is logged must be the same. Returns it. */
+  send(datagram: Buffer, from?: { readonly address?: string; readonly port?: number }): string;
+  setMetadata(entries: readonly UdmEntry[]): void;
+  /** Everything that was counted must be the same. Returns how many records went which way in the compiling one. */
+  finish(): Promise<{ compiled: number; interpreted: number; careful: number }>;
+}
+
+/** Names of metrics that are about the way and not about the outcome. */
+const aboutTheWay = /_by_path_|_careful_|_compiled_|_cache_|_cached_/;
+
+export async function createFlowTwins(
+  options: Partial<FlowPipelineOptions> & { readonly more?: () => Enricher } = {},
+): Promise<FlowTwins> {
+  const { more, ...common } = options;
+  const watch = manualWatch([]);
+  const clock = { now: () => receivedAt, monotonic: () => receivedAt };
+
+  const createTwin = async (compileAfter: number) => {
+    const metrics = createMetrics();
+    const pieces: Uint8Array[] = [];
+    const logged: string[] = [];
+    const note =
+      (level: string) =>
+      (fields: object, message: string): void =>
+        void logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+    const udm = createUdmEnricher({
+      watch: watch.watch,
+      ttlMs: 1_000_000,
+      invalidate: true,
+      maxCached: 1000,
+      clock,
+      metrics,
+      log: silentLog,
+    });
+    await udm.start();
+    const first = more?.();
+    const enricher: Enricher =
+      first === undefined
+        ? udm
+        : {
+            enrich(record, rendered) {
+              first.enrich(record, rendered);
+              udm.enrich(record, rendered);
+            },
+            lines: joinLineEnrichers([first.lines, udm.lines]),
+          };
+    let records = 0;
+    const pipeline = createFlowPipeline({
+      enricher,
+      sink: {
+        write(lines, count) {
+          records += count;
+          pieces.push(Uint8Array.from(lines));
+        },
+      },
+      communityId: true,
+      log,
+      metrics,
+      clock,
+      compileAfter,
+      ...common,
+    });
+    return { metrics, pieces, logged, pipeline, count: () => records };
+  };
+  const interpreting = await createTwin(Number.POSITIVE_INFINITY);
+  const compiling = await createTwin(0);
+
+  return {
+    setMetadata: (entries) => watch.set(entries),
+    send(datagram, { address = "192.0.2.254", port = 50_000 } = {}) {
+      const texts = [interpreting, compiling].map(({ pipeline, pieces, logged }) => {
+        pieces.length = 0;
+        logged.length = 0;
+        // A view in a memory of its own, at no round place.
+        const memory = Buffer.alloc(datagram.length + 3, 0x55);
+        datagram.copy(memory, 3);
+        pipeline.process(memory.subarray(3), address, port);
+        return [Buffer.concat(pieces).toString("latin1"), logged.join("\n")];
+      });
+      assert.deepEqual(texts[1], texts[0]);
+      const text = texts[1]?.[0] ?? "";
+      assert.ok(!(texts[1]?.[1] ?? "").includes("internal error"), texts[1]?.[1]);
+      return Buffer.from(text, "latin1").toString();
+    },
+    async finish() {
+      const outcome = async ({ metrics }: typeof compiling): Promise<string[]> =>
+        (await metrics.render()).split("\n").filter((line) => !line.startsWith("#") && !aboutTheWay.test(line));
+      assert.deepEqual(await outcome(compiling), await outcome(interpreting));
+      assert.equal(compiling.count(), interpreting.count());
+      const value = async (name: string, labels = {}) => (await compiling.metrics.value(name, labels)) ?? 0;
+      return {
+        compiled: await value("netgloss_flow_records_by_path_total", { path: "compiled" }),
+        interpreted: await value("netgloss_flow_records_by_path_total", { path: "interpreted" }),
+        careful: await value("netgloss_flow_records_careful_total"),
+      };
+    },
+  };
+}
