@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeCommunityMessage, decodeMessage } from "../../src/snmp/session/codec/message-codec.ts";
 import { readPduRest, type Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
+import { silentLog, type LogFields } from "../../src/report/index.ts";
 import { errorStatus, type VarBind } from "../../src/snmp/index.ts";
 import { oidOf } from "../support/snmp-agent/index.ts";
 import { responseWith } from "../support/snmp-bytes.ts";
@@ -105,6 +106,32 @@ for (const [what, address, port] of [
     fixture.client.close();
   });
 }
+
+test("an agent that answers from another of its addresses: the log, the counts and the error say so", async () => {
+  const lines: [LogFields, string][] = [];
+  const fixture = createSessionFixture({
+    log: { ...silentLog, warn: (fields, message) => void lines.push([fields, message]) },
+  });
+  const { agent, network } = fixture;
+  network.attach(agentAddress, agentPort, (datagram) =>
+    agent.handle(datagram).map((answer) => ({ datagram: answer, address: "192.0.2.77" })),
+  );
+  const session = fixture.open({ ...impatient, retries: 2 });
+  await assert.rejects(session.get([sysName]), {
+    code: "timeout",
+    message:
+      "no answer from 192.0.2.1:161 to 3 tries (an answer was ignored: it came from 192.0.2.77:161, which was not asked)",
+  });
+  assert.equal(await fixture.ignored("wrong_source"), 3);
+  assert.equal(session.counts.ignored, 3);
+  assert.deepEqual(lines, [
+    [
+      { device: "192.0.2.1:161", from: "192.0.2.77:161" },
+      "SNMP answer ignored: it came from another address or port than was asked",
+    ],
+  ]);
+  fixture.client.close();
+});
 
 test("an answer that comes twice counts once, one that comes late not at all", async () => {
   const fixture = createSessionFixture();

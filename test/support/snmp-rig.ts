@@ -103,11 +103,12 @@ export async function startSnmpRig(
     readonly agent?: Partial<AgentOptions>;
     readonly start?: boolean;
     readonly persist?: string;
+    readonly clock?: Clock;
   } = {},
 ): Promise<SnmpRig> {
   const tree = await DefinitionTree.make(t, { "devices/lab.yml": quickDevice, ...options.files });
   const agent = createSnmpAgent({ table: rigTable, users: [usmUser], ...options.agent });
-  const rig = new SnmpRig(tree, agent, systemClock);
+  const rig = new SnmpRig(tree, agent, options.clock ?? systemClock);
   if (options.persist !== undefined) {
     rig.persistDirectory = options.persist;
     rig.snmp = rig.create();

@@ -67,7 +67,7 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
   counter("requests", "Requests to the device, each counted once", ({ requests }) => requests.requests);
   counter("retries", "Requests to the device sent again", ({ requests }) => requests.retries);
   counter("timeouts", "Requests that the device did not answer at all", ({ requests }) => requests.timeouts);
-  counter("ignored_datagrams", "Datagrams of the device not taken as an answer", ({ requests }) => requests.ignored);
+  counter("ignored_datagrams", "Datagrams not taken as an answer of the device", ({ requests }) => requests.ignored);
   counter("polls", "Polls begun, one for each object type at its interval", ({ counts }) => counts.polls);
   counter(
     "polls_skipped",

@@ -53,7 +53,7 @@ interface Call {
   readonly exchange: Exchange<object>;
   readonly owner: object;
   /** Why the last message that might have been the answer was not. */
-  lastIgnored: IgnoreReason | undefined;
+  lastIgnored: string | undefined;
   readonly settle: (outcome: object | SnmpError) => void;
 }
 
@@ -105,6 +105,17 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     log[level]({ address, port, ...(detail !== undefined && { detail }) }, `SNMP datagram ignored: ${reason}`);
   };
 
+  /** It bears our id, so it is the asked agent's answer from another of its addresses, or a forgery: it is not told which. */
+  const ignoreFromElsewhere = (call: Call, address: string, port: number): void => {
+    const { peer } = call.exchange;
+    const from = peerName(canonical(address), port);
+    counts.ignored.wrong_source++;
+    peer.counts.ignored++;
+    call.lastIgnored = `it came from ${from}, which was not asked`;
+    const device = peerName(peer.address, peer.port);
+    log.warn({ device, from }, "SNMP answer ignored: it came from another address or port than was asked");
+  };
+
   const receive = (datagram: Uint8Array, address: string, port: number): void => {
     counts.receivedBytes += datagram.length;
     let message: Message;
@@ -122,7 +133,7 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     }
     const { peer } = call.exchange;
     if (peer.port !== port || (peer.address !== address && peer.address !== canonical(address))) {
-      ignore("wrong_source", address, port, `expected ${peerName(peer.address, peer.port)}`);
+      ignoreFromElsewhere(call, address, port);
       return;
     }
     peer.counts.receivedBytes += datagram.length;
