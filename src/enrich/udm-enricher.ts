@@ -261,7 +261,11 @@ function registerMetrics(
     "Addresses dropped from the metadata cache to make room.",
     () => cache.evictions() + table.evictions,
   );
-  count("matches", "Addresses of records that metadata was found for.", () => counts.matches + table.matches);
+  count(
+    "matches",
+    "Addresses of records that metadata was found for, an exporter's once a datagram.",
+    () => counts.matches + table.matches,
+  );
   count(
     "renamed",
     "Fields put under another name because the one asked for was in another's way.",

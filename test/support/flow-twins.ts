@@ -17,7 +17,7 @@ export interface FlowTwins {
 }
 
 /** Names of metrics that are about the way and not about the outcome. */
-const aboutTheWay = /_by_path_|_careful_|_compiled_|_cache_|_cached_/;
+const aboutTheWay = /_by_path_|_careful_|_compiled_|_cache_|_cached_|_udm_matches_/;
 
 export async function createFlowTwins(
   options: Partial<FlowPipelineOptions> & { readonly more?: () => Enricher } = {},
