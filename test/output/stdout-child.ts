@@ -21,6 +21,7 @@ const told = new AbortController();
 process.once("SIGTERM", () => told.abort());
 
 await sink.start();
+process.stderr.write("ready\n");
 let sent = 0;
 let longestTurn = 0;
 let last = performance.now();

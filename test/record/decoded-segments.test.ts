@@ -16,10 +16,14 @@ test("every name below an object that the flow room knows starts with a decoded 
   for (const name of names) assert.ok(decodedSegments.has(name.split(".")[2] ?? ""), name);
 });
 
+/** It lists reserved names, so that elements of the user's do not get them. */
+const guard = "elements/read-elements.ts";
+
 test("no name of the flow room meets a name that is reserved for metadata", () => {
   const reserved =
     /\bflow\.(src|dst|export)\.(ip\.subnet\b|isInternal\b|vlan\.tag\.id\.|(ip|ip\.subnet|vlan|vlan\.tag)["'`])/;
   for (const path of readdirSync(source, { recursive: true, encoding: "utf8" })) {
-    if (path.endsWith(".ts")) assert.doesNotMatch(readFileSync(join(source, path), "utf8"), reserved, path);
+    if (path.endsWith(".ts") && path !== guard)
+      assert.doesNotMatch(readFileSync(join(source, path), "utf8"), reserved, path);
   }
 });
