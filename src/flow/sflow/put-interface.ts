@@ -7,6 +7,22 @@ const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
 /** The packet came from the device itself, or was for it. */
 const internal = 0x3fff_ffff;
 
+const names = {
+  in: namesOf("flow.in.netif"),
+  out: namesOf("flow.out.netif"),
+} as const;
+
+/** Made once: a name that is put together for every packet is hashed for every packet. */
+function namesOf(group: string) {
+  return {
+    index: `${group}.index`,
+    isInternal: `${group}.isInternal`,
+    count: `${group}.count`,
+    format: `${group}.format.id`,
+    value: `${group}.value`,
+  };
+}
+
 /** Puts why a packet was discarded, its code and the name that it has. */
 export function putDropReason(record: RecordFields, code: number): void {
   record.set("flow.drop.reason.id", code);
@@ -17,15 +33,35 @@ export function putDropReason(record: RecordFields, code: number): void {
 /**
  * Puts the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many
  * interfaces it went (0: to several, it is not known how many).
+ *
+ * @returns the index; -1 when there is none.
  */
-export function putInterface(record: RecordFields, side: "in" | "out", format: number, value: number): void {
-  if (format === interfaceFormats.index && value === internal) record.set(`flow.${side}.netif.isInternal`, true);
-  else if (format === interfaceFormats.index) record.set(`flow.${side}.netif.index`, value);
-  else if (format === interfaceFormats.discarded && side === "out") {
-    putDropReason(record, value);
-  } else if (format === interfaceFormats.multiple && side === "out") record.set("flow.out.netif.count", value);
+export function putInterface(record: RecordFields, side: "in" | "out", format: number, value: number): number {
+  const own = names[side];
+  if (format === interfaceFormats.index && value !== internal) {
+    record.set(own.index, value);
+    return value;
+  }
+  if (format === interfaceFormats.index) record.set(own.isInternal, true);
+  else if (format === interfaceFormats.discarded && side === "out") putDropReason(record, value);
+  else if (format === interfaceFormats.multiple && side === "out") record.set(own.count, value);
   else {
-    record.set(`flow.${side}.netif.format.id`, format);
-    record.set(`flow.${side}.netif.value`, value);
+    record.set(own.format, format);
+    record.set(own.value, value);
+  }
+  return -1;
+}
+
+/** The interface at which the packet was sampled tells the direction, where it is one of the two and not both. */
+export function putDirection(
+  record: RecordFields,
+  sourceType: number,
+  sourceIndex: number,
+  input: number,
+  output: number,
+): void {
+  const isIn = input === sourceIndex;
+  if (sourceType === 0 && isIn !== (output === sourceIndex)) {
+    record.set("flow.direction.name", isIn ? "ingress" : "egress");
   }
 }

@@ -10,7 +10,7 @@ import type { TimeFormat } from "../mapping/time-format.ts";
 import { recordHead, type RecordHead } from "../record-head.ts";
 import { counterLayouts } from "./counter-layouts.ts";
 import { putHex } from "./put-hex.ts";
-import { putDropReason, putInterface } from "./put-interface.ts";
+import { putDirection, putDropReason, putInterface } from "./put-interface.ts";
 import { createFlowRecordReader } from "./read-flow-records.ts";
 import { createXdrReader, padded, readLayout, type XdrSource } from "./xdr-layout.ts";
 
@@ -79,7 +79,7 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
       problem(context, "cut_sample", { bytes: end - at });
       return;
     }
-    const record: RecordFields = new Map(context.flowHead);
+    const record: RecordFields = newRecord(context.flowHead);
     const sequence = view.getUint32(at);
     // The compact form has the type of a data source in eight bits, the kind of an interface in two.
     let position = at + 4;
@@ -94,14 +94,11 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
     putSample(record, sequence, sourceType, sourceIndex);
     record.set("flow.sample.pool", pool);
     record.set("flow.sample.drops", drops);
-    for (let side = 0; side < 2; side++) {
-      const first = view.getUint32(position);
-      const format = isExpanded ? first : first >>> 30;
-      const value = isExpanded ? view.getUint32(position + 4) : first & 0x3fff_ffff;
-      putInterface(record, side === 0 ? "in" : "out", format, value);
-      position += isExpanded ? 8 : 4;
-    }
-    putDirection(record, sourceType, sourceIndex);
+    const step = isExpanded ? 8 : 4;
+    const input = putSide(record, view, position, "in", isExpanded);
+    const sink = putSide(record, view, position + step, "out", isExpanded);
+    position += 2 * step;
+    putDirection(record, sourceType, sourceIndex, input, sink);
     output.sample(domain.samples.account(sourceKey(0, sourceType, sourceIndex), sequence, drops, rate));
     readFlowRecords(context, record, position, end);
     completeFlow(record, exporter.manualRate ?? (rate > 0 ? rate : undefined));
@@ -123,7 +120,7 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
       problem(context, "cut_sample", { bytes: end - at });
       return;
     }
-    const record: RecordFields = new Map(context.flowHead);
+    const record: RecordFields = newRecord(context.flowHead);
     record.set("flow.record.type", "discard");
     const sequence = view.getUint32(at);
     const sourceType = view.getUint32(at + 4);
@@ -131,10 +128,10 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
     const drops = view.getUint32(at + 12);
     putSample(record, sequence, sourceType, sourceIndex);
     record.set("flow.sample.drops", drops);
-    putInterface(record, "in", 0, view.getUint32(at + 16));
-    putInterface(record, "out", 0, view.getUint32(at + 20));
+    const input = putInterface(record, "in", 0, view.getUint32(at + 16));
+    const sink = putInterface(record, "out", 0, view.getUint32(at + 20));
     putDropReason(record, view.getUint32(at + 24));
-    putDirection(record, sourceType, sourceIndex);
+    putDirection(record, sourceType, sourceIndex, input, sink);
     output.sample(domain.samples.account(sourceKey(2, sourceType, sourceIndex), sequence, drops, 0));
     readFlowRecords(context, record, at + 28, end);
     completeFlow(record, undefined);
@@ -149,7 +146,7 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
       problem(context, "cut_sample", { bytes: end - at });
       return;
     }
-    const record: RecordFields = new Map(context.head);
+    const record: RecordFields = newRecord(context.head);
     record.set("flow.record.type", "counters");
     const sequence = view.getUint32(at);
     const first = view.getUint32(at + 4);
@@ -175,7 +172,7 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
     else if (kind === "counter_sample") readCounters(context, at, end, key === sampleFormats.expandedCounters);
     else if (kind === "discard_sample") readDiscard(context, at, end);
     else {
-      const record: RecordFields = new Map(context.head);
+      const record: RecordFields = newRecord(context.head);
       record.set("flow.record.type", "sample");
       putHex(record, "sample", key, source.bytes, at, end);
       output.counters(record);
@@ -265,16 +262,25 @@ function createContext(times: TimeFormat, datagram: Datagram, parts: ContextPart
   return { source: { bytes: datagram.bytes, view }, exporter, domain, output, head, flowHead };
 }
 
+function newRecord(head: RecordHead): RecordFields {
+  const record: RecordFields = new Map();
+  for (let i = 0; i < head.length; i++) {
+    const field = head[i] as RecordHead[number];
+    record.set(field[0], field[1]);
+  }
+  return record;
+}
+
+/** Puts one interface of a flow sample: the kind in the upper two bits, or in a word of its own. */
+function putSide(record: RecordFields, view: DataView, at: number, side: "in" | "out", isExpanded: boolean): number {
+  const first = view.getUint32(at);
+  return isExpanded
+    ? putInterface(record, side, first, view.getUint32(at + 4))
+    : putInterface(record, side, first >>> 30, first & 0x3fff_ffff);
+}
+
 function putSample(record: RecordFields, sequence: number, sourceType: number, sourceIndex: number): void {
   record.set("flow.sample.sequence", sequence);
   record.set("flow.sample.source.type.id", sourceType);
   record.set("flow.sample.source.index", sourceIndex);
-}
-
-/** The interface at which the packet was sampled tells the direction, where it is one of the two and not both. */
-function putDirection(record: RecordFields, sourceType: number, sourceIndex: number): void {
-  if (sourceType !== 0) return;
-  const isIn = record.get("flow.in.netif.index") === sourceIndex;
-  const isOut = record.get("flow.out.netif.index") === sourceIndex;
-  if (isIn !== isOut) record.set("flow.direction.name", isIn ? "ingress" : "egress");
 }
