@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { referenceData } from "../support/reference-data.ts";
+import { sflowFields } from "./telegraf-sflow-fields.ts";
 import { parseTelegrafLine, telegrafFields } from "./telegraf-fields.ts";
 
 const vendors = referenceData("flow/vendors");
@@ -111,9 +112,11 @@ test("vendors: every file belongs to a test", { skip: vendors.skip }, () => {
 });
 
 const cases =
-  telegraf.skip === false ? readdirSync(telegraf.path).filter((name) => /^(ipfix|netflow|issue)_/.test(name)) : [];
+  telegraf.skip === false
+    ? readdirSync(telegraf.path).filter((name) => /^(ipfix|netflow|issue|sflow)_/.test(name))
+    : [];
 
-test("telegraf: its cases are here", { skip: telegraf.skip }, () => assert.ok(cases.length >= 6));
+test("telegraf: its cases are here", { skip: telegraf.skip }, () => assert.ok(cases.length >= 9));
 
 for (const name of cases) {
   test(`telegraf: ${name} agrees field by field`, async () => {
@@ -136,6 +139,10 @@ for (const name of cases) {
   });
 }
 
+function isSflow(record: Json): boolean {
+  return record["flow.export.type"] === "sflow";
+}
+
 function isFlow(record: Json): boolean {
   return record["flow.record.type"] !== "options";
 }
@@ -145,7 +152,9 @@ function compare(lines: readonly ReturnType<typeof parseTelegrafLine>[], records
   lines.forEach(({ fields }, i) => {
     const record = records[i] as Json;
     for (const [field, expected] of Object.entries(fields)) {
-      const ours = telegrafFields(field, record, records.length);
+      const ours = isSflow(record)
+        ? sflowFields(field, record, expected)
+        : telegrafFields(field, record, records.length);
       assert.equal(ours, expected, `${field} of record ${i}: ${JSON.stringify(record)}`);
     }
   });

@@ -77,6 +77,7 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
   ["sflow-rate-of-zero", [sflow([flowSample([webHeader], { rate: 0 })])]],
   ["sflow-discarded-by-ttl", [sflow([flowSample([webHeader], { output: 0x4000_0101 })])]],
   ["sflow-to-several-interfaces", [sflow([flowSample([webHeader], { output: 0x8000_000a })])]],
+  ["sflow-sampled-at-one-of-several-ways-out", [sflow([flowSample([webHeader], { source: 9, output: 0x8000_000a })])]],
   ["sflow-from-the-device-itself", [sflow([flowSample([webHeader], { input: 0x3fff_ffff, source: 4 })])]],
   ["sflow-interface-of-no-known-format", [sflow([flowSample([webHeader], { output: 0xc000_0005 })])]],
   [

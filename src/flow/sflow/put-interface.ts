@@ -7,6 +7,8 @@ const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
 /** The packet came from the device itself, or was for it. */
 const internal = 0x3fff_ffff;
 
+const several = -2;
+
 const names = {
   in: namesOf("flow.in.netif"),
   out: namesOf("flow.out.netif"),
@@ -34,7 +36,7 @@ export function putDropReason(record: RecordFields, code: number): void {
  * Puts the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many
  * interfaces it went (0: to several, it is not known how many).
  *
- * @returns the index; -1 when there is none.
+ * @returns the index; -1 when there is none, -2 where there are several.
  */
 export function putInterface(record: RecordFields, side: "in" | "out", format: number, value: number): number {
   const own = names[side];
@@ -44,15 +46,20 @@ export function putInterface(record: RecordFields, side: "in" | "out", format: n
   }
   if (format === interfaceFormats.index) record.set(own.isInternal, true);
   else if (format === interfaceFormats.discarded && side === "out") putDropReason(record, value);
-  else if (format === interfaceFormats.multiple && side === "out") record.set(own.count, value);
-  else {
+  else if (format === interfaceFormats.multiple && side === "out") {
+    record.set(own.count, value);
+    return several;
+  } else {
     record.set(own.format, format);
     record.set(own.value, value);
   }
   return -1;
 }
 
-/** The interface at which the packet was sampled tells the direction, where it is one of the two and not both. */
+/**
+ * The interface at which the packet was sampled tells the direction, where it is one of the two and not both. Where the
+ * packet went to several, the data source is one of them when it is not the interface of the way in.
+ */
 export function putDirection(
   record: RecordFields,
   sourceType: number,
@@ -61,7 +68,8 @@ export function putDirection(
   output: number,
 ): void {
   const isIn = input === sourceIndex;
-  if (sourceType === 0 && isIn !== (output === sourceIndex)) {
+  const isOut = output === sourceIndex || (output === several && !isIn);
+  if (sourceType === 0 && isIn !== isOut) {
     record.set("flow.direction.name", isIn ? "ingress" : "egress");
   }
 }
