@@ -18,6 +18,8 @@ export function putHex(
   end: number,
 ): void {
   const name = `flow.ie.sflow.${kind}.${key >>> 12}.${key & 0xfff}`;
-  const before = (record.get(name) ?? []) as readonly Scalar[];
-  record.set(name, [...before, `0x${bytes.toString("hex", at, end)}`]);
+  const text = `0x${bytes.toString("hex", at, end)}`;
+  const known = record.get(name) as Scalar[] | undefined;
+  if (known === undefined) record.set(name, [text]);
+  else known.push(text);
 }

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { createParsedPacket, parsePacket } from "../../src/flow/packet/parse-packet.ts";
+import type { PacketHeader } from "../../src/flow/packet/packet-header.ts";
+import type { PacketStart } from "../../src/flow/packet/parse-headers.ts";
+import { hex, uint } from "../support/flow-packets.ts";
+import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
+import { modelPacket, type ModelPacket } from "./packet-model.ts";
+
+const parsed = createParsedPacket();
+
+/** What the parser found, in the form of the model. */
+function found(bytes: Buffer, header: PacketHeader): ModelPacket {
+  const {
+    macs,
+    source,
+    destination,
+    labels: _labels,
+    labelCount: _count,
+    tunnel: _tunnel,
+    tunnelId: _id,
+    ...numbers
+  } = header;
+  const text = (name: string, from: number, length: number) =>
+    from < 0 ? [] : [[name, bytes.toString("hex", from, from + length)] as const];
+  const addressLength = header.ipVersion === 4 ? 4 : 16;
+  return Object.fromEntries([
+    ...text("destinationMac", macs, 6),
+    ...text("sourceMac", macs < 0 ? -1 : macs + 6, 6),
+    ...text("source", source, addressLength),
+    ...text("destination", destination, addressLength),
+    ...Object.entries(numbers).filter(([, value]) => value >= 0),
+  ]);
+}
+
+const payload = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
+const extension = fc.tuple(
+  fc.constantFrom(0, 43, 60, 135, 51, 44),
+  fc.integer({ min: 0, max: 2 }),
+  fc.uint8Array({ minLength: 32, maxLength: 32 }),
+);
+
+/** Extension headers, each with the number of the next, and the number of the first. */
+function chain(
+  headers: readonly (readonly [number, number, Uint8Array])[],
+  last: number,
+  content: Buffer,
+): [number, Buffer] {
+  return headers.reduceRight<[number, Buffer]>(
+    ([next, rest], [kind, length, filling]) => {
+      const size = kind === 44 ? 8 : kind === 51 ? (length + 2) * 4 : (length + 1) * 8;
+      const header = Buffer.from(filling.subarray(0, Math.max(8, size)));
+      header[0] = next;
+      if (kind !== 44) header[1] = length;
+      return [kind, Buffer.concat([header.subarray(0, size), rest])];
+    },
+    [last, content],
+  );
+}
+
+const protocol = fc.constantFrom(1, 2, 6, 17, 33, 58, 59, 89, 132, 136);
+const ipv4Frame = fc
+  .record({
+    protocol,
+    trafficClass: fc.integer({ min: 0, max: 255 }),
+    fragment: fc.constantFrom(0, 0x4000, 0x2000, 0x20b9, 0x00b9, 0x8000),
+    options: fc.integer({ min: 0, max: 10 }).map((words) => Buffer.alloc(4 * words, 1)),
+    content: fc.oneof(payload, fc.constant(tcp(0x112)), fc.constant(udp(53))),
+    length: fc.option(fc.integer({ min: 0, max: 100 }), { nil: undefined }),
+  })
+  .map(({ content, length, ...options }) =>
+    ipv4Packet(content, length === undefined ? options : { ...options, length }),
+  );
+const ipv6Frame = fc
+  .tuple(fc.array(extension, { maxLength: 4 }), protocol, fc.oneof(payload, fc.constant(tcp(0x112))), fc.boolean())
+  .map(([headers, last, content, isLong]) => {
+    const [first, rest] = chain(headers, last, content);
+    return ipv6Packet(first, rest, isLong ? 0 : rest.length);
+  });
+const frame = fc
+  .tuple(
+    fc.oneof(
+      ipv4Frame.map((packet) => [0x0800, packet] as const),
+      ipv6Frame.map((packet) => [0x86dd, packet] as const),
+      payload.map((packet) => [0x0806, packet] as const),
+    ),
+    fc.constantFrom("", "8100e064", "88a80064 8100c0c8", "9100 0001 8100 0002 8100 0003"),
+    fc.boolean(),
+  )
+  .map(([[type, packet], tags, isSnap]) =>
+    isSnap
+      ? ethernet(8 + packet.length, Buffer.concat([hex("aaaa03000000"), uint(type, 2), packet]), tags)
+      : ethernet(type, packet, tags),
+  );
+
+const cutFrame = fc
+  .tuple(
+    frame,
+    fc.oneof({ weight: 2, arbitrary: fc.constant(1000) }, fc.integer({ min: 0, max: 120 })),
+    fc.array(fc.tuple(fc.nat(150), fc.nat(255)), { maxLength: 3 }),
+  )
+  .map(([whole, keep, changes]) => {
+    const bytes = Buffer.from(whole.subarray(0, keep));
+    for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value;
+    return bytes;
+  });
+
+test("headers of a packet are those that a slow reading finds, whatever is cut off or broken", () => {
+  fc.assert(
+    fc.property(cutFrame, fc.integer({ min: 0, max: 20 }), (bytes, before) => {
+      const type = modelPacket(bytes)["etherType"];
+      // The model knows neither labels nor sessions.
+      fc.pre(type !== 0x8847 && type !== 0x8848 && type !== 0x8864);
+      const all = Buffer.concat([Buffer.alloc(before, 0xaa), bytes, Buffer.alloc(60, 0x45)]);
+      parsePacket(all, before, before + bytes.length, "ethernet", parsed);
+      assert.deepEqual(found(all, parsed.outer), modelPacket(bytes));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+/** Bytes that may be read from `start` to `end` and nowhere else. */
+function guarded(bytes: Buffer, start: number, end: number): Uint8Array {
+  return new Proxy(bytes, {
+    get(target, key) {
+      const index = typeof key === "string" ? Number(key) : Number.NaN;
+      assert.ok(Number.isInteger(index) && index >= start && index < end, `read ${String(key)} of ${start} to ${end}`);
+      return target[index];
+    },
+  });
+}
+
+const tunnelHeads = [
+  ethernet(0x0800, ipv4Packet(hex("2000 0800 0000002a 4500"), { protocol: 47, length: 0 })),
+  ethernet(0x0800, ipv4Packet(hex("1000 88be 00000001 1064 0005 00000000"), { protocol: 47, length: 0 })),
+  ethernet(0x0800, ipv4Packet(hex("2000 22eb 00000001 1064 0005 00000000 00000001"), { protocol: 47, length: 0 })),
+  ethernet(0x0800, ipv4Packet(udp(4789, hex("0800000000112200")), { protocol: 17, length: 0 })),
+  ethernet(0x0800, ipv4Packet(udp(6081, hex("0f00655800112200")), { protocol: 17, length: 0 })),
+  ethernet(0x0800, ipv4Packet(udp(2152, hex("34ff00300000abcd0000008501")), { protocol: 17, length: 0 })),
+  ethernet(0x0800, ipv4Packet(hex("3000"), { protocol: 97, length: 0 })),
+  ethernet(0x0800, ipv4Packet(hex("00064140"), { protocol: 137, length: 0 })),
+  ethernet(0x8847, hex("0006 4040 0006 4140")),
+  ethernet(0x8864, hex("1100 0007 0030 0021")),
+];
+const starts: readonly PacketStart[] = ["ethernet", "ppp", "ipv4", "ipv6", "mpls"];
+
+test("whatever the bytes: nothing outside them is read, and what is found lies within", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        cutFrame,
+        fc.tuple(fc.constantFrom(...tunnelHeads), payload).map(([head, rest]) => Buffer.concat([head, rest])),
+        fc.tuple(fc.constantFrom(...tunnelHeads), cutFrame).map(([head, rest]) => Buffer.concat([head, rest])),
+        fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+      ),
+      fc.integer({ min: 0, max: 5 }),
+      fc.nat(200),
+      fc.constantFrom(...starts),
+      (bytes, start, keep, kind) => {
+        const end = Math.max(start, Math.min(bytes.length, keep));
+        const hasInner = parsePacket(guarded(bytes, start, end), start, end, kind, parsed);
+        for (const header of hasInner ? [parsed.outer, parsed.inner] : [parsed.outer]) {
+          const length = header.ipVersion === 4 ? 4 : 16;
+          if (header.macs >= 0) assert.ok(header.macs >= start && header.macs + 12 <= end);
+          if (header.ipVersion >= 0) assert.ok(header.source >= start && header.destination + length <= end);
+          if (header.labelCount > 0) assert.ok(header.labels + 4 * header.labelCount <= end);
+        }
+      },
+    ),
+    { numRuns: 5000 },
+  );
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { createSampleSources, sourceKey } from "../../src/flow/exporter/sample-sources.ts";
+import { createFlowRig } from "../support/flow-rig.ts";
+import { hex } from "../support/flow-packets.ts";
+import {
+  counterSample,
+  discardSample,
+  ethernet,
+  flowSample,
+  ipv4Packet,
+  sampledHeader,
+  sflow,
+  structure,
+  tcp,
+} from "../support/sflow-packets.ts";
+
+const header = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
+
+test("the operator's rate wins over the sample's, and estimates follow it; a discarded packet has none", () => {
+  const rig = createFlowRig({ samplingRates: new Map([["192.0.2.254", 10]]) });
+  const [flow, discarded] = rig.send(sflow([flowSample([header]), discardSample([header], 258)]));
+  assert.equal(flow?.["flow.sample_rate"], 10);
+  assert.equal(flow?.["flow.scaled.bytes"], 10_000);
+  assert.equal(flow?.["flow.scaled.packets"], 10);
+  assert.equal(discarded?.["flow.sample_rate"], undefined);
+  assert.equal(discarded?.["flow.scaled.bytes"], undefined);
+});
+
+test("a sender may pass on what several agents say: each has its own numbers", async () => {
+  const rig = createFlowRig();
+  const agents = ["192.0.2.250", "192.0.2.251"];
+  for (const sequence of [1, 2, 4]) {
+    for (const agent of agents) rig.send(sflow([flowSample([header], { sequence })], { agent, sequence }));
+  }
+  assert.equal(await rig.value("netgloss_flow_missing_total", { protocol: "sflow" }), 2);
+  const domains = rig.pipeline.exporters()[0]?.domains.map(({ agent, missing }) => ({ agent, missing }));
+  assert.deepEqual(
+    domains?.toSorted((a, b) => ((a.agent ?? "") < (b.agent ?? "") ? -1 : 1)),
+    agents.map((agent) => ({ agent, missing: 1 })),
+  );
+});
+
+test("the exporter's view tells rates, missing samples and drops of its data sources", () => {
+  const rig = createFlowRig();
+  const send = (sequence: number, sample: { sequence: number; drops: number; source: number; rate: number }): void =>
+    void rig.send(sflow([flowSample([header], sample), counterSample([], sequence)], { sequence }));
+  send(1, { sequence: 100, drops: 7, source: 3, rate: 512 });
+  send(2, { sequence: 103, drops: 10, source: 3, rate: 1024 });
+  send(3, { sequence: 5, drops: 90, source: 4, rate: 256 });
+  const domain = rig.pipeline.exporters()[0]?.domains[0];
+  assert.equal(domain?.missingSamples, 2);
+  assert.equal(domain?.samplerDrops, 3);
+  assert.deepEqual(domain?.sampling, [
+    { scope: "data source 3", rate: 1024 },
+    { scope: "data source 4", rate: 256 },
+  ]);
+});
+
+test("data sources are bounded, the oldest gives way and is counted", async () => {
+  const rig = createFlowRig({ limits: { sources: 3 } });
+  for (let source = 1; source <= 5; source++) rig.send(sflow([flowSample([header], { source })], { sequence: source }));
+  assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "source" }), 2);
+  assert.deepEqual(
+    rig.pipeline.exporters()[0]?.domains[0]?.sampling.map(({ scope }) => scope),
+    ["data source 3", "data source 4", "data source 5"],
+  );
+});
+
+test("what has no place in one domain takes none from another", async () => {
+  const rig = createFlowRig({ limits: { sources: 2 } });
+  rig.send(sflow([flowSample([header], { source: 1 }), flowSample([header], { source: 2 })]));
+  const other = { agent: "192.0.2.251" };
+  for (const sequence of [1, 9]) rig.send(sflow([flowSample([header], { sequence })], { ...other, sequence }));
+  assert.equal(await rig.value("netgloss_flow_samples_missing_total", { protocol: "sflow" }), 0);
+  assert.equal(rig.pipeline.exporters()[0]?.domains[0]?.sampling.length, 2);
+});
+
+test("samples without loss, in any number of sources, miss none; lost ones are counted once they could have come", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 0xffff_ffff }),
+      fc.array(fc.record({ source: fc.integer({ min: 0, max: 3 }), isLost: fc.boolean(), drops: fc.nat(3) }), {
+        maxLength: 60,
+      }),
+      (first, samples) => {
+        const sources = createSampleSources([{ used: 0, max: 100 }], () => assert.fail("nothing gives way"));
+        const numbers = new Map<number, number>();
+        const dropped = new Map<number, number>();
+        // Per source: lost since the last that came, none before the first.
+        const pending = new Map<number, { lost: number; drops: number }>();
+        let missing = 0;
+        let drops = 0;
+        for (const { source, isLost, drops: more } of samples) {
+          const sequence = ((numbers.get(source) ?? first) + 1) >>> 0;
+          numbers.set(source, sequence);
+          dropped.set(source, ((dropped.get(source) ?? first) + more) >>> 0);
+          const since = pending.get(source);
+          if (since !== undefined) since.drops += more;
+          if (isLost) {
+            if (since !== undefined) since.lost++;
+            continue;
+          }
+          missing += since?.lost ?? 0;
+          drops += since?.drops ?? 0;
+          pending.set(source, { lost: 0, drops: 0 });
+          sources.account(sourceKey(0, 0, source), sequence, dropped.get(source), 512);
+        }
+        assert.deepEqual([sources.missing, sources.drops], [missing, drops]);
+      },
+    ),
+  );
+});
+
+test("a datagram of nothing but the smallest samples makes no more records than it has room for", async () => {
+  const empty = Buffer.concat(Array.from({ length: 5000 }, () => structure(9, Buffer.alloc(0))));
+  const rig = createFlowRig();
+  const records = rig.send(sflow([empty], { count: 0xffff_ffff }));
+  assert.equal(records.length, 5000);
+  assert.equal(await rig.value("netgloss_flow_drops_total", { protocol: "sflow", reason: "bad_count" }), 1);
+});
+
+test("a sample with thousands of records of no known format is as long as the datagram allows", () => {
+  const records = Array.from({ length: 3000 }, () => structure(4000, hex("c0ffee00")));
+  const [record = {}] = createFlowRig().send(sflow([flowSample(records)]));
+  assert.equal((record["flow.ie.sflow.flow.0.4000"] as string[]).length, 3000);
+});
