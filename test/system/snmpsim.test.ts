@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { createSnmp, definitionPathsIn, type Snmp } from "../../src/snmp/index.ts";
+import { referenceData } from "../support/reference-data.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -58,18 +59,21 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("rows of a recording that snmpsim replays are what snmpbulkwalk prints", async (t) => {
+interface Replay {
+  readonly port: number;
+  /** What snmpbulkwalk prints of a community's recording, numerically. */
+  readonly walk: (community: string, oid: string) => Promise<string>;
+}
+
+/** Starts snmpsim on a directory of recordings, each known by its file's name as community; undefined: skipped. */
+async function startReplay(t: TestContext, data: string, ready: string): Promise<Replay | undefined> {
   const snmpsimd = requireProgram(t, "snmpsimd", "apt-get install snmpsim");
   const snmpbulkwalk = snmpsimd && requireProgram(t, "snmpbulkwalk", "apt-get install snmp");
-  if (snmpsimd === undefined || snmpbulkwalk === undefined) return;
-  const directory = tempDirectory(t);
+  if (snmpsimd === undefined || snmpbulkwalk === undefined) return undefined;
   const port = await freePort();
-  const data = join(directory, "data");
-  mkdirSync(data);
-  writeFileSync(join(data, "public.snmprec"), recording());
   const options = [
     `--data-dir=${data}`,
-    `--cache-dir=${join(directory, "cache")}`,
+    `--cache-dir=${join(tempDirectory(t), "cache")}`,
     `--agent-udpv4-endpoint=127.0.0.1:${port}`,
     "--logging-method=null",
     // It does not start as root unless it is told which user to be.
@@ -81,19 +85,23 @@ test("rows of a recording that snmpsim replays are what snmpbulkwalk prints", as
     agent.kill("SIGKILL");
     await exit;
   });
-  const walk = async (oid: string): Promise<string> =>
-    (await run(snmpbulkwalk, ["-v2c", "-c", "public", "-m", "", "-One", `127.0.0.1:${port}`, oid])).stdout;
-  await until("snmpsim to answer", () =>
-    walk(".1.3.6.1.2.1.1.5").then(
-      (printed) => printed.includes("recorded-1"),
-      () => false,
-    ),
-  );
+  const walk = async (community: string, oid: string): Promise<string> => {
+    const asked = ["-v2c", "-c", community, "-t", "10", "-m", "", "-One", `127.0.0.1:${port}`, oid];
+    return (await run(snmpbulkwalk, asked, { maxBuffer: 64 * 1024 * 1024 })).stdout;
+  };
+  const isReady = (): Promise<boolean> => walk(ready, ".1.3.6.1.2.1.1.5").then(Boolean, () => false);
+  await until("snmpsim to answer", isReady, 120_000);
+  return { port, walk };
+}
 
-  const devices = join(directory, "devices");
+/** Our own definitions, and one device on the port. */
+function startPolling(t: TestContext, port: number, community: string, lines: string[]): Snmp {
+  const devices = join(tempDirectory(t), "devices");
   mkdirSync(devices);
-  writeFileSync(join(devices, "lab.yml"), `lab: {ip: 127.0.0.1, port: ${port}, communities: [public]}\n`);
-  const lines: string[] = [];
+  writeFileSync(
+    join(devices, "lab.yml"),
+    `lab: {ip: 127.0.0.1, port: ${port}, communities: [${community}], device_groups: [auto], timeout: 20000}\n`,
+  );
   const snmp = createSnmp({
     paths: { ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")), devices: [devices] },
     persistDirectory: "",
@@ -104,26 +112,80 @@ test("rows of a recording that snmpsim replays are what snmpbulkwalk prints", as
     metrics: createMetrics(),
     health: createHealth(),
   });
-  await snmp.start();
-  try {
-    const of = (object: string): string[] => lines.filter((line) => line.includes(`"snmp.object.name":"${object}"`));
-    for (const object of ["IF-MIB::ifTable", "IF-MIB::ifXTable"]) {
-      await until(`rows of ${object}`, () => of(object).length >= indexes.length);
-    }
-    for (const [object, oid, field, form] of columns) {
-      // The text of a record keeps a Counter64 that a number of JavaScript would round.
-      const value = new RegExp(`"${field.replaceAll(".", "\\.")}":${form}[,}]`);
-      const polled = of(object).map((line) => [/"netif\.index":(\d+)/.exec(line)?.[1], value.exec(line)?.[1]]);
-      const printed = (await walk(oid)).trim().split("\n");
-      const expected = printed.map((line) => {
-        const [, index, text] = /\.(\d+) = \w+: "?(.*?)"?$/.exec(line) ?? [];
-        return [index, text];
-      });
-      assert.equal(expected.length, indexes.length, oid);
-      assert.deepEqual(polled, expected, `${object} ${oid}`);
-    }
-    assert.ok(!lines.some((line) => line.includes("isPartial")));
-  } finally {
-    await snmp.stop();
+  t.after(() => snmp.stop());
+  return snmp;
+}
+
+/** Index and value of each row, as records have them and as snmpbulkwalk prints them. */
+async function compareColumns(replay: Replay, community: string, lines: readonly string[]): Promise<number> {
+  let compared = 0;
+  for (const [object, oid, field, form] of columns) {
+    const rows = lines.filter((line) => line.includes(`"snmp.object.name":"${object}"`));
+    if (rows.length === 0) continue;
+    // The text of a record keeps a Counter64 that a number of JavaScript would round.
+    const value = new RegExp(`"${field.replaceAll(".", "\\.")}":${form}[,}]`);
+    const polled = rows
+      .map((line) => [/"netif\.index":(\d+)/.exec(line)?.[1], value.exec(line)?.[1]])
+      .filter(([, text]) => text !== undefined);
+    const printed = (await replay.walk(community, oid)).trim().split("\n");
+    const expected = printed.flatMap((line) => {
+      const [, index, text] = /\.(\d+) = [\w-]+: "?(.*?)"?$/.exec(line) ?? [];
+      // An empty text gives no field.
+      return text === undefined || text === "" ? [] : [[index, text]];
+    });
+    assert.deepEqual(polled, expected, `${community}: ${object} ${oid}`);
+    compared += expected.length;
+  }
+  return compared;
+}
+
+const of = (lines: readonly string[], object: string): number =>
+  lines.filter((line) => line.includes(`"snmp.object.name":"${object}"`)).length;
+
+test("rows of a recording that snmpsim replays are what snmpbulkwalk prints", async (t) => {
+  const data = tempDirectory(t);
+  writeFileSync(join(data, "public.snmprec"), recording());
+  const replay = await startReplay(t, data, "public");
+  if (replay === undefined) return;
+  const lines: string[] = [];
+  await startPolling(t, replay.port, "public", lines).start();
+  for (const object of ["IF-MIB::ifTable", "IF-MIB::ifXTable"]) {
+    await until(`rows of ${object}`, () => of(lines, object) >= indexes.length);
+  }
+  assert.equal(await compareColumns(replay, "public", lines), columns.length * indexes.length);
+  assert.ok(!lines.some((line) => line.includes("isPartial")));
+});
+
+const { path: recordings, skip } = referenceData("snmp");
+const recorded = existsSync(recordings)
+  ? readdirSync(recordings)
+      .filter((name) => name.endsWith(".snmprec"))
+      .map((name) => name.slice(0, -".snmprec".length))
+  : [];
+
+describe("recordings of devices, replayed by snmpsim", { skip }, () => {
+  for (const name of recorded) {
+    test(`${name}: discovery finds what it has, and rows are what snmpbulkwalk prints`, async (t) => {
+      const data = tempDirectory(t);
+      copyFileSync(join(recordings, `${name}.snmprec`), join(data, `${name}.snmprec`));
+      const replay = await startReplay(t, data, name);
+      if (replay === undefined) return;
+      const lines: string[] = [];
+      const snmp = startPolling(t, replay.port, name, lines);
+      await snmp.start();
+      const id = `127.0.0.1:${replay.port}`;
+      await until("the discovery", () => snmp.device(id)?.state === "up", 240_000);
+      const objects = snmp.device(id)?.objects ?? {};
+      const tables = { "IF-MIB::ifTable": `.${ifTable}.2`, "IF-MIB::ifXTable": `.${ifXTable}.1` };
+      for (const [object, column] of Object.entries(tables)) {
+        const printed: string = await replay.walk(name, column);
+        const there: number = printed.split("\n").filter((line) => line.startsWith(`${column}.`)).length;
+        assert.equal(object in objects, there > 0, object);
+        await until(`rows of ${object}`, () => of(lines, object) >= there, 240_000);
+      }
+      await snmp.stop();
+      assert.ok((await compareColumns(replay, name, lines)) > 0);
+      assert.equal(snmp.device(id), undefined);
+    });
   }
 });
