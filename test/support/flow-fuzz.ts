@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFlowPipeline, type Limits } from "../../src/flow/index.ts";
+import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, type Log } from "../../src/report/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, netflow9, netflow9Templates, uint } from "./flow-packets.ts";
@@ -52,7 +53,9 @@ export async function fuzzFlows(count: number, seed: number): Promise<FlowFuzzOu
     error: (detail, message) => void errors.push([message, detail]),
   };
   const pipeline = createFlowPipeline({
-    enricher: { enrich() {} },
+    // With it records may go the compiled way, at once or, like most, after a while.
+    enricher: { enrich() {}, lines: joinLineEnrichers([]) },
+    compileAfter: seed % 2 === 0 ? 0 : 64,
     sink: {
       write(lines) {
         bytesOut += lines.length;
@@ -61,7 +64,7 @@ export async function fuzzFlows(count: number, seed: number): Promise<FlowFuzzOu
         written.push(...text.slice(0, -1).split("\n"));
       },
     },
-    communityId: seed % 2 === 0,
+    communityId: seed % 5 !== 0,
     splitBiflows: seed % 3 === 0,
     optionsRecords: true,
     limits,
@@ -100,6 +103,10 @@ export async function fuzzFlows(count: number, seed: number): Promise<FlowFuzzOu
       checkShares(pipeline.exporters());
       assert.ok(((await metrics.value("netgloss_flow_waiting_bytes", {})) ?? 0) <= 200_000);
     }
+  }
+  // Both ways of decoding were taken.
+  for (const path of ["compiled", "interpreted"]) {
+    assert.ok(((await metrics.value("netgloss_flow_records_by_path_total", { path })) ?? 0) > 0, path);
   }
   const text = await metrics.render();
   assert.doesNotMatch(text, /drops_total\{[^}]*reason="internal"[^}]*\} [1-9]/);
