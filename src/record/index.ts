@@ -4,6 +4,7 @@ export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buf
 export {
   joinLineEnrichers,
   lineObjects,
+  scopedNumber,
   type AddressAdditions,
   type LineEnricher,
   type NumberAdditions,

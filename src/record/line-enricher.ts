@@ -44,12 +44,19 @@ export interface AddressAdditions {
 export interface NumberAdditions {
   /** The decoded field with the number. */
   readonly field: string;
-  /** The name of what is added; a record that has it already keeps its own. */
+  /** A second one, of at most 16 bits; what is looked up is {@link scopedNumber}. A record without it gets nothing. */
+  readonly scope?: string;
+  /** The name of what is added; a record that has it already keeps its own, also from additions earlier in the list. */
   readonly adds: string;
   /** What each number adds in the records of an exporter; undefined when nothing. Asked for once a datagram. */
   tableFor(exporter: string): ReadonlyMap<number, RenderedFields> | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;
+}
+
+/** The number that stands for a number and its scope. */
+export function scopedNumber(scope: number, number: number): number {
+  return scope * 2 ** 32 + number;
 }
 
 /** Several as one, for enrichers that run one after the other; undefined when one of them is missing. */

@@ -9,7 +9,7 @@ import {
   readPortNames,
   type PortNames,
 } from "../../src/enrich/index.ts";
-import type { RecordFields, Value } from "../../src/record/index.ts";
+import { renderFields, scopedNumber, type RecordFields, type Value } from "../../src/record/index.ts";
 import { createMetrics } from "../../src/report/index.ts";
 
 type Fields = Readonly<Record<string, Value>>;
@@ -22,7 +22,7 @@ function setUp(ports: PortNames | undefined = knownPortNames) {
     enricher.enrich(record);
     return Object.fromEntries([...record].filter(([name]) => !(name in fields)));
   };
-  return { metrics, added };
+  return { enricher, metrics, added };
 }
 
 const flow = (protocol: Value, source: Value, destination: Value): Fields => ({
@@ -40,7 +40,6 @@ test("ports are named by transport protocol", async () => {
   assert.deepEqual(added(flow(132, 5672, 40_001)), { "flow.src.l4.port.name": "amqp" });
   assert.deepEqual(added(flow(1, 443, 443)), {});
   assert.equal(await metrics.value("netgloss_enrich_names_total", { kind: "port" }), 6);
-  assert.equal(await metrics.value("netgloss_enrich_names_unknown_total", { kind: "port" }), 4);
 });
 
 test("what is no number has no name, and a name of the record stays", () => {
@@ -128,4 +127,28 @@ for (const [text, expected] of faults) {
 
 test("bytes that are no text are refused", () => {
   assert.throws(() => readPortNames(Buffer.from([0xff, 0xfe, 0x00])), /1:1: is not UTF-8 text/);
+});
+
+test("lines made without a record get the same", async () => {
+  const { enricher, metrics, added } = setUp();
+  const { lines } = enricher;
+  assert.ok(lines !== undefined);
+  const bytes = (fields: Fields): string =>
+    lines.numbers
+      .map(({ field, scope, tableFor }) => {
+        const of = fields[scope ?? ""];
+        const number = fields[field];
+        if (typeof number !== "number" || (scope !== undefined && typeof of !== "number")) return "";
+        return Buffer.from(tableFor("192.0.2.1")?.get(scopedNumber(Number(of ?? 0), number)) ?? []).toString();
+      })
+      .join("");
+  for (const protocol of [0, 1, 6, 17, 33, 132, 255]) {
+    for (const port of [0, 22, 53, 80, 514, 5672, 65_535]) {
+      const fields = { ...flow(protocol, port, 443), "ip.dscp.id": port & 63 };
+      assert.equal(bytes(fields), renderFields(Object.entries(added(fields))).toString());
+    }
+  }
+  const before = (await metrics.value("netgloss_enrich_names_total", { kind: "port" })) ?? 0;
+  lines.numbers[0]?.added(7);
+  assert.equal(await metrics.value("netgloss_enrich_names_total", { kind: "port" }), before + 7);
 });

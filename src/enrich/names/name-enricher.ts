@@ -1,4 +1,11 @@
-import type { Enricher, RecordFields } from "../../record/index.ts";
+import {
+  renderFields,
+  scopedNumber,
+  type Enricher,
+  type NumberAdditions,
+  type RecordFields,
+  type RenderedFields,
+} from "../../record/index.ts";
 import type { Metrics } from "../../report/index.ts";
 import { dscpNames } from "./dscp-names.ts";
 import type { PortNames } from "./port-names.ts";
@@ -17,14 +24,10 @@ export interface NameEnricherOptions {
  */
 export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions): Enricher {
   const found = { port: 0, dscp: 0 };
-  const missed = { port: 0, dscp: 0 };
   const readings = (counts: typeof found): (readonly [{ kind: string }, number])[] =>
     Object.entries(counts).map(([kind, count]) => [{ kind }, count]);
   metrics.counterFrom("netgloss_enrich_names_total", "Numbers of records that got a name.", ["kind"], () =>
     readings(found),
-  );
-  metrics.counterFrom("netgloss_enrich_names_unknown_total", "Numbers of records that have no name.", ["kind"], () =>
-    readings(missed),
   );
 
   const add = (
@@ -37,14 +40,47 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
     const number = record.get(field);
     if (typeof number !== "number" || record.has(as)) return;
     const name = names.get(number);
-    if (name === undefined) missed[kind]++;
-    else {
-      found[kind]++;
-      record.set(as, name);
-    }
+    if (name === undefined) return;
+    found[kind]++;
+    record.set(as, name);
   };
 
+  const numberAdditions = (
+    kind: keyof typeof found,
+    field: string,
+    adds: string,
+    table: () => ReadonlyMap<number, RenderedFields>,
+    scope?: string,
+  ): NumberAdditions => ({
+    field,
+    ...(scope !== undefined && { scope }),
+    adds,
+    tableFor: table,
+    added: (records) => void (found[kind] += records),
+  });
+  const portAdditions = (names: () => PortNames, end: string): NumberAdditions => {
+    const adds = `${end}.l4.port.name`;
+    // Names change as a whole.
+    const rendered = new WeakMap<PortNames, ReadonlyMap<number, RenderedFields>>();
+    const table = (): ReadonlyMap<number, RenderedFields> => {
+      const now = names();
+      const known = rendered.get(now) ?? renderPorts(now, adds);
+      rendered.set(now, known);
+      return known;
+    };
+    return numberAdditions("port", `${end}.l4.port.id`, adds, table, "l4.proto.id");
+  };
+  const dscpTable = new Map(Array.from(dscpNames, ([id, name]) => [id, renderFields([["ip.dscp.name", name]])]));
+
   return {
+    lines: {
+      begin() {},
+      numbers: [
+        ...(ports === undefined ? [] : [portAdditions(ports, "flow.src"), portAdditions(ports, "flow.dst")]),
+        ...(dscp ? [numberAdditions("dscp", "ip.dscp.id", "ip.dscp.name", () => dscpTable)] : []),
+      ],
+      addresses: [],
+    },
     enrich(record) {
       const protocol = ports === undefined ? undefined : record.get("l4.proto.id");
       const names = typeof protocol === "number" ? ports?.().get(protocol) : undefined;
@@ -55,4 +91,12 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
       if (dscp) add(record, dscpNames, "dscp", "ip.dscp.id", "ip.dscp.name");
     },
   };
+}
+
+function renderPorts(names: PortNames, adds: string): ReadonlyMap<number, RenderedFields> {
+  const rendered = new Map<number, RenderedFields>();
+  for (const [protocol, ports] of names) {
+    for (const [port, name] of ports) rendered.set(scopedNumber(protocol, port), renderFields([[adds, name]]));
+  }
+  return rendered;
 }

@@ -1,9 +1,24 @@
-import { addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../ip/index.ts";
-import type { Enricher, RecordFields, Value } from "../../record/index.ts";
+import {
+  addressKey,
+  formatAddress,
+  formatAddressBytes,
+  keyContains,
+  parseAddress,
+  unmapAddress,
+} from "../../ip/index.ts";
+import {
+  lineObjects,
+  renderFields,
+  type Enricher,
+  type NumberAdditions,
+  type RecordFields,
+  type RenderedFields,
+  type Value,
+} from "../../record/index.ts";
 import type { Metrics } from "../../report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 import { createRecentCache, type RecentCache } from "../recent-cache.ts";
-import type { Netif, NetifExporter } from "./read-netifs.ts";
+import { netifSuffixes, type Netif, type NetifExporter } from "./read-netifs.ts";
 
 export interface NetifEnricherOptions {
   /** The exporters of the file as it is now, the most specific first; undefined when there is none. */
@@ -16,6 +31,7 @@ type Netifs = ReadonlyMap<number, Netif>;
 /** How many exporters' interfaces are kept, put together. */
 const maxKept = 65_536;
 const none: Netifs = new Map();
+const objects = ["flow.in.netif", "flow.out.netif"] as const;
 
 /**
  * Adds what a file says of the interfaces of a flow: `flow.in.netif.*` and `flow.out.netif.*` by `.index`. It replaces what
@@ -26,7 +42,7 @@ export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions
   let of: readonly NetifExporter[] | undefined;
   let byAddress: ExporterIndex = indexExporters([]);
   let kept: RecentCache<Netifs> = createRecentCache(maxKept);
-  const counts = { matches: 0, misses: 0, renamed: 0 };
+  const counts = { fields: 0, renamed: 0 };
   registerMetrics(metrics, counts);
 
   const netifsOf = (exporter: string): Netifs => {
@@ -46,22 +62,49 @@ export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions
 
   const find = (record: RecordFields, netifs: Netifs, object: string): Netif | undefined => {
     const index = record.get(`${object}.index`);
-    const netif = typeof index === "number" ? netifs.get(index) : undefined;
-    if (netif !== undefined) counts.matches++;
-    else if (index !== undefined) counts.misses++;
-    return netif;
+    return typeof index === "number" ? netifs.get(index) : undefined;
+  };
+
+  const numberAdditions = (object: string, suffix: string): NumberAdditions => {
+    const adds = object + suffix;
+    // What is put together for an exporter stays until the file changes.
+    const rendered = new WeakMap<Netifs, ReadonlyMap<number, RenderedFields>>();
+    return {
+      field: `${object}.index`,
+      adds,
+      tableFor(exporter) {
+        const netifs = netifsOf(exporter);
+        const known = rendered.get(netifs) ?? renderFact(netifs, suffix, adds);
+        rendered.set(netifs, known);
+        return known.size === 0 ? undefined : known;
+      },
+      added: (records) => void (counts.fields += records),
+    };
   };
 
   return {
+    lines: {
+      begin() {},
+      numbers: objects.flatMap((object) => netifSuffixes.map((suffix) => numberAdditions(object, suffix))),
+      addresses: [
+        {
+          maxLength: 0,
+          // Metadata may write any name.
+          append: (object, from, at, length, _hasVlan, _into, end) =>
+            object === lineObjects.export && hasMetadata(netifsOf(exporterText(from, at, length))) ? -1 : end,
+        },
+      ],
+    },
     enrich(record) {
       const exporter = record.get("flow.export.ip.addr");
       const netifs = typeof exporter === "string" ? netifsOf(exporter) : none;
       if (netifs.size === 0) return;
       const metadata: (readonly [string, Value])[] = [];
-      for (const object of ["flow.in.netif", "flow.out.netif"]) {
+      for (const object of objects) {
         const netif = find(record, netifs, object);
         if (netif === undefined) continue;
         for (const [suffix, value] of netif.fields) record.set(object + suffix, value);
+        counts.fields += netif.fields.length;
         for (const [key, value] of netif.metadata) metadata.push([key.startsWith(".") ? object + key : key, value]);
       }
       if (metadata.length > 0) counts.renamed += placeFields(record, gatherValues(metadata)).length;
@@ -100,11 +143,30 @@ function putTogether({ single, wide }: ExporterIndex, text: string): Netifs {
   return netifs;
 }
 
-function registerMetrics(metrics: Metrics, counts: { matches: number; misses: number; renamed: number }): void {
+function renderFact(netifs: Netifs, suffix: string, name: string): ReadonlyMap<number, RenderedFields> {
+  const rendered = new Map<number, RenderedFields>();
+  for (const [index, { fields }] of netifs) {
+    const fact = fields.find(([of]) => of === suffix);
+    if (fact !== undefined) rendered.set(index, renderFields([[name, fact[1]]]));
+  }
+  return rendered;
+}
+
+function hasMetadata(netifs: Netifs): boolean {
+  for (const { metadata } of netifs.values()) if (metadata.size > 0) return true;
+  return false;
+}
+
+/** Text of an address of 4 or 16 bytes. */
+function exporterText(from: DataView, at: number, length: number): string {
+  const bytes = new Uint8Array(from.buffer, from.byteOffset, from.byteLength);
+  return formatAddressBytes(bytes, at, length === 16 ? 6 : 4);
+}
+
+function registerMetrics(metrics: Metrics, counts: { fields: number; renamed: number }): void {
   const count = (name: string, help: string, read: () => number): void =>
     metrics.counterFrom(`netgloss_enrich_netif_${name}_total`, help, [], read);
-  count("matches", "Interfaces of records that the file knows.", () => counts.matches);
-  count("misses", "Interfaces that it does not know, of exporters that it knows.", () => counts.misses);
+  count("fields", "Fields of records that the file of interfaces gave.", () => counts.fields);
   count(
     "renamed",
     "Metadata of interfaces put under another name because the one asked for was in another's way.",

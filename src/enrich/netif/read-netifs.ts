@@ -31,6 +31,8 @@ const textAttributes: Readonly<Record<string, string>> = {
   type: ".type",
   ifType: ".type",
 };
+/** Every name below an interface that a file gives, metadata aside, in the order in which they go out. */
+export const netifSuffixes = [".name", ".descr", ".alias", ".type", ".speed", ".tags"] as const;
 const speedNames: ReadonlySet<string> = new Set(["speed", "ifSpeed"]);
 
 /**
@@ -97,7 +99,7 @@ function readNetif(node: YamlNode, report: Reporter): Netif {
     } else if (fields.has(fact[0])) report.error(key, `${quoteKey(attribute)}: ${fact[0].slice(1)} is given twice`);
     else fields.set(fact[0], fact);
   }
-  return { fields: [...fields.values()], metadata };
+  return { fields: netifSuffixes.map((suffix) => fields.get(suffix)).filter((fact) => fact !== undefined), metadata };
 }
 
 function factOf(name: string, value: Fact[1] | undefined): Fact | undefined {
