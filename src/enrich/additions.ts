@@ -66,8 +66,9 @@ export interface Additions {
 export interface SystemAddition extends AutonomousSystem {
   readonly numberName: string;
   readonly organisationField: Field | undefined;
-  /** Both. */
+  /** Number and organisation. */
   readonly rendered: RenderedFields;
+  readonly renderedOrganisation: RenderedFields | undefined;
 }
 
 /** Undefined where there is nothing to add. */
@@ -117,6 +118,7 @@ function makeSystem(system: AutonomousSystem, { names }: EnrichedObject): System
     numberName: names.asNumber,
     organisationField,
     rendered: renderFields([[names.asNumber, number], ...organisationFields]),
+    renderedOrganisation: organisationField && renderFields(organisationFields),
   };
 }
 
@@ -155,8 +157,10 @@ export function addRendered(
   const bytes = vlan !== undefined && record.has(vlan[0]) ? withoutVlan : withVlan;
   if (bytes !== undefined) rendered.push(bytes);
   if (as === undefined) return;
-  if (!record.has(as.numberName)) rendered.push(as.rendered);
-  else addSystem(record, as);
+  const told = record.get(as.numberName);
+  if (told === undefined) rendered.push(as.rendered);
+  else if (told !== as.number) addSystem(record, as);
+  else if (as.renderedOrganisation !== undefined) rendered.push(as.renderedOrganisation);
 }
 
 function appliesTo({ fileOnly }: UdmEntry, { context }: EnrichedObject): boolean {

@@ -1,7 +1,8 @@
 import type { Address } from "../ip/index.ts";
 import { unmapAddress } from "../ip/index.ts";
 import { lineObjects, type AddressAdditions } from "../record/index.ts";
-import type { RenderedAdditions } from "./additions.ts";
+import type { RenderedAdditions, SystemAddition } from "./additions.ts";
+import { flowLocality, renderedLocalities, type Locality } from "./locality.ts";
 
 export interface AddressTableOptions {
   /** Most addresses to keep; one that is source and destination takes two places of twice as many. */
@@ -19,12 +20,20 @@ export interface AddressTableOptions {
 export interface MadeAdditions {
   /** Null for nothing, undefined when it cannot be added as bytes. */
   readonly rendered: RenderedAdditions | null | undefined;
+  /** Whether metadata gave any of it. */
+  readonly hasMetadata: boolean;
+  /** Added after that, where the record does not tell another one. */
+  readonly system?: SystemAddition | undefined;
+  /** Of the address, for what is told of a flow by both its ends. */
+  readonly locality?: Locality | undefined;
   /** For how long it may be used at most, in milliseconds. */
   readonly validMs: number;
 }
 
 /** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
 export interface AddressTable extends AddressAdditions {
+  /** Adds the locality of the flow whose ends were asked for last. */
+  finish(into: DataView, end: number): number;
   /**
    * Sets the time for the calls that follow.
    *
@@ -36,14 +45,17 @@ export interface AddressTable extends AddressAdditions {
   forget(address: Address): void;
   readonly hits: number;
   readonly misses: number;
-  /** Look-ups that found something to add. */
+  /** Look-ups that found metadata to add. */
   readonly matches: number;
   readonly evictions: number;
   readonly size: number;
 }
 
 /** Additions longer than this go the way of fields. */
-const maxLength = 8192;
+const maxText = 8191;
+/** So does a system with a longer name. */
+const maxSystem = 1024;
+const maxLength = maxText + 1 + maxSystem;
 /** Bytes kept for each address; those of few addresses are longer. */
 const averageLength = 256;
 /** Addresses come from strangers, who may choose them so that they all want the same slot. */
@@ -61,6 +73,18 @@ const expiresWord = 7;
 const careful = -1;
 const expired = -1;
 const objectCount = Object.keys(lineObjects).length;
+/**
+ * The lengths: with the VLAN in the bits from 16, without it in those from 0; between them the locality's number, above
+ * them whether metadata gave any of it, and whether a system comes first in the text: its number and `lengths of number field * 65536 + of organisation`, each a
+ * double, then behind the text both fields.
+ */
+const withVlanShift = 16;
+const localityShift = 13;
+const lengthMask = 0x1fff;
+const systemBit = 1 << 29;
+const metadataBit = 1 << 30;
+const systemHead = 16;
+const localities: readonly (Locality | undefined)[] = [undefined, "internal", "private", "public", "multicast"];
 const nothing = new Uint8Array();
 
 interface Generation {
@@ -80,7 +104,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
   const slots = 2 ** Math.ceil(Math.log2(2 * half + maxProbes));
   const mask = slots - 1;
-  const arenaBytes = Math.max(4 * maxLength, half * averageLength);
+  const arenaBytes = Math.max(4 * (maxLength + systemHead), half * averageLength);
   const createGeneration = (): Generation => ({
     words: new Int32Array(slots * slotWords),
     arena: new DataView(new ArrayBuffer(arenaBytes + 8)),
@@ -112,6 +136,16 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     clear(dropped);
     old = young;
     young = dropped;
+  };
+
+  /** Of the record under way: the numbers of its localities. */
+  let sourceIs = 0;
+  let destinationIs = 0;
+
+  const giveUp = (): number => {
+    sourceIs = 0;
+    destinationIs = 0;
+    return -1;
   };
 
   /** The place of the address in the words of a generation, -1 when it is not there. */
@@ -159,18 +193,34 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     words[at + expiresWord] = expires;
   };
 
-  const store = (at: number, rendered: RenderedAdditions | null | undefined): void => {
+  const store = (at: number, made: MadeAdditions): void => {
     const { words, arena } = young;
-    const withVlan = rendered?.withVlan ?? nothing;
-    if (rendered === undefined || withVlan.length > maxLength) {
+    if (!canStore(made)) {
       words[at + lengthsWord] = careful;
       return;
     }
+    const { rendered, system, locality } = made;
+    const withVlan = rendered?.withVlan ?? nothing;
     const start = young.arenaEnd;
-    new Uint8Array(arena.buffer).set(withVlan, start);
-    endText(start + withVlan.length);
     words[at + startWord] = start;
-    words[at + lengthsWord] = (withVlan.length << 16) | (rendered?.withoutVlan?.length ?? 0);
+    words[at + lengthsWord] =
+      (made.hasMetadata ? metadataBit : 0) |
+      (system === undefined ? 0 : systemBit) |
+      (withVlan.length << withVlanShift) |
+      (localities.indexOf(locality) << localityShift) |
+      (rendered?.withoutVlan?.length ?? 0);
+    const bytes = new Uint8Array(arena.buffer);
+    const textAt = start + (system === undefined ? 0 : systemHead);
+    bytes.set(withVlan, textAt);
+    let end = textAt + withVlan.length;
+    if (system !== undefined) {
+      const organisation = system.renderedOrganisation?.length ?? 0;
+      arena.setFloat64(start, system.number, true);
+      arena.setFloat64(start + 8, (system.rendered.length - organisation) * 0x10000 + organisation, true);
+      bytes.set(system.rendered, end);
+      end += system.rendered.length;
+    }
+    endText(end);
   };
 
   /** Zeros behind the last text keep the words that are copied of it from being a NaN. */
@@ -193,7 +243,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     const aged = found >= 0 ? -1 : search(old.words, object, a, b, c, d);
     if (aged >= 0 && isFresh(old.words, aged, tag)) {
       const lengths = old.words[aged + lengthsWord] as number;
-      const bytes = lengths === careful ? 0 : lengths >>> 16;
+      const bytes = storedBytes(old.arena, old.words[aged + startWord] as number, lengths);
       if (roomFor(bytes)) {
         hits++;
         const { words, arena } = old;
@@ -207,16 +257,15 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       }
     }
     misses++;
-    const { rendered, validMs } = make(object, addressOf(a, b, c, d));
-    const length = rendered?.withVlan?.length ?? 0;
-    if (!roomFor(length <= maxLength ? length : 0)) {
+    const made = make(object, addressOf(a, b, c, d));
+    if (!roomFor(canStore(made) ? bytesToStore(made) : 0)) {
       rotate();
       search(young.words, object, a, b, c, d);
       place = freeSlot;
     }
     fill(place, object, a, b, c, d);
-    young.words[place + expiresWord] = Math.min(expires, Math.floor(now + validMs));
-    store(place, rendered);
+    young.words[place + expiresWord] = Math.min(expires, Math.floor(now + made.validMs));
+    store(place, made);
     return place;
   };
 
@@ -242,7 +291,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         }
       }
     },
-    append(object, from, at, length, hasVlan, into, end) {
+    append(object, from, at, length, hasVlan, into, end, system = -1) {
       const isIpv6 = length === 16;
       const place = locate(
         object,
@@ -254,11 +303,39 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       const { words, arena } = young;
       const lengths = words[place + lengthsWord] as number;
       if (lengths === 0) return end;
-      if (lengths === careful) return -1;
-      matches++;
-      const bytes = hasVlan ? lengths & 0xffff : lengths >>> 16;
-      copyWords(arena, words[place + startWord] as number, bytes, into, end);
-      return end + bytes;
+      if (lengths === careful) return giveUp();
+      if ((lengths & metadataBit) !== 0) matches++;
+      const where = (lengths >> localityShift) & 7;
+      if (object === lineObjects.src) sourceIs = where;
+      else if (object === lineObjects.dst) destinationIs = where;
+      const bytes = hasVlan ? lengths & lengthMask : (lengths >> withVlanShift) & lengthMask;
+      const start = words[place + startWord] as number;
+      if ((lengths & systemBit) === 0) {
+        copyWords(arena, start, bytes, into, end);
+        return end + bytes;
+      }
+      const number = arena.getFloat64(start, true);
+      // The record's own has to be replaced.
+      if (system === 0) return giveUp();
+      copyWords(arena, start + systemHead, bytes, into, end);
+      if (system !== -1 && system !== number) return end + bytes;
+      const parts = arena.getFloat64(start + 8, true);
+      const organisation = parts & 0xffff;
+      const numberLength = (parts - organisation) / 0x10000;
+      const systemAt = start + systemHead + ((lengths >> withVlanShift) & lengthMask);
+      const from8 = system === -1 ? systemAt : systemAt + numberLength;
+      const more = system === -1 ? numberLength + organisation : organisation;
+      copyWords(arena, from8, more, into, end + bytes);
+      return end + bytes + more;
+    },
+    finish(into, end) {
+      const place = flowLocality(localities[sourceIs], localities[destinationIs]);
+      sourceIs = 0;
+      destinationIs = 0;
+      if (place === undefined) return end;
+      const text = renderedLocalities[place];
+      for (let i = 0; i < text.length; i++) into.setUint8(end + i, text[i] as number);
+      return end + text.length;
     },
     get hits() {
       return hits;
@@ -276,6 +353,28 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       return young.used + old.used;
     },
   };
+}
+
+function canStore({ rendered, system }: MadeAdditions): boolean {
+  return (
+    rendered !== undefined &&
+    (rendered?.withVlan?.length ?? 0) <= maxText &&
+    (system?.rendered.length ?? 0) <= maxSystem
+  );
+}
+
+function bytesToStore({ rendered, system }: MadeAdditions): number {
+  return (rendered?.withVlan?.length ?? 0) + (system === undefined ? 0 : systemHead + system.rendered.length);
+}
+
+/** How many bytes an entry has in the arena. */
+function storedBytes(arena: DataView, start: number, lengths: number): number {
+  if (lengths === careful) return 0;
+  const text = (lengths >> withVlanShift) & lengthMask;
+  if ((lengths & systemBit) === 0) return text;
+  const parts = arena.getFloat64(start + 8, true);
+  const organisation = parts & 0xffff;
+  return systemHead + text + organisation + (parts - organisation) / 0x10000;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { renderFields } from "../record/index.ts";
 import type { AddressScope } from "./address-scope.ts";
 
 /** Where an address is: `internal` when metadata calls it so, else by its range. */
@@ -19,3 +20,12 @@ export function flowLocality(
   if (source === "private" || destination === "private") return "private";
   return source === "internal" || destination === "internal" ? "internal" : undefined;
 }
+
+/** The name of the field that says it of a flow. */
+export const localityName = "flow.locality";
+
+export const renderedLocalities = {
+  internal: renderFields([[localityName, "internal"]]),
+  private: renderFields([[localityName, "private"]]),
+  public: renderFields([[localityName, "public"]]),
+} as const;

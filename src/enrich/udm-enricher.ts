@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress, quoteKey, unmapAddress, type Address } from "../ip/index.ts";
-import { renderFields, type Enricher, type RecordFields, type Value } from "../record/index.ts";
+import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
 import type { UdmEntry, UdmIndex, UdmStore } from "../udm/index.ts";
 import { addressScope, type AddressScope } from "./address-scope.ts";
@@ -14,7 +14,7 @@ import {
 } from "./additions.ts";
 import { createAddressTable, type AddressTable } from "./address-table.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { flowLocality, type Locality } from "./locality.ts";
+import { flowLocality, localityName, renderedLocalities, type Locality } from "./locality.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
@@ -73,9 +73,9 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       const facts = sources.flatMap((source) => (source.objects.has(object.name) ? [source.facts(address)] : []));
       const additions = makeAdditions({ entries, facts, scope: scopeIn(object, address) }, object, nameOf);
       const validMs = facts.reduce((least, fact) => Math.min(least, fact.validMs ?? least), Number.POSITIVE_INFINITY);
-      // A record may have a system of its own.
-      const rendered = additions === undefined ? null : additions.as === undefined ? additions.rendered : undefined;
-      return { rendered, validMs };
+      if (additions === undefined) return { rendered: null, hasMetadata: false, validMs };
+      const { isPlain, rendered = null, hasMetadata, as: system, locality: where } = additions;
+      return { rendered: isPlain ? rendered : undefined, hasMetadata, system, locality: where, validMs };
     },
   });
   registerMetrics(options.metrics, counts, cache, table);
@@ -178,19 +178,20 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       for (const end of unwatch) end();
       unwatch = [];
     },
-    lines: locality
-      ? undefined
-      : {
-          begin: () => table.setTime(clock.monotonic(), stamp),
-          numbers: [],
-          addresses: [
-            {
-              maxLength: table.maxLength,
-              append: (object, from, at, length, hasVlan, into, end) =>
-                index === undefined && !knowsMore ? end : table.append(object, from, at, length, hasVlan, into, end),
-            },
-          ],
+    lines: {
+      begin: () => table.setTime(clock.monotonic(), stamp),
+      numbers: [],
+      addresses: [
+        {
+          maxLength: table.maxLength,
+          append: (object, from, at, length, hasVlan, into, end, system) =>
+            index === undefined && !knowsMore
+              ? end
+              : table.append(object, from, at, length, hasVlan, into, end, system),
+          finish: locality ? table.finish : undefined,
         },
+      ],
+    },
     enrich(record, rendered) {
       if (index === undefined && !knowsMore) return;
       const now = clock.monotonic();
@@ -211,31 +212,26 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
         else if (i === 1) destinationIs = additions.locality;
       }
       const place = locality ? flowLocality(sourceIs, destinationIs) : undefined;
-      if (place !== undefined) {
-        if (isPlain && rendered !== undefined) rendered.push(renderedLocalities[place]);
-        else record.set(localityName, place);
+      if (!isPlain) {
+        // Metadata may write this name, too.
+        if (place !== undefined) record.set(localityName, place);
+        addCarefully(record, found);
+        return;
       }
-      if (!isPlain) addCarefully(record, found);
-      else {
-        for (const additions of found) {
-          if (rendered !== undefined && additions.rendered !== undefined) {
-            addRendered(record, additions, additions.rendered, rendered);
-          } else {
-            addFields(record, additions);
-            addMetadata(record, additions);
-          }
+      for (const additions of found) {
+        if (rendered !== undefined && additions.rendered !== undefined) {
+          addRendered(record, additions, additions.rendered, rendered);
+        } else {
+          addFields(record, additions);
+          addMetadata(record, additions);
         }
       }
+      if (place === undefined) return;
+      if (rendered !== undefined) rendered.push(renderedLocalities[place]);
+      else record.set(localityName, place);
     },
   };
 }
-
-const localityName = "flow.locality";
-const renderedLocalities = {
-  internal: renderFields([[localityName, "internal"]]),
-  private: renderFields([[localityName, "private"]]),
-  public: renderFields([[localityName, "public"]]),
-} as const;
 
 function openFields(record: RecordFields, { fields, vlan }: Additions): Map<string, Value> {
   return new Map(vlan === undefined || record.has(vlan[0]) ? fields : [...fields, vlan]);

@@ -26,6 +26,7 @@ export interface AddressAdditions {
    * @param object of {@link lineObjects}.
    * @param length 4 or 16 bytes from `at`.
    * @param hasVlan whether the record has `<object>.vlan.tag.id`, which is then not added.
+   * @param system what the record has at `<object>.as.asn`; absent or -1 when it has none.
    * @returns where what was added ends; -1 when the record must become fields, because what is to be added may meet
    *   other names in it.
    */
@@ -37,7 +38,15 @@ export interface AddressAdditions {
     hasVlan: boolean,
     into: DataView,
     end: number,
+    system?: number,
   ): number;
+  /**
+   * Copies what both ends of a flow add together. Called for each record behind what its source, its destination and its
+   * exporter add, unless one of them made it become fields.
+   *
+   * @returns where what was added ends, at most {@link AddressAdditions.maxLength} bytes further.
+   */
+  readonly finish?: ((into: DataView, end: number) => number) | undefined;
 }
 
 /** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */

@@ -3,7 +3,13 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createUdmEnricher, type AddressFacts, type AddressSource, type UdmEnricher } from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress, type Address } from "../../src/ip/index.ts";
-import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
+import {
+  createLineBuffer,
+  renderFields,
+  type RecordFields,
+  type RenderedFields,
+  type Value,
+} from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
@@ -308,7 +314,7 @@ test("lines made without a record get the same, and follow what sources tell", a
   assert.equal(bytes("192.0.2.1"), ',"flow.dst.geo.country.code":"NL"');
   assert.equal(bytes("192.0.2.1", 0), ',"flow.src.geo.country.code":"NL"');
   assert.equal(bytes("192.0.2.1", 2), "");
-  assert.equal(bytes("192.0.2.3"), undefined, "a record may tell a system itself");
+  assert.equal(bytes("192.0.2.3"), ',"flow.dst.geo.country.code":"NL","flow.dst.as.asn":7');
   assert.equal(bytes("192.0.2.2"), "");
 
   source.table.set("192.0.2.1", { fields: [[".geo.country.code", "BE"]] });
@@ -325,4 +331,63 @@ test("lines made without a record get the same, and follow what sources tell", a
   source.table.set("192.0.2.2", { fields: [] });
   source.tell();
   assert.equal(bytes("192.0.2.2"), "");
+});
+
+test("a line made without a record says the same as one of fields, whatever metadata, sources and record say", async () => {
+  const addresses = ["10.0.0.1", "192.0.2.1", "192.0.2.2", "224.0.0.1"];
+  const key = fc.constantFrom(".site", ".geo.country.code", ".locality", "tenant");
+  const end = fc.record(
+    { address: fc.constantFrom(...addresses), system: fc.constantFrom(0, 1, 2), vlan: fc.constantFrom(0, 1) },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(key, fc.constantFrom("1", "2"), { maxKeys: 1 }),
+      fc.boolean(),
+      fc.boolean(),
+      fc.nat(3),
+      fc.array(fc.tuple(end, end), { minLength: 1, maxLength: 12 }),
+      async (metadata, internal, locality, maxOrganisation, records) => {
+        const organisation = ["o", "x".repeat(900), "y".repeat(1100), undefined][maxOrganisation];
+        const source = tableSource({
+          "192.0.2.1": { fields: [[".geo.country.code", "NL"]], as: { number: 1, organisation } },
+          "192.0.2.2": { fields: [], as: { number: 2 ** 32 - 1, organisation: "z" } },
+        });
+        const entries = [
+          udmEntry("192.0.2.0/24", { name: "n", vlan: 3n, metadata }),
+          udmEntry("10.0.0.0/8", { internal }),
+        ];
+        const { enricher } = await setUp([source], { entries, locality });
+        const { lines } = enricher;
+        const [additions] = lines?.addresses ?? [];
+        assert.ok(lines !== undefined && additions !== undefined);
+        const into = new DataView(new ArrayBuffer(3 * additions.maxLength + 16));
+        lines.begin();
+        for (const ends of records) {
+          const record: RecordFields = new Map();
+          let at = 0;
+          ends.forEach(({ address, system, vlan }, object) => {
+            const name = ["flow.src", "flow.dst"][object] as string;
+            if (system !== undefined) record.set(`${name}.as.asn`, system);
+            if (vlan !== undefined) record.set(`${name}.vlan.tag.id`, vlan);
+            const found = address === undefined ? undefined : parseAddress(address);
+            if (found === undefined || at < 0) return;
+            record.set(`${name}.ip.addr`, address as string);
+            const from = new DataView(new ArrayBuffer(4));
+            from.setUint32(0, Number(found.value));
+            at = additions.append(object, from, 0, 4, vlan !== undefined, into, at, system);
+          });
+          if (at < 0) continue;
+          at = additions.finish?.(into, at) ?? at;
+          const own = record.size;
+          // Addresses behind one that gave up were not set.
+          const rendered: RenderedFields[] = [];
+          enricher.enrich(record, rendered);
+          const fields = renderFields([...record].slice(own));
+          assert.equal(Buffer.from(into.buffer, 0, at).toString(), Buffer.concat([fields, ...rendered]).toString());
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
 });
