@@ -141,8 +141,12 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   /** Of the record under way: the numbers of its localities. */
   let sourceIs = 0;
   let destinationIs = 0;
+  /** Whether metadata was found for its source: counted again where the record becomes fields. */
+  let sourceMatches = 0;
 
   const giveUp = (): number => {
+    matches -= sourceMatches;
+    sourceMatches = 0;
     sourceIs = 0;
     destinationIs = 0;
     return -1;
@@ -302,21 +306,31 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       );
       const { words, arena } = young;
       const lengths = words[place + lengthsWord] as number;
-      if (lengths === 0) return end;
+      if (lengths === 0) {
+        sourceMatches = 0;
+        return end;
+      }
       if (lengths === careful) return giveUp();
-      if ((lengths & metadataBit) !== 0) matches++;
       const where = (lengths >> localityShift) & 7;
-      if (object === lineObjects.src) sourceIs = where;
-      else if (object === lineObjects.dst) destinationIs = where;
+      const hasMetadata = (lengths & metadataBit) === 0 ? 0 : 1;
+      const hasSystem = (lengths & systemBit) !== 0;
+      // The record's own has to be replaced.
+      if (hasSystem && system === 0) return giveUp();
+      matches += hasMetadata;
+      if (object === lineObjects.src) {
+        sourceIs = where;
+        sourceMatches = hasMetadata;
+      } else {
+        if (object === lineObjects.dst) destinationIs = where;
+        sourceMatches = 0;
+      }
       const bytes = hasVlan ? lengths & lengthMask : (lengths >> withVlanShift) & lengthMask;
       const start = words[place + startWord] as number;
-      if ((lengths & systemBit) === 0) {
+      if (!hasSystem) {
         copyWords(arena, start, bytes, into, end);
         return end + bytes;
       }
       const number = arena.getFloat64(start, true);
-      // The record's own has to be replaced.
-      if (system === 0) return giveUp();
       copyWords(arena, start + systemHead, bytes, into, end);
       if (system !== -1 && system !== number) return end + bytes;
       const parts = arena.getFloat64(start + 8, true);

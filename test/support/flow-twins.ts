@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createUdmEnricher } from "../../src/enrich/index.ts";
+import { createUdmEnricher, type UdmEnricherOptions } from "../../src/enrich/index.ts";
 import { createFlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
-import { createMetrics, silentLog, type Log } from "../../src/report/index.ts";
+import { createMetrics, silentLog, type Log, type Metrics } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
 import { receivedAt } from "./flow-rig.ts";
 import { manualWatch } from "./udm-watch.ts";
@@ -20,9 +20,13 @@ export interface FlowTwins {
 const aboutTheWay = /_by_path_|_careful_|_compiled_|_cache_|_cached_|_udm_matches_/;
 
 export async function createFlowTwins(
-  options: Partial<FlowPipelineOptions> & { readonly more?: () => Enricher } = {},
+  options: Partial<FlowPipelineOptions> & {
+    /** Enrichers before that of addresses. */
+    readonly more?: (metrics: Metrics) => readonly Enricher[];
+    readonly addresses?: Pick<UdmEnricherOptions, "sources" | "locality">;
+  } = {},
 ): Promise<FlowTwins> {
-  const { more, ...common } = options;
+  const { more, addresses, ...common } = options;
   const watch = manualWatch([]);
   const clock = { now: () => receivedAt, monotonic: () => receivedAt };
 
@@ -43,19 +47,16 @@ export async function createFlowTwins(
       clock,
       metrics,
       log: silentLog,
+      ...addresses,
     });
     await udm.start();
-    const first = more?.();
-    const enricher: Enricher =
-      first === undefined
-        ? udm
-        : {
-            enrich(record, rendered) {
-              first.enrich(record, rendered);
-              udm.enrich(record, rendered);
-            },
-            lines: joinLineEnrichers([first.lines, udm.lines]),
-          };
+    const enrichers = [...(more?.(metrics) ?? []), udm];
+    const enricher: Enricher = {
+      enrich(record, rendered) {
+        for (const one of enrichers) one.enrich(record, rendered);
+      },
+      lines: joinLineEnrichers(enrichers.map(({ lines }) => lines)),
+    };
     let records = 0;
     const pipeline = createFlowPipeline({
       enricher,

@@ -1,4 +1,4 @@
-import type { LineEnricher, RenderedFields } from "../../record/index.ts";
+import { scopedNumber, type LineEnricher, type RenderedFields } from "../../record/index.ts";
 import type { Plan } from "../template/plan.ts";
 import type { FieldPlaces } from "../template/read-step.ts";
 import type { WriteCommunityId } from "./community-id-code.ts";
@@ -44,6 +44,7 @@ const common = {
   writeUint64,
   writeEstimates,
   writeNumberAddition,
+  scopedNumber,
 };
 
 /**

@@ -5,7 +5,7 @@ import { variableLength } from "../template/template.ts";
 import type { ByteTable } from "./byte-table.ts";
 import { communityIdLength } from "./community-id-code.ts";
 import { createCodeWriter, type CodeWriter } from "./text-run.ts";
-import { isPure, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
+import { isCodePoint, isPure, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
 
 /** The source of a {@link WriteRecord}, and what it needs to know. */
 export interface RecordCode {
@@ -34,6 +34,8 @@ const numberVariables: Readonly<Record<string, string>> = {
   "icmp.code.id": "icmpCode",
   "flow.bytes": "octets",
   "flow.packets": "packets",
+  "flow.src.as.asn": "sourceSystem",
+  "flow.dst.as.asn": "destinationSystem",
 };
 const addressVariables: Readonly<Record<string, string>> = {
   "flow.src.ip.addr": "source",
@@ -51,6 +53,8 @@ const maxScalar = 64;
 const maxPerByte = 6;
 /** The counters' estimates and their rate. */
 const maxEstimates = 192;
+/** What both ends of a flow add together. */
+const maxFinish = 64;
 /** Longer additions to a number make a record go the other way. */
 export const maxNumberAddition = 1024;
 
@@ -64,12 +68,19 @@ export const maxNumberAddition = 1024;
 export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode | undefined {
   const { enricher } = options;
   const { steps } = plan;
-  const numbers = enricher.numbers.map(({ field, adds }, i) => ({ field, adds, variable: `number${i}` }));
+  const numbers = enricher.numbers.map(({ field, scope, adds }, i): NumberCode => {
+    // Of several that add one name the first that has something counts.
+    const before = enricher.numbers.slice(0, i).flatMap((other, j) => (other.adds === adds ? [`added${j}`] : []));
+    return { field, scope, adds, before, variable: `number${i}` };
+  });
   const watched = new Map<string, string[]>();
   const watch = (name: string, statement: string): void =>
     void watched.set(name, [...(watched.get(name) ?? []), statement]);
   for (const [name, variable] of Object.entries(numberVariables)) watch(name, `${variable} = v;`);
-  for (const { field, variable } of numbers) watch(field, `${variable} = v;`);
+  for (const { field, scope, variable } of numbers) {
+    watch(field, `${variable} = v;`);
+    if (scope !== undefined) watch(scope, `${variable}Scope = v;`);
+  }
   for (const [name, variable] of Object.entries(addressVariables)) {
     watch(name, `${variable}At = a; ${variable}Length = n;`);
   }
@@ -96,7 +107,7 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
   return {
     source: [
       `let p = copyText(out, at, state.head, 0, state.headLength);`,
-      `let ${variables(numbers.map(({ variable }) => variable)).join(", ")};`,
+      `let ${variables(numbers).join(", ")};`,
       ...uptimeCode(plan),
       writer.source(),
       `return p;`,
@@ -108,7 +119,7 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
       maxEstimates +
       communityIdLength +
       numbers.length * maxNumberAddition +
-      2 * enricher.addresses.reduce((sum, { maxLength }) => sum + maxLength, 0),
+      enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength + maxFinish, 0),
     maxLengthPerByte: maxPerByte * Math.max(1, ...usesOfField),
   };
 }
@@ -120,9 +131,22 @@ interface StepContext {
   readonly watched: ReadonlyMap<string, readonly string[]>;
 }
 
-function variables(numbers: readonly string[]): string[] {
+/** Additions to a number, as the code has them. */
+interface NumberCode {
+  readonly field: string;
+  readonly scope: string | undefined;
+  readonly adds: string;
+  readonly variable: string;
+  /** Variables that tell whether the same name was added by others before. */
+  readonly before: readonly string[];
+}
+
+function variables(numbers: readonly NumberCode[]): string[] {
+  const own = numbers.flatMap(({ variable, scope }) =>
+    scope === undefined ? variable : [variable, `${variable}Scope`],
+  );
   return [
-    ...[...Object.values(numberVariables), ...numbers].map((name) => `${name} = -1`),
+    ...[...Object.values(numberVariables), ...own].map((name) => `${name} = -1`),
     ...Object.values(addressVariables).flatMap((name) => [`${name}At = 0`, `${name}Length = 0`]),
     ...Object.values(presenceVariables).map((name) => `${name} = false`),
     "a = 0, n = 0, v = 0, w = 0, t = 0",
@@ -156,13 +180,19 @@ function byteGroup(plan: Plan, steps: readonly Step[], from: number, watched: St
       output.field === field &&
       plan.lengths[output.field] === 1 &&
       isPure(output.convert) &&
-      (!watched.has(output.name) || valueKind(output.convert) === "unsigned");
+      (!watched.has(output.name) || numberOfByte(output.convert) !== undefined);
     if (!isOfGroup) break;
     group.push(step);
   }
   const [only] = group;
   const isPlain = group.length === 1 && only !== undefined && valueKind(only.outputs[0].convert) === "unsigned";
   return isPlain ? [] : group;
+}
+
+/** What a conversion makes of the byte `v`, as an expression, where that is a number. */
+function numberOfByte(convert: Convert): string | undefined {
+  if (valueKind(convert) === "unsigned") return "v";
+  return isCodePoint(convert) ? "v >>> 2" : undefined;
 }
 
 function writeGroup({ writer, plan, watched }: StepContext, group: readonly Step[], table: number): void {
@@ -172,7 +202,10 @@ function writeGroup({ writer, plan, watched }: StepContext, group: readonly Step
     `a = starts${table}[v];`,
     `p = copyText(out, p, texts${table}, a, starts${table}[v + 1] - a);`,
   );
-  for (const { outputs } of group) writer.code(...(watched.get(outputs[0].name) ?? []));
+  for (const { outputs } of group) {
+    const keep = watched.get(outputs[0].name);
+    if (keep !== undefined) writer.code(`t = v;`, `v = ${numberOfByte(outputs[0].convert)};`, ...keep, `v = t;`);
+  }
 }
 
 /** Writes what a step takes. Returns whether it can be compiled. */
@@ -366,7 +399,7 @@ function uptimeCode(plan: Plan): string[] {
 function writeRest(
   writer: CodeWriter,
   { communityId, enricher }: RecordCodeOptions,
-  numbers: readonly { variable: string }[],
+  numbers: readonly NumberCode[],
 ): void {
   writer.code(`if (!hasVersion && (sourceLength | destinationLength) !== 0) {`);
   writer.text(`,"ip.version.ver":`);
@@ -380,22 +413,27 @@ function writeRest(
       `if (sourceLength !== 0 && sourceLength === destinationLength) p = writeCommunityId(out, p, input, sourceAt, destinationAt, sourceLength, protocol, sourcePort, destinationPort, icmpType, icmpCode);`,
     );
   }
-  numbers.forEach(({ variable }, i) => {
+  numbers.forEach(({ variable, scope, before }, i) => {
+    const conditions = [`${variable} >= 0`, `state.numberTables[${i}] !== undefined`];
+    if (scope !== undefined) conditions.push(`${variable}Scope >= 0`);
+    conditions.push(...before.map((added) => `${added} === 0`));
+    const value = scope === undefined ? variable : `scopedNumber(${variable}Scope, ${variable})`;
     writer.code(
       `let added${i} = 0;`,
-      `if (${variable} >= 0 && state.numberTables[${i}] !== undefined) {`,
-      `t = writeNumberAddition(out, p, state.numberTables[${i}], ${variable});`,
+      `if (${conditions.join(" && ")}) {`,
+      `t = writeNumberAddition(out, p, state.numberTables[${i}], ${value});`,
       `if (t < 0) return -1;`,
       `if (t > p) { added${i} = 1; p = t; }`,
       `}`,
     );
   });
-  enricher.addresses.forEach((_, i) => {
+  enricher.addresses.forEach(({ finish }, i) => {
     writer.code(
-      `if (sourceLength !== 0) { p = addresses${i}.append(0, input, sourceAt, sourceLength, hasSourceVlan, out, p); if (p < 0) return -1; }`,
-      `if (destinationLength !== 0) { p = addresses${i}.append(1, input, destinationAt, destinationLength, hasDestinationVlan, out, p); if (p < 0) return -1; }`,
+      `if (sourceLength !== 0) { p = addresses${i}.append(0, input, sourceAt, sourceLength, hasSourceVlan, out, p, sourceSystem); if (p < 0) return -1; }`,
+      `if (destinationLength !== 0) { p = addresses${i}.append(1, input, destinationAt, destinationLength, hasDestinationVlan, out, p, destinationSystem); if (p < 0) return -1; }`,
       `p = copyText(out, p, state.exporterTexts[${i}].text, 0, state.exporterTexts[${i}].length);`,
     );
+    if (finish !== undefined) writer.code(`p = addresses${i}.finish(out, p);`);
   });
   numbers.forEach((_, i) => writer.code(`state.numbersAdded[${i}] += added${i};`));
   writer.text("}\n");

@@ -40,6 +40,11 @@ export function valueKind(convert: Convert): ValueKind {
   return kinds.get(convert) ?? "other";
 }
 
+/** Whether it takes the upper six bits of a byte. */
+export function isCodePoint(convert: Convert): boolean {
+  return convert === convertField.dscp;
+}
+
 /** Whether a value follows from the field's bytes alone. */
 export function isPure(convert: Convert): boolean {
   return !byClock.has(convert);
