@@ -188,7 +188,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
             index === undefined && !knowsMore
               ? end
               : table.append(object, from, at, length, hasVlan, into, end, system),
-          finish: locality ? table.finish : undefined,
+          finish: locality ? (into, end) => table.finish(into, end) : undefined,
         },
       ],
     },

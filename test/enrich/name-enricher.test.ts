@@ -135,11 +135,14 @@ test("lines made without a record get the same", async () => {
   assert.ok(lines !== undefined);
   const bytes = (fields: Fields): string =>
     lines.numbers
-      .map(({ field, scope, tableFor }) => {
+      .map((additions) => {
+        const { field, scope } = additions;
         const of = fields[scope ?? ""];
         const number = fields[field];
         if (typeof number !== "number" || (scope !== undefined && typeof of !== "number")) return "";
-        return Buffer.from(tableFor("192.0.2.1")?.get(scopedNumber(Number(of ?? 0), number)) ?? []).toString();
+        return Buffer.from(
+          additions.tableFor("192.0.2.1")?.get(scopedNumber(Number(of ?? 0), number)) ?? [],
+        ).toString();
       })
       .join("");
   for (const protocol of [0, 1, 6, 17, 33, 132, 255]) {
