@@ -268,7 +268,7 @@ test("whatever the templates, bytes, options and metadata: compiled code writes 
       async (steps, manualRate, hasNames) => {
         const twins = await createFlowTwins({
           samplingRates: new Map(manualRate === undefined ? [] : [["192.0.2.254", manualRate]]),
-          ...(hasNames && { more: netifNames }),
+          ...(hasNames && { more: () => [netifNames()] }),
         });
         for (const step of steps) {
           if (Buffer.isBuffer(step)) twins.send(step);
