@@ -35,6 +35,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): (UdmSt
     owned: missingForMetadataApi(settings).length === 0,
     refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
     startThread: startUdmFileThread,
+    stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
   });
 }
 

@@ -38,6 +38,8 @@ export interface OpenFile {
   /** -1 leaves the owner as it is. */
   chown(uid: number, gid: number): Promise<void>;
   state(): Promise<FileState>;
+  /** Cuts the file to this size. */
+  truncate(size: number): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,6 +54,8 @@ export interface FileIo {
   list(folder: string): Promise<readonly string[]>;
   /** Creates a file for writing; it must not exist. The umask narrows the mode. */
   create(path: string, mode: number): Promise<OpenFile>;
+  /** Opens a file that is there, to be written from its start on. */
+  openExisting(path: string): Promise<OpenFile>;
   openFolder(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
   /** Gives the file a second name, which must not exist. */
@@ -67,6 +71,7 @@ export const nodeFileIo: FileIo = {
   list: (folder) => readdir(folder),
   create: async (path, mode) =>
     openFile(await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode)),
+  openExisting: async (path) => openFile(await open(path, constants.O_WRONLY | constants.O_NOFOLLOW)),
   openFolder: async (path) => openFile(await open(path, constants.O_RDONLY | constants.O_DIRECTORY)),
   rename: (from, to) => rename(from, to),
   link: (from, to) => link(from, to),
@@ -79,6 +84,7 @@ function openFile(handle: FileHandle): OpenFile {
     chmod: (mode) => handle.chmod(mode),
     chown: (uid, gid) => handle.chown(uid, gid),
     state: async () => fileState(await handle.stat({ bigint: true })),
+    truncate: (size) => handle.truncate(size),
     sync: () => handle.sync(),
     close: () => handle.close(),
   };

@@ -6,7 +6,8 @@ import type { ThreadAnswer, ThreadChange, ThreadRequest } from "./file-thread.ts
 import type { LibraryContent } from "./library-content.ts";
 import { itemsATurn } from "./next-turn.ts";
 import type { PageWriter } from "./page-writer.ts";
-import { finishRename, SaveError } from "./save-file.ts";
+import { replayImage } from "./overwrite-file.ts";
+import { finishRename, SaveError, type SavedFile, type SavePlan } from "./save-file.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 
 /** A page writer in a thread of its own. */
@@ -124,7 +125,8 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
         return (await ask({ op: "save", plan, changes: told }, "saved")).saved;
       } catch (error) {
         if (!(error instanceof ThreadDeath)) throw error;
-        const saved = written && (await finishRename(io, plan, written, error));
+        const saved =
+          (written && (await finishRename(io, plan, written, error))) ?? (await finishImage(io, plan, error));
         if (saved !== undefined) return saved;
         throw new SaveError("thread", error);
       }
@@ -148,15 +150,22 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
   };
 }
 
+/** Finishes an overwriting that was cut off, if it had begun. */
+async function finishImage(io: FileIo, { imagePath, target }: SavePlan, error: Error): Promise<SavedFile | undefined> {
+  const stamp = imagePath && (await replayImage(io, imagePath, target));
+  if (!stamp) return undefined;
+  return { stamp, kept: [], alarms: [{ step: "thread", code: errorCode(error), error }], isInPlace: true };
+}
+
 /** Whether the bytes are all of their memory, which can then be handed over. */
 function isWhole(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength;
 }
 
-function failureOf({ message, code, step, position }: Extract<ThreadAnswer, { kind: "failed" }>): Error {
+function failureOf({ message, code, step, remark, position }: Extract<ThreadAnswer, { kind: "failed" }>): Error {
   if (position !== undefined) return new FileFault(message, position);
   const error = Object.assign(new Error(message), { code });
-  return step === undefined ? error : new SaveError(step, error);
+  return step === undefined ? error : new SaveError(step, error, remark);
 }
 
 function messageOf(error: unknown): string {

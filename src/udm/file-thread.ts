@@ -33,6 +33,7 @@ export type ThreadAnswer =
       readonly code: string;
       /** Of a {@link SaveError}. */
       readonly step?: SaveStep;
+      readonly remark?: string;
       /** Of a {@link FileFault}. */
       readonly position?: FilePosition;
     };
@@ -91,5 +92,5 @@ function failure(error: unknown): ThreadAnswer {
   const message = cause instanceof Error ? cause.message : String(cause);
   const told = { kind: "failed", message, code: errorCode(error) } as const;
   if (error instanceof FileFault) return { ...told, position: error.position };
-  return error instanceof SaveError ? { ...told, step: error.step } : told;
+  return error instanceof SaveError ? { ...told, step: error.step, remark: error.remark } : told;
 }

@@ -81,7 +81,7 @@ async function keepAs(
 }
 
 /** Copies a file to a name that nothing has, and syncs it. */
-export async function copyFile(io: FileIo, from: string, to: string, mode: number): Promise<void> {
+async function copyFile(io: FileIo, from: string, to: string, mode: number): Promise<void> {
   const bytes = await io.read(from);
   const file = await io.create(to, mode);
   try {
@@ -103,7 +103,8 @@ export async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void>
   }
 }
 
-async function isInode(io: FileIo, path: string, { inode, device }: FileState): Promise<boolean> {
+/** Whether a name is one of this file's. */
+export async function isInode(io: FileIo, path: string, { inode, device }: FileStamp): Promise<boolean> {
   const there = await io.linkState(path).catch(() => undefined);
   return there?.inode === inode && there.device === device;
 }

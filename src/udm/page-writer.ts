@@ -1,5 +1,6 @@
 import type { FileIo, FileStamp } from "./file-io.ts";
-import { saveFile, type SavedFile, type SavePlan } from "./save-file.ts";
+import { replaceFile } from "./overwrite-file.ts";
+import type { SavedFile, SavePlan } from "./save-file.ts";
 import {
   changePages,
   countRuns,
@@ -47,7 +48,7 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
     async save(plan, changes, onWritten) {
       if (pages === undefined) throw new Error("the bytes of the file are not known");
       const changed = changePages(pages, changes);
-      const saved = await saveFile(io, plan, pageChunks(changed, maxWrite), onWritten);
+      const saved = await replaceFile(io, plan, () => pageChunks(changed, maxWrite), onWritten);
       pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
       return saved;
     },

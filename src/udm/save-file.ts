@@ -21,6 +21,9 @@ export type SaveStep =
   | "close"
   | "keep"
   | "rename"
+  /** The copy of the new content from which a file that is overwritten can be made whole. */
+  | "image"
+  | "overwrite"
   | "sync_folder"
   /** All of it, by the thread that does it. */
   | "thread";
@@ -29,11 +32,14 @@ export type SaveStep =
 export class SaveError extends Error {
   readonly code: string;
   readonly step: SaveStep;
+  readonly remark: string;
 
-  constructor(step: SaveStep, cause: unknown) {
-    super(`${step}: ${explain(step, cause)}`, { cause });
+  /** @param remark goes to the end of the message. */
+  constructor(step: SaveStep, cause: unknown, remark = "") {
+    super(`${step}: ${explain(step, cause)}${remark}`, { cause });
     this.name = "SaveError";
     this.step = step;
+    this.remark = remark;
     this.code = errorCode(cause);
   }
 }
@@ -41,7 +47,7 @@ export class SaveError extends Error {
 function explain(step: SaveStep, cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   if (step !== "rename" || errorCode(cause) !== "EBUSY") return message;
-  return `${message} (the file is a mount of its own; mount its folder instead)`;
+  return `${message} (the file is a mount of its own; mount its folder instead, or set SVC_STATE_DIRECTORY_PATH)`;
 }
 
 /** Something went wrong that did not keep the new content from being in place. */
@@ -57,6 +63,10 @@ export interface SavePlan extends KeepPlan {
   readonly target: string;
   /** A name in the same folder that nothing has. */
   readonly temporary: string;
+  /** Where an image of the new content may lie while the file is overwritten; undefined when there is no such place. */
+  readonly imagePath: string | undefined;
+  /** Whether it is known that the file cannot be replaced, only overwritten. */
+  readonly isInPlace: boolean;
 }
 
 export interface SavedFile {
@@ -64,6 +74,8 @@ export interface SavedFile {
   /** Content of a person's that was replaced, and where it is now. */
   readonly kept: readonly KeptFile[];
   readonly alarms: readonly SaveAlarm[];
+  /** Whether the file was overwritten, because it cannot be replaced. */
+  readonly isInPlace: boolean;
 }
 
 /**
@@ -101,7 +113,7 @@ export async function saveFile(
     // A second sync on the same descriptor could report success for pages that the first one lost: never tried.
     await alarmOn("sync_folder", () => folder.sync(), alarms);
     await alarmOn("keep", async () => void (kept = [...kept, ...(await judgeAside(io, plan))]), alarms);
-    return { stamp: written, alarms, kept };
+    return { stamp: written, alarms, kept, isInPlace: false };
   } finally {
     await folder.close().catch(() => {});
   }
@@ -125,10 +137,11 @@ export async function finishRename(
   let kept: readonly KeptFile[] = [];
   await alarmOn("sync_folder", () => syncFolder(io, dirname(plan.target)), alarms);
   await alarmOn("keep", async () => void (kept = await judgeAside(io, plan)), alarms);
-  return { stamp: written, alarms, kept };
+  return { stamp: written, alarms, kept, isInPlace: false };
 }
 
-async function syncFolder(io: FileIo, path: string): Promise<void> {
+/** Makes the names in a folder durable. */
+export async function syncFolder(io: FileIo, path: string): Promise<void> {
   const folder = await io.openFolder(path);
   try {
     await folder.sync();
@@ -212,7 +225,8 @@ async function moveOver(
   }
 }
 
-async function attempt<T>(step: SaveStep, action: () => Promise<T>): Promise<T> {
+/** Runs a step of a save. @throws SaveError */
+export async function attempt<T>(step: SaveStep, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {

@@ -5,6 +5,7 @@ import {
   fchownSync,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   linkSync,
   lstatSync,
   openSync,
@@ -27,6 +28,7 @@ export const syncFileIo: FileIo = {
   list: async (folder) => readdirSync(folder),
   create: async (path, mode) =>
     openFile(openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode)),
+  openExisting: async (path) => openFile(openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW)),
   openFolder: async (path) => openFile(openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)),
   rename: async (from, to) => renameSync(from, to),
   link: async (from, to) => linkSync(from, to),
@@ -39,6 +41,7 @@ function openFile(descriptor: number): OpenFile {
     chmod: async (mode) => fchmodSync(descriptor, mode),
     chown: async (uid, gid) => fchownSync(descriptor, uid, gid),
     state: async () => fileState(fstatSync(descriptor, { bigint: true })),
+    truncate: async (size) => ftruncateSync(descriptor, size),
     sync: async () => fsyncSync(descriptor),
     close: async () => closeSync(descriptor),
   };

@@ -32,6 +32,8 @@ export interface UdmFileStoreOptions {
   readonly startThread?: (() => Worker) | undefined;
   /** A file of so many bytes is a big one. */
   readonly threadBytes?: number;
+  /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
+  readonly stateDirectory?: string;
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after?: (action: () => void, ms: number) => () => void;
   readonly log: Log;
@@ -62,9 +64,9 @@ const maxShown = 10;
 export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Component {
   const { path, owned, refreshMs, io = nodeFileIo, after = unheldTimeout, log, clock, health } = options;
   const report = createStoreMetrics(options.metrics, () => index?.size ?? 0);
-  const { startThread, threadBytes = bigFile } = options;
+  const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
-  const saver = createUdmSaver({ io, thread, threadBytes, clock, log, metrics: options.metrics });
+  const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
   const readByLibrary: LibraryReader = (bytes) =>
     thread !== undefined && bytes.length >= threadBytes ? thread.read(bytes) : readLibraryContent(bytes);
   const listeners = new Set<(index: UdmIndex) => void>();
@@ -165,6 +167,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
       }
       if (!owned || lock !== undefined) return;
       lock = await takeFileLock(io, target, clock, log);
+      await saver.replay(target);
     } catch (error) {
       if (error instanceof LockedError) throw error;
       throw new LoadError("io", `${path}: ${messageOf(error)}`, undefined, { cause: error });

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import type { FileThread } from "./file-thread-client.ts";
 import type { LoadedFile } from "./load-file.ts";
 import { itemsATurn, nextTurn } from "./next-turn.ts";
+import { removeImage, replayImage } from "./overwrite-file.ts";
 import { createPageWriter, type PageWriter } from "./page-writer.ts";
 import { findLeftOvers, SaveError, temporaryPath, type SavedFile, type SavePlan } from "./save-file.ts";
 import { createSaverMetrics } from "./saver-metrics.ts";
@@ -24,6 +26,8 @@ export interface UdmSaver {
   save(target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp>;
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
   loaded(file: Pick<LoadedFile, "stamp" | "isOurs" | "bytes">): Promise<void>;
+  /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
+  replay(target: string): Promise<void>;
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
   removeLeftOvers(target: string): Promise<void>;
 }
@@ -34,13 +38,15 @@ export interface UdmSaverOptions {
   readonly thread: FileThread | undefined;
   /** A file of so many bytes is a big one. */
   readonly threadBytes: number;
+  /** Where an image of a file may lie that cannot be replaced but overwritten; "" when there is no such place. */
+  readonly stateDirectory: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
 export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
-  const { io, thread, threadBytes, clock, log } = options;
+  const { io, thread, threadBytes, stateDirectory, clock, log } = options;
   const report = createSaverMetrics(options.metrics);
   const limited = limitLog(log, clock);
   const run = Math.floor(clock.now()).toString(36);
@@ -51,6 +57,9 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
   let expected: FileStamp | undefined;
   let isOurs = true;
   let editedName: string | undefined;
+  let isInPlace = false;
+  /** Whether an image may have stayed, which would undo later saves at the next start. */
+  let hasImage = false;
 
   /** A file that has once been big stays with the thread, which knows its bytes. */
   const chooseWriter = (): PageWriter => {
@@ -78,6 +87,8 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
       expected,
       originalPath: isOurs ? undefined : `${target}.orig`,
       editedPath: join(dirname(target), editedName),
+      imagePath: stateDirectory === "" ? undefined : imagePathOf(stateDirectory, target),
+      isInPlace,
     };
   };
 
@@ -86,7 +97,8 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     const isFirst = !chosen.isFilled;
     try {
       if (isFirst) await chosen.takeAll(renderAll(next));
-      return await chosen.save(plan(target), isFirst ? [] : changes);
+      const saved = await chosen.save(plan(target), isFirst ? [] : changes);
+      return hasImage && !saved.isInPlace ? await withoutImage(target, saved) : saved;
     } catch (error) {
       // What it was filled with is a state that is given up.
       if (isFirst) chosen.clear();
@@ -94,7 +106,26 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     }
   };
 
-  const noteSaved = ({ stamp, alarms, kept }: SavedFile, target: string, start: number): void => {
+  const withoutImage = async (target: string, saved: SavedFile): Promise<SavedFile> => {
+    try {
+      await removeImage(io, imagePathOf(stateDirectory, target));
+      hasImage = false;
+      return saved;
+    } catch (error) {
+      return { ...saved, alarms: [...saved.alarms, { step: "image", code: errorCode(error), error }] };
+    }
+  };
+
+  const noteSaved = (saved: SavedFile, target: string, start: number): void => {
+    const { stamp, alarms, kept } = saved;
+    if (saved.isInPlace && !isInPlace) {
+      log.warn(
+        { target },
+        "the metadata file cannot be replaced, because it is a mount of its own: it is overwritten, and may be torn until a restart should that be cut off",
+      );
+    }
+    isInPlace = saved.isInPlace;
+    if (isInPlace) hasImage = alarms.length > 0;
     report.saved(stamp.size, clock.monotonic() - start);
     expected = stamp;
     isOurs = true;
@@ -113,6 +144,12 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
 
   return {
     removeLeftOvers,
+    async replay(target) {
+      if (stateDirectory === "") return;
+      const state = await replayImage(io, imagePathOf(stateDirectory, target), target);
+      if (state !== undefined)
+        log.warn({ target }, "the metadata file was made whole: its overwriting had been cut off");
+    },
     async loaded(file) {
       expected = file.stamp;
       isOurs = file.isOurs;
@@ -132,12 +169,18 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
         return saved.stamp;
       } catch (error) {
         const step = error instanceof SaveError ? error.step : "write";
+        if (stateDirectory !== "" && ["image", "overwrite", "thread"].includes(step)) hasImage = true;
         report.failed(step, errorCode(error));
         limited.error({ step, error }, "the metadata file cannot be saved");
         throw error;
       }
     },
   };
+}
+
+/** One file for each target, told apart by a digest. */
+function imagePathOf(stateDirectory: string, target: string): string {
+  return join(stateDirectory, `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}.image`);
 }
 
 /** The text of all entries, with a turn of the event loop between its pieces. */

@@ -13,6 +13,8 @@ export interface Fault {
   readonly call: number;
   readonly kind: FaultKind;
   readonly code: string;
+  /** Done just before the call. */
+  readonly act?: () => void;
 }
 
 export interface FaultFileIo extends FileIo {
@@ -28,7 +30,9 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
 
   const call = async <T>(name: string, action: () => Promise<T>): Promise<T> => {
     calls.push(name);
-    if (calls.length !== fault?.call || fault.kind === "short") return action();
+    if (calls.length !== fault?.call) return action();
+    fault.act?.();
+    if (fault.kind === "short") return action();
     if (fault.kind === "after") await discard(await action());
     throw Object.assign(new Error(`${fault.code}: injected into ${name}`), { code: fault.code });
   };
@@ -42,6 +46,7 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
     chmod: (mode) => call(`${name}.chmod`, () => file.chmod(mode)),
     chown: (uid, gid) => call(`${name}.chown`, () => file.chown(uid, gid)),
     state: () => call(`${name}.state`, () => file.state()),
+    truncate: (size) => call(`${name}.truncate`, () => file.truncate(size)),
     sync: () => call(`${name}.sync`, () => file.sync()),
     close: () => call(`${name}.close`, () => file.close()),
   });
@@ -58,6 +63,7 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
     read: (path) => call("read", () => inner.read(path)),
     list: (folder) => call("list", () => inner.list(folder)),
     create: async (path, mode) => wrap(await call("create", () => inner.create(path, mode)), "file"),
+    openExisting: async (path) => wrap(await call("openExisting", () => inner.openExisting(path)), "target"),
     openFolder: async (path) => wrap(await call("openFolder", () => inner.openFolder(path)), "folder"),
     rename: (from, to) => call("rename", () => inner.rename(from, to)),
     link: (from, to) => call("link", () => inner.link(from, to)),

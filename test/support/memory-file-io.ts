@@ -8,6 +8,8 @@ interface Inode {
   /** What a sync has made durable. */
   synced: Buffer;
   modified: bigint;
+  /** Written over without a rename: a loss of power may leave any of it. */
+  isOverwritten?: boolean;
   mode: number;
   uid: number;
   gid: number;
@@ -62,9 +64,10 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
   };
   const state = async (path: string): Promise<FileState> => (path === folder ? folderState : stateOf(find(path)));
 
-  const openFile = (inode: Inode): OpenFile => ({
+  const openFile = (inode: Inode, start = inode.bytes.length): OpenFile => ({
     write: async (bytes) => {
-      inode.bytes = Buffer.concat([inode.bytes, bytes]);
+      inode.bytes = Buffer.concat([inode.bytes.subarray(0, start), bytes, inode.bytes.subarray(start + bytes.length)]);
+      start += bytes.length;
       inode.modified = ++ticks;
       return bytes.length;
     },
@@ -74,6 +77,7 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
       if (gid >= 0) inode.gid = gid;
     },
     state: async () => stateOf(inode),
+    truncate: async (size) => void (inode.bytes = inode.bytes.subarray(0, size)),
     sync: async () => void (inode.synced = inode.bytes),
     close: async () => {},
   });
@@ -99,7 +103,12 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
     remove: (path) => void names.delete(path),
     afterPowerLoss(which) {
       const left = [...(which === "synced" ? syncedNames : names)];
-      const found = new Map(left.map(([path, inode]) => [path, { ...inode, bytes: inode.synced }]));
+      const found = new Map(
+        left.map(([path, inode]) => {
+          const isTorn = which === "latest" && inode.isOverwritten === true;
+          return [path, { ...inode, bytes: isTorn ? inode.bytes : inode.synced }];
+        }),
+      );
       return folderOf(found, new Map(found));
     },
     state,
@@ -112,6 +121,11 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
       const inode = create(Buffer.alloc(0), mode);
       names.set(path, inode);
       return openFile(inode);
+    },
+    openExisting: async (path) => {
+      const inode = find(path);
+      inode.isOverwritten = true;
+      return openFile(inode, 0);
     },
     openFolder: async () => openFolder,
     rename: async (from, to) => {

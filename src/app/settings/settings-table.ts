@@ -178,7 +178,7 @@ export const settingsTable = {
     "Flows",
     path,
     "",
-    "The directory in which templates, sampling rates and names that exporters told outlive a restart. Empty: none do.",
+    "The directory in which templates, sampling rates and names that exporters told outlive a restart, and through which a metadata file that is mounted on its own can be saved. Empty: none do.",
   ),
   SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: row(
     "Flows",
