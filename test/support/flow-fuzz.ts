@@ -55,7 +55,7 @@ export async function fuzzFlows(count: number, seed: number): Promise<FlowFuzzOu
   const pipeline = createFlowPipeline({
     // With it records may go the compiled way, at once or, like most, after a while.
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
-    compileAfter: seed % 2 === 0 ? 0 : 64,
+    compileAfter: seed % 2 === 0 ? 0 : 500,
     sink: {
       write(lines) {
         bytesOut += lines.length;
