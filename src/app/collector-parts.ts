@@ -100,7 +100,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
-  const count = metadata === undefined ? decodingThreads(settings.SVC_PROCESSOR_POOL_SIZE) : 0;
+  const count = decodingThreads(settings, metadata);
   if (count > 0) {
     const watchInterfaces = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
     return createFlowThreads({ ...reporting, settings: plain, elements, count, sink, watchInterfaces, state });
@@ -115,8 +115,13 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   });
 }
 
-/** One core is left for receiving and the main thread. */
-function decodingThreads(poolSize: number | "auto"): number {
+/**
+ * In how many threads of their own flows are decoded; 0 is in the main thread. One core is left for receiving and the main
+ * thread.
+ */
+export function decodingThreads(settings: Settings, metadata: UdmStore | undefined): number {
+  if (metadata !== undefined || !settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;
+  const poolSize = settings.SVC_PROCESSOR_POOL_SIZE;
   return poolSize === "auto" ? Math.min(8, Math.max(1, availableParallelism() - 1)) : poolSize;
 }
 

@@ -11,6 +11,7 @@ import {
   createMetadata,
   createOutputs,
   createSnmpPart,
+  decodingThreads,
 } from "./collector-parts.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { exportersDescription } from "./exporters-description.ts";
@@ -54,7 +55,9 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const outputs = createOutputs(settings, reporting);
-  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting);
+  // Threads that decode have enrichers of their own.
+  const decodesHere = decodingThreads(settings, metadata) === 0;
+  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, 1, decodesHere);
   const sink = fanOut([...outputs, ...sinks]);
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);

@@ -43,18 +43,20 @@ const negativeTtlMs = 3_600_000;
  *
  * @param metadata the store of user-defined metadata; undefined when there is none.
  * @param threads among how many the queries to name servers are divided.
+ * @param forFlows without it there is metadata alone: nothing else is asked about the records of devices.
  */
 export function createEnrichment(
   settings: PlainSettings,
   metadata: Pick<UdmStore, "watch"> | undefined,
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
   threads = 1,
+  forFlows = true,
 ): Enrichment {
   const sources: (AddressSource & Component)[] = [];
-  const mmdb = mmdbOptions(settings);
+  const mmdb = forFlows ? mmdbOptions(settings) : undefined;
   const databases = mmdb && createMmdbSource({ ...reporting, ...mmdb, pollMs: filePollMs });
   if (databases !== undefined) sources.push(databases);
-  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE) {
+  if (forFlows && settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE) {
     sources.push(
       createHostNameSource({
         ...reporting,
@@ -72,7 +74,7 @@ export function createEnrichment(
       }),
     );
   }
-  const locality = settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
+  const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
   const addresses =
     metadata === undefined && sources.length === 0 && !locality
       ? undefined
@@ -92,13 +94,14 @@ export function createEnrichment(
     files.push(file);
     return file;
   };
-  const netifFile = settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE
-    ? follow("interfaces", settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, readNetifs)
-    : undefined;
+  const netifFile =
+    forFlows && settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE
+      ? follow("interfaces", settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, readNetifs)
+      : undefined;
   const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
-  const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
+  const hasPorts = forFlows && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
   const portFile = hasPorts && portPath !== "" ? follow("port names", portPath, readOwnPorts) : undefined;
-  const dscp = settings.SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE;
+  const dscp = forFlows && settings.SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE;
   if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
     netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),

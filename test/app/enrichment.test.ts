@@ -11,51 +11,56 @@ import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
-test("a flow gets place, system, host name and locality by the settings", async (t) => {
-  const directory = tempDirectory(t);
-  const asn = join(directory, "asn.mmdb");
-  const city = join(directory, "city.mmdb");
-  writeFileSync(
-    asn,
-    mmdbFile({ "198.51.100.0/24": { autonomous_system_number: 64_500, autonomous_system_organization: "Example" } }),
-  );
-  const place = (code: string): Buffer =>
-    mmdbFile({ "198.51.100.0/24": { country: { iso_code: code, names: { en: `${code} in words` } } } });
-  writeFileSync(city, place("NL"));
-  const server = await startDnsServer(t);
-  server.answers.set("10.0.0.1", ["laptop.example.net"]);
-  const { collector, send } = await startFlowCollector(t, {
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: asn,
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: city,
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_VALUES: "country_code",
-    SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP: server.address,
-    SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC: "false",
-    SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE: "true",
+for (const pool of ["0", "1"]) {
+  test(`a flow gets place, system, host name and locality by the settings, threads: ${pool}`, async (t) => {
+    const directory = tempDirectory(t);
+    const asn = join(directory, "asn.mmdb");
+    const city = join(directory, "city.mmdb");
+    writeFileSync(
+      asn,
+      mmdbFile({ "198.51.100.0/24": { autonomous_system_number: 64_500, autonomous_system_organization: "Example" } }),
+    );
+    const place = (code: string): Buffer =>
+      mmdbFile({ "198.51.100.0/24": { country: { iso_code: code, names: { en: `${code} in words` } } } });
+    writeFileSync(city, place("NL"));
+    const server = await startDnsServer(t);
+    server.answers.set("10.0.0.1", ["laptop.example.net"]);
+    const { collector, send } = await startFlowCollector(t, {
+      SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: asn,
+      SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: city,
+      SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_VALUES: "country_code",
+      SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP: server.address,
+      SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC: "false",
+      SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE: "true",
+      SVC_PROCESSOR_POOL_SIZE: pool,
+    });
+    const datagram = netflowV5Datagram([{ source: "10.0.0.1", destination: "198.51.100.7" }]);
+    const added = (record: Readonly<Record<string, unknown>>): unknown =>
+      Object.fromEntries(Object.entries(record).filter(([name]) => /\.(as|geo|host|locality)(\.|$)/.test(name)));
+
+    const known = {
+      "flow.src.as.asn": 0,
+      "flow.dst.as.asn": 64_500,
+      "flow.dst.as.org": "Example",
+      "flow.dst.geo.country.code": "NL",
+      "flow.src.locality": "private",
+      "flow.dst.locality": "public",
+      "flow.locality": "public",
+    };
+    assert.deepEqual(added(await send(datagram)), known);
+    await until("the name", async () => (await collector.metrics.value("netgloss_enrich_dns_names_total")) === 1);
+    assert.deepEqual(added(await send(datagram)), { ...known, "flow.src.host.name": "laptop.example.net" });
+
+    // One thread decodes, and no other reads the databases.
+    assert.equal(await collector.metrics.value("netgloss_enrich_mmdb_loads_total", { database: "geoip" }), 1);
+    writeFileSync(city, place("BE"));
+    collector.reload();
+    await until("the place", async () => (await send(datagram))["flow.dst.geo.country.code"] === "BE");
   });
-  const datagram = netflowV5Datagram([{ source: "10.0.0.1", destination: "198.51.100.7" }]);
-  const added = (record: Readonly<Record<string, unknown>>): unknown =>
-    Object.fromEntries(Object.entries(record).filter(([name]) => /\.(as|geo|host|locality)(\.|$)/.test(name)));
-
-  const known = {
-    "flow.src.as.asn": 0,
-    "flow.dst.as.asn": 64_500,
-    "flow.dst.as.org": "Example",
-    "flow.dst.geo.country.code": "NL",
-    "flow.src.locality": "private",
-    "flow.dst.locality": "public",
-    "flow.locality": "public",
-  };
-  assert.deepEqual(added(await send(datagram)), known);
-  await until("the name", async () => (await collector.metrics.value("netgloss_enrich_dns_names_total")) === 1);
-  assert.deepEqual(added(await send(datagram)), { ...known, "flow.src.host.name": "laptop.example.net" });
-
-  writeFileSync(city, place("BE"));
-  collector.reload();
-  await until("the place", async () => (await send(datagram))["flow.dst.geo.country.code"] === "BE");
-});
+}
 
 test("a flow gets names of interfaces, ports and code points; SIGHUP reads the files again", async (t) => {
   const directory = tempDirectory(t);
