@@ -36,6 +36,8 @@ export function createMetadata(settings: Settings, reporting: Reporting): (UdmSt
     refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
     startThread: startUdmFileThread,
     stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
+    maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
+    limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
   });
 }
 

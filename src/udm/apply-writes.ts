@@ -33,11 +33,18 @@ export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): P
   }
   if (code !== undefined) throw new UdmError(code, violations[0]?.description ?? "", violations);
 
-  for (const [index, entry] of results.entries()) {
-    if (index % itemsATurn === itemsATurn - 1) await nextTurn();
-    if (writes[index]?.op === "delete") edit.delete(entry.key);
-    else edit.put(entry);
+  const mark = edit.mark();
+  try {
+    for (const [index, entry] of results.entries()) {
+      if (index % itemsATurn === itemsATurn - 1) await nextTurn();
+      if (writes[index]?.op === "delete") edit.delete(entry.key);
+      else edit.put(entry);
+    }
+  } catch (error) {
+    mark.undo();
+    throw error;
   }
+  mark.keep();
   return results;
 }
 

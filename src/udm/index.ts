@@ -1,5 +1,13 @@
 export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./check-udm.ts";
-export { buildIndex, emptyIndex } from "./memory-index.ts";
+export { udmJson } from "./entry-json.ts";
+export {
+  createSharedIndex,
+  type SharedIndex,
+  type SharedIndexBuilder,
+  type SharedIndexOptions,
+  type SharedIndexStats,
+} from "./shared/shared-index.ts";
+export { openSharedIndex, type SharedIndexHandle, type SharedIndexReader } from "./shared/shared-reader.ts";
 export {
   udmFields,
   type UdmContext,
@@ -12,9 +20,9 @@ export { nodeFileIo, sameStamp, type FileIo, type FileStamp, type FileState, typ
 export { Unfamiliar } from "./plain-yaml-cursor.ts";
 export { createPlainReader, type PlainEntry, type PlainReader } from "./plain-yaml-reader.ts";
 export { serveFileThread } from "./file-thread.ts";
-export { createUdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.ts";
+export { createUdmFileStore, type UdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
-export type { UdmEdit, UdmIndex } from "./udm-index.ts";
+export type { UdmEdit, UdmIndex, UdmMark } from "./udm-index.ts";
 export type { UdmStore, UdmWrite } from "./udm-store.ts";
 export { FileFault, positionAt } from "./file-fault.ts";
 export { readYaml } from "./read-yaml.ts";

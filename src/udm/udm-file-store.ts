@@ -7,7 +7,9 @@ import { createFileThread } from "./file-thread-client.ts";
 import { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
 import { readLibraryContent } from "./library-content.ts";
 import { loadFile, LoadError, type LibraryReader, type LoadedFile } from "./load-file.ts";
-import { buildIndex } from "./memory-index.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
+import { createSharedIndex, type SharedIndex } from "./shared/shared-index.ts";
+import type { SharedIndexHandle } from "./shared/shared-reader.ts";
 import { resolveTarget } from "./target-path.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 import { UdmError } from "./udm-error.ts";
@@ -27,6 +29,10 @@ export interface UdmFileStoreOptions {
   readonly owned: boolean;
   /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
   readonly refreshMs: number;
+  /** Most entries; memory is reserved for so many, which costs address space until it is used. */
+  readonly maxEntries?: number;
+  /** What a message about a limit says of how to raise it. */
+  readonly limitName?: string;
   readonly io?: FileIo;
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
   readonly startThread?: (() => Worker) | undefined;
@@ -42,6 +48,9 @@ export interface UdmFileStoreOptions {
   readonly health: Health;
 }
 
+/** Without {@link UdmFileStoreOptions.maxEntries}. */
+const defaultMaxEntries = 2_000_000;
+
 /** Name of the readiness check. */
 const checkName = "metadata";
 
@@ -50,6 +59,17 @@ const bigFile = 256 * 1024;
 
 /** How many names a log line lists. */
 const maxShown = 10;
+
+/** A store that threads can look into. */
+export interface UdmFileStore extends UdmStore, Component {
+  /**
+   * What a reader in another thread needs to see each state from the moment that its commit is answered; each reader
+   * needs its own. It sees no entries while no state could be read.
+   */
+  readerHandle(): SharedIndexHandle;
+  /** To be called when a thread with a reader has ended, however that was. */
+  closeReader(handle: SharedIndexHandle): void;
+}
 
 /**
  * The store that keeps its entries in one YAML file.
@@ -61,9 +81,19 @@ const maxShown = 10;
  *   and such edits are not taken.
  * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
  */
-export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Component {
+export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const { path, owned, refreshMs, io = nodeFileIo, after = unheldTimeout, log, clock, health } = options;
-  const report = createStoreMetrics(options.metrics, () => index?.size ?? 0);
+  const shared = createSharedIndex({
+    maxEntries: options.maxEntries ?? defaultMaxEntries,
+    ...(options.limitName !== undefined && { limitName: options.limitName }),
+    onSmallerReserve: (bytes, askedFor) =>
+      log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
+  });
+  const report = createStoreMetrics(
+    options.metrics,
+    () => index?.size ?? 0,
+    () => shared.stats(),
+  );
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
@@ -98,6 +128,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
 
   const makeCurrent = (next: UdmIndex): void => {
     if (next === index) return;
+    shared.publish(next);
     index = next;
     for (const listener of listeners) tell(listener, next);
   };
@@ -117,12 +148,19 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
         outcomes.push({ error });
       }
     }
-    if (changes.length > 0) {
-      const next = edit.done();
-      report.groupSize(batches.length);
-      seen = await save(changes, next);
-      makeCurrent(next);
+    if (changes.length === 0) {
+      edit.drop();
+      return outcomes;
     }
+    const next = edit.done();
+    report.groupSize(batches.length);
+    try {
+      seen = await save(changes, next);
+    } catch (error) {
+      shared.release(next);
+      throw error;
+    }
+    makeCurrent(next);
     return outcomes;
   };
 
@@ -146,7 +184,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
       if (file.stamp === undefined && isLoaded && current().size > 0) {
         throw new LoadError("io", `${path}: the file is gone`);
       }
-      makeCurrent(index === undefined ? buildIndex(file.entries, 1) : await withEntries(index, file.entries));
+      makeCurrent(
+        index === undefined ? await firstState(shared, file.entries) : await withEntries(index, file.entries),
+      );
       isLoaded = true;
       if (owned) await saver.loaded(file);
       await noteSuccess(file);
@@ -255,12 +295,29 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmStore & Com
       }
     },
 
+    readerHandle: () => shared.handle(),
+    closeReader: (handle) => shared.closeReader(handle),
+
     watch(listener) {
       listeners.add(listener);
       if (index !== undefined) tell(listener, index);
       return () => void listeners.delete(listener);
     },
   };
+}
+
+async function firstState(shared: SharedIndex, entries: readonly UdmEntry[]): Promise<UdmIndex> {
+  const builder = shared.builder();
+  try {
+    for (const [i, entry] of entries.entries()) {
+      if (i % itemsATurn === itemsATurn - 1) await nextTurn();
+      builder.add(entry);
+    }
+    return builder.finish(1);
+  } catch (error) {
+    builder.drop();
+    throw error;
+  }
 }
 
 /** The longest time that a timer of Node takes; a longer one would fire at once. */

@@ -21,13 +21,30 @@ export interface UdmIndex {
   edit(): UdmEdit;
 }
 
-/** Changes on top of an index. Dropping it undoes them. */
+/** Changes on top of an index. One that is dropped, or forgotten, leaves no trace. */
 export interface UdmEdit {
+  /** How many entries there are with the changes. */
+  readonly size: number;
   get(key: Key): UdmEntry | undefined;
-  /** Adds the entry or replaces the one with its key. */
+  /**
+   * Adds the entry or replaces the one with its key.
+   *
+   * @throws UdmError `resource_exhausted` when there is no room; nothing has changed then.
+   */
   put(entry: UdmEntry): void;
   /** @returns whether there was such an entry. */
   delete(key: Key): boolean;
+  /** Remembers this moment. One of the two calls must follow, and no other mark be open meanwhile. */
+  mark(): UdmMark;
   /** The changed index, its version one higher. The edit must not be used afterwards. */
   done(): UdmIndex;
+  /** Gives the changes up. The edit must not be used afterwards. */
+  drop(): void;
+}
+
+/** A moment in the course of an edit. */
+export interface UdmMark {
+  /** Takes back what was changed since. */
+  undo(): void;
+  keep(): void;
 }

@@ -1,4 +1,5 @@
 import type { Metrics } from "../report/index.ts";
+import type { SharedIndexStats } from "./shared/shared-index.ts";
 import type { UdmErrorCode } from "./udm-error.ts";
 
 /** What a store reports of its loads and commits. */
@@ -12,8 +13,27 @@ export interface StoreMetrics {
   groupSize(batches: number): void;
 }
 
-export function createStoreMetrics(metrics: Metrics, entries: () => number): StoreMetrics {
+export function createStoreMetrics(
+  metrics: Metrics,
+  entries: () => number,
+  stats: () => SharedIndexStats,
+): StoreMetrics {
   metrics.gaugeFrom("netgloss_udm_entries", "Metadata entries in use.", [], entries);
+  metrics.gaugeFrom(
+    "netgloss_udm_index_bytes",
+    "Memory of the metadata index: of its tree, of entries, used before and now free, and address space reserved.",
+    ["part"],
+    () => {
+      const { tree, entries: blocks, free, reserved } = stats();
+      return Object.entries({ tree, entries: blocks, free, reserved }).map(([part, bytes]) => [{ part }, bytes]);
+    },
+  );
+  metrics.gaugeFrom(
+    "netgloss_udm_index_pinned_snapshots",
+    "States of the metadata that are kept for somebody: the current one, those that lists are still made from, and those that await the collection of garbage.",
+    [],
+    () => stats().heldSnapshots,
+  );
   const loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
   const warnings = metrics.counter(
     "netgloss_udm_load_warnings_total",

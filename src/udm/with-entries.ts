@@ -42,5 +42,7 @@ export async function withEntries(index: UdmIndex, entries: readonly UdmEntry[])
     edit.delete(key);
     isChanged = true;
   }
-  return isChanged ? edit.done() : index;
+  if (isChanged) return edit.done();
+  edit.drop();
+  return index;
 }

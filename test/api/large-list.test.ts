@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { formatAddress } from "../../src/ip/index.ts";
-import { buildIndex } from "../../src/udm/index.ts";
+import { buildIndex } from "../support/shared-index.ts";
 import { ListUdmsResponseSchema } from "../../src/api/gen/udm/v1/udm_pb.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
 import { udmEntry } from "../support/udm-entry.ts";

@@ -19,6 +19,9 @@ function modelEdit(before: readonly UdmEntry[], version: number): UdmEdit {
   let entries = before;
   const without = (key: Key): UdmEntry[] => entries.filter((entry) => !isSame(entry.key, key));
   return {
+    get size() {
+      return entries.length;
+    },
     get: (key) => entries.find((entry) => isSame(entry.key, key)),
     put: (entry) => {
       entries = [...without(entry.key), entry];
@@ -29,7 +32,12 @@ function modelEdit(before: readonly UdmEntry[], version: number): UdmEdit {
       entries = rest;
       return isThere;
     },
+    mark() {
+      const kept = entries;
+      return { undo: () => void (entries = kept), keep: () => {} };
+    },
     done: () => modelIndex(entries, version + 1),
+    drop: () => {},
   };
 }
 

@@ -33,8 +33,9 @@ export function storeOn(io: FileIo, options: Partial<UdmFileStoreOptions> = {}):
   const at = (level: LogLine["level"]) => (fields: LogLine["fields"], message: string) =>
     void lines.push({ level, fields, message });
   const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-  const defaults = { path: memoryPath, owned: true, refreshMs: 0, io, log, metrics, clock: systemClock, health };
-  return { store: createUdmFileStore({ ...defaults, ...options }), metrics, health, lines };
+  const defaults = { path: memoryPath, owned: true, refreshMs: 0, maxEntries: 20_000 };
+  const reporting = { io, log, metrics, clock: systemClock, health };
+  return { store: createUdmFileStore({ ...defaults, ...reporting, ...options }), metrics, health, lines };
 }
 
 /** What a store makes of a file with this content. @throws UdmError when it cannot use it. */

@@ -1,4 +1,5 @@
-import { buildIndex, type UdmEntry, type UdmIndex, type UdmStore } from "../../src/udm/index.ts";
+import type { UdmEntry, UdmIndex, UdmStore } from "../../src/udm/index.ts";
+import { buildIndex } from "./shared-index.ts";
 
 /** What an enricher follows, moved by hand. */
 export interface ManualWatch {

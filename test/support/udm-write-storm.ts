@@ -11,6 +11,7 @@ const store = createUdmFileStore({
   path,
   owned: true,
   refreshMs: 0,
+  maxEntries: 10_000,
   log: createLog({ level: "error", format: "text", destination: stderr }),
   metrics: createMetrics(),
   clock: systemClock,

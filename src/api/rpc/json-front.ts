@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import type { UdmEntry } from "../../udm/index.ts";
+import { udmJson, type UdmEntry } from "../../udm/index.ts";
 import * as schema from "../gen/udm/v1/udm_pb.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import type { Call } from "../http/call.ts";
@@ -10,7 +10,7 @@ import { sendBytes, sendChunks } from "../http/send.ts";
 import { decodeRequest } from "../json/decode-request.ts";
 import { quote } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
-import { jsonListChunks, udmJson } from "../json/udm-json.ts";
+import { jsonListChunks } from "../json/json-list.ts";
 import { apiError } from "./api-error.ts";
 import { withDeadline, type Waiting } from "./timeouts.ts";
 import type { UdmService } from "./udm-service.ts";

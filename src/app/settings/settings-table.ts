@@ -73,6 +73,12 @@ export const settingsTable = {
     15,
     "With the metadata API off: how often the file is looked at and, when it changed, read again. 0 is never.",
   ),
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES: row(
+    "Metadata",
+    int(1, 8_000_000, "entries"),
+    2_000_000,
+    "How many entries there may be. Address space of a kilobyte for each (4 GB at most) is reserved, memory is taken as entries need it.",
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     "Metadata",
     int(1, 31_536_000, "seconds"),

@@ -1,0 +1,67 @@
+import type { Family } from "../../ip/index.ts";
+
+/**
+ * How the nodes of the tree of one family lie in the words of a heap. Keys are intervals, ordered as lists are; every
+ * node knows the least and the greatest last address of each of its children, so that a search passes by whatever holds
+ * no answer:
+ *
+ *     children  10.0.0.0/8 … 10.9.0.0/16      10.9.1.0/24 … 10.40.0.7     172.16.0.0/12 … 192.0.2.9
+ *     last      10.9.255.255 – 10.255.255.255  10.9.1.255 – 10.47.255.255  172.31.255.255 – 192.0.2.255
+ *
+ *     what covers 10.200.0.1?  into the first child (greatest last ≥ 10.200.0.1), past the second (greatest last is
+ *     less), and no further than the third, which starts after it
+ *
+ * A node of n items, in columns of n words, so that a search reads few lines of the processor's cache:
+ *
+ *     word 0   size class, part, 1 for a leaf in bit 9, n from bit 16
+ *     word 1   how many nodes, snapshots and edits refer to it
+ *     then     first address (1 or 4 columns), last or greatest last address (1 or 4), item (1),
+ *              in a branch least last address (1 or 4)
+ *
+ * An item of a branch is a node. An item of a leaf is an entry's block, with the rank of its kind of key in the two lowest bits.
+ * The words of addresses have their highest bit flipped: compared as signed numbers, which need no memory of their own in
+ * JavaScript, they then have the order of addresses.
+ */
+export interface NodeLayout {
+  readonly family: Family;
+  /** Words of an address. */
+  readonly width: 1 | 4;
+  /** Words of an item of a leaf: the same columns without the last ones. */
+  readonly leafStride: number;
+  readonly branchStride: number;
+}
+
+export const layouts: Readonly<Record<Family, NodeLayout>> = {
+  4: { family: 4, width: 1, leafStride: 3, branchStride: 4 },
+  6: { family: 6, width: 4, leafStride: 9, branchStride: 13 },
+};
+
+export const headWords = 2;
+export const leafBit = 0x200;
+/** Most items of a leaf and of a branch. Every node but the root has at least a quarter of it. */
+export const maxLeafItems = 48;
+export const maxBranchItems = 32;
+/** More than a tree of 2^31 entries has. */
+export const maxLevels = 12;
+
+export function isLeaf(words: Int32Array, node: number): boolean {
+  return ((words[node] as number) & leafBit) !== 0;
+}
+
+export function itemCount(words: Int32Array, node: number): number {
+  return (words[node] as number) >>> 16;
+}
+
+/** Index of the word of the first item; the others follow. */
+export function itemColumn(words: Int32Array, node: number, { width }: NodeLayout): number {
+  return node + headWords + 2 * width * itemCount(words, node);
+}
+
+export function retain(words: Int32Array, block: number): void {
+  (words[block + 1] as number)++;
+}
+
+/** The block of an entry that an item of a leaf stands for. */
+export function blockOf(item: number): number {
+  return item & ~3;
+}

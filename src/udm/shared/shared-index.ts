@@ -1,0 +1,391 @@
+import type { Family, Key } from "../../ip/index.ts";
+import type { UdmEntry } from "../udm-entry.ts";
+import { UdmError } from "../udm-error.ts";
+import type { UdmEdit, UdmIndex } from "../udm-index.ts";
+import { createCoveringSearch } from "./covering-entries.ts";
+import { createEntryReader, createEntryWriter } from "./entry-block.ts";
+import { findKey } from "./find-key.ts";
+import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
+import { addressWords, createKeyWords, setKeyWords } from "./key-words.ts";
+import { blockOf, layouts, retain } from "./node-layout.ts";
+import { createControl, createPublisher } from "./reader-slots.ts";
+import { createReleaser } from "./release-tree.ts";
+import { reserveHeap } from "./reserve-heap.ts";
+import type { SharedIndexHandle } from "./shared-reader.ts";
+import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
+import { createTreeBuilder } from "./tree-build.ts";
+import { createCursor, type TreeCursor } from "./tree-cursor.ts";
+import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
+
+export interface SharedIndexOptions {
+  /** Most entries of one state. Memory is reserved for so many, which costs address space until it is used. */
+  readonly maxEntries: number;
+  /** What a message about a limit says of how to raise it. */
+  readonly limitName?: string;
+  /** Most readers at a time. */
+  readonly maxReaders?: number;
+  /** Told when the system gives less memory than was asked for. */
+  readonly onSmallerReserve?: (bytes: number, askedFor: number) => void;
+}
+
+/**
+ * An index in shared memory. The thread that made it makes all changes; others read what it publishes.
+ *
+ * Each state that it gives out as a {@link UdmIndex} keeps its memory until the object is garbage, or was released. A
+ * state of which no object, no reader and no publication is left gives back what no other state shares.
+ */
+export interface SharedIndex {
+  /** The state of no entries, version 0. */
+  empty(): UdmIndex;
+  /** Makes a state of many entries. */
+  builder(): SharedIndexBuilder;
+  /** Makes a state the one that readers see, all of it at once. */
+  publish(index: UdmIndex): void;
+  /** Gives a state up at once whose object nobody uses any more. */
+  release(index: UdmIndex): void;
+  /** What a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */
+  handle(): SharedIndexHandle;
+  /** Gives a reader's place back; to be called when a thread has ended without closing its reader. */
+  closeReader(handle: SharedIndexHandle): void;
+  stats(): SharedIndexStats;
+}
+
+/** Takes entries in any order; those in list order need no sorting. */
+export interface SharedIndexBuilder {
+  /** @throws UdmError `resource_exhausted` */
+  add(entry: UdmEntry): void;
+  /**
+   * The state of the entries that were added. The builder must not be used afterwards.
+   *
+   * @throws Error when two entries have one key; UdmError `resource_exhausted`
+   */
+  finish(version: number): UdmIndex;
+  /** Gives up what was added. */
+  drop(): void;
+}
+
+/** Bytes, and numbers of states. */
+export interface SharedIndexStats {
+  readonly reserved: number;
+  readonly tree: number;
+  readonly entries: number;
+  /** What was in use once and waits to be used again. */
+  readonly free: number;
+  /** States that objects of this thread keep. */
+  readonly heldSnapshots: number;
+  /** Readers that are in the middle of a look-up. */
+  readonly activeReaders: number;
+}
+
+/** What a {@link UdmIndex} object stands for. When it is garbage, its state is given up. */
+interface Moment {
+  snapshot: number;
+  /**
+   * Memory that is never touched. The collector of garbage does not know how much shared memory hangs on an object;
+   * this makes it come in time.
+   */
+  readonly weight: ArrayBuffer | undefined;
+}
+
+const momentWeight = 64 * 1024;
+const cachedEntries = 4096;
+/** Items read from a tree at a time. */
+const batchItems = 256;
+/** Nodes freed with each state that is given up: more than a small change replaces. */
+const freedAtOnce = 100;
+/** Nodes freed in a turn of the event loop that is taken for it: about a millisecond. */
+const freedATurn = 2000;
+
+export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
+  const { maxEntries, limitName = "a limit of the index", maxReaders = 64 } = options;
+  const heap = createHeap(reserveHeap(maxEntries, options.onSmallerReserve));
+  const { words } = heap;
+  const control = createControl(maxReaders);
+  const publisher = createPublisher(control);
+  const releaser = createReleaser(heap);
+  const writer = createEntryWriter(heap);
+  const reader = createEntryReader(heap.buffer, cachedEntries);
+  const search = createCoveringSearch(words);
+  const editors: Readonly<Record<Family, TreeEditor>> = {
+    4: createTreeEditor(heap, layouts[4], releaser),
+    6: createTreeEditor(heap, layouts[6], releaser),
+  };
+  const keyWords = createKeyWords();
+  const moments = new WeakMap<UdmIndex, Moment>();
+  const lost = new FinalizationRegistry<number>((snapshot) => giveUp(snapshot));
+  const lostRoots = new FinalizationRegistry<Roots>((roots) => releaseRoots(roots));
+  let published = 0;
+  /** States that were published and may still have readers. */
+  let retired: number[] = [];
+  let heldSnapshots = 0;
+  let isWorking = false;
+
+  const full = (): UdmError =>
+    new UdmError(
+      "resource_exhausted",
+      `the memory for metadata is full (${Math.round(heap.buffer.byteLength / 1e6)} MB): raise ${limitName}`,
+    );
+
+  const tooMany = (): UdmError =>
+    new UdmError("resource_exhausted", `there may be ${maxEntries} metadata entries at most: raise ${limitName}`);
+
+  /** Frees what was given up, a little in each turn. */
+  const work = (): void => {
+    if (!releaser.work(freedAtOnce) || isWorking) return;
+    isWorking = true;
+    setImmediate(() => {
+      isWorking = false;
+      releaser.work(freedATurn);
+      work();
+    }).unref();
+  };
+
+  const releaseSnapshot = (snapshot: number): void => {
+    if (--(words[snapshot + 1] as number) > 0) return;
+    for (const family of [4, 6] as const) releaser.tree(layouts[family], rootOf(words, snapshot, family));
+    heap.free(snapshot);
+  };
+
+  const sweepRetired = (): void => {
+    retired = retired.filter((snapshot) => {
+      if (publisher.isPinned(snapshot)) return true;
+      releaseSnapshot(snapshot);
+      return false;
+    });
+    work();
+  };
+
+  const giveUp = (snapshot: number): void => {
+    heldSnapshots--;
+    releaseSnapshot(snapshot);
+    sweepRetired();
+  };
+
+  const releaseRoots = (roots: Roots): void => {
+    for (const family of [4, 6] as const) {
+      releaser.tree(layouts[family], roots[family]);
+      roots[family] = 0;
+    }
+    work();
+  };
+
+  /** Makes sure that a change of a tree cannot fail in its middle. */
+  const makeRoom = (): void => {
+    if (heap.hasRoom(allocationsOfChange)) return;
+    freeAll();
+    if (!heap.hasRoom(allocationsOfChange)) throw full();
+  };
+
+  const freeAll = (): void => {
+    sweepRetired();
+    while (releaser.work(freedATurn));
+  };
+
+  const writeEntry = (entry: UdmEntry): number => {
+    try {
+      return writer.write(entry, keyWords);
+    } catch (error) {
+      if (!(error instanceof HeapFullError)) throw error;
+    }
+    freeAll();
+    try {
+      return writer.write(entry, keyWords);
+    } catch (error) {
+      throw error instanceof HeapFullError ? full() : error;
+    }
+  };
+
+  /** Gives a state an object, which holds it. */
+  const show = (snapshot: number, weight: number): UdmIndex => {
+    const moment: Moment = { snapshot, weight: weight === 0 ? undefined : new ArrayBuffer(weight) };
+    heldSnapshots++;
+    lost.register(moment, snapshot, moment);
+    const held = (): number => {
+      if (moment.snapshot === 0) throw new Error("this state of the metadata was released");
+      return moment.snapshot;
+    };
+    const root = (family: Family): number => rootOf(words, held(), family);
+    const entryOf = (item: number): UdmEntry => reader.entry(blockOf(item));
+    const read = function* (cursor: TreeCursor): Generator<UdmEntry, void> {
+      const items = new Int32Array(batchItems);
+      for (let count = cursor.next(items); count > 0; count = cursor.next(items)) {
+        for (let i = 0; i < count; i++) {
+          held();
+          yield entryOf(items[i] as number);
+        }
+      }
+    };
+    const index: UdmIndex = {
+      version: versionOf(words, snapshot),
+      size: sizeOf(words, snapshot),
+      get(key) {
+        const item = findKey(words, layouts[key.family], root(key.family), setKeyWords(keyWords, key));
+        return item === 0 ? undefined : entryOf(item);
+      },
+      covering(address) {
+        const count = search.find(held(), address.family, addressWords(address));
+        return Array.from({ length: count }, (_, i) => entryOf(search.items[i] as number));
+      },
+      within: (bounds) =>
+        iterable(() => {
+          const { first, last } = setKeyWords(createKeyWords(), bounds);
+          return read(createCursor(words, layouts[bounds.family], root(bounds.family), { first, last }));
+        }),
+      entries: () =>
+        iterable(function* () {
+          yield* read(createCursor(words, layouts[4], root(4)));
+          yield* read(createCursor(words, layouts[6], root(6)));
+        }),
+      edit: () => createEdit(held()),
+    };
+    moments.set(index, moment);
+    return index;
+  };
+
+  const createEdit = (before: number): UdmEdit => {
+    const roots: Roots = { 4: rootOf(words, before, 4), 6: rootOf(words, before, 6) };
+    const version = versionOf(words, before) + 1;
+    /** What is garbage when the edit is. */
+    const state = { size: sizeOf(words, before), isDone: false };
+    retainRoots(words, roots);
+    lostRoots.register(state, roots, state);
+    const find = (key: Key): number => {
+      if (state.isDone) throw new Error("this edit is done");
+      return findKey(words, layouts[key.family], roots[key.family], setKeyWords(keyWords, key));
+    };
+    const end = (): void => {
+      if (state.isDone) throw new Error("this edit is done");
+      state.isDone = true;
+      lostRoots.unregister(state);
+    };
+    return {
+      get size() {
+        return state.size;
+      },
+      get(key) {
+        const item = find(key);
+        return item === 0 ? undefined : reader.entry(blockOf(item));
+      },
+      put(entry) {
+        const { family } = entry.key;
+        const isNew = find(entry.key) === 0;
+        if (isNew && state.size >= maxEntries) throw tooMany();
+        const block = writeEntry(entry);
+        try {
+          makeRoom();
+        } catch (error) {
+          heap.free(block);
+          throw error;
+        }
+        roots[family] = editors[family].put(roots[family], keyWords, block | keyWords.rank);
+        if (isNew) state.size++;
+      },
+      delete(key) {
+        if (find(key) === 0) return false;
+        makeRoom();
+        roots[key.family] = editors[key.family].remove(roots[key.family], keyWords);
+        state.size--;
+        return true;
+      },
+      mark() {
+        const kept: Roots = { ...roots };
+        const { size } = state;
+        retainRoots(words, kept);
+        return {
+          undo() {
+            releaseRoots(roots);
+            Object.assign(roots, kept);
+            state.size = size;
+          },
+          keep: () => releaseRoots(kept),
+        };
+      },
+      done() {
+        makeRoom();
+        end();
+        return show(writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version }), momentWeight);
+      },
+      drop() {
+        end();
+        releaseRoots(roots);
+      },
+    };
+  };
+
+  const builder = (): SharedIndexBuilder => {
+    const builders = { 4: createTreeBuilder(heap, layouts[4]), 6: createTreeBuilder(heap, layouts[6]) };
+    let size = 0;
+    return {
+      add(entry) {
+        if (size >= maxEntries) throw tooMany();
+        setKeyWords(keyWords, entry.key);
+        builders[entry.key.family].add(keyWords, writeEntry(entry) | keyWords.rank);
+        size++;
+      },
+      finish(version) {
+        for (const family of [4, 6] as const) {
+          const twice = builders[family].sort();
+          if (twice !== 0) throw new Error(`two entries have the key ${reader.entry(blockOf(twice)).key.text}`);
+        }
+        const slabs = builders[4].slabs() + builders[6].slabs() + 1;
+        if (!heap.hasRoom(slabs)) freeAll();
+        if (!heap.hasRoom(slabs)) throw full();
+        const [root4, root6] = [builders[4].finish(), builders[6].finish()];
+        return show(writeSnapshot(heap, { root4, root6, size, version }), 0);
+      },
+      drop() {
+        for (const family of [4, 6] as const) builders[family].drop(releaser);
+      },
+    };
+  };
+
+  return {
+    empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 }), 0),
+    builder,
+    publish(index) {
+      const snapshot = moments.get(index)?.snapshot ?? 0;
+      if (snapshot === 0) throw new Error("not a state of this index");
+      if (snapshot === published) return;
+      retain(words, snapshot);
+      publisher.publish(snapshot, versionOf(words, snapshot));
+      if (published !== 0) retired.push(published);
+      published = snapshot;
+      sweepRetired();
+    },
+    release(index) {
+      const moment = moments.get(index);
+      if (moment === undefined || moment.snapshot === 0) return;
+      lost.unregister(moment);
+      const { snapshot } = moment;
+      moment.snapshot = 0;
+      giveUp(snapshot);
+    },
+    handle() {
+      const slot = publisher.takeSlot();
+      if (slot === undefined) throw new Error(`an index has ${maxReaders} readers at most`);
+      return { heap: heap.buffer, control, ...slot };
+    },
+    closeReader(handle) {
+      publisher.freeSlot(handle);
+      sweepRetired();
+    },
+    stats() {
+      const tree = heap.usedBytes(treePart);
+      const entries = heap.usedBytes(entryPart);
+      const free = heap.heldBytes() - tree - entries;
+      const activeReaders = publisher.pinnedReaders();
+      return { reserved: heap.buffer.byteLength, tree, entries, free, heldSnapshots, activeReaders };
+    },
+  };
+}
+
+type Roots = Record<Family, number>;
+
+function retainRoots(words: Int32Array, roots: Roots): void {
+  for (const family of [4, 6] as const) if (roots[family] !== 0) retain(words, roots[family]);
+}
+
+/** Unlike a generator it may be iterated more than once. */
+function iterable(start: () => Iterator<UdmEntry>): Iterable<UdmEntry> {
+  return { [Symbol.iterator]: start };
+}

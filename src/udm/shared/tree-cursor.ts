@@ -1,0 +1,97 @@
+import { headWords, isLeaf, itemCount, maxLevels, type NodeLayout } from "./node-layout.ts";
+
+/** Reads the entries of one tree in list order, some at a time. */
+export interface TreeCursor {
+  /**
+   * Writes the next items into `out`.
+   *
+   * @returns how many; fewer than `out` holds only at the end.
+   */
+  next(out: Int32Array): number;
+}
+
+/** Of entries to read: those whose first and last address lie within these words. */
+export interface Bounds {
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+}
+
+/** The tree must not be given up while the cursor is used. @param bounds undefined for all. */
+export function createCursor(words: Int32Array, layout: NodeLayout, root: number, bounds?: Bounds): TreeCursor {
+  const { width } = layout;
+  const nodes = new Int32Array(maxLevels);
+  const places = new Int32Array(maxLevels);
+  let level = root === 0 ? -1 : 0;
+  nodes[0] = root;
+  if (root !== 0) places[0] = bounds === undefined ? 0 : startIn(words, layout, root, bounds.first);
+
+  return {
+    next(out) {
+      let filled = 0;
+      while (level >= 0 && filled < out.length) {
+        const node = nodes[level] as number;
+        const count = itemCount(words, node);
+        const items = node + headWords + 2 * width * count;
+        let i = places[level] as number;
+        if (isLeaf(words, node)) {
+          for (; i < count && filled < out.length; i++) {
+            if (bounds !== undefined) {
+              const columns = node + headWords + i;
+              if (compareColumns(words, columns, count, bounds.last, width) > 0) {
+                level = -1;
+                return filled;
+              }
+              if (compareColumns(words, columns + width * count, count, bounds.last, width) > 0) continue;
+            }
+            out[filled++] = words[items + i] as number;
+          }
+          places[level] = i;
+          if (i === count) level--;
+          continue;
+        }
+        if (i === count) {
+          level--;
+          continue;
+        }
+        places[level] = i + 1;
+        const child = words[items + i] as number;
+        if (bounds === undefined) {
+          nodes[++level] = child;
+          places[level] = 0;
+          continue;
+        }
+        if (compareColumns(words, node + headWords + i, count, bounds.last, width) > 0) {
+          level = -1;
+          return filled;
+        }
+        // All below it end after the bounds.
+        if (compareColumns(words, items + count + i, count, bounds.last, width) > 0) continue;
+        nodes[++level] = child;
+        places[level] = startIn(words, layout, child, bounds.first);
+      }
+      return filled;
+    },
+  };
+}
+
+/** Where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
+function startIn(words: Int32Array, { width }: NodeLayout, node: number, first: Int32Array): number {
+  const count = itemCount(words, node);
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareColumns(words, node + headWords + middle, count, first, width) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return isLeaf(words, node) ? low : Math.max(low - 1, 0);
+}
+
+function compareColumns(words: Int32Array, at: number, count: number, other: Int32Array, width: number): number {
+  for (let w = 0; w < width; w++) {
+    const a = words[at + w * count] as number;
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}

@@ -1,0 +1,157 @@
+import type { Heap } from "./heap.ts";
+import { childFor, compareLeafItem, placeInLeaf } from "./find-key.ts";
+import type { KeyWords } from "./key-words.ts";
+import type { Releaser } from "./release-tree.ts";
+import {
+  clearItems,
+  createNodeItems,
+  setBranchItem,
+  spliceItems,
+  takeNode,
+  writeNode,
+  type NodeItems,
+} from "./node-items.ts";
+import {
+  headWords,
+  isLeaf,
+  itemCount,
+  maxBranchItems,
+  maxLeafItems,
+  maxLevels,
+  type NodeLayout,
+} from "./node-layout.ts";
+
+/** Most blocks that one change allocates, that of the entry included: two nodes a level, and the new root. */
+export const allocationsOfChange = 2 * maxLevels + 2;
+
+/**
+ * Changes trees by new nodes from the root to the leaf; all other nodes are shared with the tree before. Each call takes over
+ * the caller's reference to the root and gives one to the root that it returns: to keep the tree before, retain its root.
+ * Nodes that nobody else refers to are freed at once. The caller has made sure that there is room
+ * ({@link allocationsOfChange}): a failure in the middle of a change could not be taken back.
+ */
+export interface TreeEditor {
+  /** Adds an entry's item, or replaces that of the same key. @returns the new root. */
+  put(root: number, key: KeyWords, item: number): number;
+  /** Removes an entry that is there. @returns the new root; 0 for the empty tree. */
+  remove(root: number, key: KeyWords): number;
+}
+
+export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Releaser): TreeEditor {
+  const { words } = heap;
+  const { width } = layout;
+  const levels: readonly NodeItems[] = Array.from({ length: maxLevels }, () => createNodeItems(layout));
+  const joined = createNodeItems(layout);
+  /** The nodes that the last call of `pack` made: one, or two. */
+  const made: [number, number] = [0, 0];
+
+  const pack = (items: NodeItems): void => {
+    const { count } = items;
+    const most = items.isLeaf ? maxLeafItems : maxBranchItems;
+    const split = count <= most ? count : count >> 1;
+    made[0] = writeNode(heap, items, 0, split);
+    made[1] = split === count ? 0 : writeNode(heap, items, split, count);
+  };
+
+  const open = (level: number, node: number): NodeItems => {
+    const items = levels[level] as NodeItems;
+    clearItems(items, layout, isLeaf(words, node));
+    takeNode(heap, layout, node, items);
+    return items;
+  };
+
+  /** Puts what was made below in the place of `removed` children from `at` on. */
+  const setChildren = (items: NodeItems, at: number, removed: number): void => {
+    const [first, second] = made;
+    spliceItems(items, at, removed, second === 0 ? 1 : 2);
+    setBranchItem(words, layout, first, items, at);
+    if (second !== 0) setBranchItem(words, layout, second, items, at + 1);
+  };
+
+  const put = (level: number, node: number, key: KeyWords, item: number): void => {
+    if (isLeaf(words, node)) {
+      const at = placeInLeaf(words, layout, node, key);
+      const isThere = at < itemCount(words, node) && compareLeafItem(words, layout, node, at, key) === 0;
+      const items = open(level, node);
+      const to = at * items.stride;
+      if (isThere) releaser.entry(items.words[to + 2 * width] as number);
+      else spliceItems(items, at, 0, 1);
+      for (let w = 0; w < width; w++) {
+        items.words[to + w] = key.first[w] as number;
+        items.words[to + width + w] = key.last[w] as number;
+      }
+      items.words[to + 2 * width] = item;
+      pack(items);
+      return;
+    }
+    const at = childFor(words, layout, node, key);
+    const items = open(level, node);
+    put(level + 1, items.words[at * items.stride + 2 * width] as number, key, item);
+    setChildren(items, at, 1);
+    pack(items);
+  };
+
+  /** Makes one node of the rest; 0 when there is none. */
+  const remove = (level: number, node: number, key: KeyWords): number => {
+    if (isLeaf(words, node)) {
+      const at = placeInLeaf(words, layout, node, key);
+      const items = open(level, node);
+      releaser.entry(items.words[at * items.stride + 2 * width] as number);
+      spliceItems(items, at, 1, 0);
+      return items.count === 0 ? 0 : writeNode(heap, items, 0, items.count);
+    }
+    const at = childFor(words, layout, node, key);
+    const items = open(level, node);
+    const { stride } = items;
+    const child = remove(level + 1, items.words[at * stride + 2 * width] as number, key);
+    if (itemCount(words, child) >= (isLeaf(words, child) ? maxLeafItems : maxBranchItems) / 4) {
+      made[0] = child;
+      made[1] = 0;
+      setChildren(items, at, 1);
+    } else {
+      // A child that has become small shares its items with the one beside it; a branch has at least two.
+      const left = Math.max(at - 1, 0);
+      const neighbour = items.words[(left < at ? left : at + 1) * stride + 2 * width] as number;
+      clearItems(joined, layout, isLeaf(words, child));
+      takeNode(heap, layout, left < at ? neighbour : child, joined);
+      takeNode(heap, layout, left < at ? child : neighbour, joined);
+      pack(joined);
+      setChildren(items, left, 2);
+    }
+    return writeNode(heap, items, 0, items.count);
+  };
+
+  return {
+    put(root, key, item) {
+      if (root === 0) {
+        const items = levels[0] as NodeItems;
+        clearItems(items, layout, true);
+        items.count = 1;
+        for (let w = 0; w < width; w++) {
+          items.words[w] = key.first[w] as number;
+          items.words[width + w] = key.last[w] as number;
+        }
+        items.words[2 * width] = item;
+        return writeNode(heap, items, 0, 1);
+      }
+      put(1, root, key, item);
+      if (made[1] === 0) return made[0];
+      const items = levels[0] as NodeItems;
+      clearItems(items, layout, false);
+      setChildren(items, 0, 0);
+      return writeNode(heap, items, 0, items.count);
+    },
+
+    remove(root, key) {
+      let top = remove(1, root, key);
+      while (top !== 0 && !isLeaf(words, top) && itemCount(words, top) === 1) {
+        const only = words[top + headWords + 2 * width] as number;
+        const items = levels[0] as NodeItems;
+        clearItems(items, layout, false);
+        takeNode(heap, layout, top, items);
+        top = only;
+      }
+      return top;
+    },
+  };
+}
