@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createSampleSources, sourceKey } from "../../src/flow/exporter/sample-sources.ts";
+import type { Value } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { hex } from "../support/flow-packets.ts";
 import {
@@ -15,6 +16,8 @@ import {
   structure,
   tcp,
 } from "../support/sflow-packets.ts";
+import { nestedNames } from "../support/record-names.ts";
+import { sflowGoldenCases } from "./sflow-golden-cases.ts";
 
 const header = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
 
@@ -125,4 +128,38 @@ test("a sample with thousands of records of no known format is as long as the da
   const records = Array.from({ length: 3000 }, () => structure(4000, hex("c0ffee00")));
   const [record = {}] = createFlowRig().send(sflow([flowSample(records)]));
   assert.equal((record["flow.ie.sflow.flow.0.4000"] as string[]).length, 3000);
+});
+
+const real = sflowGoldenCases.flatMap(([, datagrams]) =>
+  datagrams.map((datagram) => ("bytes" in datagram ? datagram.bytes : datagram)),
+);
+/** Words where lengths, counts and formats are, set to what is at their edges. */
+const edges = [0, 1, 2, 3, 4, 5, 0x7fff_ffff, 0x8000_0000, 0xffff_fffc, 0xffff_ffff];
+
+test("broken datagrams: no error, no value twice or below another, no more records than there is room for", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...real),
+      fc.array(fc.tuple(fc.nat(120), fc.constantFrom(...edges)), { maxLength: 4 }),
+      fc.array(fc.tuple(fc.nat(600), fc.nat(255)), { maxLength: 4 }),
+      fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(100)),
+      (datagram, setWords, setBytes, cut) => {
+        const bytes = Buffer.from(datagram);
+        for (const [word, value] of setWords) if (4 * word + 4 <= bytes.length) bytes.writeUInt32BE(value, 4 * word);
+        for (const [at, value] of setBytes) if (at < bytes.length) bytes[at] = value;
+        bytes.writeUInt32BE(5, 0);
+        const sent = bytes.subarray(0, Math.max(4, bytes.length - cut));
+        const rig = createFlowRig({ communityId: true });
+        const records = rig.send(sent);
+        assert.ok(records.length <= sent.length / 8);
+        assert.deepEqual(
+          rig.log.filter(({ level }) => level === "error"),
+          [],
+        );
+        for (const record of records)
+          assert.deepEqual(nestedNames(new Map(Object.entries(record) as [string, Value][])), []);
+      },
+    ),
+    { numRuns: 500 },
+  );
 });
