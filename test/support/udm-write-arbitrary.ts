@@ -4,7 +4,7 @@ import { udmFields, type UdmValues, type UdmWrite } from "../../src/udm/index.ts
 import { denseKeyText } from "./udm-entry.ts";
 
 /** Texts that some reader of YAML takes for something else, or trips over. */
-const trickyTexts: readonly string[] = [
+export const trickyTexts: readonly string[] = [
   ["", " ", "~", "null", "Null", "yes", "No", "on", "OFF", "y", "N", "true", "False", "=", "<<", "-", "?", ":"],
   ["01", "1.10", "1e3", "0x1F", "0o17", "0b1", "1_000", "+1", "-0", "1:20", "190:20:30", "1:2:3:4:5:6:7:8"],
   [".5", "5.", ".inf", "-.INF", ".NaN", ".e5", ".e+5", "1.e+1", "2001-12-14", "2001-12-14t21:59:43.10-05:00"],
@@ -13,6 +13,12 @@ const trickyTexts: readonly string[] = [
   ["a\nb", "a\r\nb", "a\tb", "\t", "\n", "a\u0085b", "a\u2028b", "a\u2029b", "\u00a0", "a\u200bb", "\ufeff", "\ufffe"],
   ["\u0000", "\u0007", "\u007f", "\u009f", "Zürich", "日本", "😀", "a😀", "👩‍👩‍👧", "\u{e0001}", "\u{1fffe}", "__proto__"],
   ["constructor", "site.id", ".site.id", "..a", "a..b", "x".repeat(300), "long key ".repeat(150)],
+].flat();
+
+/** Keys that some reader takes for a number, or whose colons it trips over. */
+export const trickyKeys: readonly string[] = [
+  ["::", "::1", "1:2:3:4:5:6:7:8", "2001:db8::", "::/0", "::-::1", "1::", "::ffff:192.0.2.1", "fe80::/10"],
+  ["0.0.0.0", "1.2.3.4", "0.0.0.0/0", "10.0.0.0-10.0.0.9", "1:2:3::", "0:0:1::", "12:30:45::"],
 ].flat();
 
 /** Any text, the tricky ones often. */

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { CORE_SCHEMA, FAILSAFE_SCHEMA, JSON_SCHEMA, load, realMapTag, YAML11_SCHEMA, type Schema } from "js-yaml";
+import { parse } from "yaml";
 import { parseKey } from "../../src/ip/index.ts";
 import type { UdmEntry, UdmWrite } from "../../src/udm/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, plainEntries, readFileText, storeOn } from "../support/udm-store-fixture.ts";
-import { anyValues } from "../support/udm-write-arbitrary.ts";
+import { anyValues, trickyKeys, trickyTexts } from "../support/udm-write-arbitrary.ts";
 
 /** The file after entries were created in the store, over a file with this content. */
 async function fileWith(entries: readonly UdmEntry[], before?: string): Promise<string> {
@@ -214,6 +215,28 @@ suite("the file that is written", () => {
         }
       });
       await fc.assert(property, { numRuns: 150 });
+    });
+  }
+
+  for (const version of ["1.1", "1.2"] as const) {
+    test(`reads the same in another library, as YAML ${version}`, async () => {
+      const options = { version, mapAsMap: true, uniqueKeys: true, strict: true } as const;
+      const same = async (entries: readonly UdmEntry[]): Promise<void> => {
+        const text = await fileWith(entries);
+        const file = parse(text, options) as Map<string, Map<string, unknown>>;
+        assert.deepEqual([...file.keys()].sort(), entries.map(({ key }) => key.text).sort());
+        for (const { key, ...values } of entries) {
+          const fields = file.get(key.text) ?? assert.fail(`no ${key.text}`);
+          assert.equal(fields.get("name") ?? "", values.name, text);
+          assert.deepEqual(fields.get("tags") ?? [], values.tags, text);
+          assert.deepEqual(fields.get("metadata") ?? new Map(), values.metadata, text);
+          assert.equal(fields.get("internal") ?? false, values.internal, text);
+        }
+      };
+      await same(trickyKeys.map((key) => udmEntry(key)));
+      for (const text of trickyTexts)
+        await same([udmEntry("10.0.0.1", { name: text, tags: [text], metadata: { [text]: text } })]);
+      await fc.assert(fc.asyncProperty(anyEntries, same), { numRuns: 150 });
     });
   }
 
