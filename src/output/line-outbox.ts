@@ -33,8 +33,8 @@ export interface LineOutbox extends Sink {
   flush(): void;
 }
 
-/** Lines are told of in pieces of about this size, so that a note costs nothing beside them. */
-const noteBytes = 256 * 1024;
+/** Lines are told of in pieces of about this size, so that a note, which wakes a thread, costs nothing beside them. */
+const noteBytes = 1024 * 1024;
 
 /** Slabs that must be free for {@link LineOutbox.hasRoom}: what some datagrams can fill. */
 const reserve = 2;

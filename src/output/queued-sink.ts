@@ -37,6 +37,10 @@ export interface QueuedSink extends Sink, Component {
 /** How long to wait when the reader takes nothing for the moment: longer each time. */
 const blockedMs = [1, 2, 4, 8, 16] as const;
 
+/** Writes follow each other no faster than this, unless there is much to write: each wakes a thread of the system's calls. */
+const gatherMs = 5;
+const gatherBytes = 512 * 1024;
+
 /** How long an aborted write may take to end. */
 const abortMs = 500;
 
@@ -135,6 +139,7 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
   };
 
   const run = async (to: Outlet): Promise<void> => {
+    let lastWrite = -Infinity;
     while (!isEnded()) {
       if (queue.count === 0 && isStopping) break;
       if (queue.count === 0 && !isNudged) {
@@ -142,8 +147,12 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
         isNudged ||= to.isUnfinished();
         continue;
       }
+      if (queue.byteLength < gatherBytes && clock.monotonic() - lastWrite < gatherMs && !isStopping) {
+        await delay.pause(gatherMs);
+      }
       const batch = await takeBatch(to);
       if (batch === undefined) continue;
+      lastWrite = clock.monotonic();
       inFlight = batch;
       const written = await deliver(to, batch.bytes);
       inFlight = undefined;

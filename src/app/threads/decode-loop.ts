@@ -24,6 +24,8 @@ const batch = 16;
 const turnMs = 8;
 /** How long the ring is looked at each millisecond after it was found empty, before the thread sleeps until it is woken. */
 const looks = 20;
+/** Lines leave after so many looks at the latest: each time wakes the main thread. */
+const looksBeforeFlush = 8;
 /** How long a drain waits for the outputs, as often as it finds no room. */
 const drainMs = 2;
 
@@ -34,8 +36,14 @@ const drainMs = 2;
 export function createDecodeLoop({ reader, outbox, take, monotonic }: DecodeLoopOptions): DecodeLoop {
   let isAsleep = false;
   let isEnded = false;
+  /** Looks since there was something in the ring, and since lines left. */
   let empty = 0;
+  let unflushed = 0;
 
+  const flush = (): void => {
+    unflushed = 0;
+    outbox.flush();
+  };
   const later = (): void => void setTimeout(run, 1);
 
   /** @returns whether the ring is empty; else the turn is over, or there is no room for lines. */
@@ -56,12 +64,12 @@ export function createDecodeLoop({ reader, outbox, take, monotonic }: DecodeLoop
     if (!isEmpty) {
       if (outbox.hasRoom()) setImmediate(run);
       else {
-        outbox.flush();
+        flush();
         later();
       }
       return;
     }
-    outbox.flush();
+    if (++unflushed >= looksBeforeFlush) flush();
     if (++empty < looks) later();
     else if (reader.sleep()) isAsleep = true;
     else setImmediate(run);

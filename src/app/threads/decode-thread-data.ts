@@ -13,8 +13,8 @@ export interface DecodeThreadData {
 }
 
 /** Lines cross to the main thread in slabs of this size. */
-export const slabBytes = 1024 * 1024;
+export const slabBytes = 2 * 1024 * 1024;
 /** So many slabs for each thread: what the main thread can be behind. */
-export const slabCount = 64;
+export const slabCount = 32;
 /** Datagrams that may wait for a decoding thread, in bytes: half a second of a million records. */
 export const ringBytes = 32 * 1024 * 1024;
