@@ -1,8 +1,24 @@
 import type { Address } from "../ip/index.ts";
 import { unmapAddress } from "../ip/index.ts";
 import { lineObjects, type AddressAdditions } from "../record/index.ts";
-import type { RenderedAdditions, SystemAddition } from "./additions.ts";
-import { flowLocality, renderedLocalities, type Locality } from "./locality.ts";
+import { flowLocality, renderedLocalities } from "./locality.ts";
+import {
+  bytesToStore,
+  canStore,
+  careful,
+  copyAdditions,
+  copyWords,
+  hasMetadata,
+  hasSystem,
+  lengthsOf,
+  localities,
+  localityNumber,
+  maxLength,
+  maxStored,
+  storedBytes,
+  writeAdditions,
+  type MadeAdditions,
+} from "./stored-additions.ts";
 
 export interface AddressTableOptions {
   /** Most addresses to keep; one that is source and destination takes two places of twice as many. */
@@ -15,19 +31,6 @@ export interface AddressTableOptions {
    * @param address never IPv4-mapped.
    */
   readonly make: (object: number, address: Address) => MadeAdditions;
-}
-
-export interface MadeAdditions {
-  /** Null for nothing, undefined when it cannot be added as bytes. */
-  readonly rendered: RenderedAdditions | null | undefined;
-  /** Whether metadata gave any of it. */
-  readonly hasMetadata: boolean;
-  /** Added after that, where the record does not tell another one. */
-  readonly system?: SystemAddition | undefined;
-  /** Of the address, for what is told of a flow by both its ends. */
-  readonly locality?: Locality | undefined;
-  /** For how long it may be used at most, in milliseconds. */
-  readonly validMs: number;
 }
 
 /** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
@@ -51,11 +54,6 @@ export interface AddressTable extends AddressAdditions {
   readonly size: number;
 }
 
-/** Additions longer than this go the way of fields. */
-const maxText = 8191;
-/** So does a system with a longer name. */
-const maxSystem = 1024;
-const maxLength = maxText + 1 + maxSystem;
 /** Bytes kept for each address; those of few addresses are longer. */
 const averageLength = 256;
 /** Addresses come from strangers, who may choose them so that they all want the same slot. */
@@ -69,24 +67,8 @@ const tagWord = 4;
 const startWord = 5;
 const lengthsWord = 6;
 const expiresWord = 7;
-/** In place of the lengths: the address needs the way of fields. */
-const careful = -1;
 const expired = -1;
 const objectCount = Object.keys(lineObjects).length;
-/**
- * The lengths: with the VLAN in the bits from 16, without it in those from 0; between them the locality's number, above
- * them whether metadata gave any of it, and whether a system comes first in the text: its number and `lengths of number field * 65536 + of organisation`, each a
- * double, then behind the text both fields.
- */
-const withVlanShift = 16;
-const localityShift = 13;
-const lengthMask = 0x1fff;
-const systemBit = 1 << 29;
-const metadataBit = 1 << 30;
-const systemHead = 16;
-const localities: readonly (Locality | undefined)[] = [undefined, "internal", "private", "public", "multicast"];
-const nothing = new Uint8Array();
-
 interface Generation {
   readonly words: Int32Array;
   readonly arena: DataView;
@@ -104,7 +86,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
   const slots = 2 ** Math.ceil(Math.log2(2 * half + maxProbes));
   const mask = slots - 1;
-  const arenaBytes = Math.max(4 * (maxLength + systemHead), half * averageLength);
+  const arenaBytes = Math.max(4 * maxStored, half * averageLength);
   const createGeneration = (): Generation => ({
     words: new Int32Array(slots * slotWords),
     arena: new DataView(new ArrayBuffer(arenaBytes + 8)),
@@ -199,32 +181,11 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
 
   const store = (at: number, made: MadeAdditions): void => {
     const { words, arena } = young;
-    if (!canStore(made)) {
-      words[at + lengthsWord] = careful;
-      return;
-    }
-    const { rendered, system, locality } = made;
-    const withVlan = rendered?.withVlan ?? nothing;
+    words[at + lengthsWord] = lengthsOf(made);
+    if (!canStore(made)) return;
     const start = young.arenaEnd;
     words[at + startWord] = start;
-    words[at + lengthsWord] =
-      (made.hasMetadata ? metadataBit : 0) |
-      (system === undefined ? 0 : systemBit) |
-      (withVlan.length << withVlanShift) |
-      (localities.indexOf(locality) << localityShift) |
-      (rendered?.withoutVlan?.length ?? 0);
-    const bytes = new Uint8Array(arena.buffer);
-    const textAt = start + (system === undefined ? 0 : systemHead);
-    bytes.set(withVlan, textAt);
-    let end = textAt + withVlan.length;
-    if (system !== undefined) {
-      const organisation = system.renderedOrganisation?.length ?? 0;
-      arena.setFloat64(start, system.number, true);
-      arena.setFloat64(start + 8, (system.rendered.length - organisation) * 0x10000 + organisation, true);
-      bytes.set(system.rendered, end);
-      end += system.rendered.length;
-    }
-    endText(end);
+    endText(writeAdditions(made, arena, start));
   };
 
   /** Zeros behind the last text keep the words that are copied of it from being a NaN. */
@@ -311,36 +272,19 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         return end;
       }
       if (lengths === careful) return giveUp();
-      const where = (lengths >> localityShift) & 7;
-      const hasMetadata = (lengths & metadataBit) === 0 ? 0 : 1;
-      const hasSystem = (lengths & systemBit) !== 0;
+      const where = localityNumber(lengths);
+      const found = hasMetadata(lengths) ? 1 : 0;
       // The record's own has to be replaced.
-      if (hasSystem && system === 0) return giveUp();
-      matches += hasMetadata;
+      if (system === 0 && hasSystem(lengths)) return giveUp();
+      matches += found;
       if (object === lineObjects.src) {
         sourceIs = where;
-        sourceMatches = hasMetadata;
+        sourceMatches = found;
       } else {
         if (object === lineObjects.dst) destinationIs = where;
         sourceMatches = 0;
       }
-      const bytes = hasVlan ? lengths & lengthMask : (lengths >> withVlanShift) & lengthMask;
-      const start = words[place + startWord] as number;
-      if (!hasSystem) {
-        copyWords(arena, start, bytes, into, end);
-        return end + bytes;
-      }
-      const number = arena.getFloat64(start, true);
-      copyWords(arena, start + systemHead, bytes, into, end);
-      if (system !== -1 && system !== number) return end + bytes;
-      const parts = arena.getFloat64(start + 8, true);
-      const organisation = parts & 0xffff;
-      const numberLength = (parts - organisation) / 0x10000;
-      const systemAt = start + systemHead + ((lengths >> withVlanShift) & lengthMask);
-      const from8 = system === -1 ? systemAt : systemAt + numberLength;
-      const more = system === -1 ? numberLength + organisation : organisation;
-      copyWords(arena, from8, more, into, end + bytes);
-      return end + bytes + more;
+      return copyAdditions(arena, words[place + startWord] as number, lengths, hasVlan, system, into, end);
     },
     finish(into, end) {
       const place = flowLocality(localities[sourceIs], localities[destinationIs]);
@@ -367,36 +311,6 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       return young.used + old.used;
     },
   };
-}
-
-function canStore({ rendered, system }: MadeAdditions): boolean {
-  return (
-    rendered !== undefined &&
-    (rendered?.withVlan?.length ?? 0) <= maxText &&
-    (system?.rendered.length ?? 0) <= maxSystem
-  );
-}
-
-function bytesToStore({ rendered, system }: MadeAdditions): number {
-  return (rendered?.withVlan?.length ?? 0) + (system === undefined ? 0 : systemHead + system.rendered.length);
-}
-
-/** How many bytes an entry has in the arena. */
-function storedBytes(arena: DataView, start: number, lengths: number): number {
-  if (lengths === careful) return 0;
-  const text = (lengths >> withVlanShift) & lengthMask;
-  if ((lengths & systemBit) === 0) return text;
-  const parts = arena.getFloat64(start + 8, true);
-  const organisation = parts & 0xffff;
-  return systemHead + text + organisation + (parts - organisation) / 0x10000;
-}
-
-/**
- * Copies whole words of eight bytes, so up to seven more than asked for. As doubles, because integers of 64 bits are objects
- * here: the only bits that a double may lose are those of a NaN, which no text in UTF-8 has.
- */
-function copyWords(from: DataView, start: number, length: number, into: DataView, end: number): void {
-  for (let i = 0; i < length; i += 8) into.setFloat64(end + i, from.getFloat64(start + i, true), true);
 }
 
 function addressOf(a: number, b: number, c: number, d: number): Address {
