@@ -7,7 +7,7 @@ import { createFileSink, createOutputMetrics, createStdoutSink } from "../output
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
-import { createUdmFileStore, nodeFileIo, type UdmStore } from "../udm/index.ts";
+import { createUdmFileStore, nodeFileIo, type UdmFileStore } from "../udm/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
 import { flowElements } from "./flow-elements.ts";
@@ -26,7 +26,7 @@ export interface Reporting {
 }
 
 /** The store of metadata: owned when the API may change it, else only read; undefined when there is to be none. */
-export function createMetadata(settings: Settings, reporting: Reporting): (UdmStore & Component) | undefined {
+export function createMetadata(settings: Settings, reporting: Reporting): UdmFileStore | undefined {
   const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE || path === "") return undefined;
   return createUdmFileStore({
@@ -89,7 +89,7 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
 export interface FlowSources {
   /** Of this thread. */
   readonly enrichment: Enrichment;
-  readonly metadata: UdmStore | undefined;
+  readonly metadata: UdmFileStore | undefined;
   readonly snmp: Snmp | undefined;
   readonly state: StateStore | undefined;
   readonly sink: Sink;
@@ -102,10 +102,19 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
-  const count = decodingThreads(settings, metadata);
+  const count = decodingThreads(settings);
   if (count > 0) {
     const watchInterfaces = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
-    return createFlowThreads({ ...reporting, settings: plain, elements, count, sink, watchInterfaces, state });
+    return createFlowThreads({
+      ...reporting,
+      settings: plain,
+      elements,
+      count,
+      metadata,
+      sink,
+      watchInterfaces,
+      state,
+    });
   }
   return createFlowListener({
     ...reporting,
@@ -121,8 +130,8 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
  * In how many threads of their own flows are decoded; 0 is in the main thread. One core is left for receiving and the main
  * thread.
  */
-export function decodingThreads(settings: Settings, metadata: UdmStore | undefined): number {
-  if (metadata !== undefined || !settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;
+export function decodingThreads(settings: Settings): number {
+  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;
   const poolSize = settings.SVC_PROCESSOR_POOL_SIZE;
   return poolSize === "auto" ? Math.min(8, Math.max(1, availableParallelism() - 1)) : poolSize;
 }

@@ -56,7 +56,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const metadata = createMetadata(settings, reporting);
   const outputs = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
-  const decodesHere = decodingThreads(settings, metadata) === 0;
+  const decodesHere = decodingThreads(settings) === 0;
   const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, 1, decodesHere);
   const sink = fanOut([...outputs, ...sinks]);
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);

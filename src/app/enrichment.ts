@@ -14,10 +14,10 @@ import {
   type AddressSource,
   type MapFile,
   type MmdbOptions,
+  type WatchAddresses,
 } from "../enrich/index.ts";
 import type { Enricher } from "../record/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
-import type { UdmStore } from "../udm/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 /** All that adds to records what is known of what they name. */
@@ -47,7 +47,7 @@ const negativeTtlMs = 3_600_000;
  */
 export function createEnrichment(
   settings: PlainSettings,
-  metadata: Pick<UdmStore, "watch"> | undefined,
+  metadata: { readonly watch: WatchAddresses } | undefined,
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
   threads = 1,
   forFlows = true,

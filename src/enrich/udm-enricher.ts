@@ -1,7 +1,7 @@
 import { formatAddress, parseAddress, quoteKey, unmapAddress, type Address } from "../ip/index.ts";
 import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
-import type { UdmEntry, UdmIndex, UdmStore } from "../udm/index.ts";
+import type { AddressIndex, UdmEntry } from "../udm/index.ts";
 import { addressScope, type AddressScope } from "./address-scope.ts";
 import { endpointObjects, type AddressFacts, type AddressSource } from "./address-source.ts";
 import {
@@ -18,9 +18,12 @@ import { flowLocality, localityName, renderedLocalities, type Locality } from ".
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
+/** Calls the listener with what is known now, if anything is, and with another object after each change. @returns a function that ends it. */
+export type WatchAddresses = (listener: (index: AddressIndex) => void) => () => void;
+
 export interface UdmEnricherOptions {
   /** The metadata; undefined when there is none. */
-  readonly watch?: UdmStore["watch"] | undefined;
+  readonly watch?: WatchAddresses | undefined;
   /** What else is asked about addresses. */
   readonly sources?: readonly AddressSource[];
   /** Whether records are told where their addresses are: `.locality` of source and destination, `flow.locality`. */
@@ -80,7 +83,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   });
   registerMetrics(options.metrics, counts, cache, table);
   const knowsMore = locality || sources.length > 0;
-  let index: UdmIndex | undefined;
+  let index: AddressIndex | undefined;
   let stamp = 0;
   let unwatch: (() => void)[] = [];
 

@@ -1,18 +1,22 @@
 import type { Address, Key } from "../ip/index.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 
+/** What is known of addresses, at one moment or as it is now. */
+export interface AddressIndex {
+  /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
+  covering(address: Address): UdmEntry[];
+}
+
 /**
  * All entries at one moment. Immutable: a reader that holds one sees that moment for as long as it likes. Every answer
  * is in list order ({@link compareKeys}).
  */
-export interface UdmIndex {
+export interface UdmIndex extends AddressIndex {
   /** Grows with every change of the database; equal versions of one store mean equal entries. */
   readonly version: number;
   readonly size: number;
   /** The entry with exactly this key. */
   get(key: Key): UdmEntry | undefined;
-  /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
-  covering(address: Address): UdmEntry[];
   /** Every entry whose first and last address lie within those of `bounds`, `bounds` itself included. */
   within(bounds: Key): Iterable<UdmEntry>;
   /** All entries. */

@@ -1,4 +1,5 @@
 import type { CustomElement, RingHandle } from "../../flow/index.ts";
+import type { SharedIndexHandle } from "../../udm/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
 /** What a decoding thread is given. */
@@ -7,6 +8,8 @@ export interface DecodeThreadData {
   readonly elements: readonly CustomElement[];
   /** How many threads decode. */
   readonly count: number;
+  /** For its look into the metadata; absent: there is none. */
+  readonly metadata: SharedIndexHandle | undefined;
   readonly ring: RingHandle;
   /** For its line outbox. */
   readonly returned: SharedArrayBuffer;

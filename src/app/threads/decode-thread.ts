@@ -4,13 +4,15 @@ import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState }
 import { createLineOutbox } from "../../output/index.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
+import { openSharedIndex } from "../../udm/index.ts";
 import { decodingOptions } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { createDecodeLoop } from "./decode-loop.ts";
 import { slabBytes, type DecodeThreadData } from "./decode-thread-data.ts";
+import { createThreadMetadata } from "./thread-metadata.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
-const { settings, elements, ring, returned, count } = workerData as DecodeThreadData;
+const { settings, elements, metadata: handle, ring, returned, count } = workerData as DecodeThreadData;
 const metrics = createMetrics();
 const log = threadLog(settings.SVC_LOG_LEVEL);
 
@@ -26,7 +28,8 @@ const outbox = createLineOutbox({
   dropped: (records) => droppedRecords.add(records),
 });
 const directory = createInterfaceDirectory();
-const enrichment = createEnrichment(settings, undefined, { log, metrics, clock: systemClock }, count);
+const metadata = handle && createThreadMetadata(openSharedIndex(handle));
+const enrichment = createEnrichment(settings, metadata, { log, metrics, clock: systemClock }, count);
 const options = decodingOptions(settings, {
   elements,
   enrichment,
@@ -48,7 +51,10 @@ metrics.counterFrom(
 const loop = createDecodeLoop({
   reader,
   outbox,
-  take: (bytes, address, port, receivedAt) => pipeline.process(bytes, address, port, receivedAt),
+  take(bytes, address, port, receivedAt) {
+    metadata?.look();
+    pipeline.process(bytes, address, port, receivedAt);
+  },
   monotonic: () => systemClock.monotonic(),
 });
 const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);

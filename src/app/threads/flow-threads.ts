@@ -14,11 +14,12 @@ import type { Sink } from "../../record/index.ts";
 import type { Component, Health, Log, MetricFamily, Metrics } from "../../report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
+import type { UdmFileStore } from "../../udm/index.ts";
 import { ringBytes, slabCount, type DecodeThreadData } from "./decode-thread-data.ts";
 import type { ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { threadFor } from "./ring-switch.ts";
 import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
-import { startThread } from "./thread.ts";
+import { startThread, type Thread } from "./thread.ts";
 
 export interface FlowThreadsOptions {
   readonly settings: PlainSettings;
@@ -26,6 +27,8 @@ export interface FlowThreadsOptions {
   readonly elements: readonly CustomElement[];
   /** How many threads decode, 1 or more. */
   readonly count: number;
+  /** Gives each thread a look into the metadata; absent: there is none. */
+  readonly metadata?: Pick<UdmFileStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
   /** Tells what SNMP knows of interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
@@ -170,21 +173,36 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
 }
 
 function startDecoder(
-  { settings, elements, count, sink, log }: FlowThreadsOptions,
+  { settings, elements, count, metadata, sink, log }: FlowThreadsOptions,
   ring: RingHandle,
   number: number,
   onDeath: () => void,
-) {
+): Thread {
   const returned = new SharedArrayBuffer(4 * slabCount);
   const inbox = createLineInbox(returned, sink);
-  return startThread({
+  let handle = metadata?.readerHandle();
+  const closeReader = (): void => {
+    if (handle !== undefined) metadata?.closeReader(handle);
+    handle = undefined;
+  };
+  const thread = startThread({
     name: `decode ${number}`,
     entry: new URL("./decode-thread.js", import.meta.url),
-    data: { settings, elements, count, ring, returned } satisfies DecodeThreadData,
+    data: { settings, elements, count, metadata: handle, ring, returned } satisfies DecodeThreadData,
     log,
     onNote: (note) => inbox(note as LineNote),
-    onDeath,
+    onDeath() {
+      closeReader();
+      onDeath();
+    },
   });
+  return {
+    ...thread,
+    async end() {
+      await thread.end();
+      closeReader();
+    },
+  };
 }
 
 /** Waits, but not for longer than so many milliseconds. */
