@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   sflow: "flow/sflow-bench.js",
   "api-calls": "api/api-calls-bench.js",
+  "udm-index": "udm/udm-index-bench.js",
   "udm-save": "udm/udm-save-bench.js",
   "snmp-session": "snmp/session-bench.js",
   "snmp-definitions": "snmp/definitions-bench.js",

@@ -87,7 +87,8 @@ interface Moment {
   readonly weight: ArrayBuffer | undefined;
 }
 
-const momentWeight = 64 * 1024;
+/** About what a small change leaves behind. */
+const momentWeight = 8 * 1024;
 const cachedEntries = 4096;
 /** Items read from a tree at a time. */
 const batchItems = 256;

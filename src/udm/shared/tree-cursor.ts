@@ -1,4 +1,4 @@
-import { headWords, isLeaf, itemCount, maxLevels, type NodeLayout } from "./node-layout.ts";
+import { headWords, isLeaf, itemCount, type NodeLayout } from "./node-layout.ts";
 
 /** Reads the entries of one tree in list order, some at a time. */
 export interface TreeCursor {
@@ -19,11 +19,10 @@ export interface Bounds {
 /** The tree must not be given up while the cursor is used. @param bounds undefined for all. */
 export function createCursor(words: Int32Array, layout: NodeLayout, root: number, bounds?: Bounds): TreeCursor {
   const { width } = layout;
-  const nodes = new Int32Array(maxLevels);
-  const places = new Int32Array(maxLevels);
+  // The way from the root down, and in each of its nodes the next place.
+  const nodes = [root];
+  const places = [root === 0 || bounds === undefined ? 0 : startIn(words, layout, root, bounds.first)];
   let level = root === 0 ? -1 : 0;
-  nodes[0] = root;
-  if (root !== 0) places[0] = bounds === undefined ? 0 : startIn(words, layout, root, bounds.first);
 
   return {
     next(out) {
