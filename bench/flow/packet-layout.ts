@@ -27,4 +27,4 @@ export interface PacketLayout {
 }
 
 export const protocols = ["netflow5", "netflow9", "ipfix"] as const;
-export type BenchProtocol = (typeof protocols)[number];
+export type BenchProtocol = (typeof protocols)[number] | "netflow9-ipv6";

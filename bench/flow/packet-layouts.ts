@@ -48,12 +48,25 @@ const ipfixFields: readonly Element[] = [
   [153, 8, ipfixTime],
 ];
 
+/** The same with addresses below 2001:db8::/32: 123 bytes. */
+const netflow9Ipv6Fields: readonly Element[] = netflow9Fields.map(([id, length, value]): Element => {
+  const ipv6Id = new Map([
+    [8, 27],
+    [12, 28],
+    [15, 62],
+    [9, 29],
+    [13, 30],
+  ]).get(id);
+  return [ipv6Id ?? id, ipv6Id !== undefined && length === 4 ? 16 : length, value];
+});
+
 const templateId = 256;
 
 export function packetLayout(protocol: BenchProtocol, records: number): PacketLayout {
   if (protocol === "netflow5") return netflow5(records);
   const isIpfix = protocol === "ipfix";
-  const fields = isIpfix ? ipfixFields : netflow9Fields;
+  const isIpv6 = protocol === "netflow9-ipv6";
+  const fields = isIpfix ? ipfixFields : isIpv6 ? netflow9Ipv6Fields : netflow9Fields;
   const headerLength = isIpfix ? 16 : 20;
   const header = (length: number, count: number): Buffer => {
     const bytes = Buffer.alloc(headerLength);
@@ -71,8 +84,8 @@ export function packetLayout(protocol: BenchProtocol, records: number): PacketLa
     records,
     firstRecord: headerLength + 4,
     recordLength: record.length,
-    source: offsetOf(fields, 8),
-    destination: offsetOf(fields, 12),
+    source: isIpv6 ? offsetOf(fields, 27) + 12 : offsetOf(fields, 8),
+    destination: isIpv6 ? offsetOf(fields, 28) + 12 : offsetOf(fields, 12),
     sourcePort: offsetOf(fields, 7),
     inputInterface: offsetOf(fields, 10) + 2,
     octets: offsetOf(fields, 1) + (isIpfix ? 4 : 0),
@@ -132,6 +145,7 @@ function netflow5(records: number): PacketLayout {
 function encodeElement([, length, value]: Element): Buffer {
   const bytes = Buffer.alloc(length);
   bytes.writeUIntBE(value % 2 ** 32, Math.max(0, length - 4), Math.min(4, length));
+  if (length === 16) bytes.writeUInt32BE(0x20010db8, 0);
   if (length === 8) bytes.writeUInt32BE(Math.floor(value / 2 ** 32), 0);
   return bytes;
 }

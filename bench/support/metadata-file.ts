@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 
 /**
  * A metadata file of `count` entries in 10.0.0.0/8, as an address plan has them: for each 256 entries one /16, two /20,
@@ -8,6 +8,15 @@ export function writeMetadataFile(path: string, count: number): void {
   const parts: string[] = [];
   for (let i = 0; i < count; i++) parts.push(entry(i));
   writeFileSync(path, parts.join(""));
+}
+
+/** Adds a /120 below 2001:db8::/96 for each of the first 4 096 networks of 10.0.0.0/8. */
+export function addIpv6Entries(path: string): void {
+  const parts: string[] = [];
+  for (let i = 0; i < 4096; i++) {
+    parts.push(entry(i, `2001:db8::a${(i >> 8).toString(16).padStart(2, "0")}:${(i & 255).toString(16)}00/120`));
+  }
+  appendFileSync(path, parts.join(""));
 }
 
 /** The key of an entry; all are different below 65 536, and beyond that the hosts and halves of networks go on. */
@@ -21,10 +30,10 @@ export function metadataKey(i: number): string {
   return n < 200 ? `10.${site}.${n}.0/24` : `10.${site}.${n}.200`;
 }
 
-function entry(i: number): string {
+function entry(i: number, key = metadataKey(i)): string {
   const site = (i >> 8) & 255;
   return [
-    `${metadataKey(i)}:`,
+    `${key}:`,
     `  name: net-${i}`,
     `  tags: [site-${site}, prod]`,
     `  vlan: ${(i % 4000) + 1}`,

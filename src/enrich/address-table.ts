@@ -51,6 +51,8 @@ export interface AddressTable extends AddressAdditions {
   /** Look-ups that found metadata to add. */
   readonly matches: number;
   readonly evictions: number;
+  /** Of no meaning: it keeps the engine from leaving out what {@link AddressAdditions.touch} reads. */
+  readonly touched: number;
   readonly size: number;
 }
 
@@ -105,6 +107,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   let evictions = 0;
   /** Of the last search that found nothing: the slot to be used. */
   let freeSlot = 0;
+  let touched = 0;
 
   const clear = (generation: Generation): void => {
     generation.words.fill(0);
@@ -136,13 +139,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
 
   /** The place of the address in the words of a generation, -1 when it is not there. */
   const search = (words: Int32Array, object: number, a: number, b: number, c: number, d: number): number => {
-    let hash = Math.imul(
-      d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
-      0x9e3779b1,
-    );
-    hash = Math.imul(hash ^ (hash >>> 15) ^ object, 0x85ebca6b);
-    hash ^= hash >>> 13;
-    const home = hash & mask;
+    const home = hashOf(object, a, b, c, d) & mask;
     for (let probe = 0; probe < maxProbes; probe++) {
       const at = ((home + probe) & mask) * slotWords;
       const tag = words[at + tagWord] as number;
@@ -256,6 +253,38 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         }
       }
     },
+    touch(object, from, at, length, stride, count) {
+      const { words, arena } = young;
+      const isIpv6 = length === 16;
+      // What is read is added up, because a load that nobody needs is not made.
+      let sum = 0;
+      for (let i = 0, place = at; i < count; i++, place += stride) {
+        const hash = isIpv6
+          ? hashOf(
+              object,
+              from.getInt32(place),
+              from.getInt32(place + 4),
+              from.getInt32(place + 8),
+              from.getInt32(place + 12),
+            )
+          : hashOf(object, 0, 0, 0xffff, from.getInt32(place));
+        sum = (sum + (words[(hash & mask) * slotWords + startWord] as number)) | 0;
+      }
+      for (let i = 0, place = at; i < count; i++, place += stride) {
+        const hash = isIpv6
+          ? hashOf(
+              object,
+              from.getInt32(place),
+              from.getInt32(place + 4),
+              from.getInt32(place + 8),
+              from.getInt32(place + 12),
+            )
+          : hashOf(object, 0, 0, 0xffff, from.getInt32(place));
+        const start = words[(hash & mask) * slotWords + startWord] as number;
+        sum = (sum + arena.getInt8(start) + arena.getInt8(Math.min(start + 64, arenaBytes))) | 0;
+      }
+      touched = sum;
+    },
     append(object, from, at, length, hasVlan, into, end, system = -1) {
       const isIpv6 = length === 16;
       const place = locate(
@@ -310,7 +339,19 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     get size() {
       return young.used + old.used;
     },
+    get touched() {
+      return touched;
+    },
   };
+}
+
+function hashOf(object: number, a: number, b: number, c: number, d: number): number {
+  const mixed = Math.imul(
+    d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
+    0x9e3779b1,
+  );
+  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
+  return hash ^ (hash >>> 13);
 }
 
 function addressOf(a: number, b: number, c: number, d: number): Address {

@@ -187,6 +187,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
       addresses: [
         {
           maxLength: table.maxLength,
+          touch: (object, from, at, length, stride, count) => table.touch(object, from, at, length, stride, count),
           append: (object, from, at, length, hasVlan, into, end, system) =>
             index === undefined && !knowsMore
               ? end

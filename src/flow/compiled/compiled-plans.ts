@@ -5,7 +5,7 @@ import type { TimeFormat } from "../mapping/time-format.ts";
 import type { Output, Plan, Step } from "../template/plan.ts";
 import { createByteTable, type ByteTable } from "./byte-table.ts";
 import { compileRecord, type RecordTools } from "./compile-record.ts";
-import { recordCode } from "./record-code.ts";
+import { recordCode, type AddressPlace } from "./record-code.ts";
 import type { WriteRecord } from "./record-state.ts";
 
 /** The code of all templates that have the same fields. */
@@ -14,6 +14,7 @@ export interface CompiledPlan {
   /** A line takes no more room than this, the head apart, and so much more for each byte of its record. */
   readonly maxLength: number;
   readonly maxLengthPerByte: number;
+  readonly addresses: readonly AddressPlace[];
 }
 
 /** What became of templates so far. */
@@ -99,8 +100,8 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
     const code = recordCode(plan, { communityId, enricher, byteTable });
     if (code === undefined) return undefined;
     try {
-      const { maxLength, maxLengthPerByte } = code;
-      return { write: compileRecord(plan, code, tools), maxLength, maxLengthPerByte };
+      const { maxLength, maxLengthPerByte, addresses } = code;
+      return { write: compileRecord(plan, code, tools), maxLength, maxLengthPerByte, addresses };
     } catch (error) {
       if (!(error instanceof EvalError)) throw error;
       isAllowed = false;

@@ -66,6 +66,8 @@ export interface FlowReaderOptions {
 const maxCompiled = 256;
 /** No template with more is compiled. */
 const maxFields = 200;
+/** Records of a set whose addresses are looked for beforehand: so many are still near when their turn comes. */
+const maxTouched = 64;
 /** Behind a line this much may be overwritten. */
 const slack = 64;
 
@@ -169,6 +171,12 @@ function createCompiledReader(
     const { write, maxLengthPerByte } = compiled;
     const { view } = source;
     const fixedRoom = state.headLength + head.exporterLength() + compiled.maxLength + slack;
+    const touched = Math.min(maxTouched, Math.floor((end - start) / minLength));
+    for (const { object, offset, length } of compiled.addresses) {
+      for (const additions of enricher.addresses) {
+        additions.touch(object, view, start + offset, length, minLength, touched);
+      }
+    }
     let at = start;
     let count = 0;
     let written = 0;

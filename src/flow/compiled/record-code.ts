@@ -16,6 +16,16 @@ export interface RecordCode {
   /** No line is longer than the head and this many bytes, and so many more for each byte of the record. */
   readonly maxLength: number;
   readonly maxLengthPerByte: number;
+  /** Where records have the addresses of both ends, if always at the same place. */
+  readonly addresses: readonly AddressPlace[];
+}
+
+/** An address at the same place in every record of a plan. */
+export interface AddressPlace {
+  /** Of `lineObjects`. */
+  readonly object: number;
+  readonly offset: number;
+  readonly length: number;
 }
 
 export interface RecordCodeOptions {
@@ -121,6 +131,7 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
       numbers.length * maxNumberAddition +
       enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength + maxFinish, 0),
     maxLengthPerByte: maxPerByte * Math.max(1, ...usesOfField),
+    addresses: addressPlaces(plan),
   };
 }
 
@@ -159,6 +170,17 @@ function namesOf({ name, fallback }: Output): string[] {
 
 function nameBound(output: Output): number {
   return Math.max(...namesOf(output).map((name) => Buffer.byteLength(JSON.stringify(name)) + 8));
+}
+
+function addressPlaces({ steps, lengths, hasVariableLength }: Plan): AddressPlace[] {
+  if (hasVariableLength) return [];
+  return Object.keys(addressVariables).flatMap((name, object) => {
+    const step = steps.find(({ kind, outputs }) => kind === "field" && outputs[0].name === name);
+    const field = step?.outputs[0].field ?? -1;
+    const length = lengths[field];
+    if (length !== 4 && length !== 16) return [];
+    return [{ object, offset: lengths.slice(0, field).reduce((sum, bytes) => sum + bytes, 0), length }];
+  });
 }
 
 /** Where a field begins, as an expression. */
