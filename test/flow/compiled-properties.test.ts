@@ -161,7 +161,7 @@ const sent = fc.constantFrom("netflow9" as const, "ipfix" as const).chain((diale
 /** Templates of options: a rate by sampler, by interface, of the domain; the name of an interface; the exporter's start. */
 const options = fc
   .record({
-    kind: fc.constantFrom("sampler", "netif", "domain", "name", "boot"),
+    kind: fc.constantFrom("sampler", "netif", "domain", "name", "app", "boot"),
     key: fc.nat(3),
     rate: fc.constantFrom(0, 1, 100, 1000, 0xffff_ffff),
     domain: fc.nat(2),
@@ -184,15 +184,20 @@ const options = fc
                 [scope, { id: 10, length: 2 }, { id: 82, length: 8 }],
                 [uint(1, 4), uint(key, 2), Buffer.from("eth0/ü\0")],
               ]
-            : kind === "boot"
+            : kind === "app"
               ? [
-                  [scope, { id: 160, length: 8 }],
-                  [uint(1, 4), uint(1_699_999_000_000 + rate, 8)],
+                  [scope, { id: 95, length: 4 }, { id: 96, length: 8 }],
+                  [uint(1, 4), uint(key, 4), Buffer.from("app name")],
                 ]
-              : [
-                  [scope, { id: 34, length: 4 }],
-                  [uint(1, 4), uint(rate, 4)],
-                ];
+              : kind === "boot"
+                ? [
+                    [scope, { id: 160, length: 8 }],
+                    [uint(1, 4), uint(1_699_999_000_000 + rate, 8)],
+                  ]
+                : [
+                    [scope, { id: 34, length: 4 }],
+                    [uint(1, 4), uint(rate, 4)],
+                  ];
     const template: PacketTemplate = { id: 400, fields, scopeCount: 1 };
     const set = packetSet(400, encodeRecord(template, values));
     return ipfix([ipfixTemplates(template), set], { domain });

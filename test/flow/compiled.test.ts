@@ -14,7 +14,7 @@ import { goldenCases } from "./golden-cases.ts";
 
 /** Cases without anything rare: all their records are of compiled code. */
 const isCompiled =
-  /everyday|softflowd-(netflow5|ipfix)|netflow[15]-two|netflow9-(fire|forw|variable)|ipfix-(milli|micro|enterprise|mapped)/;
+  /everyday|softflowd|rate-by|netflow[15]-two|netflow9-(fire|forw|variable)|ipfix-(milli|micro|enterprise|mapped)/;
 
 for (const [name, datagrams] of goldenCases) {
   for (const optionsRecords of [true, false]) {

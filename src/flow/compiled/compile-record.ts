@@ -2,6 +2,7 @@ import { scopedNumber, type LineEnricher, type RenderedFields } from "../../reco
 import type { Plan } from "../template/plan.ts";
 import type { FieldPlaces } from "../template/read-step.ts";
 import type { WriteCommunityId } from "./community-id-code.ts";
+import type { DerivedFields } from "./derived-fields.ts";
 import { makeFunction } from "./make-function.ts";
 import { maxNumberAddition, type RecordCode } from "./record-code.ts";
 import type { WriteRecord } from "./record-state.ts";
@@ -30,6 +31,7 @@ export interface RecordTools {
   readonly interpret: (plan: Plan, step: number, at: number, from: number) => number;
   /** When the exporter started by the record itself, milliseconds since the epoch; NaN when it does not say. */
   readonly bootTime: (plan: Plan, from: number) => number;
+  readonly derived: DerivedFields;
 }
 
 const common = {
@@ -61,6 +63,8 @@ export function compileRecord(plan: Plan, code: RecordCode, tools: RecordTools):
     offsets: places.offsets,
     lengths: places.lengths,
     interpret: (step: number, at: number, from: number) => tools.interpret(plan, step, at, from),
+    rateOf: tools.derived.rate(plan),
+    writeNames: tools.derived.names(plan),
     bootTime: (from: number) => tools.bootTime(plan, from),
   };
   enricher.addresses.forEach((additions, i) => (inputs[`addresses${i}`] = additions));

@@ -146,10 +146,10 @@ function createCompiledReader(
     sources: FlowSources,
   ): CompiledPlan | undefined => {
     const { own, whole } = sources;
-    if ((own !== undefined && own.names.version > 0) || (whole !== undefined && whole.names.version > 0))
-      return undefined;
+    const hasNames = own !== undefined && (own.names.version > 0 || (whole?.names.version ?? 0) > 0);
+    // Both may name the same interfaces.
+    if (hasNames && enricher.numbers.length > 0) return undefined;
     const rates = rateSources(sources);
-    if (!isOneRate(plan.namesSampling, rates)) return undefined;
     const compiled = plans.find(plan, range.end - range.start);
     if (compiled === undefined || !head.use(context.head)) return undefined;
     const { exportTime, uptime } = context.clock;
@@ -157,7 +157,13 @@ function createCompiledReader(
     state.exportTime = exportTime;
     state.isHeaderUptime = uptime !== undefined;
     state.uptime = uptime ?? (bootTime === undefined ? Number.NaN : exportTime - bootTime);
-    state.rate = flowRate(noFields, false, rates) ?? -1;
+    const { told } = steps.derived;
+    told.rates = rates;
+    told.own = own?.names;
+    told.whole = whole?.names;
+    state.hasNames = hasNames;
+    state.isRateOfRecord = !isOneRate(plan.namesSampling, rates);
+    state.rate = state.isRateOfRecord ? -1 : (flowRate(noFields, false, rates) ?? -1);
     return compiled;
   };
 

@@ -34,6 +34,8 @@ export function createLineHead(enricher: LineEnricher): LineHead {
     uptime: Number.NaN,
     isHeaderUptime: false,
     rate: -1,
+    isRateOfRecord: false,
+    hasNames: false,
     exporterTexts: addresses.map((additions) => ({
       text: new DataView(new ArrayBuffer(additions.maxLength + 16)),
       length: 0,

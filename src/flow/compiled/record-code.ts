@@ -4,6 +4,7 @@ import type { Output, Plan, Step } from "../template/plan.ts";
 import { variableLength } from "../template/template.ts";
 import type { ByteTable } from "./byte-table.ts";
 import { communityIdLength } from "./community-id-code.ts";
+import { maxNamesLength } from "./derived-fields.ts";
 import { createCodeWriter, type CodeWriter } from "./text-run.ts";
 import { isCodePoint, isPure, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
 
@@ -127,6 +128,7 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
       outputs.reduce((sum, output) => sum + maxScalar + nameBound(output), 0) +
       tables.reduce((sum, { maxLength }) => sum + maxLength, 0) +
       maxEstimates +
+      maxNamesLength +
       communityIdLength +
       numbers.length * maxNumberAddition +
       enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength + maxFinish, 0),
@@ -428,7 +430,10 @@ function writeRest(
   writer.code(
     `out.setUint8(p++, (sourceLength !== 0 ? sourceLength : destinationLength) === 4 ? 52 : 54);`,
     `}`,
-    `if (state.rate >= 0) { p = writeEstimates(out, p, state.rate, octets, packets); if (p < 0) return -1; }`,
+    `let rate = state.rate;`,
+    `if (state.isRateOfRecord) rate = rateOf(from);`,
+    `if (rate >= 0) { p = writeEstimates(out, p, rate, octets, packets); if (p < 0) return -1; }`,
+    `if (state.hasNames) p = writeNames(p, from);`,
   );
   if (communityId) {
     writer.code(

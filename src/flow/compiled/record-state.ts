@@ -13,6 +13,10 @@ export interface RecordState {
   isHeaderUptime: boolean;
   /** One of how many packets was looked at; -1 when that is not known. */
   rate: number;
+  /** Whether instead each record has its own. */
+  isRateOfRecord: boolean;
+  /** Whether options gave names to numbers in the records. */
+  hasNames: boolean;
   /** What each list of address additions adds for the exporter. */
   readonly exporterTexts: { readonly text: DataView; length: number }[];
   /** For each of the number additions: its table for the exporter, and how many records got something of it. */
