@@ -25,7 +25,7 @@ export interface AddressAdditions {
    *
    * @param stride bytes from one address to the next, @param count how many there are.
    */
-  touch(object: number, from: DataView, at: number, length: number, stride: number, count: number): void;
+  readonly touch?: (object: number, from: DataView, at: number, length: number, stride: number, count: number) => void;
   /**
    * Copies what an address adds below its object to `into` at `end`; up to eight bytes behind what is added may be
    * overwritten. An IPv4-mapped address is the IPv4 address.

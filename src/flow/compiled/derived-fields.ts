@@ -37,7 +37,8 @@ const rateInputs: ReadonlySet<string> = new Set([
   "flow.direction.name",
 ]);
 
-const nameInputs: ReadonlySet<string> = new Set([
+/** What names by options follow from, and these names themselves: one that is there stays. */
+export const namesOfOptions: ReadonlySet<string> = new Set([
   ...["flow.in", "flow.out"].flatMap((side) => [
     `${side}.netif.index`,
     `${side}.netif.name`,
@@ -85,7 +86,7 @@ export function createDerivedFields(lines: LineBuffer, readSteps: ReadSteps): De
       return (from) => flowRate(readSteps(plan, steps, from), plan.namesSampling, told.rates) ?? -1;
     },
     names(plan) {
-      const steps = stepsFor(plan, nameInputs);
+      const steps = stepsFor(plan, namesOfOptions);
       return (at, from) => {
         const { own, whole } = told;
         if (own === undefined) return at;

@@ -20,6 +20,7 @@ import {
 } from "../template/record-reader.ts";
 import { compileCommunityId, type WriteCommunityId } from "./community-id-code.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "./compiled-plans.ts";
+import { namesOfOptions } from "./derived-fields.ts";
 import { createInterpretStep } from "./interpret-step.ts";
 import { createLineHead } from "./line-head.ts";
 
@@ -138,6 +139,9 @@ function createCompiledReader(
     log,
   });
 
+  /** Whether the enricher adds names that options may give, too: what is there stays, and the code does not look. */
+  const isNamedTwice = enricher.numbers.some(({ adds }) => namesOfOptions.has(adds));
+
   /** The code for a set, when all is ready for it. */
   const prepare = (
     plan: Plan,
@@ -147,8 +151,7 @@ function createCompiledReader(
   ): CompiledPlan | undefined => {
     const { own, whole } = sources;
     const hasNames = own !== undefined && (own.names.version > 0 || (whole?.names.version ?? 0) > 0);
-    // Both may name the same interfaces.
-    if (hasNames && enricher.numbers.length > 0) return undefined;
+    if (hasNames && isNamedTwice) return undefined;
     const rates = rateSources(sources);
     const compiled = plans.find(plan, range.end - range.start);
     if (compiled === undefined || !head.use(context.head)) return undefined;
@@ -180,7 +183,7 @@ function createCompiledReader(
     const touched = Math.min(maxTouched, Math.floor((end - start) / minLength));
     for (const { object, offset, length } of compiled.addresses) {
       for (const additions of enricher.addresses) {
-        additions.touch(object, view, start + offset, length, minLength, touched);
+        additions.touch?.(object, view, start + offset, length, minLength, touched);
       }
     }
     let at = start;
