@@ -34,7 +34,8 @@ export interface AddressTableOptions {
 }
 
 /** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
-export interface AddressTable extends AddressAdditions {
+export interface AddressTable extends Required<Omit<AddressAdditions, "finish">> {
+  finish(into: DataView, end: number): number;
   /** Adds the locality of the flow whose ends were asked for last. */
   finish(into: DataView, end: number): number;
   /**
