@@ -73,12 +73,6 @@ export function createEntryWriter(heap: Heap): EntryWriter {
 /** Reads the blocks of entries, in any thread. */
 export interface EntryReader {
   entry(block: number): UdmEntry;
-  /** Length in bytes of the JSON of an entry. */
-  jsonLength(block: number): number;
-  /** Copies the JSON of an entry. @returns the position after it. */
-  copyJson(block: number, into: Uint8Array, at: number): number;
-  yamlLength(block: number): number;
-  copyYaml(block: number, into: Uint8Array, at: number): number;
 }
 
 /** @param cacheSize most entries that are kept as objects; a power of two. */
@@ -112,11 +106,6 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
     return fileOnly === undefined ? { key, ...values } : { key, ...values, fileOnly };
   };
 
-  const copy = (from: number, length: number, into: Uint8Array, at: number): number => {
-    bytes.copy(into, at, from, from + length);
-    return at + length;
-  };
-
   return {
     entry(block) {
       const slot = (Math.imul(block, 0x9e37_79b1) >>> 8) & (cacheSize - 1);
@@ -128,9 +117,5 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
       cached[slot] = made;
       return made;
     },
-    jsonLength: (block) => words[block + jsonWord] as number,
-    copyJson: (block, into, at) => copy(jsonStart(block), words[block + jsonWord] as number, into, at),
-    yamlLength: (block) => words[block + yamlWord] as number,
-    copyYaml: (block, into, at) => copy(yamlStart(block), words[block + yamlWord] as number, into, at),
   };
 }
