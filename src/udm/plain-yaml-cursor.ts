@@ -102,9 +102,11 @@ export function createPlainCursor(bytes: Buffer): PlainCursor {
     if (kinds[bytes[start] as number] === indicator) throw new Unfamiliar();
     let isAscii = true;
     let isSafe = true;
+    let hash = 0;
     let end = start;
     let i = start;
     for (let byte = bytes[i]; byte !== undefined && byte !== lineFeed; byte = bytes[++i]) {
+      hash = (Math.imul(hash, 31) + byte) | 0;
       if (kinds[byte] === safe || byte === 0x2d) {
         end = i + 1;
       } else if (byte === blank) {
@@ -123,7 +125,7 @@ export function createPlainCursor(bytes: Buffer): PlainCursor {
     if (end === start) throw new Unfamiliar();
     cursor.at = end;
     if (isInFlow && bytes[i] !== 0x2c && bytes[i] !== 0x5d) throw new Unfamiliar();
-    const text = isAscii ? recent(start, end) : printable(bytes.toString("utf8", start, end));
+    const text = isAscii ? recent(start, end, hash) : printable(bytes.toString("utf8", start, end));
     cursor.isSafe = isSafe && isAscii && end - start > longestReserved && isLetter(bytes[start] as number);
     return { text, isPlain: true };
   };
@@ -137,15 +139,17 @@ export function createPlainCursor(bytes: Buffer): PlainCursor {
     const start = cursor.at;
     if (kinds[bytes[start] as number] === indicator) throw new Unfamiliar();
     let isAscii = true;
+    let hash = 0;
     let i = start;
     for (let byte = bytes[i]; ; byte = bytes[++i]) {
       if (byte === 0x3a && isBlankOrEnd(bytes[i + 1])) break;
       if (byte === undefined) throw new Unfamiliar();
+      hash = (Math.imul(hash, 31) + byte) | 0;
       if (byte >= 0x80) isAscii = false;
       else if (kinds[byte] !== safe && !isInnerKeySign(byte, bytes[i + 1])) throw new Unfamiliar();
     }
     cursor.at = i;
-    const text = isAscii ? recent(start, i) : printable(bytes.toString("utf8", start, i));
+    const text = isAscii ? recent(start, i, hash) : printable(bytes.toString("utf8", start, i));
     return { text, isPlain: true };
   };
 
@@ -293,14 +297,13 @@ const recentTexts = 4096;
 const longestRecent = 32;
 
 /** Makes strings of ASCII bytes. Tags and names of fields recur: a text that was made not long ago is not made again. */
-function createRecentTexts(bytes: Buffer): (start: number, end: number) => string {
+function createRecentTexts(bytes: Buffer): (start: number, end: number, hash?: number) => string {
   const texts: string[] = Array.from({ length: recentTexts }, () => "");
   const starts = new Float64Array(recentTexts);
-  return (start, end) => {
+  return (start, end, hash = 0) => {
     const length = end - start;
-    if (length > longestRecent) return bytes.toString("latin1", start, end);
-    let hash = length;
-    for (let i = start; i < end; i++) hash = (Math.imul(hash, 31) + (bytes[i] as number)) | 0;
+    // Of quoted texts there is no hash; most of them do not recur.
+    if (length > longestRecent || hash === 0) return bytes.toString("latin1", start, end);
     const slot = (hash ^ (hash >>> 12)) & (recentTexts - 1);
     const found = texts[slot] as string;
     if (found.length === length) {

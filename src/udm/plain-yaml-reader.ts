@@ -43,6 +43,8 @@ export function createPlainReader(bytes: Buffer): PlainReader {
   const cursor = createPlainCursor(bytes);
   const unknownFields = new Map<string, number>();
   const order = createKeyOrder();
+  /** Those that recur need not be read again. */
+  const vlans = new Map<string, bigint>();
   let isBegun = false;
   let isEmptyFile = false;
   /** Behind the last line that said something. */
@@ -165,6 +167,19 @@ export function createPlainReader(bytes: Buffer): PlainReader {
     return pairs;
   };
 
+  /** Whether a field is its name, a colon, a blank and a plain scalar. @param start of its line. */
+  const isSpelt = (given: PlainValue, start: number, name: string): given is PlainScalar =>
+    given !== undefined && isScalar(given) && given.isPlain && end - start === name.length + given.text.length + 5;
+
+  const vlanOf = (given: PlainValue, start: number): bigint => {
+    const spelt = given !== undefined && isScalar(given) && given.isPlain ? given.text : undefined;
+    const known = spelt === undefined ? undefined : vlans.get(spelt);
+    const vlan = known ?? readVlan(valueNode(given), giveUp);
+    if (spelt !== undefined && known === undefined && vlans.size < maxVlans) vlans.set(spelt, vlan);
+    if (vlan === 0n || !isSpelt(given, start, "vlan")) cursor.differs();
+    return vlan;
+  };
+
   /** A field that is kept as it is: its value, and its text as it is written back. */
   const otherField = (field: PlainScalar, indent: number, start: number): { node: YamlNode; yaml: string } => {
     const { isAsWritten, isAllAsWritten } = cursor;
@@ -206,13 +221,14 @@ export function createPlainReader(bytes: Buffer): PlainReader {
           if (tagTexts.length === 0) cursor.differs();
           break;
         case "vlan":
-          vlan = readVlan(valueNode(value(indent)), giveUp);
-          judge(start, vlan === 0n ? "" : `  vlan: ${vlan}\n`);
+          vlan = vlanOf(value(indent), start);
           break;
-        case "internal":
-          internal = readBool(valueNode(value(indent)), "internal", giveUp);
-          judge(start, internal ? "  internal: true\n" : "");
+        case "internal": {
+          const given = value(indent);
+          internal = readBool(valueNode(given), "internal", giveUp);
+          if (!isSpelt(given, start, "internal") || given.text !== "true") cursor.differs();
           break;
+        }
         case "metadata":
           pairs = metadata(indent);
           if (pairs.size === 0) cursor.differs();
@@ -278,6 +294,8 @@ const nothing: UdmValues = { name: "", tags: [], vlan: 0n, internal: false, meta
 const fieldBits: ReadonlyMap<string, number> = new Map(udmFields.map((field, i) => [field, 1 << i]));
 /** Of all fields that are not ours, which stand behind those that are. */
 const otherBit = 1 << udmFields.length;
+
+const maxVlans = 4096;
 
 const giveUp = (): never => {
   throw new Unfamiliar();

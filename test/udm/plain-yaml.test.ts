@@ -94,6 +94,9 @@ suite("the fast reader of metadata files", () => {
     "10.0.0.1: {}\n...\n",
     "10.0.0.1: {}\n---\n10.0.0.2: {}\n",
     "10.0.0.1:\n  vlan: 010\n",
+    "10.0.0.1:\n  vlan:\n10.0.0.2:\n  vlan: [1]\n",
+    '10.0.0.1:\n  vlan: null\n10.0.0.2:\n  vlan: "null"\n',
+    '10.0.0.1:\n  vlan: 7\n10.0.0.2:\n  vlan: "\\n"\n',
     "10.0.0.1:\r\n  name: a\r\n",
     "\uFEFF10.0.0.1: {}\n",
     '10.0.0.1:\n  name: "a\n  b"\n',
@@ -240,7 +243,7 @@ suite("the fast reader of metadata files", () => {
 
   test("says that a file is as written only when a save would write the same bytes", async () => {
     const parts = fc.constantFrom(
-      ...'10.0.0.1:\n|10.0.0.2: {}\n|"2001:db8::1":\n|  name: a\n|  name: "a"\n|  name: "1"\n|  name: 1\n|  tags:\n|    - a\n|    - b\n|  vlan: 7\n|  vlan: 0\n|  internal: true\n|  internal: yes\n|  metadata:\n|    a: b\n|    .e-123456: b\n|    a: ""\n|  x: 01\n|  x: a\n|  contexts:\n|\n|# c\n'.split(
+      ...'10.0.0.1:\n|10.0.0.2: {}\n|"2001:db8::1":\n|  name: a\n|  name: "a"\n|  name: "1"\n|  name: 1\n|  tags:\n|    - a\n|    - b\n|  vlan: 7\n|  vlan: 0\n|  internal: true\n|  internal: yes\n|  internal: TRUE\n|  metadata:\n|    a: b\n|    .e-123456: b\n|    a: ""\n|  x: 01\n|  x: a\n|  contexts:\n|\n|# c\n'.split(
         "|",
       ),
     );
