@@ -39,8 +39,8 @@ export const layouts: Readonly<Record<Family, NodeLayout>> = {
 export const headWords = 2;
 export const leafBit = 0x200;
 /** Most items of a leaf and of a branch. Every node but the root has at least a quarter of it. */
-export const maxLeafItems = 48;
-export const maxBranchItems = 32;
+export const maxLeafItems = 24;
+export const maxBranchItems = 24;
 /** More than a tree of 2^31 entries has. */
 export const maxLevels = 12;
 
