@@ -1,4 +1,5 @@
-import type { Counter, Histogram, Metrics } from "../report/index.ts";
+import type { Counter, Metrics } from "../report/index.ts";
+import { createCallTimes } from "./http/call-times.ts";
 
 /** Why a request or a connection was turned away before a handler saw it. */
 export type Rejection =
@@ -16,8 +17,8 @@ export type Rejection =
   | "watchers";
 
 export interface ApiMetrics {
-  readonly requests: Counter;
-  readonly seconds: Histogram;
+  /** Counts a request and the time from its header to the end of its answer. */
+  answered(method: string, transport: string, code: string, seconds: number): void;
   readonly failures: Counter;
   readonly certificateFailures: Counter;
   reject(reason: Rejection): void;
@@ -30,17 +31,7 @@ export function createApiMetrics(metrics: Metrics): ApiMetrics {
     ["reason"],
   );
   return {
-    requests: metrics.counter("netgloss_api_requests_total", "Requests answered, by method, transport and code.", [
-      "method",
-      "transport",
-      "code",
-    ]),
-    seconds: metrics.histogram(
-      "netgloss_api_request_seconds",
-      "Time from the header of a request to the end of its answer.",
-      [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10],
-      ["method", "transport"],
-    ),
+    answered: createCallTimes(metrics),
     failures: metrics.counter("netgloss_api_failures_total", "Requests that failed by a fault of the collector."),
     certificateFailures: metrics.counter(
       "netgloss_api_certificate_failures_total",

@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
 import { createApiMetrics } from "./api-metrics.ts";
 import { createDispatch } from "./dispatch.ts";
+import { createAdmission } from "./guard/admission.ts";
 import { createBasicAuth, type BasicCredentials } from "./guard/basic-auth.ts";
 import { isLoopback } from "./guard/site-guard.ts";
 import { createCallLog } from "./http/call-log.ts";
@@ -12,6 +13,7 @@ import type { TlsFiles } from "./http/tls-credentials.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import type { View, ViewDescription } from "./pages.ts";
 import { createRoutes, servicePaths } from "./routes.ts";
+import { createGrpcFront } from "./rpc/grpc-front.ts";
 import { createUdmService, type UdmSource } from "./rpc/udm-service.ts";
 import type { SnmpOperations } from "./snmp-operations.ts";
 
@@ -41,6 +43,8 @@ export interface ApiServerOptions {
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
+  /** For tests: every call takes the complete way, none a short one. */
+  readonly isComplete?: boolean;
 }
 
 export interface ApiServer extends Component {
@@ -66,7 +70,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const { routes, openLabels } = createRoutes({
+  const { routes, openLabels, grpcMethods } = createRoutes({
     ...options,
     views: options.views ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
@@ -78,24 +82,22 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       maxWatchers: limits.maxWatchers,
       onTooManyWatchers: () => metrics.reject("watchers"),
     },
+    isComplete: options.isComplete === true,
     onFailure,
   });
-  const dispatch = createDispatch({
-    routes,
+  const admission = createAdmission({
     openLabels,
-    servicePaths,
-    bodies,
-    metrics,
     isAuthorized: basicAuth === undefined ? undefined : createBasicAuth(basicAuth),
     allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
-    onFailure,
   });
+  const dispatch = createDispatch({ routes, servicePaths, bodies, metrics, admission, onFailure });
+  const takeGrpc = createGrpcFront({ ...options, methods: grpcMethods, admission, calls, limits, metrics, onFailure });
   const listener = createListener({
     ...options,
     limits,
     metrics,
-    onRequest: (request, response, expectsContinue) =>
-      void dispatch(calls.begin(request, response, expectsContinue)).catch(onFailure),
+    onRequest: (request, response, expectsContinue) => dispatch(calls.begin(request, response, expectsContinue)),
+    takeStream: options.isComplete === true ? () => false : takeGrpc,
     isBusy: (socket) => calls.isBusy(socket),
     onSweep: () => calls.sweep(),
   });

@@ -1,8 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import type { ApiMetrics } from "./api-metrics.ts";
-import { basicChallenge } from "./guard/basic-auth.ts";
-import { foreignSite, isKnownHost } from "./guard/site-guard.ts";
+import type { Admission } from "./guard/admission.ts";
 import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import type { BodyReader } from "./http/read-body.ts";
@@ -36,15 +35,12 @@ export interface DispatchParts {
   readonly servicePaths: readonly string[];
   readonly bodies: BodyReader;
   readonly metrics: ApiMetrics;
-  /** Undefined when no credentials are asked for. */
-  readonly isAuthorized: ((authorization: string | undefined) => boolean) | undefined;
-  /** Labels of routes that need no credentials. */
-  readonly openLabels: ReadonlySet<string>;
-  /** Names that a Host header may carry besides those of this machine; undefined when any may. */
-  readonly allowedHosts: readonly string[] | undefined;
+  readonly admission: Admission;
   readonly onFailure: (error: unknown, call: Call) => void;
 }
 
+const pageMethods = ["GET", "HEAD", "OPTIONS"];
+const operationMethods = ["POST", "OPTIONS"];
 const postTypes = {
   operation: "application/json",
   rpc: "application/json, application/proto, application/grpc-web, application/grpc",
@@ -52,70 +48,64 @@ const postTypes = {
 };
 
 /** @returns a function that answers a call, whatever it is; it never throws. */
-export function createDispatch(parts: DispatchParts): (call: Call) => Promise<void> {
+export function createDispatch(parts: DispatchParts): (call: Call) => void {
   const { routes, metrics } = parts;
 
-  /** Everything that is checked before a body is read. */
   const admit = (call: Call, route: Route | undefined): void => {
-    const { headers } = call.request;
-    const host = headers.host ?? (headers as Record<string, string | undefined>)[":authority"];
-    if (parts.allowedHosts !== undefined && !isKnownHost(host, parts.allowedHosts)) {
-      metrics.reject("host");
-      throw apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
-    }
-    const isOpen = route !== undefined && parts.openLabels.has(route.label);
-    if (!isOpen && parts.isAuthorized !== undefined && !parts.isAuthorized(headers.authorization)) {
-      metrics.reject("auth");
-      const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
-      error.metadata.set("www-authenticate", basicChallenge);
-      throw error;
-    }
-    if (isSafe(call)) return;
-    const foreign = foreignSite({
-      host,
-      origin: headerOf(call.request, "origin"),
-      secFetchSite: headerOf(call.request, "sec-fetch-site"),
-    });
-    if (foreign === undefined) return;
-    metrics.reject("origin");
-    throw apiError("permission_denied", "FOREIGN_SITE", foreign);
+    const refusal = parts.admission(call.request.headers, route?.label, isSafe(call));
+    if (refusal === undefined) return;
+    metrics.reject(refusal.reason);
+    throw refusal.error;
   };
 
-  const serve = async (call: Call): Promise<void> => {
+  const serve = (call: Call): Promise<void> | undefined => {
     const route = routes.get(call.path) ?? routes.get(viewWithId(call.path));
     if (route !== undefined) call.label = route.label;
     admit(call, route);
-    if (route === undefined) return refuseUnknown(call, parts.servicePaths);
-    const allowed = route.kind === "page" ? ["GET", "HEAD", "OPTIONS"] : ["POST", "OPTIONS"];
+    if (route === undefined) {
+      refuseUnknown(call, parts.servicePaths);
+      return undefined;
+    }
+    const allowed = route.kind === "page" ? pageMethods : operationMethods;
     const method = call.request.method ?? "";
     if (method === "OPTIONS") {
       call.code = "ok";
       return sendBytes(call, 204, { allow: allowed.join(", ") }, "");
     }
-    if (!allowed.includes(method)) return refuseMethod(call, allowed);
+    if (!allowed.includes(method)) {
+      refuseMethod(call, allowed);
+      return undefined;
+    }
     if (route.kind === "page") {
       call.code = "ok";
       return route.serve(call);
     }
     if (route.kind === "operation") {
-      return route.takesBody && call.wire !== "json" ? refuseType(call, postTypes.operation) : route.serve(call);
+      if (!route.takesBody || call.wire === "json") return route.serve(call);
+      refuseType(call, postTypes.operation);
+      return undefined;
     }
-    if (call.wire === "json" && route.json !== undefined) return route.json(call);
+    if (call.wire === "json" && route.json !== undefined) {
+      route.json(call, answerFailure);
+      return undefined;
+    }
     const type = headerOf(call.request, "content-type") ?? "";
     const isUnary = route.handler.method.methodKind === "unary";
     const isMisfit = call.wire === "connect" && isUnary === /\/connect\+/i.test(type);
     if (type === "" || !route.handler.supportedContentType(type) || isMisfit) {
-      return refuseType(call, isUnary ? postTypes.rpc : postTypes.stream);
+      refuseType(call, isUnary ? postTypes.rpc : postTypes.stream);
+      return undefined;
     }
     call.isEndless = !isUnary;
     return serveByConnect(route.handler, call, parts.bodies);
   };
 
-  return async (call) => {
+  return (call) => {
     try {
-      await serve(call);
+      serve(call)?.catch((error: unknown) => answerFailure(call, error));
     } catch (error) {
-      answerFailure(call, error);
+      // By then a body that came along with the header has been seen, and the connection can be kept.
+      queueMicrotask(() => answerFailure(call, error));
     }
   };
 

@@ -7,6 +7,8 @@ import { openApiDocument } from "./openapi/openapi-document.ts";
 import { createPages, type View, type ViewDescription } from "./pages.ts";
 import { createRouter } from "./rpc/connect-router.ts";
 import type { HealthServiceOptions } from "./rpc/health-service.ts";
+import { createProtoMethods } from "./proto/proto-methods.ts";
+import type { GrpcMethod } from "./rpc/grpc-front.ts";
 import { createJsonFront } from "./rpc/json-front.ts";
 import { readSchemaFiles } from "./rpc/schema-files.ts";
 import type { UdmService as Service } from "./rpc/udm-service.ts";
@@ -34,24 +36,33 @@ export interface RouteParts {
   readonly hasBasicAuth: boolean;
   readonly authMetrics: boolean;
   readonly onFailure: (error: unknown) => void;
+  readonly isComplete: boolean;
 }
 
 /** Everything that the port answers, by path, and the labels of what needs no credentials. */
 export function createRoutes(parts: RouteParts): {
   routes: ReadonlyMap<string, Route>;
   openLabels: ReadonlySet<string>;
+  /** The methods that have a short way by gRPC, by path. */
+  grpcMethods: ReadonlyMap<string, GrpcMethod>;
 } {
-  const { service, bodies, unknownFields } = parts;
+  const { bodies, unknownFields } = parts;
   const routes = new Map<string, Route>();
+  const grpcMethods = new Map<string, GrpcMethod>();
 
   const files = readSchemaFiles();
-  const jsonHandlers = createJsonFront(service, bodies, unknownFields);
+  const jsonHandlers = createJsonFront(parts);
+  const protoMethods = createProtoMethods(parts.service);
   for (const handler of createRouter({ ...parts, files })) {
     const isUdm = handler.service.typeName === UdmService.typeName;
     const label = isUdm ? handler.method.name : `${handler.service.name}/${handler.method.name}`;
     const json = isUdm ? jsonHandlers.get(handler.method.name) : undefined;
     const route: Route = { kind: "rpc", label, handler, ...(json === undefined ? {} : { json }) };
-    for (const prefix of prefixes) routes.set(`${prefix}${handler.requestPath}`, route);
+    const run = isUdm ? protoMethods.get(handler.method.name) : undefined;
+    for (const prefix of prefixes) {
+      routes.set(`${prefix}${handler.requestPath}`, route);
+      if (run !== undefined) grpcMethods.set(`${prefix}${handler.requestPath}`, { label, handler, run });
+    }
   }
 
   const snmp = createSnmpEndpoints(parts.snmp, bodies, unknownFields);
@@ -80,5 +91,5 @@ export function createRoutes(parts: RouteParts): {
   for (const [path, serve] of pages) routes.set(path, { kind: "page", label: path.slice(1), serve });
 
   const openLabels = new Set(["livez", "readyz", "Health/Check", ...(parts.authMetrics ? [] : ["metrics"])]);
-  return { routes, openLabels };
+  return { routes, openLabels, grpcMethods };
 }

@@ -101,7 +101,10 @@ function byGrpcJs({ port, ca, prefix }: Target): UdmClient {
           new Metadata(),
           (error: ServiceError | null, answer?: JsonValue) => {
             if (error === null) resolve({ code: "ok", answer: answer ?? null });
-            else resolve(refusal(codeToString(error.code as number), error.details, grpcDetails(error)));
+            else {
+              const [status = Buffer.alloc(0)] = error.metadata.get("grpc-status-details-bin") as Buffer[];
+              resolve(grpcOutcome(codeToString(error.code as number), error.details, status));
+            }
           },
         );
       });
@@ -110,12 +113,16 @@ function byGrpcJs({ port, ca, prefix }: Target): UdmClient {
   };
 }
 
+/** What a gRPC answer that is an error says; `status` is its google.rpc.Status. */
+export function grpcOutcome(code: string, message: string, status: Buffer): Outcome {
+  return refusal(code, message, badRequestsIn(status));
+}
+
 /** The BadRequest among the details of a google.rpc.Status, found by its type in the bytes. */
-function grpcDetails(error: ServiceError) {
-  const [status] = error.metadata.get("grpc-status-details-bin") as Buffer[];
+function badRequestsIn(status: Buffer) {
   const type = "type.googleapis.com/google.rpc.BadRequest";
-  const at = status?.indexOf(type) ?? -1;
-  if (status === undefined || at < 0) return [];
+  const at = status.indexOf(type);
+  if (at < 0) return [];
   // After the type URL (field 1 of Any): tag 0x12 and the length of the value as a varint.
   let offset = at + type.length + 1;
   let length = 0;
@@ -176,7 +183,8 @@ interface ErrorJson {
   readonly details: readonly { readonly type: string; readonly value: string }[];
 }
 
-function restOutcome(status: number | undefined, text: string): Outcome {
+/** What a REST answer says. */
+export function restOutcome(status: number | undefined, text: string): Outcome {
   const body = JSON.parse(text) as JsonValue;
   if (status === 200) return { code: "ok", answer: body };
   const { code, message, details } = body as unknown as ErrorJson;

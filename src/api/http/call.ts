@@ -46,6 +46,7 @@ export function isGone({ stream, socket, response }: Call): boolean {
 /** What a content type says of how the client speaks. */
 export function wireOf(contentType: string | undefined): Wire {
   if (contentType === undefined) return "http";
+  if (contentType === "application/json") return "json";
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === "application/json") return "json";
   if (/^application\/grpc-web(-text)?(\+\w+)?$/.test(type)) return "grpc-web";

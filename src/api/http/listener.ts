@@ -4,6 +4,8 @@ import {
   type Http2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
 } from "node:http2";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -26,6 +28,8 @@ export interface ListenerOptions {
   readonly metrics: ApiMetrics;
   /** `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
   onRequest(request: HttpRequest, response: HttpResponse, expectsContinue: boolean): void;
+  /** Is shown every stream of HTTP/2 first. @returns whether it takes it; if not, `onRequest` gets it. */
+  takeStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
   /** Whether an answer is being made for a request of this connection. */
   isBusy(socket: Socket): boolean;
   /** Called several times a second at most: for time-outs that are not worth a timer each. */
@@ -88,6 +92,12 @@ export function createListener(options: ListenerOptions): Listener {
     };
     server2.on("request", (request, response) => take(request, response, false));
     server2.on("checkContinue", (request, response) => take(request, response, true));
+    // Node's own listener makes the request and response objects.
+    const [makeRequest] = server2.listeners("stream") as [(...stream: unknown[]) => void];
+    server2.removeAllListeners("stream");
+    server2.on("stream", (stream, headers, ...others: unknown[]) => {
+      if (!options.takeStream(stream, headers)) makeRequest.call(server2, stream, headers, ...others);
+    });
     return server2;
   }
 

@@ -18,6 +18,11 @@ export interface BodyReader {
    *   encoding, `invalid_argument` for broken gzip, `canceled` when the client went away.
    */
   readAll(call: Call): Promise<Uint8Array>;
+  /**
+   * The whole body, of a request that says nothing of its encoding and does not wait for `100 Continue`, without a promise.
+   * One of the two is called, later.
+   */
+  collect(call: Call, done: (bytes: Uint8Array) => void, fail: (error: unknown) => void): void;
   /** The body piece by piece as it was sent. Ending early leaves the connection fit for an answer. */
   stream(call: Call): AsyncIterable<Uint8Array>;
 }
@@ -43,36 +48,40 @@ export function createBodyReader(maxBodyBytes: number, calls: CallLog, metrics: 
     throw apiError("resource_exhausted", "TOO_MANY_BODIES", "too many request bodies at a time: try again");
   };
 
-  const collect = (call: Call): Promise<Uint8Array> =>
-    new Promise((resolve, reject) => {
-      const { request, response } = call;
-      const chunks: Buffer[] = [];
-      let size = 0;
-      const settle = (finish: () => void): void => {
-        request.off("data", take);
-        request.off("end", end);
-        response.off("close", gone);
-        finish();
-      };
-      const take = (chunk: Buffer): void => {
-        size += chunk.length;
-        try {
-          if (size > maxBodyBytes) throw tooLarge();
-          hold(call, chunk.length);
-        } catch (error) {
-          request.pause();
-          settle(() => reject(error));
-          return;
-        }
-        chunks.push(chunk);
-      };
-      const end = (): void =>
-        settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-      const gone = (): void => settle(() => reject(clientGone()));
-      request.on("data", take);
-      request.on("end", end);
-      response.on("close", gone);
-    });
+  const collect = (call: Call, done: (bytes: Uint8Array) => void, fail: (error: unknown) => void): void => {
+    const { request, response } = call;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (): void => {
+      request.off("data", take);
+      request.off("end", end);
+      response.off("close", gone);
+    };
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      try {
+        if (size > maxBodyBytes) throw tooLarge();
+        hold(call, chunk.length);
+      } catch (error) {
+        request.pause();
+        settle();
+        fail(error);
+        return;
+      }
+      chunks.push(chunk);
+    };
+    const end = (): void => {
+      settle();
+      done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    };
+    const gone = (): void => {
+      settle();
+      fail(clientGone());
+    };
+    request.on("data", take);
+    request.on("end", end);
+    response.on("close", gone);
+  };
 
   return {
     async readAll(call) {
@@ -85,7 +94,7 @@ export function createBodyReader(maxBodyBytes: number, calls: CallLog, metrics: 
           `content encoding ${quote(encoding)} is not supported: use gzip`,
         );
       }
-      const bytes = await collect(call);
+      const bytes = await new Promise<Uint8Array>((resolve, reject) => collect(call, resolve, reject));
       if (encoding === "identity" || bytes.length === 0) return bytes;
       try {
         return await gunzipBytes(bytes, { maxOutputLength: maxBodyBytes });
@@ -93,6 +102,16 @@ export function createBodyReader(maxBodyBytes: number, calls: CallLog, metrics: 
         if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
         throw apiError("invalid_argument", "MALFORMED_BODY", "the body is not valid gzip");
       }
+    },
+
+    collect(call, done, fail) {
+      try {
+        admit(call);
+      } catch (error) {
+        queueMicrotask(() => fail(error));
+        return;
+      }
+      collect(call, done, fail);
     },
 
     async *stream(call) {

@@ -34,6 +34,14 @@ export async function sendBytes(
   finish(call, body);
 }
 
+/** Answers with a short JSON text, when the body of the request has been read. */
+export function sendShortJson(call: Call, text: string): void {
+  if (isAnswered(call)) return;
+  const response = call.response as ServerResponse;
+  response.writeHead(200, { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) });
+  response.end(text);
+}
+
 /**
  * Writes bytes as fast as the client takes them. Handed over at once, those of a large answer would count against the
  * memory of its HTTP/2 connection, on which Node then refuses every other request.

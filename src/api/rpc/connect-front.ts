@@ -2,7 +2,9 @@ import type { ServerResponse } from "node:http";
 import { Code } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
+import type { RequestHeaders } from "../guard/admission.ts";
 import { isAnswered, isGone, type Call } from "../http/call.ts";
+import { headerOf } from "../http/http-message.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import { begin, sendTrailersOnly, writeBytes } from "../http/send.ts";
 import { decodeText, isGrpcWebText, withoutText, withText } from "./grpc-web-text.ts";
@@ -14,19 +16,15 @@ import { isBeyondTimer } from "./timeouts.ts";
  * handler at a request without Host, and writes to streams that are gone.
  */
 export async function serveByConnect(handler: UniversalHandler, call: Call, bodies: BodyReader): Promise<void> {
-  const { request } = call;
-  const header = requestHeader(call);
-  const type = header.get("content-type") ?? "";
+  const { headers, httpVersion, method = "" } = call.request;
+  const type = headerOf(call.request, "content-type") ?? "";
   const isText = isGrpcWebText(type);
-  if (isText) header.set("content-type", withoutText(type));
-  const body = bodies.stream(call);
-  const answer = await handler({
-    httpVersion: request.httpVersion,
-    method: request.method ?? "",
-    // Handlers look at the query only.
-    url: `http://localhost${handler.requestPath}`,
-    header,
-    body: isText ? decodeText(body) : body,
+  const stream = bodies.stream(call);
+  const answer = await invokeConnect(handler, {
+    headers: isText ? { ...headers, "content-type": withoutText(type) } : headers,
+    httpVersion,
+    method,
+    body: isText ? decodeText(stream) : stream,
     signal: call.signal,
   });
   const pieces = answer.body?.[Symbol.asyncIterator]();
@@ -36,6 +34,21 @@ export async function serveByConnect(handler: UniversalHandler, call: Call, bodi
   } finally {
     await pieces?.return?.();
   }
+}
+
+export interface ConnectRequest {
+  readonly headers: RequestHeaders;
+  readonly httpVersion: string;
+  readonly method: string;
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly signal: AbortSignal;
+}
+
+/** What a handler of connect-es answers. */
+export function invokeConnect(handler: UniversalHandler, request: ConnectRequest): Promise<UniversalServerResponse> {
+  // Handlers look at the query only.
+  const url = `http://localhost${handler.requestPath}`;
+  return handler({ ...request, url, header: fetchHeaders(request.headers) });
 }
 
 async function write(
@@ -74,14 +87,14 @@ async function write(
   response.end();
 }
 
-function requestHeader(call: Call): Headers {
+function fetchHeaders(headers: RequestHeaders): Headers {
   const header = new Headers();
-  for (const [name, value] of Object.entries(call.request.headers)) {
+  for (const [name, value] of Object.entries(headers)) {
     // connect-es would reserve as much memory as the client announces.
     if (name.startsWith(":") || name === "content-length" || value === undefined) continue;
     const isTimeout = name === "grpc-timeout" || name === "connect-timeout-ms";
     if (isTimeout && typeof value === "string" && isBeyondTimer(name, value)) continue;
-    for (const one of Array.isArray(value) ? value : [value]) header.append(name, one);
+    for (const one of typeof value === "string" ? [value] : value) header.append(name, one);
   }
   return header;
 }

@@ -6,7 +6,7 @@ import * as schema from "../gen/udm/v1/udm_pb.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
-import { sendBytes, sendChunks } from "../http/send.ts";
+import { sendBytes, sendChunks, sendShortJson } from "../http/send.ts";
 import { decodeRequest } from "../json/decode-request.ts";
 import { quote } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
@@ -15,8 +15,8 @@ import { apiError } from "./api-error.ts";
 import { withDeadline, type Waiting } from "./timeouts.ts";
 import type { UdmService } from "./udm-service.ts";
 
-/** Answers one call that came as REST-style JSON, which is Connect's unary JSON too. */
-export type JsonHandler = (call: Call) => Promise<void>;
+/** Answers one call that came as REST-style JSON, which is Connect's unary JSON too, or hands it to `fail`. */
+export type JsonHandler = (call: Call, fail: (call: Call, error: unknown) => void) => void;
 
 /** Takes the bytes of a request, gives a JSON text: whole, or in pieces. */
 type JsonMethod = (bytes: Uint8Array, waiting: Waiting) => Iterator<string> | string | Promise<string>;
@@ -25,13 +25,21 @@ const gzipBytes = promisify(gzip);
 const jsonType = { "content-type": "application/json" };
 /** What is smaller is not worth compressing. */
 const compressFrom = 1024;
+/** How much of a list is rendered at a time. */
+const listPiece = 32_768;
+
+export interface JsonFrontParts {
+  readonly service: UdmService;
+  readonly bodies: BodyReader;
+  readonly unknownFields: UnknownFields;
+  /** Every call takes the complete way. */
+  readonly isComplete: boolean;
+}
 
 /** Handlers by the name of the method in the schema. */
-export function createJsonFront(
-  service: UdmService,
-  bodies: BodyReader,
-  unknownFields: UnknownFields,
-): ReadonlyMap<string, JsonHandler> {
+export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, JsonHandler> {
+  const { service, bodies, unknownFields } = parts;
+  const plainList = parts.isComplete ? () => undefined : readPlainList;
   const methods: Readonly<Record<string, JsonMethod>> = {
     CountUdms(bytes) {
       decodeRequest(EmptySchema, bytes, unknownFields);
@@ -39,15 +47,12 @@ export function createJsonFront(
       return count === 0 ? "{}" : `{"count":${count}}`;
     },
     ListUdms(bytes) {
-      const request = decodeRequest(schema.ListUdmsRequestSchema, bytes, unknownFields);
-      return jsonListChunks("udms", mapLazily(service.listUdms(request), udmJson));
+      const request = plainList(bytes) ?? decodeRequest(schema.ListUdmsRequestSchema, bytes, unknownFields);
+      return jsonList("udms", service.listUdms(request), udmJson);
     },
     ListUdmKeys(bytes) {
-      const request = decodeRequest(schema.ListUdmKeysRequestSchema, bytes, unknownFields);
-      return jsonListChunks(
-        "keys",
-        mapLazily(service.listUdms(request), ({ key }) => JSON.stringify(key.text)),
-      );
+      const request = plainList(bytes) ?? decodeRequest(schema.ListUdmKeysRequestSchema, bytes, unknownFields);
+      return jsonList("keys", service.listUdms(request), keyJson);
     },
     async CreateUdm(bytes, waiting) {
       const request = decodeRequest(schema.CreateUdmRequestSchema, bytes, unknownFields);
@@ -72,20 +77,89 @@ export function createJsonFront(
     },
   };
 
-  const serve =
-    (method: JsonMethod) =>
-    async (call: Call): Promise<void> => {
-      service.requireEnabled();
-      checkVersion(headerOf(call.request, "connect-protocol-version"));
-      const answer = await withDeadline(headerOf(call.request, "connect-timeout-ms"), call, async (waiting) => {
-        const bytes = await bodies.readAll(call);
-        waiting.throwIfAborted();
-        return method(bytes, waiting);
-      });
+  /** Any call: with a deadline, a compressed body, an answer in pieces. */
+  const serveCompletely = async (call: Call, method: JsonMethod): Promise<void> => {
+    service.requireEnabled();
+    checkVersion(headerOf(call.request, "connect-protocol-version"));
+    const answer = await withDeadline(headerOf(call.request, "connect-timeout-ms"), call, async (waiting) => {
+      const bytes = await bodies.readAll(call);
+      waiting.throwIfAborted();
+      return method(bytes, waiting);
+    });
+    call.code = "ok";
+    await sendAnswer(call, answer);
+  };
+
+  /** A call without anything unusual: what can be answered at once is, without a promise. */
+  const servePlainly = (call: Call, method: JsonMethod, fail: (error: unknown) => void): void => {
+    service.requireEnabled();
+    const give = (answer: Iterator<string> | string): void => {
       call.code = "ok";
-      await sendAnswer(call, answer);
+      if (typeof answer === "string" && answer.length < compressFrom) sendShortJson(call, answer);
+      else sendAnswer(call, answer).catch(fail);
+    };
+    const answer = (bytes: Uint8Array): void => {
+      try {
+        call.throwIfAborted();
+        const answered = method(bytes, call);
+        if (answered instanceof Promise) answered.then(give).catch(fail);
+        else give(answered);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    bodies.collect(call, answer, fail);
+  };
+
+  const serve =
+    (method: JsonMethod): JsonHandler =>
+    (call, fail) => {
+      const failed = (error: unknown): void => fail(call, error);
+      if (parts.isComplete || !isPlain(call)) serveCompletely(call, method).catch(failed);
+      else servePlainly(call, method, failed);
     };
   return new Map(Object.entries(methods).map(([name, method]) => [name, serve(method)]));
+}
+
+/** Whether the header asks for nothing that only the complete way knows. */
+function isPlain({ expectsContinue, request: { headers } }: Call): boolean {
+  return (
+    !expectsContinue &&
+    headers["content-encoding"] === undefined &&
+    headers["connect-timeout-ms"] === undefined &&
+    (headers["connect-protocol-version"] === undefined || headers["connect-protocol-version"] === "1")
+  );
+}
+
+const plainListPattern = /^\{"key": ?"([0-9A-Fa-f.:/-]{0,128})"(?:, ?"exact": ?(true|false))?\}$/;
+
+/** The request as most clients spell it; undefined is any other spelling. */
+function readPlainList(bytes: Uint8Array): { key: string; exact: boolean } | undefined {
+  if (bytes.length > 256) return undefined;
+  const [, key, exact] = plainListPattern.exec(asBuffer(bytes).toString("latin1")) ?? [];
+  return key === undefined ? undefined : { key, exact: exact === "true" };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function keyJson({ key }: UdmEntry): string {
+  return JSON.stringify(key.text);
+}
+
+/** The whole text of a short list, pieces of a long one. */
+function jsonList(
+  name: string,
+  entries: Iterable<UdmEntry>,
+  render: (entry: UdmEntry) => string,
+): Iterator<string> | string {
+  let text = "";
+  for (const entry of entries) {
+    text += text === "" ? `{"${name}":[${render(entry)}` : `,${render(entry)}`;
+    if (text.length >= listPiece) return jsonListChunks(name, mapLazily(entries, render), listPiece);
+  }
+  return text === "" ? "{}" : `${text}]}`;
 }
 
 async function sendAnswer(call: Call, answer: Iterator<string> | string): Promise<void> {

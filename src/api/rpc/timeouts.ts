@@ -41,6 +41,18 @@ export async function withDeadline<T>(
 
 const grpcUnits: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000001 };
 
+/**
+ * Milliseconds that a `grpc-timeout` header gives: Infinity without one, and for more than a timer can hold. Undefined for one that
+ * is not valid.
+ */
+export function grpcTimeout(value: string | undefined): number | undefined {
+  if (value === undefined) return Infinity;
+  const [, digits, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? [];
+  if (digits === undefined) return undefined;
+  const timeout = Number(digits) * (grpcUnits[unit] ?? 1);
+  return timeout > maxTimer ? Infinity : timeout;
+}
+
 /** Whether a valid timeout header asks for more than a timer can hold: as good as none. */
 export function isBeyondTimer(name: "grpc-timeout" | "connect-timeout-ms", value: string): boolean {
   const [, digits, unit] = (name === "grpc-timeout" ? /^(\d{1,8})([HMSmun])$/ : /^(\d{1,10})()$/).exec(value) ?? [];

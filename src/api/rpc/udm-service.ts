@@ -35,14 +35,17 @@ export interface UdmService {
   /** Whatever a request says, it is told first that the API is not enabled. @throws ConnectError `unimplemented` */
   requireEnabled(): void;
   countUdms(): number;
-  /** Entries of one moment in list order, found as they are asked for. */
-  listUdms(request: Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">): Iterable<UdmEntry>;
+  /** Entries of one moment in list order, found as they are asked for; they may be gone through again. */
+  listUdms(request: ListSelector): Iterable<UdmEntry>;
   createUdm(request: CreateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
   batchCreateUdms(request: BatchCreateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
   updateUdm(request: UpdateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
   batchUpdateUdms(request: BatchUpdateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
   deleteUdm(request: DeleteUdmRequest, waiting: Waiting): Promise<void>;
 }
+
+/** What a list is of: everything, one entry, or what is related to a key. */
+export type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
 
 /** Path of the n-th write of a request: empty, or `requests[n].`. */
 type PathOf = (index: number) => string;
@@ -120,14 +123,14 @@ export function createUdmService(source: UdmSource): UdmService {
 
     listUdms({ key: text, exact }) {
       const index = current();
-      if (text === "") return index.entries();
+      if (text === "") return { [Symbol.iterator]: () => index.entries()[Symbol.iterator]() };
       const key = requestKey(text);
       if (exact) {
         const entry = index.get(key);
         return entry === undefined ? [] : [entry];
       }
       if (key.kind === "ip") return index.covering({ family: key.family, value: key.first });
-      return index.within(key);
+      return { [Symbol.iterator]: () => index.within(key)[Symbol.iterator]() };
     },
 
     async createUdm(request, waiting) {
