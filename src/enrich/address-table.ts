@@ -87,7 +87,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   const { make } = options;
   const half = Math.max(1, options.maxCached);
   const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
-  const slots = 2 ** Math.ceil(Math.log2(2 * half + maxProbes));
+  const slots = 2 ** Math.ceil(Math.log2(1.5 * half + maxProbes));
   const mask = slots - 1;
   const arenaBytes = Math.max(4 * maxStored, half * averageLength);
   const createGeneration = (): Generation => ({

@@ -88,7 +88,7 @@ export const settingsTable = {
   SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: row(
     "Metadata",
     int(1, 16_777_216, "addresses"),
-    524_288,
+    262_144,
     "How many addresses the cache holds; beyond that the oldest go.",
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE: row(
