@@ -1,4 +1,4 @@
-import type { Sink } from "../record/index.ts";
+import { lendLines, type Sink } from "../record/index.ts";
 
 /** A sink that gives the same lines to each of several, in their order. */
 export function fanOut(sinks: readonly Sink[]): Sink {
@@ -7,6 +7,14 @@ export function fanOut(sinks: readonly Sink[]): Sink {
   return {
     write(lines, count) {
       for (const sink of sinks) sink.write(lines, count);
+    },
+    lend(lines, count, done) {
+      let left = sinks.length;
+      const oneDone = (): void => {
+        if (--left === 0) done();
+      };
+      for (const sink of sinks) lendLines(sink, lines, count, oneDone);
+      if (sinks.length === 0) done();
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Sink } from "../record/index.ts";
+import { lendLines, type Sink } from "../record/index.ts";
 import type { Clock } from "../report/index.ts";
 
 /**
@@ -8,20 +8,27 @@ import type { Clock } from "../report/index.ts";
 export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: (records: number) => void): Sink {
   let since = -Infinity;
   let passed = 0;
+  /** How many of so many records are passed. */
+  const pass = (count: number): number => {
+    const now = clock.monotonic();
+    if (now - since >= 1000) {
+      since = now;
+      passed = 0;
+    }
+    const wanted = Math.min(count, perSecond - passed);
+    passed += wanted;
+    if (wanted < count) leftOut(count - wanted);
+    return wanted;
+  };
   return {
     write(lines, count) {
-      const now = clock.monotonic();
-      if (now - since >= 1000) {
-        since = now;
-        passed = 0;
-      }
-      const wanted = Math.min(count, perSecond - passed);
-      passed += wanted;
-      if (wanted === count) sink.write(lines, count);
-      else {
-        leftOut(count - wanted);
-        if (wanted > 0) sink.write(firstLines(lines, wanted), wanted);
-      }
+      const wanted = pass(count);
+      if (wanted > 0) sink.write(wanted === count ? lines : firstLines(lines, wanted), wanted);
+    },
+    lend(lines, count, done) {
+      const wanted = pass(count);
+      if (wanted > 0) lendLines(sink, wanted === count ? lines : firstLines(lines, wanted), wanted, done);
+      else done();
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Sink } from "../record/index.ts";
+import { lendLines, type Sink } from "../record/index.ts";
 import type { LineNote } from "./line-outbox.ts";
 
 /** The other end of a line outbox: @returns what takes its notes and passes the lines on to the sink. */
@@ -8,7 +8,6 @@ export function createLineInbox(returned: SharedArrayBuffer, sink: Sink): (note:
   return ({ slab, memory, from, to, count }) => {
     if (memory !== undefined) slabs[slab] = new Uint8Array(memory);
     const bytes = slabs[slab];
-    if (bytes !== undefined) sink.write(bytes.subarray(from, to), count);
-    Atomics.add(counts, slab, 1);
+    if (bytes !== undefined) lendLines(sink, bytes.subarray(from, to), count, () => Atomics.add(counts, slab, 1));
   };
 }

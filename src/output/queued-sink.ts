@@ -45,7 +45,8 @@ const gatherBytes = 512 * 1024;
 const abortMs = 500;
 
 /**
- * A bounded queue with one outlet behind it and one write under way at a time. `write` only copies into the queue.
+ * A bounded queue with one outlet behind it and one write under way at a time. `write` only copies into the queue, `lend`
+ * not even that.
  *
  * - A chunk that does not fit into the queue is dropped and counted.
  * - After a failure the same bytes are tried again at a limited rate, for ever: the queue holds what comes meanwhile.
@@ -181,6 +182,15 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
       if (ended !== undefined) drop(ended, count, lines.length);
       else if (queue.put(lines, count)) idle.end();
       else drop("queue_full", count, lines.length);
+    },
+
+    lend(lines, count, done) {
+      if (ended === undefined && queue.lend(lines, count, done)) {
+        idle.end();
+        return;
+      }
+      drop(ended ?? "queue_full", count, lines.length);
+      done();
     },
 
     nudge() {

@@ -10,5 +10,5 @@ export {
   type NumberAdditions,
 } from "./line-enricher.ts";
 export type { RecordFields, Scalar, Value } from "./record-fields.ts";
-export type { Sink } from "./sink.ts";
+export { lendLines, type Sink } from "./sink.ts";
 export { renderFields, type RenderedFields } from "./rendered-fields.ts";

@@ -5,6 +5,7 @@ import { createBoundedQueue } from "../../src/output/index.ts";
 
 const operation = fc.oneof(
   { weight: 3, arbitrary: fc.record({ put: fc.integer({ min: 1, max: 400 }) }) },
+  { weight: 2, arbitrary: fc.record({ lend: fc.integer({ min: 1, max: 400 }) }) },
   { weight: 1, arbitrary: fc.record({ take: fc.integer({ min: 1, max: 2000 }) }) },
 );
 
@@ -15,9 +16,31 @@ test("chunks come out whole, in order and unchanged, within the bound", () => {
       const model: Buffer[] = [];
       let taken: { bytes: Uint8Array; expected: Buffer } | undefined;
       let serial = 0;
+      let slab = Buffer.alloc(1000);
+      let slabEnd = 0;
+      let lent = 0;
+      let back = 0;
       for (const op of operations) {
         const waiting = model.reduce((sum, chunk) => sum + chunk.length, 0);
-        if ("put" in op) {
+        if ("lend" in op) {
+          // As a slab has it: one behind the other, in memory that is used again when it is given back.
+          if (slabEnd + op.lend > slab.length) {
+            slab = Buffer.alloc(1000);
+            slabEnd = 0;
+          }
+          const chunk = slab.subarray(slabEnd, (slabEnd += op.lend)).fill(serial++ % 251);
+          const fits = waiting + chunk.length <= limit;
+          if (fits) model.push(Buffer.from(chunk));
+          let isBack = false;
+          const isTaken = queue.lend(chunk, op.lend, () => {
+            assert.ok(!isBack, "given back twice");
+            isBack = true;
+            back++;
+            chunk.fill(254);
+          });
+          assert.equal(isTaken, fits);
+          if (fits) lent++;
+        } else if ("put" in op) {
           const chunk = Buffer.alloc(op.put, serial++ % 251);
           const fits = waiting + chunk.length <= limit;
           assert.equal(queue.put(chunk, op.put), fits);
@@ -26,6 +49,7 @@ test("chunks come out whole, in order and unchanged, within the bound", () => {
         } else {
           // What was taken last must not have been written over since.
           assert.ok(taken?.expected.equals(taken.bytes) ?? true);
+          taken = undefined;
           const batch = queue.take(op.take);
           assert.equal(batch === undefined, model.length === 0);
           if (batch === undefined) continue;
@@ -45,6 +69,8 @@ test("chunks come out whole, in order and unchanged, within the bound", () => {
         );
         assert.equal(queue.count, queue.byteLength);
       }
+      while (queue.take(Infinity) !== undefined);
+      assert.equal(back, lent, "everything lent was given back");
     }),
     { numRuns: 300 },
   );

@@ -17,7 +17,20 @@ export interface DecodeThreadData {
 
 /** Lines cross to the main thread in slabs of this size. */
 export const slabBytes = 2 * 1024 * 1024;
-/** So many slabs for each thread: what the main thread can be behind. */
-export const slabCount = 32;
+/** Slabs that a thread has beside those that lie in the queues of outputs: what the main thread can be behind. */
+const freeSlabs = 24;
+
+/**
+ * How many slabs a thread may have: more than the fullest queue can hold, because an output that is stuck must lose its
+ * own records and not keep the threads from writing those of the others. They are made as they are needed.
+ */
+export function slabCount(settings: PlainSettings): number {
+  const queues = [
+    settings.SVC_OUTPUT_FILE_ENABLE ? settings.SVC_OUTPUT_FILE_QUEUE_SIZE : 0,
+    settings.SVC_OUTPUT_STDOUT_ENABLE ? settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE : 0,
+  ];
+  // A queue may hold the lesser part of many slabs.
+  return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
+}
 /** Datagrams that may wait for a decoding thread, in bytes: half a second of a million records. */
 export const ringBytes = 32 * 1024 * 1024;

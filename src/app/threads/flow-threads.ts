@@ -178,7 +178,7 @@ function startDecoder(
   number: number,
   onDeath: () => void,
 ): Thread {
-  const returned = new SharedArrayBuffer(4 * slabCount);
+  const returned = new SharedArrayBuffer(4 * slabCount(settings));
   const inbox = createLineInbox(returned, sink);
   let handle = metadata?.readerHandle();
   const closeReader = (): void => {
