@@ -21,9 +21,23 @@ export interface UdmIndex extends AddressIndex {
   within(bounds: Key): Iterable<UdmEntry>;
   /** All entries. */
   entries(): Iterable<UdmEntry>;
+  /**
+   * A text of each of some entries, in UTF-8, without making objects of them. The state stays for as long as the iterator
+   * that is given out.
+   *
+   * @param separator what stands between two texts, in the same piece as the second.
+   * @param maxBytes of a piece, unless one text alone is longer.
+   */
+  render(selection: UdmSelection, text: UdmText, separator: string, maxBytes: number): Generator<Uint8Array, void>;
   /** Begins a set of changes on top of this index, which itself stays as it is. */
   edit(): UdmEdit;
 }
+
+/** Entries as the questions of a {@link UdmIndex} find them: all, the one of a key, and so on. */
+export type UdmSelection = "all" | { readonly key: Key } | { readonly within: Key } | { readonly covering: Address };
+
+/** Of an entry: `json` as {@link udmJson} has it, `key` its key as a JSON string, `yaml` its lines in the file. */
+export type UdmText = "json" | "key" | "yaml";
 
 /** Changes on top of an index. One that is dropped, or forgotten, leaves no trace. */
 export interface UdmEdit {

@@ -1,6 +1,14 @@
 // The index as it must behave, by linear scans over an array: slow, short and obviously right.
 import type { Address, Key } from "../../src/ip/index.ts";
-import type { UdmEdit, UdmEntry, UdmIndex } from "../../src/udm/index.ts";
+import {
+  udmJson,
+  type UdmEdit,
+  type UdmEntry,
+  type UdmIndex,
+  type UdmSelection,
+  type UdmText,
+} from "../../src/udm/index.ts";
+import { renderEntry } from "../../src/udm/yaml-writer.ts";
 
 export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmIndex {
   const sorted = [...entries].sort((a, b) => (modelOrder(a.key) < modelOrder(b.key) ? -1 : 1));
@@ -11,9 +19,26 @@ export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmI
     covering: (address) => sorted.filter((entry) => covers(entry.key, address)),
     within: (bounds) => sorted.filter((entry) => isWithin(bounds, entry.key)),
     entries: () => sorted,
+    *render(selection, text, separator) {
+      const texts = modelSelection(modelIndex(sorted, version), selection).map(modelTexts[text]);
+      if (texts.length > 0) yield Buffer.from(texts.join(separator));
+    },
     edit: () => modelEdit(sorted, version),
   };
 }
+
+function modelSelection(index: UdmIndex, selection: UdmSelection): UdmEntry[] {
+  if (selection === "all") return [...index.entries()];
+  if ("within" in selection) return [...index.within(selection.within)];
+  if ("covering" in selection) return index.covering(selection.covering);
+  return [index.get(selection.key)].filter((entry) => entry !== undefined);
+}
+
+const modelTexts: Readonly<Record<UdmText, (entry: UdmEntry) => string>> = {
+  json: udmJson,
+  key: ({ key }) => JSON.stringify(key.text),
+  yaml: renderEntry,
+};
 
 function modelEdit(before: readonly UdmEntry[], version: number): UdmEdit {
   let entries = before;

@@ -11,6 +11,7 @@ import {
   type SharedIndex,
   type UdmEntry,
   type UdmIndex,
+  type UdmSelection,
 } from "../../src/udm/index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { modelIndex } from "../support/udm-model.ts";
@@ -93,6 +94,64 @@ suite("an index in shared memory", () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  test("gives the texts of entries in pieces of whole entries, without making them", () => {
+    const shared = createSharedIndex({ maxEntries: 200 });
+    let index = shared.empty();
+    const separator = fc.constantFrom("", ",", ",\n");
+    fc.assert(
+      fc.property(
+        fc.array(anyEntry, { maxLength: 120 }),
+        separator,
+        fc.integer({ min: 1, max: 900 }),
+        (given, by, max) => {
+          const entries = [...new Map(given.map((entry) => [entry.key.text, entry])).values()];
+          const edit = shared.empty().edit();
+          for (const entry of entries) edit.put(entry);
+          index = edit.done();
+          const model = modelIndex(entries);
+          const key = entries[0]?.key ?? parseKey("::1");
+          const selections: UdmSelection[] = [
+            "all",
+            { key },
+            { within: parseKey("10.0.0.0/27") },
+            { within: parseKey("::/0") },
+          ];
+          for (const family of [4, 6] as const) selections.push({ covering: denseAddress(family, 33) });
+          for (const selection of selections) {
+            for (const text of ["json", "key", "yaml"] as const) {
+              const pieces = [...index.render(selection, text, by, max)].map((piece) => Buffer.from(piece).toString());
+              assert.equal(pieces.join(""), joined(model.render(selection, text, by, max)));
+              for (const [i, piece] of pieces.entries()) {
+                const isWithin = Buffer.byteLength(piece) <= max;
+                // JSON and keys have no line ends of their own, so they can be counted.
+                assert.ok(isWithin || text === "yaml" || by !== ",\n" || piece.split(by).length === (i === 0 ? 1 : 2));
+              }
+            }
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test("texts that are longer than a piece are given whole; a state that was given up gives no more", () => {
+    const shared = createSharedIndex({ maxEntries: 100 });
+    const long = (n: number): string => `é${n}`.repeat(3000);
+    const index = step(shared, shared.empty(), (edit) => {
+      for (let n = 0; n < 5; n++) edit.put(udmEntry(`10.0.0.${n}`, { name: long(n) }));
+    });
+    const pieces = [...index.render("all", "json", ",", 100)].map((piece) => Buffer.from(piece).toString());
+    assert.deepEqual(
+      pieces,
+      Array.from({ length: 5 }, (_, n) => `${n === 0 ? "" : ","}{"key":"10.0.0.${n}","name":"${long(n)}"}`),
+    );
+    const half = index.render("all", "key", ",", 12);
+    assert.equal(Buffer.from(half.next().value as Uint8Array).toString(), '"10.0.0.0"');
+    shared.release(index);
+    assert.throws(() => half.next(), /released/);
+    assert.throws(() => index.render("all", "key", ",", 12).next(), /released/);
   });
 
   test("a reader looks up addresses given as bytes", () => {
@@ -313,6 +372,10 @@ suite("an index in shared memory", () => {
     shared.closeReader(shared.handle());
   });
 });
+
+function joined(pieces: Iterable<Uint8Array>): string {
+  return Buffer.concat([...pieces]).toString();
+}
 
 function refusal(message: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof UdmError && error.code === "resource_exhausted" && message.test(error.message);

@@ -16,8 +16,8 @@ import type { KeyWords } from "./key-words.ts";
 //   7  address as written, 1 or 4 words
 // then the JSON, the YAML and a byte for each context.
 const serialWord = 2;
-const jsonWord = 3;
-const yamlWord = 4;
+export const jsonWord = 3;
+export const yamlWord = 4;
 const fileOnlyWord = 5;
 const contextsWord = 6;
 export const writtenWord = 7;
@@ -25,6 +25,12 @@ const ipv6Bit = 0x200;
 const fileOnlyBit = 0x400;
 
 const contextNames: readonly UdmContext[] = ["exporter", "endpoint"];
+
+/** The byte where an entry's JSON begins; its YAML follows. */
+export function jsonStart(words: Int32Array, block: number): number {
+  const width = ((words[block] as number) & ipv6Bit) === 0 ? 1 : 4;
+  return (block + writtenWord + width) * 4;
+}
 
 /** Puts entries into blocks. */
 export interface EntryWriter {
@@ -83,11 +89,7 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
   const cachedSerials = new Int32Array(cacheSize);
   const cached = Array<UdmEntry | undefined>(cacheSize);
 
-  const jsonStart = (block: number): number => {
-    const width = ((words[block] as number) & ipv6Bit) === 0 ? 1 : 4;
-    return (block + writtenWord + width) * 4;
-  };
-  const yamlStart = (block: number): number => jsonStart(block) + (words[block + jsonWord] as number);
+  const yamlStart = (block: number): number => jsonStart(words, block) + (words[block + jsonWord] as number);
 
   const fileOnlyOf = (block: number): UdmFileOnly | undefined => {
     if (((words[block] as number) & fileOnlyBit) === 0) return undefined;
@@ -100,7 +102,7 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
   };
 
   const make = (block: number): UdmEntry => {
-    const { key: text, ...values } = parseUdmJson(bytes.toString("utf8", jsonStart(block), yamlStart(block)));
+    const { key: text, ...values } = parseUdmJson(bytes.toString("utf8", jsonStart(words, block), yamlStart(block)));
     const fileOnly = fileOnlyOf(block);
     const key = parseKey(text);
     return fileOnly === undefined ? { key, ...values } : { key, ...values, fileOnly };

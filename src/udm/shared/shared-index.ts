@@ -2,19 +2,18 @@ import type { Family, Key } from "../../ip/index.ts";
 import type { UdmEntry } from "../udm-entry.ts";
 import { UdmError } from "../udm-error.ts";
 import type { UdmEdit, UdmIndex } from "../udm-index.ts";
-import { createCoveringSearch } from "./covering-entries.ts";
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
 import { findKey } from "./find-key.ts";
 import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
-import { addressWords, createKeyWords, setKeyWords } from "./key-words.ts";
+import { createKeyWords, setKeyWords } from "./key-words.ts";
 import { blockOf, layouts, retain } from "./node-layout.ts";
 import { createControl, createPublisher } from "./reader-slots.ts";
 import { createReleaser } from "./release-tree.ts";
 import { reserveHeap } from "./reserve-heap.ts";
 import type { SharedIndexHandle } from "./shared-reader.ts";
 import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
+import { createStateQuestions } from "./state-questions.ts";
 import { createTreeBuilder } from "./tree-build.ts";
-import { createCursor, type TreeCursor } from "./tree-cursor.ts";
 import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
 
 export interface SharedIndexOptions {
@@ -90,8 +89,6 @@ interface Moment {
 /** About what a small change leaves behind. */
 const momentWeight = 8 * 1024;
 const cachedEntries = 4096;
-/** Items read from a tree at a time. */
-const batchItems = 256;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
 /** Nodes freed in a turn of the event loop that is taken for it: about a millisecond. */
@@ -106,7 +103,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const releaser = createReleaser(heap);
   const writer = createEntryWriter(heap);
   const reader = createEntryReader(heap.buffer, cachedEntries);
-  const search = createCoveringSearch(words);
+  const questions = createStateQuestions(heap.buffer, reader);
   const editors: Readonly<Record<Family, TreeEditor>> = {
     4: createTreeEditor(heap, layouts[4], releaser),
     6: createTreeEditor(heap, layouts[6], releaser),
@@ -205,38 +202,10 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       if (moment.snapshot === 0) throw new Error("this state of the metadata was released");
       return moment.snapshot;
     };
-    const root = (family: Family): number => rootOf(words, held(), family);
-    const entryOf = (item: number): UdmEntry => reader.entry(blockOf(item));
-    const read = function* (cursor: TreeCursor): Generator<UdmEntry, void> {
-      const items = new Int32Array(batchItems);
-      for (let count = cursor.next(items); count > 0; count = cursor.next(items)) {
-        for (let i = 0; i < count; i++) {
-          held();
-          yield entryOf(items[i] as number);
-        }
-      }
-    };
     const index: UdmIndex = {
       version: versionOf(words, snapshot),
       size: sizeOf(words, snapshot),
-      get(key) {
-        const item = findKey(words, layouts[key.family], root(key.family), setKeyWords(keyWords, key));
-        return item === 0 ? undefined : entryOf(item);
-      },
-      covering(address) {
-        const count = search.find(held(), address.family, addressWords(address));
-        return Array.from({ length: count }, (_, i) => entryOf(search.items[i] as number));
-      },
-      within: (bounds) =>
-        iterable(() => {
-          const { first, last } = setKeyWords(createKeyWords(), bounds);
-          return read(createCursor(words, layouts[bounds.family], root(bounds.family), { first, last }));
-        }),
-      entries: () =>
-        iterable(function* () {
-          yield* read(createCursor(words, layouts[4], root(4)));
-          yield* read(createCursor(words, layouts[6], root(6)));
-        }),
+      ...questions.of(held),
       edit: () => createEdit(held()),
     };
     moments.set(index, moment);
@@ -384,9 +353,4 @@ type Roots = Record<Family, number>;
 
 function retainRoots(words: Int32Array, roots: Roots): void {
   for (const family of [4, 6] as const) if (roots[family] !== 0) retain(words, roots[family]);
-}
-
-/** Unlike a generator it may be iterated more than once. */
-function iterable(start: () => Iterator<UdmEntry>): Iterable<UdmEntry> {
-  return { [Symbol.iterator]: start };
 }

@@ -73,6 +73,19 @@ export function createCursor(words: Int32Array, layout: NodeLayout, root: number
   };
 }
 
+/** Gives items that were found already. */
+export function cursorOver(items: Int32Array): TreeCursor {
+  let from = 0;
+  return {
+    next(out) {
+      const some = items.subarray(from, from + out.length);
+      out.set(some);
+      from += some.length;
+      return some.length;
+    },
+  };
+}
+
 /** Where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
 function startIn(words: Int32Array, { width }: NodeLayout, node: number, first: Int32Array): number {
   const count = itemCount(words, node);
