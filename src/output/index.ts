@@ -4,8 +4,9 @@ export { createFileSink, type FileSink, type FileSinkOptions } from "./file-sink
 export { OutputError } from "./output-error.ts";
 export type { OutputFile, OutputFileState, OutputIo } from "./output-io.ts";
 export { nodeOutputIo } from "./output-io.ts";
-export { createLineInbox } from "./line-inbox.ts";
-export { createLineOutbox, type LineNote, type LineOutbox } from "./line-outbox.ts";
+export { createLineInbox, type LineInbox } from "./line-inbox.ts";
+export { createLineMemory, type LineMemory } from "./line-notes.ts";
+export { createLineOutbox, type LineOutbox } from "./line-outbox.ts";
 export { limitRate } from "./limit-rate.ts";
 export { createOutputMetrics, type DropReason, type OutputMetrics } from "./output-metrics.ts";
 export type { OutputOptions } from "./queued-sink.ts";

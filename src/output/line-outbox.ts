@@ -1,24 +1,10 @@
 import type { Sink } from "../record/index.ts";
-
-/** Lines in shared memory, told by the thread that wrote them to the one that has the outputs. */
-export interface LineNote {
-  /** Which slab they lie in. */
-  readonly slab: number;
-  /** The slab itself, where it is new. */
-  readonly memory?: SharedArrayBuffer;
-  readonly from: number;
-  readonly to: number;
-  /** Records. */
-  readonly count: number;
-}
+import { createNoteWriter, type LineMemory } from "./line-notes.ts";
 
 export interface LineOutboxOptions {
-  /** How many notes of each slab have been dealt with, by its number: an Int32 each. Its length is the number of slabs. */
-  readonly returned: SharedArrayBuffer;
-  /** Bytes of a slab. */
-  readonly slabBytes: number;
-  /** Tells the other thread of lines; its notes must arrive in order. */
-  readonly post: (note: LineNote) => void;
+  readonly memory: LineMemory;
+  /** Wakes the other thread, which then looks for lines. */
+  readonly wake: () => void;
   /** Told of lines for which there was no memory. */
   readonly dropped: (records: number, bytes: number) => void;
 }
@@ -27,34 +13,37 @@ export interface LineOutboxOptions {
 export interface LineOutbox extends Sink {
   /** Memory for lines, to be given to the line buffer that writes to this sink. */
   allocate(bytes: number): Buffer;
-  /** Whether some slabs are free. Who goes on without them loses lines. */
+  /** Whether some memory is free. Who goes on without it loses lines. */
   hasRoom(): boolean;
-  /** Posts what was written and not posted yet. A note is posted by itself when it has grown large. */
+  /** Tells of what was written and not told yet. That happens by itself when much has gathered. */
   flush(): void;
 }
 
-/** Lines are told of in pieces of about this size, so that a note, which wakes a thread, costs nothing beside them. */
+/** Lines are told of in pieces of about this size, so that they become large writes. */
 const noteBytes = 1024 * 1024;
 
-/** Slabs that must be free for {@link LineOutbox.hasRoom}: what some datagrams can fill. */
-const reserve = 2;
+/** What must be free for {@link LineOutbox.hasRoom}: as much as some datagrams can take. */
+const slabsInReserve = 2;
+const notesInReserve = 64;
 
 interface Slab {
   readonly number: number;
-  readonly memory: SharedArrayBuffer;
   readonly buffer: Buffer;
-  /** Notes posted of it. */
-  posted: number;
-  isKnown: boolean;
+  /** Notes told of it. */
+  told: number;
 }
 
-export function createLineOutbox(options: LineOutboxOptions): LineOutbox {
-  const { slabBytes, post, dropped } = options;
-  const returned = new Int32Array(options.returned);
-  const slabs: Slab[] = [];
+export function createLineOutbox({ memory, wake, dropped }: LineOutboxOptions): LineOutbox {
+  const notes = createNoteWriter(memory, wake);
+  const slabBytes = memory.lines.byteLength / memory.slabs;
+  // A thread before this one may have told of them.
+  const slabs = Array.from({ length: memory.slabs }, (_, number): Slab => {
+    const buffer = Buffer.from(memory.lines, number * slabBytes, slabBytes);
+    return { number, buffer, told: notes.returned(number) };
+  });
   /** The slab that lines are being written to. */
   let current: Slab | undefined;
-  /** The slab of what is not posted yet. */
+  /** The slab of what was not told yet. */
   let pending: Slab | undefined;
   /** Memory for lines that are lost because every slab is in use. */
   let spare: Buffer | undefined;
@@ -63,40 +52,33 @@ export function createLineOutbox(options: LineOutboxOptions): LineOutbox {
   let count = 0;
 
   const isFree = (slab: Slab): boolean =>
-    slab !== current && Atomics.load(returned, slab.number) === slab.posted && (slab !== pending || count === 0);
-  const addSlab = (): Slab => {
-    const memory = new SharedArrayBuffer(slabBytes);
-    const slab = { number: slabs.length, memory, buffer: Buffer.from(memory), posted: 0, isKnown: false };
-    slabs.push(slab);
-    return slab;
-  };
+    slab !== current && notes.returned(slab.number) === slab.told && (slab !== pending || count === 0);
+  // The first of the list that is free: memory that was used lately is warm, and what was never used need not exist.
+  const freeSlab = (): Slab | undefined => slabs.find(isFree);
 
-  const freeSlab = (): Slab | undefined =>
-    slabs.find(isFree) ?? (slabs.length < returned.length ? addSlab() : undefined);
-
-  const tell = (slab: Slab, first: number, end: number, records: number): void => {
-    slab.posted = (slab.posted + 1) | 0;
-    const note = { slab: slab.number, from: first, to: end, count: records };
-    post(slab.isKnown ? note : { ...note, memory: slab.memory });
-    slab.isKnown = true;
+  const tell = (slab: Slab, first: number, end: number, records: number): boolean => {
+    if (!notes.tell({ slab: slab.number, from: first, to: end, count: records })) return false;
+    slab.told = (slab.told + 1) | 0;
+    return true;
   };
 
   const flush = (): void => {
-    if (count === 0 || pending === undefined) return;
-    tell(pending, from, to, count);
+    if (count > 0 && pending !== undefined && tell(pending, from, to, count)) count = 0;
+  };
+
+  /** Tells of what is pending, or drops it: something else is to be told. */
+  const settle = (): void => {
+    flush();
+    if (count > 0) dropped(count, to - from);
     count = 0;
   };
 
   /** Lines that were not written to the current slab: what the line buffer had to give memory of its own. */
   const copy = (lines: Uint8Array, records: number): void => {
-    flush();
+    settle();
     const slab = lines.length <= slabBytes ? freeSlab() : undefined;
-    if (slab === undefined) {
-      dropped(records, lines.length);
-      return;
-    }
-    slab.buffer.set(lines);
-    tell(slab, 0, lines.length, records);
+    slab?.buffer.set(lines);
+    if (slab === undefined || !tell(slab, 0, lines.length, records)) dropped(records, lines.length);
   };
 
   return {
@@ -109,16 +91,16 @@ export function createLineOutbox(options: LineOutboxOptions): LineOutbox {
       return slab.buffer;
     },
     write(lines, records) {
-      if (current === undefined || lines.buffer !== current.memory) {
+      if (current === undefined || lines.buffer !== memory.lines) {
         copy(lines, records);
         return;
       }
-      const start = lines.byteOffset;
+      const start = lines.byteOffset - current.number * slabBytes;
       if (count > 0 && pending === current && start === to) {
         to += lines.length;
         count += records;
       } else {
-        flush();
+        settle();
         pending = current;
         from = start;
         to = start + lines.length;
@@ -127,9 +109,10 @@ export function createLineOutbox(options: LineOutboxOptions): LineOutbox {
       if (to - from >= noteBytes) flush();
     },
     hasRoom() {
-      let free = returned.length - slabs.length;
-      for (let i = 0; i < slabs.length && free < reserve; i++) if (isFree(slabs[i] as Slab)) free++;
-      return free >= reserve;
+      if (notes.room() < notesInReserve) return false;
+      let free = 0;
+      for (let i = 0; i < slabs.length && free < slabsInReserve; i++) if (isFree(slabs[i] as Slab)) free++;
+      return free >= slabsInReserve;
     },
     flush,
   };

@@ -1,30 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import * as fc from "fast-check";
-import { createLineInbox, createLineOutbox, type LineNote } from "../../src/output/index.ts";
+import { createLineInbox, createLineMemory, createLineOutbox } from "../../src/output/index.ts";
 import { createLineBuffer, type Value } from "../../src/record/index.ts";
+import { until } from "../support/until.ts";
 
 const slabBytes = 2 * 1024 * 1024;
 
-function rig(slabCount: number) {
-  const returned = new SharedArrayBuffer(4 * slabCount);
-  const notes: LineNote[] = [];
+function rig(slabs: number) {
+  const memory = createLineMemory(slabs, slabBytes);
   const got: string[] = [];
+  const dones: (() => void)[] = [];
   const lost = { records: 0, bytes: 0 };
   let records = 0;
+  let wakes = 0;
   const outbox = createLineOutbox({
-    returned,
-    slabBytes,
-    post: (note) => void notes.push(note),
+    memory,
+    wake: () => void wakes++,
     dropped(count, bytes) {
       lost.records += count;
       lost.bytes += bytes;
     },
   });
-  const inbox = createLineInbox(returned, {
-    write(lines, count) {
+  const inbox = createLineInbox(memory, {
+    write: () => assert.fail("lent lines are not copied"),
+    lend(lines, count, done) {
       got.push(Buffer.from(lines).toString());
       records += count;
+      dones.push(done);
     },
   });
   const lines = createLineBuffer((bytes) => outbox.allocate(bytes));
@@ -34,20 +38,20 @@ function rig(slabCount: number) {
     got,
     lost,
     records: () => records,
+    wakes: () => wakes,
     /** Writes one piece of so many records, each about so long. */
     write: (count: number, length: number) => {
-      for (let i = 0; i < count; i++)
-        lines.append(
-          new Map<string, Value>([
-            ["n", number++],
-            ["x", "x".repeat(length)],
-          ]),
-        );
+      for (let i = 0; i < count; i++) {
+        lines.append(new Map<string, Value>(Object.entries({ n: number++, x: "x".repeat(length) })));
+      }
       outbox.write(lines.take(), count);
     },
-    /** The other thread deals with so many notes. */
-    deliver: (count: number) => {
-      for (const note of notes.splice(0, count)) inbox(note);
+    /** The other thread takes all lines that it was told of. */
+    take: () => inbox.end(),
+    wake: () => inbox.wake(),
+    /** So many of the lines that it was lent are not needed any more. */
+    giveBack: (count: number) => {
+      for (const done of dones.splice(0, count)) done();
     },
     written: () => number,
   };
@@ -64,19 +68,20 @@ function numbersIn(texts: readonly string[]): number[] {
 test("every line arrives once, whole and in order, whenever the other thread gets round to it", () => {
   const step = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 40 }), length: fc.integer({ min: 0, max: 3000 }) }),
-    fc.record({ deliver: fc.integer({ min: 0, max: 6 }) }),
-    fc.constant("flush" as const),
+    fc.record({ giveBack: fc.integer({ min: 0, max: 6 }) }),
+    fc.constantFrom("flush" as const, "take" as const),
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-      const { outbox, got, lost, write, deliver, written, records } = rig(64);
+      const { outbox, got, lost, write, take, giveBack, written, records } = rig(64);
       for (const what of steps) {
         if (what === "flush") outbox.flush();
-        else if ("deliver" in what) deliver(what.deliver);
+        else if (what === "take") take();
+        else if ("giveBack" in what) giveBack(what.giveBack);
         else write(what.count, what.length);
       }
       outbox.flush();
-      deliver(Infinity);
+      take();
       assert.deepEqual(lost, { records: 0, bytes: 0 });
       assert.equal(records(), written());
       assert.deepEqual(
@@ -88,21 +93,26 @@ test("every line arrives once, whole and in order, whenever the other thread get
   );
 });
 
-test("when the other thread takes nothing, what does not fit is dropped and counted, and it goes on afterwards", () => {
-  const { outbox, got, lost, write, deliver, written, records } = rig(3);
+test("when nothing is given back, what does not fit is dropped and counted, and it goes on afterwards", () => {
+  const { outbox, got, lost, write, take, giveBack, written, records } = rig(3);
   assert.equal(outbox.hasRoom(), true);
-  for (let i = 0; i < 300; i++) write(50, 1000);
+  for (let i = 0; i < 300; i++) {
+    write(50, 1000);
+    take();
+  }
   assert.equal(outbox.hasRoom(), false);
   outbox.flush();
-  deliver(Infinity);
+  take();
   assert.ok(lost.records > 0 && lost.bytes > lost.records * 1000);
   assert.equal(records() + lost.records, written());
+  giveBack(Infinity);
   assert.equal(outbox.hasRoom(), true);
   const before = lost.records;
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 300; i++) {
     write(50, 1000);
     outbox.flush();
-    deliver(Infinity);
+    take();
+    giveBack(Infinity);
   }
   assert.equal(lost.records, before);
   const numbers = numbersIn(got);
@@ -112,12 +122,50 @@ test("when the other thread takes nothing, what does not fit is dropped and coun
   );
 });
 
+test("when nothing is taken, notes run out in time, and what cannot be told yet gathers", () => {
+  const { outbox, got, lost, write, take, giveBack, written } = rig(3);
+  for (let i = 0; i < 6000; i++) {
+    write(1, 10);
+    outbox.flush();
+  }
+  assert.equal(outbox.hasRoom(), false);
+  take();
+  giveBack(Infinity);
+  outbox.flush();
+  take();
+  assert.equal(lost.records, 0);
+  assert.equal(numbersIn(got).length, written());
+  assert.equal(outbox.hasRoom(), true);
+});
+
 test("a piece longer than a slab is dropped and counted", () => {
-  const { outbox, got, lost, write, deliver } = rig(3);
+  const { outbox, got, lost, write, take } = rig(3);
   write(1, 2 * slabBytes);
   write(1, 10);
   outbox.flush();
-  deliver(Infinity);
+  take();
   assert.equal(lost.records, 1);
   assert.deepEqual(numbersIn(got), [1]);
+});
+
+test("a reader looks by itself while there are lines, then sleeps, and is woken once by the next ones", async () => {
+  const { outbox, write, wake, wakes, records } = rig(3);
+  wake();
+  write(1, 10);
+  outbox.flush();
+  await until("the first line", () => records() === 1);
+  assert.equal(wakes(), 0, "it was looking");
+  await until("the reader to sleep", async () => {
+    await pause(100);
+    write(1, 10);
+    outbox.flush();
+    return wakes() === 1;
+  });
+  const before = records();
+  write(1, 10);
+  outbox.flush();
+  assert.equal(wakes(), 1);
+  assert.equal(records(), before);
+  wake();
+  assert.equal(records(), before + 2);
 });

@@ -1,4 +1,5 @@
 import type { CustomElement, RingHandle } from "../../flow/index.ts";
+import type { LineMemory } from "../../output/index.ts";
 import type { SharedIndexHandle } from "../../udm/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
@@ -11,8 +12,8 @@ export interface DecodeThreadData {
   /** For its look into the metadata; absent: there is none. */
   readonly metadata: SharedIndexHandle | undefined;
   readonly ring: RingHandle;
-  /** For its line outbox. */
-  readonly returned: SharedArrayBuffer;
+  /** For its lines. */
+  readonly lines: LineMemory;
 }
 
 /** Lines cross to the main thread in slabs of this size. */
@@ -22,7 +23,7 @@ const freeSlabs = 24;
 
 /**
  * How many slabs a thread may have: more than the fullest queue can hold, because an output that is stuck must lose its
- * own records and not keep the threads from writing those of the others. They are made as they are needed.
+ * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
  */
 export function slabCount(settings: PlainSettings): number {
   const queues = [
@@ -32,5 +33,10 @@ export function slabCount(settings: PlainSettings): number {
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }
+/** A decoding thread tells that there are lines for the main thread, which does not look for them. */
+export interface LinesNote {
+  readonly lines: true;
+}
+
 /** Datagrams that may wait for a decoding thread, in bytes: half a second of a million records. */
 export const ringBytes = 32 * 1024 * 1024;

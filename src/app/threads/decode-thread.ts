@@ -8,11 +8,11 @@ import { openSharedIndex } from "../../udm/index.ts";
 import { decodingOptions } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { createDecodeLoop } from "./decode-loop.ts";
-import { slabBytes, type DecodeThreadData } from "./decode-thread-data.ts";
+import type { DecodeThreadData, LinesNote } from "./decode-thread-data.ts";
 import { createThreadMetadata } from "./thread-metadata.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
-const { settings, elements, metadata: handle, ring, returned, count } = workerData as DecodeThreadData;
+const { settings, elements, metadata: handle, ring, lines, count } = workerData as DecodeThreadData;
 const metrics = createMetrics();
 const log = threadLog(settings.SVC_LOG_LEVEL);
 
@@ -22,9 +22,8 @@ const droppedRecords = metrics.counter(
 );
 droppedRecords.add(0);
 const outbox = createLineOutbox({
-  returned,
-  slabBytes,
-  post: postNote,
+  memory: lines,
+  wake: () => postNote({ lines: true } satisfies LinesNote),
   dropped: (records) => droppedRecords.add(records),
 });
 const directory = createInterfaceDirectory();
