@@ -26,6 +26,8 @@ export interface ApiServerOptions {
   readonly basicAuth?: BasicCredentials;
   readonly authMetrics: boolean;
   readonly maxBodyBytes: number;
+  /** Most elements of a batch. */
+  readonly maxBatchSize: number;
   readonly unknownFields: UnknownFields;
   readonly udm: UdmSource;
   readonly health: Health;
@@ -74,7 +76,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...options,
     views: options.views ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
-    service: createUdmService(options.udm),
+    service: createUdmService(options.udm, options.maxBatchSize),
     bodies,
     hasBasicAuth: basicAuth !== undefined,
     health: {

@@ -173,7 +173,15 @@ export function apiOptions(
   settings: Settings,
 ): Pick<
   ApiServerOptions,
-  "ip" | "port" | "tls" | "basicAuth" | "authMetrics" | "maxBodyBytes" | "unknownFields" | "allowedHosts"
+  | "ip"
+  | "port"
+  | "tls"
+  | "basicAuth"
+  | "authMetrics"
+  | "maxBodyBytes"
+  | "maxBatchSize"
+  | "unknownFields"
+  | "allowedHosts"
 > {
   return {
     ip: settings.SVC_API_IP,
@@ -189,6 +197,7 @@ export function apiOptions(
     }),
     authMetrics: settings.SVC_API_BASIC_AUTH_METRICS_ENABLE,
     maxBodyBytes: settings.SVC_API_MAX_BODY_SIZE,
+    maxBatchSize: settings.SVC_API_MAX_BATCH_SIZE,
     unknownFields: settings.SVC_API_UNKNOWN_FIELDS,
     allowedHosts: settings.SVC_API_ALLOWED_HOSTS,
   };

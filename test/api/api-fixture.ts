@@ -32,6 +32,7 @@ export async function startApi(
     port: 0,
     authMetrics: false,
     maxBodyBytes: 1_048_576,
+    maxBatchSize: 10_000,
     unknownFields: "reject",
     udm: store,
     health,

@@ -1,68 +1,184 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { suite, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { fromBinary, fromJsonString } from "@bufbuild/protobuf";
 import { formatAddress } from "../../src/ip/index.ts";
+import type { UdmEntry, UdmIndex } from "../../src/udm/index.ts";
 import { buildIndex } from "../support/shared-index.ts";
-import { ListUdmsResponseSchema } from "../../src/api/gen/udm/v1/udm_pb.ts";
+import { ListUdmsResponseSchema, type ListUdmsResponse } from "../../src/api/gen/udm/v1/udm_pb.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
 import { udmEntry } from "../support/udm-entry.ts";
-import { contractPath, startApi } from "./api-fixture.ts";
-import { answerOf, envelope, openHttp2, postHttp2 } from "./raw-http.ts";
+import { contractPath, startApi, until } from "./api-fixture.ts";
+import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
 
-const size = 100_000;
+const size = 20_000;
+const entries = Array.from({ length: size }, (_, i) =>
+  udmEntry(formatAddress({ family: 4, value: (10n << 24n) + BigInt(i) }), { name: `höst-${i}`, tags: ["a", "b"] }),
+);
+const index = buildIndex(entries, 1);
 
+/** A store that tells how many entries were asked for. */
 function largeStore() {
-  const entries = Array.from({ length: size }, (_, i) =>
-    udmEntry(formatAddress({ family: 4, value: (10n << 24n) + BigInt(i) }), { name: `host-${i}`, tags: ["a", "b"] }),
-  );
-  const index = buildIndex(entries, 1);
-  return { ...createMemoryStore(), current: () => index };
+  const store = { ...createMemoryStore(), asked: 0, current: () => counted };
+  const counting = function* (all: Iterable<UdmEntry>): Generator<UdmEntry> {
+    for (const entry of all) {
+      store.asked++;
+      yield entry;
+    }
+  };
+  const counted: UdmIndex = {
+    ...index,
+    entries: () => ({ [Symbol.iterator]: () => counting(index.entries()) }),
+  };
+  return store;
 }
 
-test("a list of a hundred thousand entries leaves room for others, on every wire", async (t) => {
-  const { url } = await startApi(t, { store: largeStore() });
+interface Wire {
+  readonly name: string;
+  readonly type: string;
+  readonly request: Uint8Array;
+  readonly headers?: Record<string, string>;
+  /** How often the entries are gone through: envelopes need to know their length first. */
+  readonly passes: number;
+  readonly decode: (body: Buffer) => ListUdmsResponse;
+}
+
+const proto = (bytes: Uint8Array): ListUdmsResponse => fromBinary(ListUdmsResponseSchema, bytes);
+const json = (bytes: Buffer): ListUdmsResponse => fromJsonString(ListUdmsResponseSchema, bytes.toString());
+/** The message in the one envelope, without what follows it. */
+const opened = (body: Buffer): Buffer => body.subarray(5, 5 + body.readUInt32BE(1));
+/** Base64 that is padded in between. */
+const decoded = (text: Buffer): Buffer =>
+  Buffer.concat((text.toString().match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64")));
+const webTrailer = Buffer.from("\x80\0\0\0\x10grpc-status: 0\r\n", "latin1");
+const unweb = (body: Buffer): Buffer => {
+  assert.deepEqual(body.subarray(-webTrailer.length), webTrailer);
+  assert.equal(opened(body).length, body.length - 5 - webTrailer.length);
+  return opened(body);
+};
+
+const none = envelope("");
+const gzip = { "grpc-encoding": "gzip", "grpc-accept-encoding": "gzip" };
+const wires: readonly Wire[] = [
+  { name: "REST", type: "application/json", request: Buffer.from("{}"), passes: 1, decode: json },
+  { name: "Connect", type: "application/proto", request: Buffer.alloc(0), passes: 1, decode: proto },
+  { name: "gRPC", type: "application/grpc", request: none, passes: 2, decode: (b) => proto(opened(b)) },
+  {
+    name: "gRPC, gzip allowed",
+    type: "application/grpc",
+    request: none,
+    headers: gzip,
+    passes: 2,
+    decode: (b) => proto(opened(b)),
+  },
+  {
+    name: "gRPC, odd flags",
+    type: "application/grpc",
+    request: envelope("", 2),
+    passes: 2,
+    decode: (b) => proto(opened(b)),
+  },
+  {
+    name: "gRPC JSON",
+    type: "application/grpc+json",
+    request: envelope("{}"),
+    passes: 2,
+    decode: (b) => json(opened(b)),
+  },
+  { name: "gRPC-Web", type: "application/grpc-web+proto", request: none, passes: 2, decode: (b) => proto(unweb(b)) },
+  {
+    name: "gRPC-Web JSON",
+    type: "application/grpc-web+json",
+    request: envelope("{}"),
+    passes: 2,
+    decode: (b) => json(unweb(b)),
+  },
+  {
+    name: "gRPC-Web text",
+    type: "application/grpc-web-text",
+    request: Buffer.from(none.toString("base64")),
+    passes: 2,
+    decode: (b) => proto(unweb(decoded(b))),
+  },
+];
+
+for (const { name, type, request, headers, passes, decode } of wires) {
+  suite(`a long list by ${name}`, () => {
+    test("is whole, and leaves room for others", async (t) => {
+      const store = largeStore();
+      const { url, metrics } = await startApi(t, { store });
+      const session = openHttp2(t, url);
+      const state = { isEnded: false };
+      const list = postHttp2(session, `${contractPath}/ListUdms`, type, request, headers).finally(() => {
+        state.isEnded = true;
+      });
+      // Most entries that are looked at before something else gets its turn.
+      let most = 0;
+      for (let last = 0; !state.isEnded; last = store.asked) {
+        await setImmediate();
+        most = Math.max(most, store.asked - last);
+      }
+      assert.ok(most > 0 && most < 4_000, `${most} entries in one turn`);
+      assert.ok(store.asked >= passes * size);
+      const answer = await list;
+      const { udms } = decode(answer.body);
+      assert.equal(udms.length, size);
+      assert.deepEqual([udms[0]?.key, udms.at(-1)?.name], ["10.0.0.0", `höst-${size - 1}`]);
+      if (type.startsWith("application/grpc") && !type.includes("web")) {
+        assert.deepEqual({ ...answer.trailers }["grpc-status"], "0");
+      }
+      const way = { method: "ListUdms", code: "ok" };
+      const transports = ["json", "connect", "grpc", "grpc-web"];
+      const counts = transports.map((transport) => metrics.value("netgloss_api_requests_total", { ...way, transport }));
+      assert.deepEqual(
+        (await Promise.all(counts)).filter((n) => n !== undefined),
+        [1],
+      );
+    });
+
+    test("is made no faster than it is taken, and not at all for a client that has gone", async (t) => {
+      const store = largeStore();
+      const { url, metrics } = await startApi(t, { store });
+      const session = openHttp2(t, url);
+      const path = `${contractPath}/ListUdms`;
+      const stream = session.request({ ":method": "POST", ":path": path, "content-type": type, ...headers });
+      stream.on("error", () => {});
+      await new Promise((resolve) => {
+        stream.on("response", resolve);
+        stream.end(request);
+      });
+      // What the windows of HTTP/2 take, and no more.
+      const bound = (passes - 1) * size + size / 2;
+      const before = store.asked;
+      for (let i = 0; i < 10; i++) assert.equal((await fetch(`${url}/livez`)).status, 200);
+      assert.ok(before > 0 && store.asked < bound + 2_000, `${store.asked} entries asked for`);
+      stream.destroy();
+      const canceled = async (): Promise<number> => {
+        const all = (await metrics.render()).match(/^netgloss_api_requests_total\{.*code="canceled"\} (\d+)$/m);
+        return Number(all?.[1] ?? 0);
+      };
+      await until(async () => (await canceled()) === 1, "it is counted");
+      const asked = store.asked;
+      for (let i = 0; i < 10; i++) assert.equal((await fetch(`${url}/livez`)).status, 200);
+      assert.equal(store.asked, asked);
+      assert.ok(asked < bound + 2_000, `${asked} entries asked for`);
+      assert.equal((await metrics.value("netgloss_api_failures_total")) ?? 0, 0);
+    });
+  });
+}
+
+test("a list that no message can hold is refused by gRPC, with what to do", async (t) => {
+  const entry = udmEntry("10.0.0.0/8", { name: "x".repeat(2 ** 24) });
+  const store = {
+    ...createMemoryStore(),
+    current: () => ({ ...index, entries: () => Array<UdmEntry>(257).fill(entry) }),
+  };
+  const { url } = await startApi(t, { store });
   const session = openHttp2(t, url);
-  const order: string[] = [];
-  const list = fetch(`${url}${contractPath}/ListUdms`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: "{}",
-  }).then(async (response) => {
-    order.push("begun");
-    // One request after the other while the list is on its way.
-    for (let i = 0; i < 5; i++) {
-      assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
-      order.push("other");
-    }
-    const { udms } = (await response.json()) as { udms: { key: string; name: string }[] };
-    order.push("ended");
-    return udms;
-  });
-  const udms = await list;
-  assert.equal(udms.length, size);
-  assert.deepEqual(udms.at(-1), { key: "10.1.134.159", name: `host-${size - 1}`, tags: ["a", "b"] });
-  assert.deepEqual(order, ["begun", ...Array<string>(5).fill("other"), "ended"]);
-
-  const other = answerOf(session.request({ ":path": "/livez" }));
-  const grpc = await postHttp2(session, `${contractPath}/ListUdms`, "application/grpc", envelope(""));
-  assert.equal((await other).status, 200);
-  assert.equal(fromBinary(ListUdmsResponseSchema, grpc.body.subarray(5)).udms.length, size);
-  assert.equal(create(ListUdmsResponseSchema).udms.length, 0);
-});
-
-test("a client that leaves in the middle of a list ends it", async (t) => {
-  const { url, metrics } = await startApi(t, { store: largeStore() });
-  const abort = new AbortController();
-  const response = await fetch(`${url}${contractPath}/ListUdmKeys`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: "{}",
-    signal: abort.signal,
-  });
-  const reader = response.body?.getReader();
-  await reader?.read();
-  abort.abort();
-  await assert.rejects(async () => reader?.read());
-  assert.equal((await fetch(`${url}/livez`)).status, 200);
-  assert.equal((await metrics.value("netgloss_api_failures_total")) ?? 0, 0);
+  for (const type of ["application/grpc", "application/grpc-web+proto"]) {
+    const { headers, body } = await postHttp2(session, `${contractPath}/ListUdms`, type, none);
+    assert.equal(headers["grpc-status"], "8");
+    assert.match(String(headers["grpc-message"]), /^the list takes 43\d{8} bytes.*by key/);
+    assert.equal(body.length, 0);
+  }
 });

@@ -60,6 +60,21 @@ check("batches are created and changed as one", async (call) => {
   assert.deepEqual(await call("batchUpdateUdms", {}), ok({}));
 });
 
+check(
+  "a batch has a bound that the refusal names",
+  async (call) => {
+    const requests = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((key) => ({ udm: { key } }));
+    for (const method of ["batchCreateUdms", "batchUpdateUdms"] as const) {
+      const refused = await call(method, { requests });
+      assert.deepEqual(outline(refused), ["resource_exhausted", []]);
+      assert.match(message(refused), /3 entries.*SVC_API_MAX_BATCH_SIZE.* 2/);
+    }
+    assert.equal((await call("batchCreateUdms", { requests: requests.slice(1) })).code, "ok");
+    assert.deepEqual(await call("countUdms", {}), ok({ count: 2 }));
+  },
+  { maxBatchSize: 2 },
+);
+
 check("lists follow the matching rules", async (call) => {
   const keys = ["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "10.1.2.0-10.1.2.255", "10.1.2.9/24", "11.0.0.0/8"];
   await call("batchCreateUdms", { requests: keys.map((key) => ({ udm: { key } })) });

@@ -101,9 +101,14 @@ export function sendTrailersOnly(call: Call, headers: HeaderFields): void {
 
 /**
  * Answers with a body that is made while it is sent: piece by piece, as fast as the client takes it, letting other
- * requests run in between.
+ * requests run in between. For a client that has gone nothing more is made.
  */
-export async function sendChunks(call: Call, headers: HeaderFields, chunks: Iterator<string>): Promise<void> {
+export async function sendChunks(
+  call: Call,
+  headers: HeaderFields,
+  chunks: Iterator<string | Uint8Array>,
+  trailers?: Record<string, string>,
+): Promise<void> {
   begin(call, 200, headers);
   const response = call.response as ServerResponse;
   for (let next = chunks.next(); next.done !== true; next = chunks.next()) {
@@ -111,6 +116,7 @@ export async function sendChunks(call: Call, headers: HeaderFields, chunks: Iter
     if (response.write(next.value)) await new Promise(setImmediate);
     else await drained(call);
   }
+  if (trailers !== undefined) response.addTrailers(trailers);
   response.end();
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { UdmEntry } from "../../udm/index.ts";
+import { udmJson, type UdmEntry } from "../../udm/index.ts";
 import { fieldSize, udmSize, writeUdm, writeVarint } from "./write-udm.ts";
 
 /** What each entry of a list is in the message: itself, or its key. */
@@ -7,13 +7,19 @@ export interface ItemWriter {
   size(entry: UdmEntry): number;
   /** @returns where the next byte goes. */
   write(entry: UdmEntry, into: Buffer, at: number): number;
+  /** The same in JSON. */
+  readonly json: (entry: UdmEntry) => string;
+  /** What the list is called there. */
+  readonly jsonName: string;
 }
 
-export const udmItem: ItemWriter = { size: udmSize, write: writeUdm };
+export const udmItem: ItemWriter = { size: udmSize, write: writeUdm, json: udmJson, jsonName: "udms" };
 
 export const keyItem: ItemWriter = {
   size: ({ key }) => key.text.length,
   write: ({ key }, into, at) => at + into.write(key.text, at, "latin1"),
+  json: ({ key }) => JSON.stringify(key.text),
+  jsonName: "keys",
 };
 
 /** A message of one repeated field, its number 1: ListUdmsResponse and those like it. */
@@ -27,7 +33,7 @@ const itemsTag = 0x0a;
 /** How much is made at a time. */
 const pieceSize = 32_768;
 /** How many entries are measured before other requests get a turn. */
-const measuredPerTurn = 2_000;
+const measuredPerTurn = 500;
 
 /**
  * The message of a short list behind `reserved` bytes for its envelope; undefined when it takes more than a piece.

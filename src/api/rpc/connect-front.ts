@@ -1,14 +1,16 @@
 import type { ServerResponse } from "node:http";
-import { Code } from "@connectrpc/connect";
+import { Code, createContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import type { RequestHeaders } from "../guard/admission.ts";
 import { isAnswered, isGone, type Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import type { BodyReader } from "../http/read-body.ts";
-import { begin, sendTrailersOnly, writeBytes } from "../http/send.ts";
+import { begin, sendChunks, sendTrailersOnly, writeBytes } from "../http/send.ts";
+import type { ListMessage } from "../proto/list-message.ts";
 import { decodeText, isGrpcWebText, withoutText, withText } from "./grpc-web-text.ts";
 import { grpcTrailer } from "./grpc-trailer.ts";
+import { longListBody, longListKey, type LongList } from "./long-list.ts";
 import { isBeyondTimer } from "./timeouts.ts";
 
 /**
@@ -20,17 +22,20 @@ export async function serveByConnect(handler: UniversalHandler, call: Call, bodi
   const type = headerOf(call.request, "content-type") ?? "";
   const isText = isGrpcWebText(type);
   const stream = bodies.stream(call);
+  const longList: LongList = { list: undefined };
   const answer = await invokeConnect(handler, {
     headers: isText ? { ...headers, "content-type": withoutText(type) } : headers,
     httpVersion,
     method,
     body: isText ? decodeText(stream) : stream,
     signal: call.signal,
+    longList,
   });
   const pieces = answer.body?.[Symbol.asyncIterator]();
   try {
     if (isText) answer.header?.set("content-type", withText(answer.header.get("content-type") ?? ""));
-    await write(call, answer, pieces, isText);
+    if (longList.list === undefined) await write(call, answer, pieces, isText);
+    else await writeLongList(call, answer, longList.list, isText);
   } finally {
     await pieces?.return?.();
   }
@@ -42,13 +47,34 @@ export interface ConnectRequest {
   readonly method: string;
   readonly body: AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
+  /** Takes a long list, in place of the body of the answer. */
+  readonly longList?: LongList;
 }
 
 /** What a handler of connect-es answers. */
 export function invokeConnect(handler: UniversalHandler, request: ConnectRequest): Promise<UniversalServerResponse> {
   // Handlers look at the query only.
   const url = `http://localhost${handler.requestPath}`;
-  return handler({ ...request, url, header: fetchHeaders(request.headers) });
+  const contextValues = createContextValues().set(longListKey, request.longList);
+  return handler({ ...request, url, header: fetchHeaders(request.headers), contextValues });
+}
+
+async function writeLongList(
+  call: Call,
+  answer: UniversalServerResponse,
+  list: ListMessage,
+  isText: boolean,
+): Promise<void> {
+  const { "content-length": _lengthOfNone, ...header } = Object.fromEntries(answer.header ?? []);
+  const pieces = await longListBody(call, list, withoutText(header["content-type"] ?? ""));
+  if (pieces === undefined) return;
+  call.code = "ok";
+  const trailer = answer.trailer === undefined ? undefined : grpcTrailer(answer.trailer);
+  await sendChunks(call, header, isText ? encodeText(pieces) : pieces, trailer);
+}
+
+function* encodeText(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+  for (const piece of pieces) yield Buffer.from(Buffer.from(piece).toString("base64"));
 }
 
 async function write(

@@ -16,8 +16,10 @@ import { ServerReflection as ServerReflectionAlpha } from "../gen/grpc/reflectio
 import { CountUdmsResponseSchema, UdmService } from "../gen/udm/v1/udm_pb.ts";
 import { decodeRequest } from "../json/decode-request.ts";
 import type { UnknownFields } from "../json/read-message.ts";
+import { keyItem, shortListBytes, udmItem, type ListMessage } from "../proto/list-message.ts";
 import { fitTrailers } from "./api-error.ts";
 import { createHealthService, type HealthServiceOptions } from "./health-service.ts";
+import { longListKey } from "./long-list.ts";
 import { createReflection } from "./reflection-service.ts";
 import type { SchemaFiles } from "./schema-files.ts";
 import { toUdmMessage } from "./udm-messages.ts";
@@ -74,21 +76,42 @@ export function createRouter(parts: ConnectRouterParts): readonly UniversalHandl
 function udmImplementation(service: Service): ServiceImpl<typeof UdmService> {
   return {
     countUdms: () => create(CountUdmsResponseSchema, { count: service.countUdms() }),
-    listUdms: (request) => ({ udms: Array.from(service.listUdms(request), toUdmMessage) }),
-    listUdmKeys: (request) => ({ keys: Array.from(service.listUdms(request), ({ key }) => key.text) }),
+    listUdms(request, context) {
+      const entries = service.listUdms(request);
+      return leaveLong(context, { entries, item: udmItem }) ? {} : { udms: Array.from(entries, toUdmMessage) };
+    },
+    listUdmKeys(request, context) {
+      const entries = service.listUdms(request);
+      return leaveLong(context, { entries, item: keyItem }) ? {} : { keys: Array.from(entries, ({ key }) => key.text) };
+    },
     createUdm: async (request, context) => toUdmMessage(await service.createUdm(request, waiting(context))),
-    batchCreateUdms: async (request, context) => ({
-      udms: (await service.batchCreateUdms(request, waiting(context))).map(toUdmMessage),
-    }),
+    async batchCreateUdms(request, context) {
+      const entries = await service.batchCreateUdms(request, waiting(context));
+      return leaveLong(context, { entries, item: udmItem }) ? {} : { udms: entries.map(toUdmMessage) };
+    },
     updateUdm: async (request, context) => toUdmMessage(await service.updateUdm(request, waiting(context))),
-    batchUpdateUdms: async (request, context) => ({
-      udms: (await service.batchUpdateUdms(request, waiting(context))).map(toUdmMessage),
-    }),
+    async batchUpdateUdms(request, context) {
+      const entries = await service.batchUpdateUdms(request, waiting(context));
+      return leaveLong(context, { entries, item: udmItem }) ? {} : { udms: entries.map(toUdmMessage) };
+    },
     deleteUdm: async (request, context) => {
       await service.deleteUdm(request, waiting(context));
       return create(EmptySchema);
     },
   };
+}
+
+/**
+ * Leaves a long list to whoever writes the answer, piece by piece: connect-es would make all of it at once. What is returned
+ * then counts for nothing.
+ *
+ * @returns false for a list that is short.
+ */
+function leaveLong({ values }: HandlerContext, list: ListMessage): boolean {
+  const longList = values.get(longListKey);
+  if (longList === undefined || shortListBytes(list, 0) !== undefined) return false;
+  longList.list = list;
+  return true;
 }
 
 function waiting(context: HandlerContext): AbortSignal {

@@ -13,6 +13,7 @@ import { apiError } from "./api-error.ts";
 import { invokeConnect } from "./connect-front.ts";
 import type { GrpcFrontParts, GrpcMethod } from "./grpc-front.ts";
 import { grpcErrorTrailer, grpcTrailer } from "./grpc-trailer.ts";
+import { listTooLarge, maxMessageSize, type LongList } from "./long-list.ts";
 import type { Waiting } from "./timeouts.ts";
 
 export interface GrpcCallOptions {
@@ -24,7 +25,6 @@ export interface GrpcCallOptions {
 const gzipBytes = promisify(gzip);
 /** As connect-es has it. */
 const compressFrom = 1024;
-const maxMessageSize = 0xffff_ffff;
 const okTrailer = { "grpc-status": "0" };
 
 /** Serves one unary call: reads its body, runs the method, answers. */
@@ -194,10 +194,7 @@ class GrpcCall implements Pending, Waiting {
   async #sendList(list: ListMessage): Promise<void> {
     const size = await listSize(list, () => !this.#isGone());
     if (size === undefined || this.#isGone()) return;
-    if (size > maxMessageSize) {
-      const message = `the list takes ${size} bytes, more than a message can hold: list by key or range, or as JSON`;
-      throw apiError("resource_exhausted", "LIST_TOO_LARGE", message);
-    }
+    if (size > maxMessageSize) throw listTooLarge(size);
     this.#begin(this.#header(), okTrailer);
     const head = Buffer.alloc(envelopeSize);
     head.writeUInt32BE(size, 1);
@@ -266,13 +263,19 @@ class GrpcCall implements Pending, Waiting {
 
   async #serveByConnect(reason: ConnectError | undefined): Promise<void> {
     this.#controller = new AbortController();
+    const longList: LongList = { list: undefined };
     const answer = await invokeConnect(this.#method.handler, {
+      longList,
       headers: this.#headers,
       httpVersion: "2.0",
       method: "POST",
       body: replay(this.#chunks, reason),
       signal: this.#controller.signal,
     });
+    if (longList.list !== undefined) {
+      await answer.body?.[Symbol.asyncIterator]().return?.();
+      return this.#sendList(longList.list);
+    }
     const pieces: Uint8Array[] = [];
     for await (const piece of answer.body ?? []) pieces.push(piece);
     if (this.#isGone()) return;

@@ -56,7 +56,8 @@ const batch: PathOf = (index) => `requests[${index}].`;
 /** How many writes of a batch are checked before other requests get a turn. */
 const checkedPerTurn = 500;
 
-export function createUdmService(source: UdmSource): UdmService {
+/** @param maxBatchSize most elements of a batch. */
+export function createUdmService(source: UdmSource, maxBatchSize: number): UdmService {
   const store = (): UdmStore => {
     if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
     return source;
@@ -92,6 +93,11 @@ export function createUdmService(source: UdmSource): UdmService {
     pathOf: PathOf,
   ): Promise<readonly UdmEntry[]> => {
     store();
+    if (udms.length > maxBatchSize) {
+      const message = `the batch has ${udms.length} entries: SVC_API_MAX_BATCH_SIZE allows ${maxBatchSize}; send several batches`;
+      const metadata = { setting: "SVC_API_MAX_BATCH_SIZE", limit: String(maxBatchSize) };
+      throw apiError("resource_exhausted", "BATCH_TOO_LARGE", message, { metadata });
+    }
     const writes: UdmWrite[] = [];
     const violations: FieldViolation[] = [];
     for (const [i, udm] of udms.entries()) {

@@ -124,6 +124,12 @@ export const settingsTable = {
     "On a loopback address only requests to localhost or an address are answered, and to these: what a proxy passes on.",
   ),
   SVC_API_MAX_BODY_SIZE: row("API", size(1024, GiB), 64 * MiB, "A longer request is refused with resource_exhausted."),
+  SVC_API_MAX_BATCH_SIZE: row(
+    "API",
+    int(1, 10_000_000, "entries"),
+    100_000,
+    "Most entries of one BatchCreateUdms or BatchUpdateUdms; more are refused with resource_exhausted.",
+  ),
   SVC_API_UNKNOWN_FIELDS: row(
     "API",
     oneOf(["reject", "ignore"]),
