@@ -13,6 +13,10 @@ export interface InProcessOptions {
   readonly source?: PacketSource;
   readonly pool: AddressPool;
   readonly communityId: boolean;
+  /** False: every record becomes fields before it becomes a line. Default true. */
+  readonly isCompiled?: boolean;
+  /** Records of each of the two rounds. Default 500 000. */
+  readonly records?: number;
 }
 
 export interface InProcessResult {
@@ -22,7 +26,6 @@ export interface InProcessResult {
   readonly line: string;
 }
 
-const recordsPerRound = 500_000;
 const address = "127.0.0.1";
 const port = 2055;
 
@@ -31,7 +34,7 @@ const port = 2055;
  * rendered. Making the datagrams is measured by itself and taken off.
  */
 export async function measureInProcess(options: InProcessOptions): Promise<InProcessResult> {
-  const { metadata, recordsPerPacket, pool, communityId } = options;
+  const { metadata, recordsPerPacket, pool, communityId, isCompiled = true, records: perRound = 500_000 } = options;
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const enricher = createUdmEnricher({
     ...common,
@@ -49,12 +52,18 @@ export async function measureInProcess(options: InProcessOptions): Promise<InPro
       last = lines;
     },
   };
-  const pipeline = createFlowPipeline({ ...common, enricher, sink, communityId });
+  const pipeline = createFlowPipeline({
+    ...common,
+    enricher,
+    sink,
+    communityId,
+    ...(!isCompiled && { compileAfter: Number.POSITIVE_INFINITY }),
+  });
   const source = options.source ?? createPacketSource(packetLayout("netflow9", recordsPerPacket), 1, pool);
   const templates = source.templates();
   if (templates !== undefined) pipeline.process(templates, address, port);
 
-  const packets = Math.ceil(recordsPerRound / recordsPerPacket);
+  const packets = Math.ceil(perRound / recordsPerPacket);
   const round = (take: (packet: Buffer) => void): number => {
     const nanoseconds = cpuNanoseconds(() => {
       for (let i = 0; i < packets; i++) take(source.next());

@@ -1,5 +1,5 @@
 import type { Labels, Metrics } from "../report/index.ts";
-import type { FlowReader } from "./compiled/flow-reader.ts";
+import type { FlowReader, PathCounts } from "./compiled/flow-reader.ts";
 import type { ExporterTable } from "./exporter/exporter-table.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 
@@ -11,7 +11,8 @@ export function registerFlowMetrics(
   counts: FlowCounts,
   exporters: ExporterTable,
   restored: { readonly templates: number },
-  flows: FlowReader,
+  paths: Readonly<PathCounts>,
+  plans: FlowReader["plans"],
 ): void {
   const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
     metrics.counterFrom(name, help, ["protocol"], () =>
@@ -55,10 +56,9 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
 
-  const { counts: paths, plans } = flows;
   metrics.counterFrom(
     "netgloss_flow_records_by_path_total",
-    "Flow records by how they were decoded: by code made for their template, or field by field.",
+    "Flow records by how they were decoded: by code that writes their line at once, or field by field.",
     ["path"],
     () => [
       [{ path: "compiled" }, paths.compiled],
@@ -67,7 +67,7 @@ export function registerFlowMetrics(
   );
   metrics.counterFrom(
     "netgloss_flow_records_careful_total",
-    "Of the interpreted records, those with something rare that made their compiled code give them up.",
+    "Of the interpreted records, those with something rare that made such code give them up.",
     [],
     () => paths.careful,
   );

@@ -1,6 +1,7 @@
 import { createLineBuffer, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
-import { createFlowReader } from "./compiled/flow-reader.ts";
+import { tryCompileCommunityId } from "./compiled/community-id-code.ts";
+import { createFlowReader, type PathCounts } from "./compiled/flow-reader.ts";
 import { createDecoders } from "./decoders.ts";
 import type { CustomElement } from "./elements/custom-element.ts";
 import { createElementSource } from "./elements/element-source.ts";
@@ -12,6 +13,7 @@ import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { createTimeFormat } from "./mapping/time-format.ts";
 import { createManualRates } from "./sampling/manual-rates.ts";
+import { createFlowSampleWriter } from "./sflow/flow-sample-writer.ts";
 import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
 import { buildPlan } from "./template/build-plan.ts";
 import { createRecordReader } from "./template/record-reader.ts";
@@ -35,7 +37,7 @@ export interface FlowPipelineOptions {
   readonly templateTtlMs?: number;
   /**
    * About so many records of a template are decoded field by field before code is made for it. Default 64. Infinity: no code
-   * is made.
+   * is made, and every flow sample of sFlow becomes fields.
    */
   readonly compileAfter?: number;
   /** Where the lines are to lie; left out: in memory of their own. */
@@ -97,6 +99,8 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const times = createTimeFormat();
   const reader = createRecordReader(times, templates.planTemplate);
   const lines = createLineBuffer(options.allocate);
+  const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
+  const writeCommunityId = enricher.lines === undefined ? undefined : tryCompileCommunityId(limitedLog);
   const flows = createFlowReader({
     reader,
     times,
@@ -104,11 +108,21 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher: enricher.lines,
     communityId,
     compileAfter,
+    writeCommunityId,
+    counts: paths,
     log: limitedLog,
   });
-  registerFlowMetrics(metrics, counts, exporters, restored, flows);
+  const samples =
+    enricher.lines === undefined || writeCommunityId === undefined || compileAfter === Number.POSITIVE_INFINITY
+      ? undefined
+      : createFlowSampleWriter({
+          lines,
+          enricher: enricher.lines,
+          writeCommunityId: communityId ? writeCommunityId : undefined,
+        });
+  registerFlowMetrics(metrics, counts, exporters, restored, paths, flows.plans);
   const processor = createFlowProcessor({
-    decoders: createDecoders({ times, reader, flows, settings: templates }),
+    decoders: createDecoders({ times, reader, flows, samples, counts: paths, settings: templates }),
     exporters,
     counts,
     enricher,

@@ -3,15 +3,10 @@ import type { FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import type { Step } from "../template/plan.ts";
 import { readStep } from "../template/read-step.ts";
-import { paddedView } from "./write-values.ts";
+import { textTable, type TextTable } from "./line-text.ts";
 
 /** What several steps make of one byte, rendered for each value that it may have. */
-export interface ByteTable {
-  readonly texts: DataView;
-  /** Where the text of each value begins; one more for the end of the last. */
-  readonly starts: Uint32Array;
-  readonly maxLength: number;
-}
+export type ByteTable = TextTable;
 
 /** Asks the interpreter for all 256 values. The steps read one field of one byte, and nothing else. */
 export function createByteTable(steps: readonly Step[], times: TimeFormat): ByteTable {
@@ -31,11 +26,5 @@ export function createByteTable(steps: readonly Step[], times: TimeFormat): Byte
     for (const step of steps) readStep(record, source, step, places);
     return renderFields([...record]);
   });
-  const starts = new Uint32Array(257);
-  texts.forEach((text, i) => (starts[i + 1] = (starts[i] as number) + text.length));
-  return {
-    texts: paddedView(Buffer.concat(texts)),
-    starts,
-    maxLength: Math.max(...texts.map(({ length }) => length)),
-  };
+  return textTable(texts);
 }

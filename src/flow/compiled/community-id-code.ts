@@ -1,3 +1,4 @@
+import type { Log } from "../../report/index.ts";
 import { icmpPartners, icmpV6Partners } from "../community-id.ts";
 import { makeFunction } from "./make-function.ts";
 import { sha1Code } from "./sha1-code.ts";
@@ -29,13 +30,24 @@ export const communityIdLength = 24 + 28 + 1;
  *
  * @throws EvalError where code may not be made from text.
  */
-export function compileCommunityId(): WriteCommunityId {
+function compileCommunityId(): WriteCommunityId {
   const inputs = {
     base64Pairs,
     icmpPartners: partnerTable(icmpPartners),
     icmpV6Partners: partnerTable(icmpV6Partners),
   };
   return makeFunction(inputs, source) as WriteCommunityId;
+}
+
+/** As {@link compileCommunityId}; undefined where code may not be made from text, and then the log says it. */
+export function tryCompileCommunityId(log: Log): WriteCommunityId | undefined {
+  try {
+    return compileCommunityId();
+  } catch (error) {
+    if (!(error instanceof EvalError)) throw error;
+    log.warn({ error }, "code may not be made from text here: templates are interpreted, which is slower");
+    return undefined;
+  }
 }
 
 /** By type: its partner, -1 where it has none. */

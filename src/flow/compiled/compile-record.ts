@@ -1,10 +1,11 @@
-import { scopedNumber, type LineEnricher, type RenderedFields } from "../../record/index.ts";
+import { scopedNumber, type LineEnricher } from "../../record/index.ts";
 import type { Plan } from "../template/plan.ts";
 import type { FieldPlaces } from "../template/read-step.ts";
 import type { WriteCommunityId } from "./community-id-code.ts";
 import type { DerivedFields } from "./derived-fields.ts";
 import { makeFunction } from "./make-function.ts";
-import { maxNumberAddition, type RecordCode } from "./record-code.ts";
+import { writeNumberAddition } from "./number-addition.ts";
+import type { RecordCode } from "./record-code.ts";
 import type { WriteRecord } from "./record-state.ts";
 import { digits } from "./text-tables.ts";
 import { writeEstimates } from "./write-estimates.ts";
@@ -73,18 +74,4 @@ export function compileRecord(plan: Plan, code: RecordCode, tools: RecordTools):
     inputs[`starts${i}`] = starts;
   });
   return makeFunction(inputs, `return (out, at, input, from, state) => {\n${code.source}\n};`) as WriteRecord;
-}
-
-/** Copies what a number adds. Returns -1 when that is too long. */
-function writeNumberAddition(
-  out: DataView,
-  at: number,
-  table: ReadonlyMap<number, RenderedFields>,
-  value: number,
-): number {
-  const bytes = Number.isSafeInteger(value) ? table.get(value) : undefined;
-  if (bytes === undefined) return at;
-  if (bytes.length > maxNumberAddition) return -1;
-  for (let i = 0; i < bytes.length; i++) out.setUint8(at + i, bytes[i] as number);
-  return at + bytes.length;
 }

@@ -18,7 +18,7 @@ import {
   type RecordContext,
   type RecordReader,
 } from "../template/record-reader.ts";
-import { compileCommunityId, type WriteCommunityId } from "./community-id-code.ts";
+import type { WriteCommunityId } from "./community-id-code.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "./compiled-plans.ts";
 import { namesOfOptions } from "./derived-fields.ts";
 import { createInterpretStep } from "./interpret-step.ts";
@@ -46,7 +46,6 @@ export interface PathCounts {
 export interface FlowReader {
   /** As {@link RecordReader.read}; what comes out is the same whichever way a record goes. */
   read(plan: Plan, range: ByteRange, context: RecordContext, sources: FlowSources, output: DecodeOutput): ReadResult;
-  readonly counts: Readonly<PathCounts>;
   /** Undefined where nothing can be compiled. */
   readonly plans: CompiledPlans | undefined;
 }
@@ -60,6 +59,9 @@ export interface FlowReaderOptions {
   readonly communityId: boolean;
   /** A template is compiled when about so many of its records were seen. */
   readonly compileAfter: number;
+  /** Undefined where code may not be made from text. */
+  readonly writeCommunityId: WriteCommunityId | undefined;
+  readonly counts: PathCounts;
   readonly log: Log;
 }
 
@@ -73,22 +75,10 @@ const maxTouched = 64;
 const slack = 64;
 
 export function createFlowReader(options: FlowReaderOptions): FlowReader {
-  const counts: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
+  const { counts, enricher, writeCommunityId } = options;
   const interpreted = createInterpretedReader(options.reader, counts);
-  const { enricher, log } = options;
-  const writeCommunityId = enricher === undefined ? undefined : tryCommunityId(log);
-  if (enricher === undefined || writeCommunityId === undefined) return { read: interpreted, counts, plans: undefined };
-  return createCompiledReader(options, enricher, writeCommunityId, interpreted, counts);
-}
-
-function tryCommunityId(log: Log): WriteCommunityId | undefined {
-  try {
-    return compileCommunityId();
-  } catch (error) {
-    if (!(error instanceof EvalError)) throw error;
-    log.warn({ error }, "code may not be made from text here: templates are interpreted, which is slower");
-    return undefined;
-  }
+  if (enricher === undefined || writeCommunityId === undefined) return { read: interpreted, plans: undefined };
+  return createCompiledReader(options, enricher, writeCommunityId, interpreted);
 }
 
 function createInterpretedReader(reader: RecordReader, counts: PathCounts): FlowReader["read"] {
@@ -118,11 +108,10 @@ function rateSources({ manualRate, own, whole }: FlowSources): RateSources {
 const noFields: RecordFields = new Map();
 
 function createCompiledReader(
-  { lines, times, communityId, compileAfter, log }: FlowReaderOptions,
+  { lines, times, communityId, compileAfter, counts, log }: FlowReaderOptions,
   enricher: LineEnricher,
   writeCommunityId: WriteCommunityId,
   interpreted: FlowReader["read"],
-  counts: PathCounts,
 ): FlowReader {
   const places: FieldPlaces = createFieldPlaces(maxFields);
   const head = createLineHead(enricher);
@@ -225,7 +214,6 @@ function createCompiledReader(
       const source = steps.setSource(range.bytes, context.clock, sources.own?.bootTime);
       return readCompiled(compiled, source, { plan, range, context, sources, output });
     },
-    counts,
     plans,
   };
 }

@@ -1,6 +1,6 @@
-import { parseAddress } from "../../ip/index.ts";
-import { lineObjects, type LineEnricher } from "../../record/index.ts";
+import type { LineEnricher } from "../../record/index.ts";
 import type { RecordContext } from "../template/record-reader.ts";
+import { createExporterAdditions } from "./exporter-additions.ts";
 import type { RecordState } from "./record-state.ts";
 import { writeAscii, writeSafeInteger } from "./write-values.ts";
 
@@ -24,7 +24,7 @@ const maxLength = 4096;
 const maxNames = 256;
 
 export function createLineHead(enricher: LineEnricher): LineHead {
-  const { addresses, numbers } = enricher;
+  const exporter = createExporterAdditions(enricher);
   const head = Buffer.alloc(maxLength + 8);
   const view = new DataView(head.buffer, head.byteOffset, head.length);
   const state: RecordState = {
@@ -36,18 +36,13 @@ export function createLineHead(enricher: LineEnricher): LineHead {
     rate: -1,
     isRateOfRecord: false,
     hasNames: false,
-    exporterTexts: addresses.map((additions) => ({
-      text: new DataView(new ArrayBuffer(additions.maxLength + 16)),
-      length: 0,
-    })),
-    numberTables: numbers.map(() => undefined),
-    numbersAdded: numbers.map(() => 0),
+    exporterTexts: exporter.texts,
+    numberTables: exporter.numberTables,
+    numbersAdded: exporter.numbersAdded,
   };
   const names = new Map<string, string>();
   let current: RecordContext["head"] | undefined;
   let isUsable = false;
-  let exporter = "";
-  let exporterBytes: DataView | undefined;
 
   /** `,"name":` */
   const nameText = (name: string): string => {
@@ -82,31 +77,9 @@ export function createLineHead(enricher: LineEnricher): LineHead {
     return true;
   };
 
-  const findExporter = (fields: RecordContext["head"]): boolean => {
+  const useExporter = (fields: RecordContext["head"]): boolean => {
     const text = fields.find(([name]) => name === "flow.export.ip.addr")?.[1];
-    if (typeof text !== "string") return false;
-    if (text !== exporter || exporterBytes === undefined) {
-      const address = parseAddress(text);
-      if (address === undefined) return false;
-      const length = address.family === 4 ? 4 : 16;
-      const bytes = Uint8Array.from(Buffer.from(address.value.toString(16).padStart(2 * length, "0"), "hex"));
-      exporterBytes = new DataView(bytes.buffer);
-      exporter = text;
-    }
-    return true;
-  };
-
-  const addExporter = (): boolean => {
-    enricher.begin();
-    for (let i = 0; i < addresses.length; i++) {
-      const place = state.exporterTexts[i] as (typeof state.exporterTexts)[number];
-      const bytes = exporterBytes as DataView;
-      const end = addresses[i]?.append(lineObjects.export, bytes, 0, bytes.byteLength, false, place.text, 0) ?? -1;
-      if (end < 0) return false;
-      place.length = end;
-    }
-    for (let i = 0; i < numbers.length; i++) state.numberTables[i] = numbers[i]?.tableFor(exporter);
-    return true;
+    return typeof text === "string" && exporter.use(text);
   };
 
   return {
@@ -114,17 +87,10 @@ export function createLineHead(enricher: LineEnricher): LineHead {
     use(fields) {
       if (fields === current) return isUsable;
       current = fields;
-      isUsable = render(fields) && findExporter(fields) && addExporter();
+      isUsable = render(fields) && useExporter(fields);
       return isUsable;
     },
-    exporterLength: () => state.exporterTexts.reduce((sum, { length }) => sum + length, 0),
-    done() {
-      for (let i = 0; i < numbers.length; i++) {
-        const added = state.numbersAdded[i] as number;
-        if (added === 0) continue;
-        numbers[i]?.added(added);
-        state.numbersAdded[i] = 0;
-      }
-    },
+    exporterLength: () => exporter.length(),
+    done: () => exporter.done(),
   };
 }

@@ -5,6 +5,7 @@ import { variableLength } from "../template/template.ts";
 import type { ByteTable } from "./byte-table.ts";
 import { communityIdLength } from "./community-id-code.ts";
 import { maxNamesLength } from "./derived-fields.ts";
+import { maxNumberAddition } from "./number-addition.ts";
 import { createCodeWriter, type CodeWriter } from "./text-run.ts";
 import { isCodePoint, isPure, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
 
@@ -66,8 +67,6 @@ const maxPerByte = 6;
 const maxEstimates = 192;
 /** What both ends of a flow add together. */
 const maxFinish = 64;
-/** Longer additions to a number make a record go the other way. */
-export const maxNumberAddition = 1024;
 
 /**
  * Writes the code for the records of a plan: the bytes of the line are those of the interpreter, the enricher and the line

@@ -6,7 +6,7 @@ import { protocolNames } from "../registry/protocol-names.gen.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 
 /** Names of the fields of a packet. Those of the packet within a tunnel have `flow.inner.` before them in place of `flow.`. */
-const outerNames = {
+export const outerNames = {
   sourceMac: "flow.src.mac.addr",
   destinationMac: "flow.dst.mac.addr",
   etherType: "flow.ie.ethernetType",

@@ -10,7 +10,7 @@ import { readGateway } from "./read-gateway.ts";
 import { readLayout, type XdrLayout, type XdrReader, type XdrSource } from "./xdr-layout.ts";
 
 /** Header protocols whose packets are parsed; of others the bytes are given. */
-const starts: Readonly<Record<number, PacketStart>> = {
+export const packetStarts: Readonly<Record<number, PacketStart>> = {
   1: "ethernet",
   7: "ppp",
   11: "ipv4",
@@ -78,7 +78,7 @@ export function createFlowRecordReader(reader: XdrReader): FlowRecordReader {
     const protocol = view.getUint32(at);
     const length = view.getUint32(at + 12);
     const isCut = length > end - at - 16;
-    const start = starts[protocol];
+    const start = packetStarts[protocol];
     frameLength = view.getUint32(at + 4);
     headerAt = at + 16;
     headerEnd = isCut ? end : headerAt + length;

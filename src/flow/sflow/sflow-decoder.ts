@@ -1,6 +1,7 @@
 import { formatAddressBytes } from "../../ip/index.ts";
 import type { RecordFields } from "../../record/index.ts";
 import { completeFlow } from "../complete-flow.ts";
+import type { PathCounts } from "../compiled/flow-reader.ts";
 import type { Datagram, DecodeOutput, Decoder, Detail, SetKind } from "../decoder.ts";
 import { noteUptime, type Domain } from "../exporter/domain.ts";
 import type { Exporter } from "../exporter/exporter.ts";
@@ -9,6 +10,7 @@ import { accountSequence } from "../exporter/sequence.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import { recordHead, type RecordHead } from "../record-head.ts";
 import { counterLayouts } from "./counter-layouts.ts";
+import { maxAhead, type FlowSampleWriter } from "./flow-sample-writer.ts";
 import { putHex } from "./put-hex.ts";
 import { putDirection, putDropReason, putInterface } from "./put-interface.ts";
 import { createFlowRecordReader } from "./read-flow-records.ts";
@@ -18,6 +20,13 @@ import { createXdrReader, padded, readLayout, type XdrSource } from "./xdr-layou
 const sampleFormats = { flow: 1, counters: 2, expandedFlow: 3, expandedCounters: 4, discard: 5 } as const;
 
 const oneDatagram = { counted: 1, flows: 1 } as const;
+
+export interface SflowDecoderParts {
+  readonly times: TimeFormat;
+  /** Writes the lines of everyday samples; undefined: all become fields. */
+  readonly samples: FlowSampleWriter | undefined;
+  readonly counts: PathCounts;
+}
 
 /** What the samples of one datagram have in common. */
 interface SampleContext {
@@ -35,7 +44,7 @@ interface SampleContext {
  * uptime, then samples. Each flow sample is a flow of one packet, each counter sample one record with all its counters, each
  * discarded packet (sflow.org/sflow_drops.txt) a flow with the reason. Formats that are not known come out in hex.
  */
-export function createSflowDecoder(times: TimeFormat): Decoder {
+export function createSflowDecoder({ times, samples, counts }: SflowDecoderParts): Decoder {
   const reader = createXdrReader();
   const flowRecords = createFlowRecordReader(reader);
 
@@ -102,6 +111,7 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
     output.sample(domain.samples.account(sourceKey(0, sourceType, sourceIndex), sequence, drops, rate));
     readFlowRecords(context, record, position, end);
     completeFlow(record, exporter.manualRate ?? (rate > 0 ? rate : undefined));
+    counts.interpreted++;
     output.flow(record);
   };
 
@@ -135,6 +145,7 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
     output.sample(domain.samples.account(sourceKey(2, sourceType, sourceIndex), sequence, drops, 0));
     readFlowRecords(context, record, at + 28, end);
     completeFlow(record, undefined);
+    counts.interpreted++;
     output.flow(record);
   };
 
@@ -179,6 +190,41 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
     }
   };
 
+  /** Samples that wait until some more are known, so that what their addresses add is looked for together. */
+  const waiting = {
+    keys: new Uint32Array(maxAhead),
+    starts: new Uint32Array(maxAhead),
+    ends: new Uint32Array(maxAhead),
+    /** 1: can be written. */
+    isParsed: new Uint8Array(maxAhead),
+    count: 0,
+  };
+
+  const readWaiting = (datagram: SampledDatagram): void => {
+    const { keys, starts, ends, isParsed, count } = waiting;
+    waiting.count = 0;
+    const writer = datagram.canWrite ? samples : undefined;
+    for (let i = 0; i < count; i++) {
+      const key = keys[i] as number;
+      const isFlow = key === sampleFormats.flow || key === sampleFormats.expandedFlow;
+      isParsed[i] =
+        isFlow && writer?.parse(i, starts[i] as number, ends[i] as number, key === sampleFormats.expandedFlow) === true
+          ? 1
+          : 0;
+    }
+    writer?.touch();
+    for (let i = 0; i < count; i++) {
+      if (isParsed[i] === 1) {
+        if (writer?.write(i) === true) {
+          counts.compiled++;
+          continue;
+        }
+        counts.careful++;
+      }
+      readSample(datagram.context(), keys[i] as number, starts[i] as number, ends[i] as number);
+    }
+  };
+
   return {
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
@@ -205,22 +251,37 @@ export function createSflowDecoder(times: TimeFormat): Decoder {
       if (hasRestarted) domain.samples.restart();
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted));
 
-      const context = createContext(times, datagram, { view, exporter, domain, output, sequence, uptime });
+      const source = { bytes, view };
+      let context: SampleContext | undefined;
+      const { receivedAt } = datagram;
+      const sampled: SampledDatagram = {
+        canWrite: samples?.begin({ source, receivedAt, exporter, domain, sequence, uptime, output }) === true,
+        context: () =>
+          (context ??= createContext(times, datagram, { source, exporter, domain, output, sequence, uptime })),
+      };
       let at = start + 16;
       let found = 0;
+      waiting.count = 0;
       for (; found < count && length - at >= 8; found++) {
         const key = view.getUint32(at);
         const claimed = view.getUint32(at + 4);
         at += 8;
         if (claimed > length - at) {
+          readWaiting(sampled);
           output.problem("bad_length", { exporter: exporter.address, claimed, bytes: length - at });
-          readSample(context, key, at, length);
+          readSample(sampled.context(), key, at, length);
           at = length;
         } else {
-          readSample(context, key, at, at + claimed);
+          const place = waiting.count++;
+          waiting.keys[place] = key;
+          waiting.starts[place] = at;
+          waiting.ends[place] = at + claimed;
+          if (waiting.count === maxAhead) readWaiting(sampled);
           at = Math.min(length, at + padded(claimed));
         }
       }
+      readWaiting(sampled);
+      samples?.end();
       if (found < count || at < length) {
         output.problem("bad_count", { exporter: exporter.address, samples: count, found, bytes: length - at });
       }
@@ -236,8 +297,15 @@ const sampleKinds: ReadonlyMap<number, SetKind> = new Map([
   [sampleFormats.discard, "discard_sample"],
 ]);
 
+interface SampledDatagram {
+  /** Whether its samples can be written without fields. */
+  readonly canWrite: boolean;
+  /** Made when the first sample needs it. */
+  context(): SampleContext;
+}
+
 interface ContextParts {
-  readonly view: DataView;
+  readonly source: XdrSource;
   readonly exporter: Exporter;
   readonly domain: Domain;
   readonly output: DecodeOutput;
@@ -247,7 +315,7 @@ interface ContextParts {
 
 /** A packet is sampled when it passes, and sent soon after: its time is that of receipt. */
 function createContext(times: TimeFormat, datagram: Datagram, parts: ContextParts): SampleContext {
-  const { view, exporter, domain, output, sequence, uptime } = parts;
+  const { source, exporter, domain, output, sequence, uptime } = parts;
   const head = recordHead(times, datagram, exporter, {
     type: "sflow",
     version: 5,
@@ -259,7 +327,7 @@ function createContext(times: TimeFormat, datagram: Datagram, parts: ContextPart
   if (domain.agent !== undefined) head.push(["flow.export.agent.ip.addr", domain.agent]);
   const time = head[0]?.[1] ?? "";
   const flowHead: RecordHead = [...head, ["flow.start.timestamp", time], ["flow.end.timestamp", time]];
-  return { source: { bytes: datagram.bytes, view }, exporter, domain, output, head, flowHead };
+  return { source, exporter, domain, output, head, flowHead };
 }
 
 function newRecord(head: RecordHead): RecordFields {

@@ -1,0 +1,46 @@
+import { copyText, paddedView } from "./write-values.ts";
+
+/** A piece of JSON that many lines have, ready to be copied. */
+export interface LineText {
+  readonly view: DataView;
+  readonly length: number;
+}
+
+export function lineText(text: string): LineText {
+  const bytes = Buffer.from(text);
+  return { view: paddedView(bytes), length: bytes.length };
+}
+
+/** `,"name":` and what follows it. */
+export function nameText(name: string, after = ""): LineText {
+  return lineText(`,${JSON.stringify(name)}:${after}`);
+}
+
+/** Returns where it ends; up to seven bytes behind may be overwritten. */
+export function putText(out: DataView, at: number, { view, length }: LineText): number {
+  return copyText(out, at, view, 0, length);
+}
+
+/** Pieces of JSON by a small number. */
+export interface TextTable {
+  readonly texts: DataView;
+  /** Where the text of each number begins; one more for the end of the last. */
+  readonly starts: Uint32Array;
+  readonly maxLength: number;
+}
+
+export function textTable(texts: readonly Uint8Array[]): TextTable {
+  const starts = new Uint32Array(texts.length + 1);
+  texts.forEach((text, i) => (starts[i + 1] = (starts[i] as number) + text.length));
+  return {
+    texts: paddedView(Buffer.concat(texts)),
+    starts,
+    maxLength: Math.max(...texts.map(({ length }) => length)),
+  };
+}
+
+/** As {@link putText}. @param number has a text in the table. */
+export function putEntry(out: DataView, at: number, { texts, starts }: TextTable, number: number): number {
+  const start = starts[number] as number;
+  return copyText(out, at, texts, start, (starts[number + 1] as number) - start);
+}

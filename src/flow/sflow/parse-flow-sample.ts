@@ -1,0 +1,77 @@
+import { createParsedPacket, parsePacket, type ParsedPacket } from "../packet/parse-packet.ts";
+import { flowFormats } from "./flow-record-layouts.ts";
+import { packetStarts } from "./read-flow-records.ts";
+import { padded } from "./xdr-layout.ts";
+
+/** Where in a datagram the parts of a flow sample are. Filled again and again. */
+export interface ParsedFlowSample {
+  /** Behind the sequence number and the data source, the sampling rate. */
+  ratesAt: number;
+  sourceType: number;
+  sourceIndex: number;
+  /** Where the number of records is, and the end of the sample. */
+  countAt: number;
+  end: number;
+  frameLength: number;
+  readonly packet: ParsedPacket;
+}
+
+export function createParsedFlowSample(): ParsedFlowSample {
+  return {
+    ratesAt: 0,
+    sourceType: 0,
+    sourceIndex: 0,
+    countAt: 0,
+    end: 0,
+    frameLength: 0,
+    packet: createParsedPacket(),
+  };
+}
+
+/**
+ * Parses a flow sample with one sampled packet, whose lengths and counts are all right. Nothing else has happened.
+ *
+ * @returns whether it is such a sample, of a packet that {@link writePacket} writes.
+ */
+export function parseFlowSample(
+  bytes: Uint8Array,
+  view: DataView,
+  at: number,
+  end: number,
+  isExpanded: boolean,
+  into: ParsedFlowSample,
+): boolean {
+  if (end - at < (isExpanded ? 44 : 32)) return false;
+  const source = view.getUint32(at + 4);
+  into.sourceType = isExpanded ? source : source >>> 24;
+  into.sourceIndex = isExpanded ? view.getUint32(at + 8) : source & 0xff_ffff;
+  into.ratesAt = at + (isExpanded ? 12 : 8);
+  into.countAt = at + (isExpanded ? 40 : 28);
+  into.end = end;
+
+  const count = view.getUint32(into.countAt);
+  let position = into.countAt + 4;
+  let headerAt = -1;
+  for (let found = 0; found < count; found++) {
+    if (end - position < 8) return false;
+    const key = view.getUint32(position);
+    const length = view.getUint32(position + 4);
+    position += 8;
+    if (length > end - position) return false;
+    if (key === flowFormats.header) {
+      if (headerAt >= 0 || length < 16) return false;
+      headerAt = position;
+      const headerLength = view.getUint32(position + 12);
+      if (headerLength === 0 || headerLength > length - 16) return false;
+    }
+    position = Math.min(end, position + padded(length));
+  }
+  if (position !== end || headerAt < 0) return false;
+  const start = packetStarts[view.getUint32(headerAt)];
+  if (start === undefined) return false;
+  into.frameLength = view.getUint32(headerAt + 4);
+  const packetAt = headerAt + 16;
+  if (parsePacket(bytes, packetAt, packetAt + view.getUint32(headerAt + 12), start, into.packet)) return false;
+  const { tunnel, labelCount } = into.packet.outer;
+  return tunnel < 0 && labelCount === 0;
+}
