@@ -127,13 +127,13 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
 }
 
 /**
- * In how many threads of their own flows are decoded; 0 is in the main thread. One core is left for receiving and the main
- * thread.
+ * In how many threads of their own flows are decoded; 0 is in the main thread. Receiving and the main thread need little
+ * beside decoding, so no core is left for them.
  */
 export function decodingThreads(settings: Settings): number {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;
   const poolSize = settings.SVC_PROCESSOR_POOL_SIZE;
-  return poolSize === "auto" ? Math.min(8, Math.max(1, availableParallelism() - 1)) : poolSize;
+  return poolSize === "auto" ? Math.min(8, availableParallelism()) : poolSize;
 }
 
 export function createSnmpPart(

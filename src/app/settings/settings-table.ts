@@ -160,7 +160,7 @@ export const settingsTable = {
     "Flows",
     orWord("auto", int(0, 64, "threads")),
     "auto",
-    "Threads that decode flows; each has the exporters that fall to it. `auto` is one less than the host has cores, from 1 to 8. With 0 one thread does all.",
+    "Threads that decode flows; each has the exporters that fall to it. `auto` is as many as the host has cores, 8 at most. With 0 one thread does all.",
   ),
   SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE: row(
     "Flows",
