@@ -1,6 +1,7 @@
 import type { Address } from "../ip/index.ts";
 import { unmapAddress } from "../ip/index.ts";
 import { lineObjects, type AddressAdditions } from "../record/index.ts";
+import { isLater } from "./change-history.ts";
 import { flowLocality, renderedLocalities } from "./locality.ts";
 import {
   bytesToStore,
@@ -31,6 +32,8 @@ export interface AddressTableOptions {
    * @param address never IPv4-mapped.
    */
   readonly make: (object: number, address: Address) => MadeAdditions;
+  /** The stamp of the last change at an address, as {@link ChangeHistory} tells it. */
+  readonly lastChange: (a: number, b: number, c: number, d: number) => number;
 }
 
 /** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
@@ -42,7 +45,7 @@ export interface AddressTable extends Required<Omit<AddressAdditions, "finish">>
    * Sets the time for the calls that follow.
    *
    * @param now milliseconds of a clock that never goes back.
-   * @param stamp what was made under another is made again.
+   * @param stamp what was made under an earlier one is made again where something has changed since.
    */
   setTime(now: number, stamp: number): void;
   /** What was made of an address is made again. @param address not IPv4-mapped. */
@@ -84,7 +87,7 @@ interface Generation {
  * becomes the old one, and what the old one still holds is dropped.
  */
 export function createAddressTable(options: AddressTableOptions): AddressTable {
-  const { make } = options;
+  const { make, lastChange } = options;
   const half = Math.max(1, options.maxCached);
   const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
   const slots = 2 ** Math.ceil(Math.log2(1.5 * half + maxProbes));
@@ -162,8 +165,14 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     return -1;
   };
 
-  const isFresh = (words: Int32Array, at: number, tag: number): boolean =>
-    words[at + tagWord] === tag && now < (words[at + expiresWord] as number);
+  const isFresh = (words: Int32Array, at: number, a: number, b: number, c: number, d: number): boolean => {
+    if (now >= (words[at + expiresWord] as number)) return false;
+    const tag = words[at + tagWord] as number;
+    if ((tag & ~3) === tagBase) return true;
+    if (isLater(lastChange(a, b, c, d), tag >>> 2)) return false;
+    words[at + tagWord] = tagBase | (tag & 3);
+    return true;
+  };
 
   /** Makes the entry of an address at a place of the young generation. */
   const fill = (at: number, object: number, a: number, b: number, c: number, d: number): void => {
@@ -196,15 +205,14 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
 
   /** The place of an address in the young generation, looked up or made; it is used before anything else is asked. */
   const locate = (object: number, a: number, b: number, c: number, d: number): number => {
-    const tag = tagBase | (object + 1);
     const found = search(young.words, object, a, b, c, d);
-    if (found >= 0 && isFresh(young.words, found, tag)) {
+    if (found >= 0 && isFresh(young.words, found, a, b, c, d)) {
       hits++;
       return found;
     }
     let place = found >= 0 ? found : freeSlot;
     const aged = found >= 0 ? -1 : search(old.words, object, a, b, c, d);
-    if (aged >= 0 && isFresh(old.words, aged, tag)) {
+    if (aged >= 0 && isFresh(old.words, aged, a, b, c, d)) {
       const lengths = old.words[aged + lengthsWord] as number;
       const bytes = storedBytes(old.arena, old.words[aged + startWord] as number, lengths);
       if (roomFor(bytes)) {

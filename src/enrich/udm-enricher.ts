@@ -1,7 +1,7 @@
 import { formatAddress, parseAddress, quoteKey, unmapAddress, type Address } from "../ip/index.ts";
 import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
-import type { AddressIndex, UdmEntry } from "../udm/index.ts";
+import type { AddressIndex, AddressRange, UdmEntry } from "../udm/index.ts";
 import { addressScope, type AddressScope } from "./address-scope.ts";
 import { endpointObjects, type AddressFacts, type AddressSource } from "./address-source.ts";
 import {
@@ -13,13 +13,19 @@ import {
   type Additions,
 } from "./additions.ts";
 import { createAddressTable, type AddressTable } from "./address-table.ts";
+import { createChangeHistory, isLater, lastChangeAt } from "./change-history.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { flowLocality, localityName, renderedLocalities, type Locality } from "./locality.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
-/** Calls the listener with what is known now, if anything is, and with another object after each change. @returns a function that ends it. */
-export type WatchAddresses = (listener: (index: AddressIndex) => void) => () => void;
+/**
+ * Calls the listener with what is known now, if anything is, and with another object after each change, together with where
+ * that may differ from what was told before; undefined: anywhere.
+ *
+ * @returns a function that ends it.
+ */
+export type WatchAddresses = (listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void) => () => void;
 
 export interface UdmEnricherOptions {
   /** The metadata; undefined when there is none. */
@@ -43,8 +49,8 @@ export interface UdmEnricherOptions {
 export type UdmEnricher = Enricher & Component;
 
 interface CachedAddress {
-  /** The state of the metadata that it was made from. */
-  readonly stamp: number;
+  /** Of the state of the metadata that it was made from, or of a later one that says the same of it. */
+  stamp: number;
   /** Earlier when a source says that what it told holds for a shorter time. */
   expires: number;
   readonly entries: readonly UdmEntry[];
@@ -67,9 +73,11 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   const cache = createRecentCache<CachedAddress>(options.maxCached);
   const nameOf = createMetadataNames();
   const counts = { hits: 0, misses: 0, matches: 0, renamed: 0, badAddresses: 0 };
+  const history = createChangeHistory();
   const table = createAddressTable({
     maxCached: options.maxCached,
     ttlMs,
+    lastChange: (a, b, c, d) => history.last(a, b, c, d),
     make(position, address) {
       const object = enrichedObjects[position] as EnrichedObject;
       const entries = index?.covering(address) ?? [];
@@ -100,7 +108,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
 
   const lookUp = (text: string, now: number): CachedAddress => {
     const cached = cache.get(text);
-    if (cached !== undefined && cached.stamp === stamp && now < cached.expires) {
+    if (cached !== undefined && now < cached.expires && isFresh(cached)) {
       counts.hits++;
       return cached;
     }
@@ -110,6 +118,20 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     const made = { stamp, expires: now + ttlMs, entries, address, facts: [], additions: [] };
     cache.set(text, made);
     return made;
+  };
+
+  const isFresh = (cached: CachedAddress): boolean => {
+    const { address } = cached;
+    if (cached.stamp !== stamp && address !== undefined) {
+      if (isLater(lastChangeAt(history, address), cached.stamp)) return false;
+      cached.stamp = stamp;
+    }
+    return true;
+  };
+
+  const noteChange = (changed: readonly AddressRange[] | undefined): void => {
+    stamp++;
+    history.note(stamp, changed);
   };
 
   const forget = (address: Address): void => {
@@ -163,16 +185,16 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     async start() {
       unwatch = sources.map((source) =>
         source.watch((address) => {
-          if (address === undefined) stamp++;
+          if (address === undefined) noteChange(undefined);
           else forget(address);
         }),
       );
       if (options.watch === undefined) return;
       unwatch.push(
-        options.watch((current) => {
+        options.watch((current, changed) => {
           if (current === index) return;
           // What was made before there was any metadata would else stay without it for as long as it is kept.
-          if (invalidate || index === undefined) stamp++;
+          if (invalidate || index === undefined) noteChange(index === undefined ? undefined : changed);
           index = current;
         }),
       );

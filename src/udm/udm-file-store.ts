@@ -13,7 +13,7 @@ import type { SharedIndexHandle } from "./shared/shared-reader.ts";
 import { resolveTarget } from "./target-path.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 import { UdmError } from "./udm-error.ts";
-import type { UdmIndex } from "./udm-index.ts";
+import type { AddressRange, UdmIndex } from "./udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
 import type { UdmChange } from "./udm-pages.ts";
@@ -47,6 +47,8 @@ export interface UdmFileStoreOptions {
   readonly clock: Clock;
   readonly health: Health;
 }
+
+type StateListener = Parameters<UdmStore["watch"]>[0];
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
@@ -99,7 +101,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
   const readByLibrary: LibraryReader = (bytes) =>
     thread !== undefined && bytes.length >= threadBytes ? thread.read(bytes) : readLibraryContent(bytes);
-  const listeners = new Set<(index: UdmIndex) => void>();
+  const listeners = new Set<StateListener>();
 
   let isRunning = false;
   let index: UdmIndex | undefined;
@@ -118,9 +120,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     return index;
   };
 
-  const tell = (listener: (index: UdmIndex) => void, state: UdmIndex): void => {
+  const tell = (listener: StateListener, state: UdmIndex, changed?: readonly AddressRange[]): void => {
     try {
-      listener(state);
+      listener(state, changed);
     } catch (error) {
       log.error({ error }, "a listener to metadata changes failed");
     }
@@ -128,9 +130,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
 
   const makeCurrent = (next: UdmIndex): void => {
     if (next === index) return;
-    shared.publish(next);
+    const changed = shared.publish(next);
     index = next;
-    for (const listener of listeners) tell(listener, next);
+    for (const listener of listeners) tell(listener, next, changed);
   };
 
   const commitGroup = async (batches: readonly (readonly UdmWrite[])[]): Promise<Outcome<readonly UdmEntry[]>[]> => {

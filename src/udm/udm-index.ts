@@ -1,6 +1,9 @@
 import type { Address, Key } from "../ip/index.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 
+/** Addresses from one to another, both included; keys are such. */
+export type AddressRange = Pick<Key, "family" | "first" | "last">;
+
 /** What is known of addresses, at one moment or as it is now. */
 export interface AddressIndex {
   /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */

@@ -1,6 +1,6 @@
 import type { Key } from "../ip/index.ts";
 import type { UdmEntry, UdmField, UdmValues } from "./udm-entry.ts";
-import type { UdmIndex } from "./udm-index.ts";
+import type { AddressRange, UdmIndex } from "./udm-index.ts";
 
 /** One change. Keys and values have been checked by the rules of `checkUdm`. */
 export type UdmWrite =
@@ -33,6 +33,11 @@ export interface UdmStore {
    * @throws UdmError; nothing has changed then.
    */
   commit(writes: readonly UdmWrite[]): Promise<readonly UdmEntry[]>;
-  /** Calls the listener with the current state, at once if there is one, and after each change. @returns a function that ends it. */
-  watch(listener: (index: UdmIndex) => void): () => void;
+  /**
+   * Calls the listener with the current state, at once if there is one, and after each change, with where the state may
+   * differ from that told before; undefined: anywhere.
+   *
+   * @returns a function that ends it.
+   */
+  watch(listener: (index: UdmIndex, changed?: readonly AddressRange[]) => void): () => void;
 }

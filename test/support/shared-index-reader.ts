@@ -1,5 +1,7 @@
-// A thread for tests: looks up two addresses without end and checks that what it finds is of one generation.
+// A thread for tests: looks up addresses without end and checks that what it finds is of one generation, and that it was told of
+// every change.
 import { parentPort, workerData } from "node:worker_threads";
+import { parseKey } from "../../src/ip/index.ts";
 import { openSharedIndex, type SharedIndexHandle } from "../../src/udm/index.ts";
 import { denseAddress } from "./udm-entry.ts";
 
@@ -23,9 +25,35 @@ function look(): void {
   }
 }
 
+/** Names of the entries that cover an address, kept until a change is told. They begin with the version they came with. */
+const kept = new Map<string, string[]>();
+const watched = (["10.9.0.1", "10.8.0.1", "10.7.0.1", "2001:db8:9::1"] as const).map(parseKey);
+let keptUses = 0;
+
+function lookAtKept(): void {
+  const { version, changed } = reader.changes();
+  for (const { family, first, text } of watched) {
+    const isTold = changed?.some((range) => range.family === family && range.first <= first && first <= range.last);
+    if (isTold ?? true) kept.delete(text);
+    const names = reader.covering({ family, value: first }).map((entry) => entry.name);
+    const known = kept.get(text);
+    if (known === undefined) {
+      kept.set(text, names);
+      continue;
+    }
+    keptUses++;
+    const isLater = names.some((name) => Number.parseInt(name, 10) > version);
+    if (!isLater && names.join(",") !== known.join(","))
+      faults.push(`at ${version} ${known.join(",")} became ${names.join(",")}`);
+  }
+}
+
 function work(): void {
-  for (let i = 0; i < 200 && faults.length < 5; i++) look();
-  if (isStopped) parentPort?.postMessage({ looks, generations: generations.size, faults }, []);
+  for (let i = 0; i < 200 && faults.length < 5; i++) {
+    look();
+    lookAtKept();
+  }
+  if (isStopped) parentPort?.postMessage({ looks, keptUses, generations: generations.size, faults }, []);
   else setImmediate(work);
 }
 

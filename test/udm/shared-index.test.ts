@@ -329,6 +329,10 @@ suite("an index in shared memory", () => {
           edit.put(udmEntry(`10.0.0.${bits === 32 ? 1 : 0}/${bits}`, { name }));
           edit.put(udmEntry(`2001:db8::/${4 * bits - 8}`, { name }));
         }
+        // Some change now and then.
+        if (generation % 3 === 0) edit.put(udmEntry("10.9.0.0/16", { name: `${generation}` }));
+        if (generation % 7 === 0) edit.put(udmEntry("10.8.0.0-10.9.0.1", { name: `${generation}` }));
+        if (generation % 5 === 0) edit.put(udmEntry("2001:db8:9::/48", { name: `${generation}` }));
         // And others that come and go, so that nodes split and join.
         for (let n = 0; n < 60; n++) {
           const key = parseKey(`10.0.${generation % 5}.${n}`);
@@ -343,9 +347,11 @@ suite("an index in shared memory", () => {
     }
     for (const { worker, handle } of readers) {
       worker.postMessage("stop", []);
-      const [result] = (await once(worker, "message")) as [{ looks: number; generations: number; faults: string[] }];
+      const [result] = (await once(worker, "message")) as [
+        { looks: number; keptUses: number; generations: number; faults: string[] },
+      ];
       assert.deepEqual(result.faults, []);
-      assert.ok(result.looks > 100 && result.generations > 10, JSON.stringify(result));
+      assert.ok(result.looks > 100 && result.generations > 10 && result.keptUses > 100, JSON.stringify(result));
       await worker.terminate();
       shared.closeReader(handle);
     }

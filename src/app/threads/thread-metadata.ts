@@ -1,16 +1,17 @@
+import type { WatchAddresses } from "../../enrich/index.ts";
 import type { AddressIndex, SharedIndexReader } from "../../udm/index.ts";
 
 /** The metadata as a thread sees it that has a reader only. */
 export interface ThreadMetadata {
   /** As that of a store: calls the listener with what is now, and from `look` with each change. */
-  watch(listener: (index: AddressIndex) => void): () => void;
+  watch: WatchAddresses;
   /** Looks whether the metadata has changed; to be called before each datagram. What was answered to a writer before is seen. */
   look(): void;
 }
 
 export function createThreadMetadata(reader: SharedIndexReader): ThreadMetadata {
-  const listeners = new Set<(index: AddressIndex) => void>();
-  let version = reader.version();
+  const listeners = new Set<Parameters<WatchAddresses>[0]>();
+  let { version } = reader.changes();
   // Another object for each version: that is how a listener tells them apart.
   const makeIndex = (): AddressIndex => ({ covering: (address) => reader.covering(address) });
   let index = makeIndex();
@@ -21,11 +22,11 @@ export function createThreadMetadata(reader: SharedIndexReader): ThreadMetadata 
       return () => void listeners.delete(listener);
     },
     look() {
-      const now = reader.version();
-      if (now === version) return;
-      version = now;
+      if (reader.version() === version) return;
+      const changes = reader.changes();
+      version = changes.version;
       index = makeIndex();
-      for (const listener of listeners) listener(index);
+      for (const listener of listeners) listener(index, changes.changed);
     },
   };
 }

@@ -30,7 +30,8 @@ export function addressWords({ family, value }: Address): Int32Array {
   return words;
 }
 
-function setAddressWords(words: Int32Array, family: Family, value: bigint): void {
+/** Of IPv4 only the first word is set. */
+export function setAddressWords(words: Int32Array, family: Family, value: bigint): void {
   if (family === 4) {
     words[0] = Number(value) ^ flip;
     return;
@@ -39,6 +40,13 @@ function setAddressWords(words: Int32Array, family: Family, value: bigint): void
   words[1] = Number(BigInt.asUintN(32, value >> 64n)) ^ flip;
   words[2] = Number(BigInt.asUintN(32, value >> 32n)) ^ flip;
   words[3] = Number(BigInt.asUintN(32, value)) ^ flip;
+}
+
+/** The address back from its words. */
+export function addressValue(words: Int32Array, family: Family): bigint {
+  let value = 0n;
+  for (let w = 0; w < (family === 4 ? 1 : 4); w++) value = (value << 32n) | BigInt(((words[w] as number) ^ flip) >>> 0);
+  return value;
 }
 
 /** Reads 4 or 16 bytes in network order. */

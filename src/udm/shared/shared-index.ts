@@ -1,7 +1,8 @@
 import type { Family, Key } from "../../ip/index.ts";
 import type { UdmEntry } from "../udm-entry.ts";
 import { UdmError } from "../udm-error.ts";
-import type { UdmEdit, UdmIndex } from "../udm-index.ts";
+import type { AddressRange, UdmEdit, UdmIndex } from "../udm-index.ts";
+import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ring.ts";
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
 import { findKey } from "./find-key.ts";
 import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
@@ -38,8 +39,12 @@ export interface SharedIndex {
   empty(): UdmIndex;
   /** Makes a state of many entries. */
   builder(): SharedIndexBuilder;
-  /** Makes a state the one that readers see, all of it at once. */
-  publish(index: UdmIndex): void;
+  /**
+   * Makes a state the one that readers see, all of it at once.
+   *
+   * @returns where it may differ from the one that was published before; undefined: anywhere.
+   */
+  publish(index: UdmIndex): readonly AddressRange[] | undefined;
   /** Gives a state up at once whose object nobody uses any more. */
   release(index: UdmIndex): void;
   /** What a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */
@@ -84,6 +89,16 @@ interface Moment {
    * this makes it come in time.
    */
   readonly weight: ArrayBuffer | undefined;
+  /** Tells it from all others. */
+  readonly serial: number;
+  /** Undefined when it was not made by changing another, or by too many changes. */
+  changes: ChangesOf | undefined;
+}
+
+interface ChangesOf {
+  /** Serial of the state that was changed. */
+  readonly since: number;
+  readonly keys: readonly Key[];
 }
 
 /** About what a small change leaves behind. */
@@ -99,6 +114,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const heap = createHeap(reserveHeap(maxEntries, options.onSmallerReserve));
   const { words } = heap;
   const control = createControl(maxReaders);
+  const changeBuffer = createChangeBuffer();
   const publisher = createPublisher(control);
   const releaser = createReleaser(heap);
   const writer = createEntryWriter(heap);
@@ -112,7 +128,10 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const moments = new WeakMap<UdmIndex, Moment>();
   const lost = new FinalizationRegistry<number>((snapshot) => giveUp(snapshot));
   const lostRoots = new FinalizationRegistry<Roots>((roots) => releaseRoots(roots));
+  const noteChanges = createChangeWriter(changeBuffer);
   let published = 0;
+  let publishedSerial = 0;
+  let lastSerial = 0;
   /** States that were published and may still have readers. */
   let retired: number[] = [];
   let heldSnapshots = 0;
@@ -194,8 +213,13 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   };
 
   /** Gives a state an object, which holds it. */
-  const show = (snapshot: number, weight: number): UdmIndex => {
-    const moment: Moment = { snapshot, weight: weight === 0 ? undefined : new ArrayBuffer(weight) };
+  const show = (snapshot: number, changes?: ChangesOf, weight = 0): UdmIndex => {
+    const moment: Moment = {
+      snapshot,
+      weight: weight === 0 ? undefined : new ArrayBuffer(weight),
+      serial: ++lastSerial,
+      changes,
+    };
     heldSnapshots++;
     lost.register(moment, snapshot, moment);
     const held = (): number => {
@@ -206,17 +230,23 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       version: versionOf(words, snapshot),
       size: sizeOf(words, snapshot),
       ...questions.of(held),
-      edit: () => createEdit(held()),
+      edit: () => createEdit(held(), moment.serial),
     };
     moments.set(index, moment);
     return index;
   };
 
-  const createEdit = (before: number): UdmEdit => {
+  const createEdit = (before: number, since: number): UdmEdit => {
     const roots: Roots = { 4: rootOf(words, before, 4), 6: rootOf(words, before, 6) };
     const version = versionOf(words, before) + 1;
     /** What is garbage when the edit is. */
     const state = { size: sizeOf(words, before), isDone: false };
+    /** Of entries that may have changed; undefined when there are too many. */
+    let keys: Key[] | undefined = [];
+    const noteKey = (key: Key): void => {
+      if (keys === undefined || keys.length < mostChanges) keys?.push(key);
+      else keys = undefined;
+    };
     retainRoots(words, roots);
     lostRoots.register(state, roots, state);
     const find = (key: Key): number => {
@@ -247,12 +277,14 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
           heap.free(block);
           throw error;
         }
+        noteKey(entry.key);
         roots[family] = editors[family].put(roots[family], keyWords, block | keyWords.rank);
         if (isNew) state.size++;
       },
       delete(key) {
         if (find(key) === 0) return false;
         makeRoom();
+        noteKey(key);
         roots[key.family] = editors[key.family].remove(roots[key.family], keyWords);
         state.size--;
         return true;
@@ -273,7 +305,8 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       done() {
         makeRoom();
         end();
-        return show(writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version }), momentWeight);
+        const snapshot = writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version });
+        return show(snapshot, keys && { since, keys }, momentWeight);
       },
       drop() {
         end();
@@ -301,7 +334,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
         if (!heap.hasRoom(slabs)) freeAll();
         if (!heap.hasRoom(slabs)) throw full();
         const [root4, root6] = [builders[4].finish(), builders[6].finish()];
-        return show(writeSnapshot(heap, { root4, root6, size, version }), 0);
+        return show(writeSnapshot(heap, { root4, root6, size, version }));
       },
       drop() {
         for (const family of [4, 6] as const) builders[family].drop(releaser);
@@ -310,17 +343,24 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   };
 
   return {
-    empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 }), 0),
+    empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 })),
     builder,
     publish(index) {
-      const snapshot = moments.get(index)?.snapshot ?? 0;
-      if (snapshot === 0) throw new Error("not a state of this index");
-      if (snapshot === published) return;
+      const moment = moments.get(index);
+      if (moment === undefined || moment.snapshot === 0) throw new Error("not a state of this index");
+      const { snapshot, changes } = moment;
+      if (snapshot === published) return [];
+      const changed = changes?.since === publishedSerial ? changes.keys : undefined;
+      // Told once; what is published again later differs from something else.
+      moment.changes = undefined;
       retain(words, snapshot);
+      noteChanges(versionOf(words, snapshot), changed);
       publisher.publish(snapshot, versionOf(words, snapshot));
       if (published !== 0) retired.push(published);
       published = snapshot;
+      publishedSerial = moment.serial;
       sweepRetired();
+      return changed;
     },
     release(index) {
       const moment = moments.get(index);
@@ -333,7 +373,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     handle() {
       const slot = publisher.takeSlot();
       if (slot === undefined) throw new Error(`an index has ${maxReaders} readers at most`);
-      return { heap: heap.buffer, control, ...slot };
+      return { heap: heap.buffer, control, changes: changeBuffer, ...slot };
     },
     closeReader(handle) {
       publisher.freeSlot(handle);

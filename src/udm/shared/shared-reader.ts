@@ -1,5 +1,6 @@
 import type { Address, Family } from "../../ip/index.ts";
 import type { UdmEntry } from "../udm-entry.ts";
+import { createChangeReader, type Changes } from "./change-ring.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
 import { createEntryReader } from "./entry-block.ts";
 import { addressWords, setBytesWords } from "./key-words.ts";
@@ -10,6 +11,7 @@ import { createSnapshotPin, type ReaderSlot } from "./reader-slots.ts";
 export interface SharedIndexHandle extends ReaderSlot {
   readonly heap: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
+  readonly changes: SharedArrayBuffer;
 }
 
 /** Reads the published state from any thread, without ever waiting. */
@@ -19,6 +21,11 @@ export interface SharedIndexReader {
    * version or a later one.
    */
   version(): number;
+  /**
+   * What may have changed since the last call. What is looked up after this is of that version or a later one, of which the
+   * next call tells.
+   */
+  changes(): Changes;
   /** Every entry that covers the address, in list order, all of one state. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
   /** The same for 4 or 16 bytes in network order. */
@@ -32,7 +39,7 @@ const cachedEntries = 4096;
 
 /** Opens a handle; once only. */
 export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
-  const { heap, control } = handle;
+  const { heap, control, changes } = handle;
   const pin = createSnapshotPin(control, handle);
   const search = createCoveringSearch(new Int32Array(heap));
   const entries = createEntryReader(heap, cachedEntries);
@@ -54,6 +61,7 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
 
   return {
     version: () => pin.version(),
+    changes: createChangeReader(changes, () => pin.version()),
     covering: (address) => covering(address.family, addressWords(address)),
     coveringBytes(bytes, offset, family) {
       setBytesWords(scratch, family, bytes, offset);
