@@ -45,7 +45,7 @@ async function setUp(maxCached = 30) {
   return {
     followers: [inThread, inProcess],
     plain: plain.enricher,
-    commit(change: (edit: UdmEdit) => void): void {
+    commit: (change: (edit: UdmEdit) => void): void => {
       const edit = index.edit();
       change(edit);
       const next = edit.done();
@@ -54,7 +54,7 @@ async function setUp(maxCached = 30) {
       index = next;
       for (const listener of listeners) listener(index, changed);
     },
-    reload(): void {
+    reload: (): void => {
       const builder = shared.builder();
       for (const entry of index.entries()) builder.add(udmEntry(entry.key.text, { name: `${entry.name} again` }));
       const next = builder.finish(index.version + 1);
@@ -70,13 +70,14 @@ async function setUp(maxCached = 30) {
 const into = new DataView(new ArrayBuffer(70_000));
 
 /** What an address adds to a line and to a record. */
-function additionsOf({ lines, enrich }: UdmEnricher, address: Address): string {
+function additionsOf(enricher: UdmEnricher, address: Address): string {
   const hex = address.value.toString(16).padStart(address.family === 4 ? 8 : 32, "0");
   const from = new DataView(Uint8Array.from(Buffer.from(hex, "hex")).buffer);
+  const { lines } = enricher;
   lines?.begin();
   const end = lines?.addresses[0]?.append(1, from, 0, from.byteLength, false, into, 0) ?? 0;
   const record: RecordFields = new Map([["flow.dst.ip.addr", formatAddress(address)]]);
-  enrich(record);
+  enricher.enrich(record);
   return `${Buffer.from(into.buffer, 0, end).toString()} ${JSON.stringify([...record])}`;
 }
 
