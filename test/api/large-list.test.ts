@@ -29,6 +29,12 @@ function largeStore() {
   const counted: UdmIndex = {
     ...index,
     entries: () => ({ [Symbol.iterator]: () => counting(index.entries()) }),
+    *render(...what) {
+      for (const piece of index.render(...what)) {
+        store.asked += Buffer.from(piece).toString().split("{").length - 1;
+        yield piece;
+      }
+    },
   };
   return store;
 }

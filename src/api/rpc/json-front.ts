@@ -19,7 +19,8 @@ import type { UdmService } from "./udm-service.ts";
 export type JsonHandler = (call: Call, fail: (call: Call, error: unknown) => void) => void;
 
 /** Takes the bytes of a request, gives a JSON text: whole, or in pieces. */
-type JsonMethod = (bytes: Uint8Array, waiting: Waiting) => Iterator<string> | string | Promise<string>;
+type JsonMethod = (bytes: Uint8Array, waiting: Waiting) => JsonAnswer | Promise<JsonAnswer>;
+type JsonAnswer = Iterator<string | Uint8Array> | string;
 
 const gzipBytes = promisify(gzip);
 const jsonType = { "content-type": "application/json" };
@@ -48,11 +49,11 @@ export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, Json
     },
     ListUdms(bytes) {
       const request = plainList(bytes) ?? decodeRequest(schema.ListUdmsRequestSchema, bytes, unknownFields);
-      return jsonList("udms", service.listUdms(request), udmJson);
+      return jsonList("udms", service.renderUdms(request, "json", listPiece));
     },
     ListUdmKeys(bytes) {
       const request = plainList(bytes) ?? decodeRequest(schema.ListUdmKeysRequestSchema, bytes, unknownFields);
-      return jsonList("keys", service.listUdms(request), keyJson);
+      return jsonList("keys", service.renderUdms(request, "key", listPiece));
     },
     async CreateUdm(bytes, waiting) {
       const request = decodeRequest(schema.CreateUdmRequestSchema, bytes, unknownFields);
@@ -60,7 +61,7 @@ export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, Json
     },
     async BatchCreateUdms(bytes, waiting) {
       const request = decodeRequest(schema.BatchCreateUdmsRequestSchema, bytes, unknownFields);
-      return batchJson(await service.batchCreateUdms(request, waiting));
+      return jsonBatch(await service.batchCreateUdms(request, waiting));
     },
     async UpdateUdm(bytes, waiting) {
       const request = decodeRequest(schema.UpdateUdmRequestSchema, bytes, unknownFields);
@@ -68,7 +69,7 @@ export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, Json
     },
     async BatchUpdateUdms(bytes, waiting) {
       const request = decodeRequest(schema.BatchUpdateUdmsRequestSchema, bytes, unknownFields);
-      return batchJson(await service.batchUpdateUdms(request, waiting));
+      return jsonBatch(await service.batchUpdateUdms(request, waiting));
     },
     async DeleteUdm(bytes, waiting) {
       const request = decodeRequest(schema.DeleteUdmRequestSchema, bytes, unknownFields);
@@ -93,7 +94,7 @@ export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, Json
   /** A call without anything unusual: what can be answered at once is, without a promise. */
   const servePlainly = (call: Call, method: JsonMethod, fail: (error: unknown) => void): void => {
     service.requireEnabled();
-    const give = (answer: Iterator<string> | string): void => {
+    const give = (answer: JsonAnswer): void => {
       call.code = "ok";
       if (typeof answer === "string" && answer.length < compressFrom) sendShortJson(call, answer);
       else sendAnswer(call, answer).catch(fail);
@@ -144,32 +145,28 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-function keyJson({ key }: UdmEntry): string {
-  return JSON.stringify(key.text);
-}
-
 /** The whole text of a short list, pieces of a long one. */
-function jsonList(
-  name: string,
-  entries: Iterable<UdmEntry>,
-  render: (entry: UdmEntry) => string,
-): Iterator<string> | string {
-  let text = "";
-  for (const entry of entries) {
-    text += text === "" ? `{"${name}":[${render(entry)}` : `,${render(entry)}`;
-    if (text.length >= listPiece) return jsonListChunks(name, mapLazily(entries, render), listPiece);
+function jsonList(name: string, items: Iterator<Uint8Array>): Iterator<string | Uint8Array> | string {
+  const start = `{"${name}":[`;
+  const pieces: Uint8Array[] = [];
+  for (let size = 0; size <= listPiece;) {
+    const next = items.next();
+    if (next.done !== true) {
+      pieces.push(next.value);
+      size += next.value.length;
+      continue;
+    }
+    // An empty list is a zero value and left out.
+    if (pieces.length === 0) return "{}";
+    const only = pieces.length === 1 ? asBuffer(pieces[0] as Uint8Array) : Buffer.concat(pieces);
+    return `${start}${only.toString()}]}`;
   }
-  return text === "" ? "{}" : `${text}]}`;
+  return chain([start, ...pieces], items, ["]}"]);
 }
 
-async function sendAnswer(call: Call, answer: Iterator<string> | string): Promise<void> {
-  if (typeof answer === "string") return sendText(call, answer);
-  const first = answer.next();
-  if (first.done === true) throw new Error("an answer has at least one piece");
-  const second = answer.next();
-  if (second.done === true) return sendText(call, first.value);
-  // Too long to be made at once, and so for compressing at once.
-  return sendChunks(call, jsonType, chain([first.value, second.value], answer));
+async function sendAnswer(call: Call, answer: JsonAnswer): Promise<void> {
+  // What is too long to be made at once is so for compressing at once.
+  return typeof answer === "string" ? sendText(call, answer) : sendChunks(call, jsonType, answer);
 }
 
 async function sendText(call: Call, text: string): Promise<void> {
@@ -192,15 +189,20 @@ function checkVersion(version: string | undefined): void {
   throw apiError("invalid_argument", "UNKNOWN_PROTOCOL", `Connect-Protocol-Version must be "1", not ${quote(version)}`);
 }
 
-function batchJson(entries: readonly UdmEntry[]): string {
-  return Array.from(jsonListChunks("udms", mapLazily(entries, udmJson))).join("");
+function jsonBatch(entries: readonly UdmEntry[]): JsonAnswer {
+  const pieces = jsonListChunks("udms", mapLazily(entries, udmJson), listPiece);
+  const first = pieces.next();
+  const second = pieces.next();
+  if (first.done === true) throw new Error("an answer has at least one piece");
+  return second.done === true ? first.value : chain([first.value, second.value], pieces, []);
 }
 
 function* mapLazily<From, To>(items: Iterable<From>, map: (item: From) => To): Generator<To> {
   for (const item of items) yield map(item);
 }
 
-function* chain<Item>(first: readonly Item[], rest: Iterator<Item>): Generator<Item> {
+function* chain<Item>(first: readonly Item[], rest: Iterator<Item>, last: readonly Item[]): Generator<Item> {
   yield* first;
   for (let next = rest.next(); next.done !== true; next = rest.next()) yield next.value;
+  yield* last;
 }

@@ -7,6 +7,7 @@ import {
   type UdmEntry,
   type UdmField,
   type UdmIndex,
+  type UdmSelection,
   type UdmStore,
   type UdmWrite,
 } from "../../udm/index.ts";
@@ -37,6 +38,8 @@ export interface UdmService {
   countUdms(): number;
   /** Entries of one moment in list order, found as they are asked for; they may be gone through again. */
   listUdms(request: ListSelector): Iterable<UdmEntry>;
+  /** The same as JSON, entries or keys, with commas between them: pieces of up to `maxBytes`. */
+  renderUdms(request: ListSelector, text: "json" | "key", maxBytes: number): Iterator<Uint8Array>;
   createUdm(request: CreateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
   batchCreateUdms(request: BatchCreateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
   updateUdm(request: UpdateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
@@ -127,17 +130,17 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
 
     countUdms: () => Math.min(current().size, 0x7fffffff),
 
-    listUdms({ key: text, exact }) {
+    listUdms(request) {
       const index = current();
-      if (text === "") return { [Symbol.iterator]: () => index.entries()[Symbol.iterator]() };
-      const key = requestKey(text);
-      if (exact) {
-        const entry = index.get(key);
-        return entry === undefined ? [] : [entry];
-      }
-      if (key.kind === "ip") return index.covering({ family: key.family, value: key.first });
-      return { [Symbol.iterator]: () => index.within(key)[Symbol.iterator]() };
+      const selection = selectionOf(request);
+      if (selection === "all") return { [Symbol.iterator]: () => index.entries()[Symbol.iterator]() };
+      if ("covering" in selection) return index.covering(selection.covering);
+      if ("within" in selection) return { [Symbol.iterator]: () => index.within(selection.within)[Symbol.iterator]() };
+      const entry = index.get(selection.key);
+      return entry === undefined ? [] : [entry];
     },
+
+    renderUdms: (request, text, maxBytes) => current().render(selectionOf(request), text, ",", maxBytes),
 
     async createUdm(request, waiting) {
       return first(await writeAll("create", [request.udm], undefined, waiting, single));
@@ -174,6 +177,14 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
       await commit([{ op: "delete", key }], waiting, single);
     },
   };
+}
+
+/** Which entries a list is of. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */
+function selectionOf({ key: text, exact }: ListSelector): UdmSelection {
+  if (text === "") return "all";
+  const key = requestKey(text);
+  if (exact) return { key };
+  return key.kind === "ip" ? { covering: { family: key.family, value: key.first } } : { within: key };
 }
 
 function checkWrite(
