@@ -287,7 +287,7 @@ test("as bytes a line says the same as field by field, no name twice", async () 
         assert.equal(new Set(names).size, names.length, line);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -388,6 +388,6 @@ test("a line made without a record says the same as one of fields, whatever meta
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });

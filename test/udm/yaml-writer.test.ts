@@ -190,7 +190,7 @@ suite("the file that is written", () => {
       const byKey = (entry: UdmEntry): unknown => plainEntries([entry])[0];
       for (const entry of entries) assert.deepEqual(byKey(index.get(entry.key) as UdmEntry), byKey(entry));
     });
-    await fc.assert(property, { numRuns: 400 });
+    await fc.assert(property, { numRuns: 200 });
   });
 
   const schemas: Record<string, Schema> = {
@@ -214,7 +214,7 @@ suite("the file that is written", () => {
           assert.equal(Number(fields.get("vlan") ?? 0), Number(values.vlan));
         }
       });
-      await fc.assert(property, { numRuns: 150 });
+      await fc.assert(property, { numRuns: 60 });
     });
   }
 
@@ -236,7 +236,7 @@ suite("the file that is written", () => {
       await same(trickyKeys.map((key) => udmEntry(key)));
       for (const text of trickyTexts)
         await same([udmEntry("10.0.0.1", { name: text, tags: [text], metadata: { [text]: text } })]);
-      await fc.assert(fc.asyncProperty(anyEntries, same), { numRuns: 150 });
+      await fc.assert(fc.asyncProperty(anyEntries, same), { numRuns: 60 });
     });
   }
 
