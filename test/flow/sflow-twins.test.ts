@@ -35,7 +35,17 @@ const word = fc.oneof(
 const bytes = (length: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength: length, maxLength: length }).map((array) => Buffer.from(array));
 
+const innerFrame = ethernet(0x0800, ipv4Packet(tcp(0x12)), "8100 0064");
+const tunnel = fc.constantFrom(
+  { protocol: 17, payload: udp(4789, Buffer.concat([Buffer.from("0800000000002a00", "hex"), innerFrame])) },
+  { protocol: 17, payload: udp(4789, Buffer.from("0800000000002a00", "hex")) },
+  { protocol: 47, payload: Buffer.concat([Buffer.from("2000080000000007", "hex"), ipv4Packet(tcp(2))]) },
+  { protocol: 4, payload: ipv4Packet(udp(53), { protocol: 17 }) },
+  { protocol: 137, payload: Buffer.concat([Buffer.from("0006444000c80b40", "hex"), ipv4Packet(tcp(16))]) },
+);
+
 const transport = fc.oneof(
+  { weight: 2, arbitrary: tunnel },
   { weight: 3, arbitrary: fc.nat(0x1ff).map((flags) => ({ protocol: 6, payload: tcp(flags) })) },
   {
     weight: 3,
@@ -100,7 +110,9 @@ const frame = fc.oneof(
   { weight: 1, arbitrary: fc.constant(ethernet(0x0806, Buffer.alloc(28))) },
   {
     weight: 1,
-    arbitrary: ipPacket.map(({ packet }) => ethernet(0x8847, Buffer.concat([uint(0x0006_4140, 4), packet]))),
+    arbitrary: ipPacket.map(({ packet }) =>
+      ethernet(0x8847, Buffer.concat([Buffer.from("0006444000c80b40", "hex"), packet])),
+    ),
   },
   { weight: 1, arbitrary: fc.nat(80).chain(bytes) },
 );

@@ -41,9 +41,9 @@ export const outerNames = {
   tunnel: "flow.tunnel.type.name",
   tunnelId: "flow.tunnel.id",
 } as const;
-type PacketNames = Readonly<Record<keyof typeof outerNames, string>>;
+export type PacketNames = Readonly<Record<keyof typeof outerNames, string>>;
 
-const innerNames = Object.fromEntries(
+export const innerNames = Object.fromEntries(
   Object.entries(outerNames).map(([key, name]) => [key, `flow.inner.${name.replace(/^flow\./, "")}`]),
 ) as PacketNames;
 

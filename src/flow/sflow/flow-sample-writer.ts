@@ -9,8 +9,8 @@ import type { DecodeOutput } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter } from "../exporter/exporter.ts";
 import { sourceKey } from "../exporter/sample-sources.ts";
-import { outerNames } from "../packet/put-packet.ts";
-import { maxPacketLength, writePacket } from "../packet/write-packet.ts";
+import { innerNames, outerNames } from "../packet/put-packet.ts";
+import { innerTexts, maxPacketLength, outerTexts, writePacket } from "../packet/write-packet.ts";
 import { dropReasonName } from "./drop-reason-names.ts";
 import { createParsedFlowSample, parseFlowSample, type ParsedFlowSample } from "./parse-flow-sample.ts";
 import { createSflowHead } from "./sflow-head.ts";
@@ -36,8 +36,8 @@ export interface SampleDatagram {
 }
 
 /**
- * Writes the lines of everyday flow samples straight from their bytes: those that have one packet, Ethernet, VLAN tags, IP and
- * what it carries, and structures of few kinds, each once. The lines are those of the records that all others become.
+ * Writes the lines of everyday flow samples straight from their bytes: those that have one packet, and structures
+ * of the kinds that {@link createStructureWriter} knows, each once. The lines are those of the records that all others become.
  */
 export interface FlowSampleWriter {
   /** Begins a datagram. @returns whether its samples can be written. */
@@ -124,7 +124,7 @@ const noInterface = -1;
 const several = -2;
 
 /** What a line has in any case, with all that follows from it. */
-const fixedRoom = 1536 + maxPacketLength + structureRoom + communityIdLength;
+const fixedRoom = 1536 + 2 * maxPacketLength + structureRoom + communityIdLength;
 /** What both ends of a flow add together. */
 const maxFinish = 64;
 
@@ -133,7 +133,7 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
   const { lines, enricher, writeCommunityId } = options;
   const { addresses } = enricher;
   const additions = createExporterAdditions(enricher);
-  const written = new Set<string>([...ownNames, ...Object.values(outerNames)]);
+  const written = new Set<string>([...ownNames, ...Object.values(outerNames), ...Object.values(innerNames)]);
   const structures = createStructureWriter(written);
   const numbers = createNumberWriter(enricher, additions, numberNames, new Set([...written, ...structures.names]));
   if (numbers === undefined) return undefined;
@@ -257,7 +257,8 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
     p = writeStructures(out, p, sample);
     if (p < 0) return -1;
     p = writeUint32(out, putText(out, p, texts.bytes), frameLength);
-    p = writePacket(out, p, view, outer, told.sourceVlan);
+    p = writePacket(out, p, view, outer, told.sourceVlan, outerTexts);
+    if (sample.hasInner) p = writePacket(out, p, view, sample.packet.inner, -1, innerTexts);
     if (manualRate !== undefined || rate > 0) {
       p = writeEstimates(out, p, manualRate ?? rate, frameLength, 1);
       if (p < 0) return -1;

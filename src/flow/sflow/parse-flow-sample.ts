@@ -13,6 +13,8 @@ export interface ParsedFlowSample {
   countAt: number;
   end: number;
   frameLength: number;
+  /** Whether the packet is of a tunnel, with another in it. */
+  hasInner: boolean;
   readonly packet: ParsedPacket;
 }
 
@@ -24,6 +26,7 @@ export function createParsedFlowSample(): ParsedFlowSample {
     countAt: 0,
     end: 0,
     frameLength: 0,
+    hasInner: false,
     packet: createParsedPacket(),
   };
 }
@@ -31,7 +34,7 @@ export function createParsedFlowSample(): ParsedFlowSample {
 /**
  * Parses a flow sample with one sampled packet, whose lengths and counts are all right. Nothing else has happened.
  *
- * @returns whether it is such a sample, of a packet that {@link writePacket} writes.
+ * @returns whether it is such a sample.
  */
 export function parseFlowSample(
   bytes: Uint8Array,
@@ -71,7 +74,6 @@ export function parseFlowSample(
   if (start === undefined) return false;
   into.frameLength = view.getUint32(headerAt + 4);
   const packetAt = headerAt + 16;
-  if (parsePacket(bytes, packetAt, packetAt + view.getUint32(headerAt + 12), start, into.packet)) return false;
-  const { tunnel, labelCount } = into.packet.outer;
-  return tunnel < 0 && labelCount === 0;
+  into.hasInner = parsePacket(bytes, packetAt, packetAt + view.getUint32(headerAt + 12), start, into.packet);
+  return true;
 }
