@@ -4,16 +4,18 @@ import { createExporterAdditions } from "../compiled/exporter-additions.ts";
 import { lineText, nameText, putText } from "../compiled/line-text.ts";
 import { createNumberWriter } from "../compiled/number-writer.ts";
 import { writeEstimates } from "../compiled/write-estimates.ts";
-import { copyText, writeAscii, writeUint32 } from "../compiled/write-values.ts";
+import { copyText, writeUint32 } from "../compiled/write-values.ts";
 import type { DecodeOutput } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter } from "../exporter/exporter.ts";
 import { sourceKey } from "../exporter/sample-sources.ts";
 import { innerNames, outerNames } from "../packet/put-packet.ts";
 import { innerTexts, maxPacketLength, outerTexts, writePacket } from "../packet/write-packet.ts";
-import { dropReasonName } from "./drop-reason-names.ts";
+import { flowFormats } from "./flow-record-layouts.ts";
+import { createGatheredAddresses } from "./gathered-addresses.ts";
 import { createParsedFlowSample, parseFlowSample, type ParsedFlowSample } from "./parse-flow-sample.ts";
 import { createSflowHead } from "./sflow-head.ts";
+import { interfaceNames, writeInterfaces } from "./write-interfaces.ts";
 import { createStructureWriter, structureRoom } from "./write-structure.ts";
 import { padded, type XdrSource } from "./xdr-layout.ts";
 
@@ -58,25 +60,12 @@ export interface FlowSampleWriter {
 
 export const maxAhead = 32;
 
-const group = (side: string) => ({
-  index: nameText(`flow.${side}.netif.index`),
-  isInternal: nameText(`flow.${side}.netif.isInternal`, "true"),
-  count: nameText(`flow.${side}.netif.count`),
-  format: nameText(`flow.${side}.netif.format.id`),
-  value: nameText(`flow.${side}.netif.value`),
-});
 const texts = {
   sequence: nameText("flow.sample.sequence"),
   sourceType: nameText("flow.sample.source.type.id"),
   sourceIndex: nameText("flow.sample.source.index"),
   pool: nameText("flow.sample.pool"),
   drops: nameText("flow.sample.drops"),
-  in: group("in"),
-  out: group("out"),
-  dropReason: nameText("flow.drop.reason.id"),
-  dropReasonName: nameText("flow.drop.reason.name", `"`),
-  ingress: nameText("flow.direction.name", `"ingress"`),
-  egress: nameText("flow.direction.name", `"egress"`),
   packets: nameText("flow.packets", "1"),
   bytes: nameText("flow.bytes"),
   lineEnd: lineText("}\n"),
@@ -87,11 +76,8 @@ const ownNames = [
   "@timestamp",
   "flow.start.timestamp",
   "flow.end.timestamp",
-  "flow.direction.name",
   "flow.packets",
   "flow.bytes",
-  "flow.drop.reason.id",
-  "flow.drop.reason.name",
   "flow.sample_rate",
   "flow.scaled.bytes",
   "flow.scaled.packets",
@@ -100,12 +86,10 @@ const ownNames = [
     (name) => `flow.export.${name}`,
   ),
   ...["sequence", "source.type.id", "source.index", "pool", "drops"].map((name) => `flow.sample.${name}`),
-  ...["in", "out"].flatMap((side) =>
-    ["index", "isInternal", "count", "format.id", "value"].map((name) => `flow.${side}.netif.${name}`),
-  ),
+  ...interfaceNames,
 ];
 
-/** Numbers that an enricher may add something to, and their positions. */
+/** Numbers that an enricher may add something to; the first two are {@link interfaceNumbers}. */
 const numberNames = [
   "flow.in.netif.index",
   "flow.out.netif.index",
@@ -114,14 +98,6 @@ const numberNames = [
   "flow.src.l4.port.id",
   "flow.dst.l4.port.id",
 ] as const;
-const inputNumber = 0;
-const outputNumber = 1;
-
-/** How an interface is told, and values that mean none. */
-const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
-const internal = 0x3fff_ffff;
-const noInterface = -1;
-const several = -2;
 
 /** What a line has in any case, with all that follows from it. */
 const fixedRoom = 1536 + 2 * maxPacketLength + structureRoom + communityIdLength;
@@ -144,60 +120,9 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
 
   const head = createSflowHead();
   const samples = Array.from({ length: maxAhead }, createParsedFlowSample);
-  const sources4 = createGathered(4);
-  const destinations4 = createGathered(4);
-  const sources6 = createGathered(16);
-  const destinations6 = createGathered(16);
-  const gathered = [
-    [lineObjects.src, sources4],
-    [lineObjects.dst, destinations4],
-    [lineObjects.src, sources6],
-    [lineObjects.dst, destinations6],
-  ] as const;
+  const gathered = createGatheredAddresses(maxAhead);
   let view: DataView = new DataView(new ArrayBuffer(0));
   let datagram: SampleDatagram | undefined;
-
-  /** Writes one interface, and keeps its index. Returns where it ends. */
-  const writeSide = (out: DataView, at: number, isInput: boolean, format: number, value: number): number => {
-    const own = isInput ? texts.in : texts.out;
-    const number = isInput ? inputNumber : outputNumber;
-    values[number] = noInterface;
-    if (format === interfaceFormats.index && value !== internal) {
-      values[number] = value;
-      return writeUint32(out, putText(out, at, own.index), value);
-    }
-    if (format === interfaceFormats.index) return putText(out, at, own.isInternal);
-    if (format === interfaceFormats.discarded && !isInput) {
-      const p = writeUint32(out, putText(out, at, texts.dropReason), value);
-      const name = dropReasonName(value);
-      if (name === undefined) return p;
-      return writeAscii(out, writeAscii(out, putText(out, p, texts.dropReasonName), name), `"`);
-    }
-    if (format === interfaceFormats.multiple && !isInput) {
-      values[number] = several;
-      return writeUint32(out, putText(out, at, own.count), value);
-    }
-    const p = writeUint32(out, putText(out, at, own.format), format);
-    return writeUint32(out, putText(out, p, own.value), value);
-  };
-
-  const writeSides = (out: DataView, at: number, sample: ParsedFlowSample): number => {
-    const { ratesAt, countAt, sourceType, sourceIndex } = sample;
-    const input = view.getUint32(ratesAt + 12);
-    const isExpanded = countAt - ratesAt > 20;
-    let p = at;
-    if (isExpanded) {
-      p = writeSide(out, p, true, input, view.getUint32(ratesAt + 16));
-      p = writeSide(out, p, false, view.getUint32(ratesAt + 20), view.getUint32(ratesAt + 24));
-    } else {
-      const output = view.getUint32(ratesAt + 16);
-      p = writeSide(out, p, true, input >>> 30, input & 0x3fff_ffff);
-      p = writeSide(out, p, false, output >>> 30, output & 0x3fff_ffff);
-    }
-    const isIn = values[inputNumber] === sourceIndex;
-    const isOut = values[outputNumber] === sourceIndex || (values[outputNumber] === several && !isIn);
-    return sourceType === 0 && isIn !== isOut ? putText(out, p, isIn ? texts.ingress : texts.egress) : p;
-  };
 
   const writeStructures = (out: DataView, at: number, { countAt, end, packet }: ParsedFlowSample): number => {
     structures.begin(packet.outer.outerTag);
@@ -207,7 +132,7 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
       const key = view.getUint32(position);
       const length = view.getUint32(position + 4);
       position += 8;
-      if (key !== 1) {
+      if (key !== flowFormats.header) {
         p = structures.write(out, p, view, key, position, position + length);
         if (p < 0) return -1;
       }
@@ -230,9 +155,18 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
     for (let i = 0; i < addresses.length; i++) {
       const ofAddress = addresses[i] as (typeof addresses)[number];
       if (source >= 0) {
-        p = ofAddress.append(0, view, source, length, hasSourceVlan, out, p, told.sourceSystem);
+        p = ofAddress.append(lineObjects.src, view, source, length, hasSourceVlan, out, p, told.sourceSystem);
         if (p < 0) return -1;
-        p = ofAddress.append(1, view, destination, length, told.destinationVlan >= 0, out, p, told.destinationSystem);
+        p = ofAddress.append(
+          lineObjects.dst,
+          view,
+          destination,
+          length,
+          told.destinationVlan >= 0,
+          out,
+          p,
+          told.destinationSystem,
+        );
         if (p < 0) return -1;
       }
       const { text, length: textLength } = additions.texts[i] as (typeof additions.texts)[number];
@@ -247,12 +181,12 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
     const { outer } = sample.packet;
     let p = copyText(out, at, head.view, 0, head.length);
     const rate = view.getUint32(ratesAt);
-    p = writeUint32(out, putText(out, p, texts.sequence), sequenceOf(view, sample));
+    p = writeUint32(out, putText(out, p, texts.sequence), sample.sequence);
     p = writeUint32(out, putText(out, p, texts.sourceType), sample.sourceType);
     p = writeUint32(out, putText(out, p, texts.sourceIndex), sample.sourceIndex);
     p = writeUint32(out, putText(out, p, texts.pool), view.getUint32(ratesAt + 4));
     p = writeUint32(out, putText(out, p, texts.drops), view.getUint32(ratesAt + 8));
-    p = writeSides(out, p, sample);
+    p = writeInterfaces(out, p, view, sample, values);
     p = putText(out, p, texts.packets);
     p = writeStructures(out, p, sample);
     if (p < 0) return -1;
@@ -294,27 +228,10 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
       if (datagram === undefined) return false;
       const sample = samples[position] as ParsedFlowSample;
       if (!parseFlowSample(datagram.source.bytes, view, at, end, isExpanded, sample)) return false;
-      const { ipVersion, source, destination } = sample.packet.outer;
-      if (ipVersion === 4) {
-        gather(sources4, view, source);
-        gather(destinations4, view, destination);
-      } else if (ipVersion === 6) {
-        gather(sources6, view, source);
-        gather(destinations6, view, destination);
-      }
+      gathered.add(view, sample.packet.outer);
       return true;
     },
-    touch() {
-      for (let i = 0; i < gathered.length; i++) {
-        const [object, of] = gathered[i] as (typeof gathered)[number];
-        if (of.count > 1) {
-          for (let j = 0; j < addresses.length; j++) {
-            addresses[j]?.touch?.(object, of.view, 0, of.length, of.length, of.count);
-          }
-        }
-        of.count = 0;
-      }
-    },
+    touch: () => gathered.touch(addresses),
     write(position) {
       if (datagram === undefined) return false;
       const sample = samples[position] as ParsedFlowSample;
@@ -330,7 +247,7 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
       output.sample(
         domain.samples.account(
           sourceKey(0, sourceType, sourceIndex),
-          sequenceOf(view, sample),
+          sample.sequence,
           view.getUint32(ratesAt + 8),
           view.getUint32(ratesAt),
         ),
@@ -343,26 +260,4 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
       datagram = undefined;
     },
   };
-}
-
-/** The sequence number of a sample is its first field. */
-function sequenceOf(view: DataView, { ratesAt, countAt }: ParsedFlowSample): number {
-  return view.getUint32(ratesAt - (countAt - ratesAt > 20 ? 12 : 8));
-}
-
-/** Addresses of one family and end, one behind the other. */
-interface Gathered {
-  readonly view: DataView;
-  readonly length: 4 | 16;
-  count: number;
-}
-
-function createGathered(length: 4 | 16): Gathered {
-  return { view: new DataView(new ArrayBuffer(maxAhead * length)), length, count: 0 };
-}
-
-function gather(into: Gathered, from: DataView, at: number): void {
-  const { view, length } = into;
-  const to = into.count++ * length;
-  for (let i = 0; i < length; i += 4) view.setInt32(to + i, from.getInt32(at + i));
 }

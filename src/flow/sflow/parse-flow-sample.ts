@@ -5,10 +5,13 @@ import { padded } from "./xdr-layout.ts";
 
 /** Where in a datagram the parts of a flow sample are. Filled again and again. */
 export interface ParsedFlowSample {
-  /** Behind the sequence number and the data source, the sampling rate. */
+  isExpanded: boolean;
+  /** The number of the sample; where the sampling rate, the pool and the drops are. */
+  sequence: number;
   ratesAt: number;
   sourceType: number;
   sourceIndex: number;
+  interfacesAt: number;
   /** Where the number of records is, and the end of the sample. */
   countAt: number;
   end: number;
@@ -20,9 +23,12 @@ export interface ParsedFlowSample {
 
 export function createParsedFlowSample(): ParsedFlowSample {
   return {
+    isExpanded: false,
+    sequence: 0,
     ratesAt: 0,
     sourceType: 0,
     sourceIndex: 0,
+    interfacesAt: 0,
     countAt: 0,
     end: 0,
     frameLength: 0,
@@ -48,7 +54,10 @@ export function parseFlowSample(
   const source = view.getUint32(at + 4);
   into.sourceType = isExpanded ? source : source >>> 24;
   into.sourceIndex = isExpanded ? view.getUint32(at + 8) : source & 0xff_ffff;
+  into.isExpanded = isExpanded;
+  into.sequence = view.getUint32(at);
   into.ratesAt = at + (isExpanded ? 12 : 8);
+  into.interfacesAt = into.ratesAt + 12;
   into.countAt = at + (isExpanded ? 40 : 28);
   into.end = end;
 

@@ -2,12 +2,13 @@ import type { RecordFields } from "../../record/index.ts";
 import { dropReasonName } from "./drop-reason-names.ts";
 
 /** How an interface is told. */
-const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
+export const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
 
 /** The packet came from the device itself, or was for it. */
-const internal = 0x3fff_ffff;
+export const internal = 0x3fff_ffff;
 
-const several = -2;
+/** In place of an index. */
+export const several = -2;
 
 const names = {
   in: namesOf("flow.in.netif"),
