@@ -27,11 +27,10 @@ export interface AddressTableOptions {
   /** How long what was made is used. Zero: it is made each time. */
   readonly ttlMs: number;
   /**
-   * Makes what an address adds to an object.
-   *
-   * @param address never IPv4-mapped.
+   * Makes what an address of four words adds to an object; IPv4 comes in its mapped form. What it gives may be used until the
+   * next call only.
    */
-  readonly make: (object: number, address: Address) => MadeAdditions;
+  readonly make: (object: number, a: number, b: number, c: number, d: number) => MadeAdditions;
   /** The stamp of the last change at an address, as {@link ChangeHistory} tells it. */
   readonly lastChange: (a: number, b: number, c: number, d: number) => number;
 }
@@ -228,7 +227,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       }
     }
     misses++;
-    const made = make(object, addressOf(a, b, c, d));
+    const made = make(object, a, b, c, d);
     if (!roomFor(canStore(made) ? bytesToStore(made) : 0)) {
       rotate();
       search(young.words, object, a, b, c, d);
@@ -363,7 +362,8 @@ function hashOf(object: number, a: number, b: number, c: number, d: number): num
   return hash ^ (hash >>> 13);
 }
 
-function addressOf(a: number, b: number, c: number, d: number): Address {
+/** The address of four words, unmapped. */
+export function addressOf(a: number, b: number, c: number, d: number): Address {
   const words = [a, b, c, d].map((word) => BigInt(word >>> 0));
   return unmapAddress({ family: 6, value: words.reduce((value, word) => (value << 32n) | word, 0n) });
 }

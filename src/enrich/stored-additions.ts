@@ -16,7 +16,7 @@ export interface MadeAdditions {
 }
 
 /** Additions longer than this go the way of fields. */
-const maxText = 8191;
+export const maxText = 8191;
 /** So does a system with a longer name. */
 const maxSystem = 1024;
 /** What is copied of one address is not longer. */

@@ -12,11 +12,13 @@ import {
   makeAdditions,
   type Additions,
 } from "./additions.ts";
-import { createAddressTable, type AddressTable } from "./address-table.ts";
+import { addressOf, createAddressTable, type AddressTable } from "./address-table.ts";
 import { createChangeHistory, isLater, lastChangeAt } from "./change-history.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { flowLocality, localityName, renderedLocalities, type Locality } from "./locality.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
+import type { MadeAdditions } from "./stored-additions.ts";
+import { createTextAdditions } from "./text-additions.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
 /**
@@ -78,8 +80,11 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
     maxCached: options.maxCached,
     ttlMs,
     lastChange: (a, b, c, d) => history.last(a, b, c, d),
-    make(position, address) {
+    make(position, a, b, c, d) {
       const object = enrichedObjects[position] as EnrichedObject;
+      const made = sources.length > 0 ? undefined : fromTexts(position, object, a, b, c, d);
+      if (made !== undefined) return made;
+      const address = addressOf(a, b, c, d);
       const entries = index?.covering(address) ?? [];
       const facts = sources.flatMap((source) => (source.objects.has(object.name) ? [source.facts(address)] : []));
       const additions = makeAdditions({ entries, facts, scope: scopeIn(object, address) }, object, nameOf);
@@ -97,6 +102,20 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
 
   const scopeIn = (object: EnrichedObject, address: Address | undefined): AddressScope | undefined =>
     locality && address && endpointObjects.has(object.name) ? addressScope(address) : undefined;
+
+  const textAdditions = createTextAdditions();
+  /** The short way, of what needs no objects. */
+  const fromTexts = (
+    position: number,
+    object: EnrichedObject,
+    a: number,
+    b: number,
+    c: number,
+    d: number,
+  ): MadeAdditions | undefined => {
+    const scope = locality ? scopeIn(object, addressOf(a, b, c, d)) : undefined;
+    return index?.texts(a, b, c, d, (texts) => textAdditions(position, texts, scope));
+  };
 
   const readAddress = (text: string): Address | undefined => {
     const address = parseAddress(text);

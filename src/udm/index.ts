@@ -22,7 +22,16 @@ export { createPlainReader, type PlainEntry, type PlainReader } from "./plain-ya
 export { serveFileThread } from "./file-thread.ts";
 export { createUdmFileStore, type UdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
-export type { AddressIndex, AddressRange, UdmEdit, UdmIndex, UdmMark, UdmSelection, UdmText } from "./udm-index.ts";
+export type {
+  AddressIndex,
+  AddressRange,
+  EntryTexts,
+  UdmEdit,
+  UdmIndex,
+  UdmMark,
+  UdmSelection,
+  UdmText,
+} from "./udm-index.ts";
 export type { UdmStore, UdmWrite } from "./udm-store.ts";
 export { FileFault, positionAt } from "./file-fault.ts";
 export { readYaml } from "./read-yaml.ts";

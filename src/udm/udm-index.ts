@@ -8,6 +8,24 @@ export type AddressRange = Pick<Key, "family" | "first" | "last">;
 export interface AddressIndex {
   /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
+  /**
+   * The JSON texts of the entries that cover an address of four words, IPv4 in its mapped form; the most specific comes first.
+   *
+   * @param use must not keep what it is given.
+   * @returns what `use` returns; undefined when texts do not tell all: a range is among the entries, or one that is
+   * limited to contexts, or there are many.
+   */
+  texts<T>(a: number, b: number, c: number, d: number, use: (texts: EntryTexts) => T): T | undefined;
+}
+
+/** Texts of entries as {@link udmJson} has them, where they lie. */
+export interface EntryTexts {
+  readonly bytes: Uint8Array;
+  /** The first byte of each. */
+  readonly starts: readonly number[];
+  /** The byte after its last. */
+  readonly ends: readonly number[];
+  readonly count: number;
 }
 
 /**

@@ -13,7 +13,10 @@ export function createThreadMetadata(reader: SharedIndexReader): ThreadMetadata 
   const listeners = new Set<Parameters<WatchAddresses>[0]>();
   let { version } = reader.changes();
   // Another object for each version: that is how a listener tells them apart.
-  const makeIndex = (): AddressIndex => ({ covering: (address) => reader.covering(address) });
+  const makeIndex = (): AddressIndex => ({
+    covering: (address) => reader.covering(address),
+    texts: reader.texts,
+  });
   let index = makeIndex();
   return {
     watch(listener) {

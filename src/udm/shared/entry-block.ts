@@ -32,6 +32,11 @@ export function jsonStart(words: Int32Array, block: number): number {
   return (block + writtenWord + width) * 4;
 }
 
+/** Whether an entry applies in some contexts only. */
+export function hasContexts(words: Int32Array, block: number): boolean {
+  return ((words[block] as number) & fileOnlyBit) !== 0 && (words[block + contextsWord] as number) >= 0;
+}
+
 /** Puts entries into blocks. */
 export interface EntryWriter {
   /** @returns a block with one reference to it. @throws HeapFullError */

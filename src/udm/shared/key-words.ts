@@ -42,6 +42,19 @@ export function setAddressWords(words: Int32Array, family: Family, value: bigint
   words[3] = Number(BigInt.asUintN(32, value)) ^ flip;
 }
 
+/** Sets an address of four words with the highest bits as they are, IPv4 in its mapped form. @returns its family. */
+export function setPlainWords(words: Int32Array, a: number, b: number, c: number, d: number): Family {
+  if (a === 0 && b === 0 && c === 0xffff) {
+    words[0] = d ^ flip;
+    return 4;
+  }
+  words[0] = a ^ flip;
+  words[1] = b ^ flip;
+  words[2] = c ^ flip;
+  words[3] = d ^ flip;
+  return 6;
+}
+
 /** The address back from its words. */
 export function addressValue(words: Int32Array, family: Family): bigint {
   let value = 0n;

@@ -1,5 +1,5 @@
 import { blockOf } from "./node-layout.ts";
-import type { EntryTexts, TextPlace } from "./entry-texts.ts";
+import type { RenderedTexts, TextPlace } from "./rendered-texts.ts";
 import type { TreeCursor } from "./tree-cursor.ts";
 import type { UdmText } from "../udm-index.ts";
 
@@ -15,7 +15,7 @@ const mostItems = 4096;
  */
 export function* renderItems(
   cursors: readonly TreeCursor[],
-  texts: EntryTexts,
+  texts: RenderedTexts,
   text: UdmText,
   separator: Uint8Array,
   maxBytes: number,

@@ -1,9 +1,11 @@
 import type { Address, Family } from "../../ip/index.ts";
 import type { UdmEntry } from "../udm-entry.ts";
+import type { AddressIndex } from "../udm-index.ts";
 import { createChangeReader, type Changes } from "./change-ring.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
+import { createCoveringTexts } from "./covering-texts.ts";
 import { createEntryReader } from "./entry-block.ts";
-import { addressWords, setBytesWords } from "./key-words.ts";
+import { addressWords, setBytesWords, setPlainWords } from "./key-words.ts";
 import { blockOf } from "./node-layout.ts";
 import { createSnapshotPin, type ReaderSlot } from "./reader-slots.ts";
 
@@ -28,6 +30,8 @@ export interface SharedIndexReader {
   changes(): Changes;
   /** Every entry that covers the address, in list order, all of one state. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
+  /** {@link AddressIndex.texts} */
+  readonly texts: AddressIndex["texts"];
   /** The same for 4 or 16 bytes in network order. */
   coveringBytes(bytes: Uint8Array, offset: number, family: Family): UdmEntry[];
   /** Gives the reader's place back. It must not be used afterwards. */
@@ -43,6 +47,7 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
   const pin = createSnapshotPin(control, handle);
   const search = createCoveringSearch(new Int32Array(heap));
   const entries = createEntryReader(heap, cachedEntries);
+  const texts = createCoveringTexts(heap);
   const scratch = new Int32Array(4);
   let isOpen = true;
 
@@ -66,6 +71,17 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
     coveringBytes(bytes, offset, family) {
       setBytesWords(scratch, family, bytes, offset);
       return covering(family, scratch);
+    },
+    texts(a, b, c, d, use) {
+      if (!isOpen) throw new Error("this reader was closed");
+      const family = setPlainWords(scratch, a, b, c, d);
+      const snapshot = pin.pin();
+      try {
+        if (snapshot === 0) return undefined;
+        return texts.find(snapshot, family, scratch) ? use(texts.texts) : undefined;
+      } finally {
+        pin.unpin();
+      }
     },
     close() {
       if (isOpen) pin.close();

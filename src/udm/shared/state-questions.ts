@@ -2,16 +2,17 @@ import type { Address, Family, Key } from "../../ip/index.ts";
 import type { UdmEntry } from "../udm-entry.ts";
 import type { UdmIndex, UdmSelection } from "../udm-index.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
+import { createCoveringTexts } from "./covering-texts.ts";
 import type { EntryReader } from "./entry-block.ts";
-import { createEntryTexts } from "./entry-texts.ts";
+import { createRenderedTexts } from "./rendered-texts.ts";
 import { findKey } from "./find-key.ts";
-import { addressWords, createKeyWords, setKeyWords } from "./key-words.ts";
+import { addressWords, createKeyWords, setKeyWords, setPlainWords } from "./key-words.ts";
 import { blockOf, layouts } from "./node-layout.ts";
 import { renderItems } from "./render-items.ts";
 import { rootOf } from "./snapshot-record.ts";
 import { createCursor, cursorOver, type TreeCursor } from "./tree-cursor.ts";
 
-type Questions = Pick<UdmIndex, "get" | "covering" | "within" | "entries" | "render">;
+type Questions = Pick<UdmIndex, "get" | "covering" | "texts" | "within" | "entries" | "render">;
 
 /** Answers what is asked of states that this thread holds. */
 export interface StateQuestions {
@@ -25,7 +26,8 @@ const batchItems = 256;
 export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryReader): StateQuestions {
   const words = new Int32Array(buffer);
   const search = createCoveringSearch(words);
-  const texts = createEntryTexts(buffer);
+  const texts = createRenderedTexts(buffer);
+  const coveringTexts = createCoveringTexts(buffer);
   const keyWords = createKeyWords();
 
   const of = (held: () => number): Questions => {
@@ -71,6 +73,10 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
         const found: UdmEntry[] = [];
         for (let i = 0; i < count; i++) found.push(entryOf(search.items[i] as number));
         return found;
+      },
+      texts(a, b, c, d, use) {
+        const family = setPlainWords(keyWords.first, a, b, c, d);
+        return coveringTexts.find(held(), family, keyWords.first) ? use(coveringTexts.texts) : undefined;
       },
       within: (bounds) => iterable(() => read([inBounds(bounds)])),
       entries: () => iterable(() => read(all())),

@@ -2,7 +2,7 @@ import type { UdmText } from "../udm-index.ts";
 import { jsonStart, jsonWord, yamlWord } from "./entry-block.ts";
 
 /** The texts that an entry keeps rendered, as bytes of the heap. */
-export interface EntryTexts {
+export interface RenderedTexts {
   /** Finds where a text of an entry is. */
   find(text: UdmText, block: number, place: TextPlace): void;
   copy(place: TextPlace, into: Buffer, at: number): void;
@@ -20,7 +20,7 @@ const quote = 0x22;
 /** Where the quotes of the key begin in every entry's JSON. */
 const keyStart = '{"key":'.length;
 
-export function createEntryTexts(buffer: SharedArrayBuffer): EntryTexts {
+export function createRenderedTexts(buffer: SharedArrayBuffer): RenderedTexts {
   const words = new Int32Array(buffer);
   const bytes = Buffer.from(buffer);
   const view = new DataView(buffer);
