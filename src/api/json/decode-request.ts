@@ -1,7 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
-import { JsonSyntaxError, parseJson, type JsonNode } from "./parse-json.ts";
-import { readMessage, type UnknownFields } from "./read-message.ts";
+import { JsonSyntaxError, parseJson, parseJsonInTurns, type JsonNode } from "./parse-json.ts";
+import { readMessage, readMessageInTurns, type UnknownFields } from "./read-message.ts";
 import { apiError } from "../rpc/api-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -20,11 +21,24 @@ export function decodeRequest<Desc extends DescMessage>(
   try {
     return readMessage(desc, node, unknownFields);
   } catch (error) {
-    if (!(error instanceof JsonFieldError)) throw error;
-    throw apiError("invalid_argument", "MALFORMED_JSON", error.message, {
-      violations: [{ field: error.field, description: error.description }],
-    });
+    throw fieldFault(error);
   }
+}
+
+/** The same for a long text, with other things happening in between. */
+export async function decodeRequestInTurns<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  unknownFields: UnknownFields,
+): Promise<MessageShape<Desc>> {
+  const turn = (): Promise<void> => setImmediate();
+  const text = decodeText(bytes);
+  const node = await parseJsonInTurns(text, turn).catch((error: unknown) => {
+    throw syntaxFault(error);
+  });
+  return readMessageInTurns(desc, node, unknownFields, turn).catch((error: unknown) => {
+    throw fieldFault(error);
+  });
 }
 
 /**
@@ -33,16 +47,29 @@ export function decodeRequest<Desc extends DescMessage>(
  * @throws ConnectError `invalid_argument`
  */
 export function decodeJson(bytes: Uint8Array): JsonNode {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    throw apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
-  }
+  const text = decodeText(bytes);
   try {
     return parseJson(text);
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw apiError("invalid_argument", "MALFORMED_JSON", error.message);
+    throw syntaxFault(error);
   }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
+  }
+}
+
+function syntaxFault(error: unknown): unknown {
+  return error instanceof JsonSyntaxError ? apiError("invalid_argument", "MALFORMED_JSON", error.message) : error;
+}
+
+function fieldFault(error: unknown): unknown {
+  if (!(error instanceof JsonFieldError)) return error;
+  return apiError("invalid_argument", "MALFORMED_JSON", error.message, {
+    violations: [{ field: error.field, description: error.description }],
+  });
 }

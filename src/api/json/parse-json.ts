@@ -50,6 +50,28 @@ const escapes: Readonly<Record<string, string>> = {
  * @throws JsonSyntaxError
  */
 export function parseJson(text: string): JsonNode {
+  return createParser(text).whole();
+}
+
+/**
+ * The same for a long text: a value in an array right below the top at a time, with `turn` awaited after every so many of them, for other
+ * things to happen in.
+ *
+ * @throws JsonSyntaxError
+ */
+export function parseJsonInTurns(text: string, turn: () => Promise<void>): Promise<JsonNode> {
+  return createParser(text).inTurns(turn);
+}
+
+/** How many items of an array are read in a turn. */
+const itemsPerTurn = 500;
+
+interface Parser {
+  whole(): JsonNode;
+  inTurns(turn: () => Promise<void>): Promise<JsonNode>;
+}
+
+function createParser(text: string): Parser {
   let at = 0;
 
   const fail = (what: string, offset = at): never => {
@@ -117,50 +139,63 @@ export function parseJson(text: string): JsonNode {
     return new JsonNumber(literal);
   };
 
-  const readArray = (depth: number): JsonNode[] => {
-    const items: JsonNode[] = [];
+  /** Whether an array or object ends here, before its first item; the opening bracket is skipped. */
+  const isEmpty = (close: string): boolean => {
     at++;
     skipBlanks();
-    if (text[at] === "]") {
-      at++;
-      return items;
-    }
-    for (;;) {
-      items.push(readValue(depth));
-      skipBlanks();
-      if (text[at] === "]") break;
-      if (text[at] !== ",") fail(`expected "," or "]", found ${found()}`);
-      at++;
-    }
+    if (text[at] !== close) return false;
     at++;
+    return true;
+  };
+
+  /** Whether there is a further item; what stands behind one is skipped. */
+  const hasNext = (close: string): boolean => {
+    skipBlanks();
+    const next = text[at];
+    if (next !== close && next !== ",") fail(`expected "," or "${close}", found ${found()}`);
+    at++;
+    return next === ",";
+  };
+
+  /** The name of a member and the colon. */
+  const readName = (members: ReadonlyMap<string, JsonNode>): string => {
+    skipBlanks();
+    if (text[at] !== '"') fail(`expected a name in quotes, found ${found()}`);
+    const nameAt = at;
+    const name = readString();
+    if (members.has(name)) fail(`the name ${quote(name)} is given twice`, nameAt);
+    skipBlanks();
+    if (text[at] !== ":") fail(`expected ":", found ${found()}`);
+    at++;
+    return name;
+  };
+
+  const readArray = (depth: number): JsonNode[] => {
+    const items: JsonNode[] = [];
+    if (isEmpty("]")) return items;
+    do items.push(readValue(depth));
+    while (hasNext("]"));
     return items;
   };
 
   const readObject = (depth: number): Map<string, JsonNode> => {
     const members = new Map<string, JsonNode>();
-    at++;
-    skipBlanks();
-    if (text[at] === "}") {
-      at++;
-      return members;
-    }
-    for (;;) {
-      skipBlanks();
-      if (text[at] !== '"') fail(`expected a name in quotes, found ${found()}`);
-      const nameAt = at;
-      const name = readString();
-      if (members.has(name)) fail(`the name ${quote(name)} is given twice`, nameAt);
-      skipBlanks();
-      if (text[at] !== ":") fail(`expected ":", found ${found()}`);
-      at++;
+    if (isEmpty("}")) return members;
+    do {
+      const name = readName(members);
       members.set(name, readValue(depth));
-      skipBlanks();
-      if (text[at] === "}") break;
-      if (text[at] !== ",") fail(`expected "," or "}", found ${found()}`);
-      at++;
-    }
-    at++;
+    } while (hasNext("}"));
     return members;
+  };
+
+  const readArrayInTurns = async (depth: number, turn: () => Promise<void>): Promise<JsonNode[]> => {
+    const items: JsonNode[] = [];
+    if (isEmpty("]")) return items;
+    do {
+      if (items.length % itemsPerTurn === itemsPerTurn - 1) await turn();
+      items.push(readValue(depth));
+    } while (hasNext("]"));
+    return items;
   };
 
   const readValue = (depth: number): JsonNode => {
@@ -185,10 +220,27 @@ export function parseJson(text: string): JsonNode {
     }
   };
 
-  const value = readValue(0);
-  skipBlanks();
-  if (at < text.length) fail(`unexpected ${found()} after the value`);
-  return value;
+  const end = (value: JsonNode): JsonNode => {
+    skipBlanks();
+    if (at < text.length) fail(`unexpected ${found()} after the value`);
+    return value;
+  };
+
+  return {
+    whole: () => end(readValue(0)),
+    async inTurns(turn) {
+      skipBlanks();
+      if (text[at] !== "{") return end(readValue(0));
+      const members = new Map<string, JsonNode>();
+      if (isEmpty("}")) return end(members);
+      do {
+        const name = readName(members);
+        skipBlanks();
+        members.set(name, text[at] === "[" ? await readArrayInTurns(2, turn) : readValue(1));
+      } while (hasNext("}"));
+      return end(members);
+    },
+  };
 }
 
 /** A text from outside in a form fit for messages: quoted and cut. */

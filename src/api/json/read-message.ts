@@ -22,6 +22,42 @@ export function readMessage<Desc extends DescMessage>(
   return readObject(desc, node, "", unknownFields) as MessageShape<Desc>;
 }
 
+/**
+ * The same for a message with a long list of messages right below the top: so many of its items at a time, with `turn`
+ * awaited in between.
+ *
+ * @throws JsonFieldError for what is wrong beside the list, else in it.
+ */
+export async function readMessageInTurns<Desc extends DescMessage>(
+  desc: Desc,
+  node: JsonNode,
+  unknownFields: UnknownFields,
+  turn: () => Promise<void>,
+): Promise<MessageShape<Desc>> {
+  if (!(node instanceof Map)) return readMessage(desc, node, unknownFields);
+  const members = new Map(node as ReadonlyMap<string, JsonNode>);
+  const lists: { field: DescField; name: string; items: readonly JsonNode[] }[] = [];
+  for (const [name, value] of members) {
+    const field = fieldsByJsonName(desc).get(name);
+    if (field?.fieldKind !== "list" || field.message === undefined || !Array.isArray(value)) continue;
+    lists.push({ field, name, items: value as readonly JsonNode[] });
+    members.set(name, []);
+  }
+  const message = readMessage(desc, members, unknownFields);
+  for (const { field, name, items } of lists) {
+    const read: unknown[] = [];
+    for (const [i, item] of items.entries()) {
+      if (i % itemsPerTurn === itemsPerTurn - 1) await turn();
+      read.push(readSingle(field.message, undefined, item, `${name}[${i}]`, unknownFields));
+    }
+    (message as unknown as Record<string, unknown>)[field.localName] = read;
+  }
+  return message;
+}
+
+/** How many items of a list are read in a turn. */
+const itemsPerTurn = 500;
+
 function readObject(desc: DescMessage, node: JsonNode, path: string, unknownFields: UnknownFields): object {
   if (!(node instanceof Map)) throw new JsonFieldError(path, "must be an object");
   const message = create(desc) as unknown as Record<string, unknown>;

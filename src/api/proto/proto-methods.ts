@@ -5,6 +5,7 @@ import * as schema from "../gen/udm/v1/udm_pb.ts";
 import type { Waiting } from "../rpc/timeouts.ts";
 import type { UdmService } from "../rpc/udm-service.ts";
 import { keyItem, shortListBytes, udmItem, type ListMessage } from "./list-message.ts";
+import { readBatchInTurns } from "./read-batch.ts";
 import { readKeyRequest } from "./read-key-request.ts";
 import { udmSize, writeUdm, writeVarint } from "./write-udm.ts";
 
@@ -45,7 +46,7 @@ export function createProtoMethods(service: UdmService): ReadonlyMap<string, Pro
       return request && udmBytes(await service.createUdm(request, waiting));
     },
     async BatchCreateUdms(bytes, waiting) {
-      const request = read(schema.BatchCreateUdmsRequestSchema, bytes);
+      const request = await readBatch(schema.BatchCreateUdmsRequestSchema, schema.CreateUdmRequestSchema, bytes);
       return request && listAnswer({ entries: await service.batchCreateUdms(request, waiting), item: udmItem });
     },
     async UpdateUdm(bytes, waiting) {
@@ -53,7 +54,7 @@ export function createProtoMethods(service: UdmService): ReadonlyMap<string, Pro
       return request && udmBytes(await service.updateUdm(request, waiting));
     },
     async BatchUpdateUdms(bytes, waiting) {
-      const request = read(schema.BatchUpdateUdmsRequestSchema, bytes);
+      const request = await readBatch(schema.BatchUpdateUdmsRequestSchema, schema.UpdateUdmRequestSchema, bytes);
       return request && listAnswer({ entries: await service.batchUpdateUdms(request, waiting), item: udmItem });
     },
     async DeleteUdm(bytes, waiting) {
@@ -69,6 +70,23 @@ export function createProtoMethods(service: UdmService): ReadonlyMap<string, Pro
 function read<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> | undefined {
   try {
     return fromBinary(desc, bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** From how many bytes on a batch is read in turns. */
+const longBatch = 65_536;
+
+async function readBatch<Batch extends DescMessage>(
+  batch: Batch,
+  element: DescMessage,
+  bytes: Uint8Array,
+): Promise<MessageShape<Batch> | undefined> {
+  if (bytes.length < longBatch) return read(batch, bytes);
+  try {
+    const { elements, rest } = await readBatchInTurns(batch, element, bytes);
+    return Object.assign(rest, { requests: elements });
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { udmJson, type UdmEntry } from "../../udm/index.ts";
 import * as schema from "../gen/udm/v1/udm_pb.ts";
@@ -7,7 +8,7 @@ import type { BodyReader } from "../http/read-body.ts";
 import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { sendBytes, sendChunks, sendShortJson } from "../http/send.ts";
-import { decodeRequest } from "../json/decode-request.ts";
+import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
 import { quote } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import { jsonListChunks } from "../json/json-list.ts";
@@ -26,6 +27,8 @@ const gzipBytes = promisify(gzip);
 const jsonType = { "content-type": "application/json" };
 /** What is smaller is not worth compressing. */
 const compressFrom = 1024;
+/** From how many bytes on a batch is read in turns. */
+const longBatch = 65_536;
 /** How much of a list is rendered at a time. */
 const listPiece = 32_768;
 
@@ -41,6 +44,10 @@ export interface JsonFrontParts {
 export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, JsonHandler> {
   const { service, bodies, unknownFields } = parts;
   const plainList = parts.isComplete ? () => undefined : readPlainList;
+  const decodeBatch = async <Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Promise<MessageShape<Desc>> =>
+    bytes.length < longBatch
+      ? decodeRequest(desc, bytes, unknownFields)
+      : decodeRequestInTurns(desc, bytes, unknownFields);
   const methods: Readonly<Record<string, JsonMethod>> = {
     CountUdms(bytes) {
       decodeRequest(EmptySchema, bytes, unknownFields);
@@ -60,7 +67,7 @@ export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, Json
       return udmJson(await service.createUdm(request, waiting));
     },
     async BatchCreateUdms(bytes, waiting) {
-      const request = decodeRequest(schema.BatchCreateUdmsRequestSchema, bytes, unknownFields);
+      const request = await decodeBatch(schema.BatchCreateUdmsRequestSchema, bytes);
       return jsonBatch(await service.batchCreateUdms(request, waiting));
     },
     async UpdateUdm(bytes, waiting) {
@@ -68,7 +75,7 @@ export function createJsonFront(parts: JsonFrontParts): ReadonlyMap<string, Json
       return udmJson(await service.updateUdm(request, waiting));
     },
     async BatchUpdateUdms(bytes, waiting) {
-      const request = decodeRequest(schema.BatchUpdateUdmsRequestSchema, bytes, unknownFields);
+      const request = await decodeBatch(schema.BatchUpdateUdmsRequestSchema, bytes);
       return jsonBatch(await service.batchUpdateUdms(request, waiting));
     },
     async DeleteUdm(bytes, waiting) {

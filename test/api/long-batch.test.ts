@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { create, equals, fromBinary, fromJson, toBinary } from "@bufbuild/protobuf";
+import * as fc from "fast-check";
+import {
+  BatchUpdateUdmsRequestSchema,
+  BatchUpdateUdmsResponseSchema,
+  UpdateUdmRequestSchema,
+} from "../../src/api/gen/udm/v1/udm_pb.ts";
+import { parseJson, parseJsonInTurns } from "../../src/api/json/parse-json.ts";
+import { readBatchInTurns } from "../../src/api/proto/read-batch.ts";
+import { createRandom, mutate } from "../support/mutate.ts";
+import { contractPath, startApi } from "./api-fixture.ts";
+import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
+
+const said = async (read: () => unknown): Promise<unknown> => {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    return { message: (error as Error).message };
+  }
+};
+
+test("JSON that is read in turns is what it is at once, or wrong in the same place", async () => {
+  const anyText = fc
+    .tuple(fc.json(), fc.array(fc.json(), { maxLength: 4 }), fc.option(fc.nat()))
+    .map(([value, items, seed]) => {
+      const text = `{"a": ${value}, "requests": [${items.join(", ")}], "b": [] }`;
+      return seed === null ? text : Buffer.from(mutate(Buffer.from(text), createRandom(seed))).toString("latin1");
+    });
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(anyText, fc.json()), async (text) => {
+      const inTurns = await said(() => parseJsonInTurns(text, () => setImmediate()));
+      assert.deepEqual(inTurns, await said(() => parseJson(text)));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a batch that is read in turns is what the protobuf library reads at once", async () => {
+  const anyBatch = fc
+    .record({
+      requests: fc.array(fc.record({ udm: fc.record({ key: fc.string(), tags: fc.array(fc.string()) }) }), {
+        maxLength: 5,
+      }),
+      updateMask: fc.constantFrom("", "name", "name,tags"),
+    })
+    .map((request) => toBinary(BatchUpdateUdmsRequestSchema, fromJson(BatchUpdateUdmsRequestSchema, request)));
+  const anyBytes = fc.oneof(
+    anyBatch,
+    fc.tuple(anyBatch, anyBatch).map((both) => Buffer.concat(both)),
+    fc.tuple(anyBatch, fc.nat()).map(([bytes, seed]) => mutate(bytes, createRandom(seed))),
+  );
+  let read = 0;
+  await fc.assert(
+    fc.asyncProperty(anyBytes, async (bytes) => {
+      const batch = BatchUpdateUdmsRequestSchema;
+      const inTurns = await readBatchInTurns(batch, UpdateUdmRequestSchema, bytes).catch(() => undefined);
+      read += inTurns === undefined ? 0 : 1;
+      // The library takes messages that go beyond the end of the one around them; what is refused here is left to it.
+      if (inTurns === undefined) return;
+      const { elements, rest } = inTurns;
+      assert.ok(equals(batch, Object.assign(rest, { requests: elements }), fromBinary(batch, bytes)));
+    }),
+    { numRuns: 500 },
+  );
+  assert.ok(read > 300, `only ${read} were read`);
+});
+
+for (const wire of ["REST", "gRPC"]) {
+  test(`a long batch by ${wire} leaves room for others`, async (t) => {
+    const { url, store } = await startApi(t, { maxBodyBytes: 10_000_000 });
+    const count = 5_000;
+    const requests = Array.from({ length: count }, (_, i) => ({
+      udm: { key: `10.1.${i >> 8}.${i & 255}`, name: `höst-${i}`, tags: ["a"] },
+    }));
+    const session = openHttp2(t, url);
+    const state = { isRead: false, turns: 0 };
+    store.beforeCommit = async (writes) => {
+      assert.equal(writes.length, count);
+      state.isRead = true;
+    };
+    const json = JSON.stringify({ requests });
+    const message = toBinary(
+      BatchUpdateUdmsRequestSchema,
+      fromJson(BatchUpdateUdmsRequestSchema, JSON.parse(json) as never),
+    );
+    const answer =
+      wire === "REST"
+        ? postHttp2(session, `${contractPath}/BatchCreateUdms`, "application/json", json)
+        : postHttp2(session, `${contractPath}/BatchCreateUdms`, "application/grpc", envelope(message));
+    for (; !state.isRead; state.turns++) await setImmediate();
+    const { status, body } = await answer;
+    assert.equal(status, 200);
+    // At least one for each five hundred entries: when they are read, and when they are checked.
+    assert.ok(state.turns >= (2 * count) / 500, `${state.turns} turns`);
+    const answered =
+      wire === "REST"
+        ? fromJson(BatchUpdateUdmsResponseSchema, JSON.parse(body.toString()) as never)
+        : fromBinary(BatchUpdateUdmsResponseSchema, body.subarray(5));
+    const expected = create(BatchUpdateUdmsResponseSchema, {
+      udms: requests.map(({ udm }) => udm),
+    });
+    assert.ok(equals(BatchUpdateUdmsResponseSchema, answered, expected));
+  });
+}
