@@ -2,34 +2,45 @@
 // send and is told what was sent.
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { createDatagramPool, type DatagramPool } from "./datagram-pool.ts";
 import { protocols, type BenchProtocol } from "./packet-layout.ts";
-import { packetLayout } from "./packet-layouts.ts";
-import { addressPools, createPacketSource, ringSize, type PacketSource } from "./packet-source.ts";
 
 /** What to send. */
 export interface GeneratorOrder {
   readonly port: number;
+  /** One protocol, or all of them in turn, from one exporter after the other. */
   readonly protocol: BenchProtocol | "mix";
-  readonly recordsPerPacket: number;
   readonly recordsPerSecond: number;
   readonly seconds: number;
+  /** Each has an address of its own in 127.0.0.0/8. At most 15 000, as many sockets are opened. */
   readonly exporters: number;
+  /** Of each exporter. */
+  readonly templates: number;
 }
 
 /** What was sent. */
 export interface GeneratorResult {
-  readonly packets: number;
+  readonly datagrams: number;
   readonly records: number;
   readonly seconds: number;
+  /** CPU time of the generator while it sent, in seconds. */
+  readonly cpu: number;
 }
 
 interface Exporter {
   readonly socket: Socket;
-  readonly source: PacketSource;
+  readonly pool: DatagramPool;
+  sequence: number;
+  /** Which datagram of the pool comes next. */
+  turn: number;
 }
 
 /** No burst is longer than what is due in this time, whatever has held the generator up before. */
 const maxBurstMs = 20;
+/** Templates go out at this rate, which any collector can take. */
+const templatesPerMs = 20;
+const maxExporters = 15_000;
 
 if (process.send !== undefined) {
   process.on("message", (order: GeneratorOrder) => {
@@ -38,60 +49,82 @@ if (process.send !== undefined) {
 }
 
 async function generate(order: GeneratorOrder): Promise<GeneratorResult> {
-  const exporters = await Promise.all(Array.from({ length: order.exporters }, (_, i) => open(order, i)));
-  for (const { socket, source } of exporters) {
-    const templates = source.templates();
-    if (templates !== undefined) await new Promise((resolve) => socket.send(templates, resolve));
+  if (order.exporters > maxExporters) throw new RangeError(`more than ${maxExporters} exporters`);
+  const used = order.protocol === "mix" ? protocols : [order.protocol];
+  const pools = used.map((protocol) => createDatagramPool({ protocol, templates: order.templates }));
+  const exporters: Exporter[] = [];
+  for (let i = 0; i < order.exporters; i++) {
+    const pool = pools[i % pools.length] as DatagramPool;
+    exporters.push({ socket: await open(order.port, i), pool, sequence: 0, turn: 17 * i });
+  }
+  let refused = 0;
+  for (const { socket } of exporters) socket.on("error", () => refused++);
+  await sendTemplates(exporters);
+  const cpu = process.cpuUsage();
+  const sent = await sendAtRate(exporters, order);
+  const { user, system } = process.cpuUsage(cpu);
+  for (const { socket } of exporters) socket.close();
+  if (refused > 0) throw new Error(`${refused} datagrams were refused`);
+  return { ...sent, cpu: (user + system) / 1e6 };
+}
+
+async function open(port: number, i: number): Promise<Socket> {
+  const socket = createSocket("udp4");
+  socket.bind(0, `127.${1 + (i >> 14)}.${(i >> 7) & 127}.${1 + (i & 127)}`);
+  await once(socket, "listening");
+  socket.connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  return socket;
+}
+
+async function sendTemplates(exporters: readonly Exporter[]): Promise<void> {
+  let count = 0;
+  for (const exporter of exporters) {
+    for (const datagram of exporter.pool.templates) {
+      exporter.pool.stamp(datagram, exporter.sequence, Math.floor(Date.now() / 1000));
+      exporter.sequence += exporter.pool.templateStep;
+      exporter.socket.send(datagram);
+      if (++count % templatesPerMs === 0) await pause(1);
+    }
   }
   // Time for the templates to be read, so that none comes to a full buffer.
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  const { packets, seconds } = await sendAtRate(exporters, order);
-  for (const { socket } of exporters) socket.close();
-  return { packets, records: packets * order.recordsPerPacket, seconds };
+  await pause(100);
 }
 
-async function open(order: GeneratorOrder, i: number): Promise<Exporter> {
-  const protocol = order.protocol === "mix" ? (protocols[i % protocols.length] as BenchProtocol) : order.protocol;
-  const layout = packetLayout(protocol, order.recordsPerPacket);
-  const socket = createSocket("udp4");
-  socket.bind(0, `127.0.1.${i + 1}`);
-  await once(socket, "listening");
-  socket.connect(order.port, "127.0.0.1");
-  await once(socket, "connect");
-  return { socket, source: createPacketSource(layout, i + 1, addressPools.traffic) };
-}
-
-/** Packets that the kernel has taken are counted, those it refused are not. */
+/**
+ * Without a callback: the kernel takes a datagram of loopback at once, and what it drops it counts at the receiver.
+ * Datagrams are asked for by the millisecond, so that a turn of the event loop sends many.
+ */
 function sendAtRate(
   exporters: readonly Exporter[],
-  { recordsPerSecond, recordsPerPacket, seconds }: GeneratorOrder,
-): Promise<{ packets: number; seconds: number }> {
-  const packetsPerMs = recordsPerSecond / recordsPerPacket / 1000;
+  { recordsPerSecond, seconds }: GeneratorOrder,
+): Promise<Omit<GeneratorResult, "cpu">> {
   return new Promise((resolve) => {
-    let offered = 0;
-    let taken = 0;
-    let underWay = 0;
-    const done = (error: Error | null): void => {
-      underWay--;
-      if (error === null) taken++;
-    };
+    let datagrams = 0;
+    let records = 0;
     const start = performance.now();
     let last = start;
     let due = 0;
     const turn = (): void => {
       const now = performance.now();
-      const isOver = now - start >= seconds * 1000;
-      due += Math.min(now - last, maxBurstMs) * packetsPerMs;
-      last = now;
-      const limit = isOver ? offered : due;
-      while (offered < limit && underWay < ringSize / 2) {
-        const { socket, source } = exporters[offered % exporters.length] as Exporter;
-        offered++;
-        underWay++;
-        socket.send(source.next(), done);
+      if (now - start >= seconds * 1000) {
+        resolve({ datagrams, records, seconds: (now - start) / 1000 });
+        return;
       }
-      if (!isOver || underWay > 0) setTimeout(turn, 1);
-      else resolve({ packets: taken, seconds: (now - start) / 1000 });
+      due += (Math.min(now - last, maxBurstMs) * recordsPerSecond) / 1000;
+      last = now;
+      const time = Math.floor(Date.now() / 1000);
+      while (records < due) {
+        const exporter = exporters[datagrams % exporters.length] as Exporter;
+        const { pool, socket } = exporter;
+        const datagram = pool.datagrams[exporter.turn++ % pool.datagrams.length] as Buffer;
+        pool.stamp(datagram, exporter.sequence, time);
+        exporter.sequence += pool.step;
+        socket.send(datagram);
+        datagrams++;
+        records += pool.records;
+      }
+      setTimeout(turn, 1);
     };
     turn();
   });

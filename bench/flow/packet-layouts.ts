@@ -1,17 +1,18 @@
-import type { BenchProtocol, PacketLayout } from "./packet-layout.ts";
+import { recordsPerDatagram, type BenchProtocol, type PacketLayout } from "./packet-layout.ts";
 
 type Element = readonly [id: number, length: number, value: number];
 
 const uptime = 86_400_000;
 /** Whose low 32 bits are far from a wrap. */
 const ipfixTime = 1_700_000_000_000;
+/** 2001:db8::/32 in the high half of 64 bits. */
+const ipv6Prefix = 0x20010db8 * 2 ** 32;
 
 /** What the fields of a record are when nobody changes them: one HTTPS connection seen for ten seconds. */
 const sourceAddress: Element = [8, 4, 0x0a000001];
 const destinationAddress: Element = [12, 4, 0x0a000002];
+const addresses: readonly Element[] = [sourceAddress, destinationAddress];
 const endpoints: readonly Element[] = [
-  sourceAddress,
-  destinationAddress,
   [7, 2, 40_000],
   [11, 2, 443],
   [4, 1, 6],
@@ -23,69 +24,75 @@ const path: readonly Element[] = [
   [14, 4, 12],
   [16, 4, 64_500],
   [17, 4, 64_501],
+];
+const masks: readonly Element[] = [
   [9, 1, 24],
   [13, 1, 24],
 ];
-
-/** NetFlow v9 with the fields of a router's default record: 51 bytes (RFC 3954). */
-const netflow9Fields: readonly Element[] = [
-  ...endpoints,
-  ...path,
-  [15, 4, 0x0a0000fe],
+const counters: readonly Element[] = [
   [1, 4, 150_000],
   [2, 4, 120],
   [22, 4, uptime - 10_000],
   [21, 4, uptime - 100],
 ];
 
-/** IPFIX with 64-bit counters and times in milliseconds: 65 bytes (RFC 7011). */
-const ipfixFields: readonly Element[] = [
+/** NetFlow v9 with the fields of a router's default record: 51 bytes (RFC 3954). */
+const netflow9Fields: readonly Element[] = [
+  ...addresses,
   ...endpoints,
   ...path,
+  ...masks,
+  [15, 4, 0x0a0000fe],
+  ...counters,
+];
+
+/** The same for IPv6: 89 bytes. The values of addresses are their first eight bytes. */
+const netflow9Ipv6Fields: readonly Element[] = [
+  [27, 16, ipv6Prefix],
+  [28, 16, ipv6Prefix],
+  ...endpoints,
+  ...path,
+  [29, 1, 56],
+  [30, 1, 56],
+  [62, 16, ipv6Prefix],
+  ...counters,
+];
+
+/** IPFIX with 64-bit counters and times in milliseconds: 65 bytes (RFC 7011). */
+const ipfixFields: readonly Element[] = [
+  ...addresses,
+  ...endpoints,
+  ...path,
+  ...masks,
   [1, 8, 150_000],
   [2, 8, 120],
   [152, 8, ipfixTime - 10_000],
   [153, 8, ipfixTime],
 ];
 
-/** The same with addresses below 2001:db8::/32: 123 bytes. */
-const netflow9Ipv6Fields: readonly Element[] = netflow9Fields.map(([id, length, value]): Element => {
-  const ipv6Id = new Map([
-    [8, 27],
-    [12, 28],
-    [15, 62],
-    [9, 29],
-    [13, 30],
-  ]).get(id);
-  return [ipv6Id ?? id, ipv6Id !== undefined && length === 4 ? 16 : length, value];
-});
+const firstTemplateId = 256;
 
-const templateId = 256;
-
-export function packetLayout(protocol: BenchProtocol, records: number): PacketLayout {
+/**
+ * @param variant of the template: each lists the same fields in another order, so that none is decoded as another is.
+ */
+export function packetLayout(protocol: BenchProtocol, variant = 0): PacketLayout {
+  const records = recordsPerDatagram[protocol];
   if (protocol === "netflow5") return netflow5(records);
+  if (protocol === "sflow") return sflow(records);
   const isIpfix = protocol === "ipfix";
   const isIpv6 = protocol === "netflow9-ipv6";
-  const fields = isIpfix ? ipfixFields : isIpv6 ? netflow9Ipv6Fields : netflow9Fields;
+  const fields = shuffled(isIpfix ? ipfixFields : isIpv6 ? netflow9Ipv6Fields : netflow9Fields, variant);
   const headerLength = isIpfix ? 16 : 20;
-  const header = (length: number, count: number): Buffer => {
-    const bytes = Buffer.alloc(headerLength);
-    bytes.writeUInt16BE(isIpfix ? 10 : 9, 0);
-    bytes.writeUInt16BE(isIpfix ? length : count, 2);
-    if (!isIpfix) bytes.writeUInt32BE(uptime, 4);
-    bytes.writeUInt32BE(1, headerLength - 4);
-    return bytes;
-  };
-  const packet = (set: Buffer, count: number): Buffer => Buffer.concat([header(headerLength + set.length, count), set]);
   const record = Buffer.concat(fields.map(encodeElement));
+  const set = encodeSet(firstTemplateId + variant, Buffer.concat(Array.from({ length: records }, () => record)));
   return {
-    bytes: packet(encodeSet(templateId, Buffer.concat(Array.from({ length: records }, () => record))), records),
-    templates: packet(encodeSet(isIpfix ? 2 : 0, encodeTemplate(fields)), 1),
+    bytes: withHeader(protocol, set, records),
+    template: encodeTemplate(firstTemplateId + variant, fields),
     records,
     firstRecord: headerLength + 4,
     recordLength: record.length,
-    source: isIpv6 ? offsetOf(fields, 27) + 12 : offsetOf(fields, 8),
-    destination: isIpv6 ? offsetOf(fields, 28) + 12 : offsetOf(fields, 12),
+    source: isIpv6 ? offsetOf(fields, 27) + 4 : offsetOf(fields, 8),
+    destination: isIpv6 ? offsetOf(fields, 28) + 4 : offsetOf(fields, 12),
     sourcePort: offsetOf(fields, 7),
     inputInterface: offsetOf(fields, 10) + 2,
     octets: offsetOf(fields, 1) + (isIpfix ? 4 : 0),
@@ -97,6 +104,39 @@ export function packetLayout(protocol: BenchProtocol, records: number): PacketLa
     seconds: isIpfix ? 4 : 8,
     counts: isIpfix ? "records" : "datagrams",
   };
+}
+
+/** Datagrams of templates alone, as many in each as fit into 1400 bytes. */
+export function templateDatagrams(protocol: BenchProtocol, templates: readonly Buffer[]): Buffer[] {
+  const perDatagram = Math.max(1, Math.floor(1400 / (templates[0]?.length ?? 1400)));
+  const datagrams: Buffer[] = [];
+  for (let i = 0; i < templates.length; i += perDatagram) {
+    const some = templates.slice(i, i + perDatagram);
+    const set = encodeSet(protocol === "ipfix" ? 2 : 0, Buffer.concat(some));
+    datagrams.push(withHeader(protocol, set, some.length));
+  }
+  return datagrams;
+}
+
+function withHeader(protocol: BenchProtocol, set: Buffer, count: number): Buffer {
+  const isIpfix = protocol === "ipfix";
+  const header = Buffer.alloc(isIpfix ? 16 : 20);
+  header.writeUInt16BE(isIpfix ? 10 : 9, 0);
+  header.writeUInt16BE(isIpfix ? header.length + set.length : count, 2);
+  if (!isIpfix) header.writeUInt32BE(uptime, 4);
+  header.writeUInt32BE(1, header.length - 4);
+  return Buffer.concat([header, set]);
+}
+
+/** The fields in the order that has this number of all their orders; number 0 is as they are. */
+function shuffled(fields: readonly Element[], number: number): Element[] {
+  const rest = [...fields];
+  const ordered: Element[] = [];
+  for (let left = number; rest.length > 0;) {
+    ordered.push(...rest.splice(left % rest.length, 1));
+    left = Math.floor(left / (rest.length + 1));
+  }
+  return ordered;
 }
 
 /** NetFlow v5: a header of 24 bytes and records of 48, at most 30. */
@@ -123,7 +163,7 @@ function netflow5(records: number): PacketLayout {
   }
   return {
     bytes,
-    templates: undefined,
+    template: undefined,
     records,
     firstRecord: 24,
     recordLength: 48,
@@ -142,16 +182,58 @@ function netflow5(records: number): PacketLayout {
   };
 }
 
+const sampledHeader = 128;
+const sampleHead = 8 + 32;
+const headerRecordHead = 8 + 16;
+const switchRecord = 8 + 16;
+
+/** sFlow version 5, flow samples of HTTPS over IPv4 in a VLAN with 128 bytes of header, and what the switch says of it. */
+function sflow(samples: number): PacketLayout {
+  const length = sampleHead + headerRecordHead + sampledHeader + switchRecord;
+  const bytes = Buffer.alloc(28 + samples * length);
+  const words = (at: number, ...values: readonly number[]): void =>
+    values.forEach((value, i) => bytes.writeUInt32BE(value, at + 4 * i));
+  words(0, 5, 1, 0x7f000001, 0, 1, uptime, samples);
+  for (let i = 0; i < samples; i++) {
+    const at = 28 + i * length;
+    words(at, 1, length - 8, 0, 3, 1000, 1_000_000, 0, 3, 12, 2);
+    words(at + sampleHead, 1, headerRecordHead - 8 + sampledHeader, 1, 1400, 4, sampledHeader);
+    const frame = at + sampleHead + headerRecordHead;
+    bytes.write("00005e0053ff00005e005301810000640800450005000000400040060000", frame, "hex");
+    bytes.writeUInt16BE(443, frame + 40);
+    bytes.writeUInt16BE(0x5018, frame + 50);
+    words(frame + sampledHeader, 1001, 16, 100, 0, 200, 0);
+  }
+  const frame = sampleHead + headerRecordHead;
+  return {
+    bytes,
+    template: undefined,
+    records: samples,
+    firstRecord: 28,
+    recordLength: length,
+    source: frame + 30,
+    destination: frame + 34,
+    sourcePort: frame + 38,
+    inputInterface: 30,
+    sampleSequence: 8,
+    now: uptime,
+    sequence: 16,
+    counts: "datagrams",
+  };
+}
+
 function encodeElement([, length, value]: Element): Buffer {
   const bytes = Buffer.alloc(length);
-  bytes.writeUIntBE(value % 2 ** 32, Math.max(0, length - 4), Math.min(4, length));
-  if (length === 16) bytes.writeUInt32BE(0x20010db8, 0);
-  if (length === 8) bytes.writeUInt32BE(Math.floor(value / 2 ** 32), 0);
+  if (length < 8) bytes.writeUIntBE(value, 0, length);
+  else {
+    bytes.writeUInt32BE(Math.floor(value / 2 ** 32), 0);
+    bytes.writeUInt32BE(value % 2 ** 32, 4);
+  }
   return bytes;
 }
 
-function encodeTemplate(fields: readonly Element[]): Buffer {
-  const numbers = [templateId, fields.length, ...fields.flatMap(([id, length]) => [id, length])];
+function encodeTemplate(id: number, fields: readonly Element[]): Buffer {
+  const numbers = [id, fields.length, ...fields.flatMap(([element, length]) => [element, length])];
   const bytes = Buffer.alloc(numbers.length * 2);
   numbers.forEach((number, i) => bytes.writeUInt16BE(number, i * 2));
   return bytes;

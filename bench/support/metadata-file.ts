@@ -1,22 +1,14 @@
-import { appendFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 
 /**
  * A metadata file of `count` entries in 10.0.0.0/8, as an address plan has them: for each 256 entries one /16, two /20,
- * 197 /24 and 56 single hosts, so that an address has one to four entries that cover it.
+ * 197 /24 and 56 single hosts, so that an address has one to four entries that cover it. For IPv6 the same plan lies in
+ * 2001:db8:a00::/40, with /48, /52, /56 and /64.
  */
-export function writeMetadataFile(path: string, count: number): void {
+export function writeMetadataFile(path: string, count: number, family: 4 | 6 = 4): void {
   const parts: string[] = [];
-  for (let i = 0; i < count; i++) parts.push(entry(i));
+  for (let i = 0; i < count; i++) parts.push(entry(family === 4 ? metadataKey(i) : metadataKey6(i), i));
   writeFileSync(path, parts.join(""));
-}
-
-/** Adds a /120 below 2001:db8::/96 for each of the first 4 096 networks of 10.0.0.0/8. */
-export function addIpv6Entries(path: string): void {
-  const parts: string[] = [];
-  for (let i = 0; i < 4096; i++) {
-    parts.push(entry(i, `2001:db8::a${(i >> 8).toString(16).padStart(2, "0")}:${(i & 255).toString(16)}00/120`));
-  }
-  appendFileSync(path, parts.join(""));
 }
 
 /** The key of an entry; all are different below 65 536, and beyond that the hosts and halves of networks go on. */
@@ -30,7 +22,18 @@ export function metadataKey(i: number): string {
   return n < 200 ? `10.${site}.${n}.0/24` : `10.${site}.${n}.200`;
 }
 
-function entry(i: number, key = metadataKey(i)): string {
+function metadataKey6(i: number): string {
+  const round = i >> 16;
+  const n = i & 255;
+  const at = (third: number, fourth: number, length: number): string =>
+    `2001:db8:${(0xa00 + ((i >> 8) & 255)).toString(16)}:${((third << 8) + fourth).toString(16)}::/${length}`;
+  if (round > 0) return at(n, round, 64);
+  if (n === 0) return at(0, 0, 48);
+  if (n <= 2) return at(n * 64, 0, 52);
+  return n < 200 ? at(n, 0, 56) : at(n, 200, 64);
+}
+
+function entry(key: string, i: number): string {
   const site = (i >> 8) & 255;
   return [
     `${key}:`,

@@ -17,6 +17,8 @@ export interface CollectorProcess {
   call(method: string, request: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
   /** The sum of all time series of a metric; undefined when there is none. */
   metric(name: string): Promise<number | undefined>;
+  /** The same for several at one moment; those without a series are 0. */
+  metrics(names: readonly string[]): Promise<readonly number[]>;
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
@@ -61,6 +63,8 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
   const api = String(ready["api"]);
   const [flowPort = 0] = ready["flowPorts"] as number[];
 
+  const readMetrics = async (): Promise<string[]> => (await (await fetch(`${api}/metrics`)).text()).split("\n");
+
   return {
     child,
     api,
@@ -75,12 +79,11 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
     async metric(name) {
-      const text = await (await fetch(`${api}/metrics`)).text();
-      const values = text
-        .split("\n")
-        .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
-        .map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
-      return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+      return sumOf(await readMetrics(), name);
+    },
+    async metrics(names) {
+      const lines = await readMetrics();
+      return names.map((name) => sumOf(lines, name) ?? 0);
     },
     async end(signal = "SIGTERM") {
       if (child.exitCode === null && child.signalCode === null) {
@@ -90,6 +93,14 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
       return { code: child.exitCode, signal: child.signalCode };
     },
   };
+}
+
+/** The sum of all time series of a metric. */
+function sumOf(lines: readonly string[], name: string): number | undefined {
+  const values = lines
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
 /** The three settings of the metadata API for a file. */

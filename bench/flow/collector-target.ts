@@ -1,0 +1,51 @@
+import { metadataSettings, startCollectorProcess, type CollectorProcess } from "../../test/support/collector-process.ts";
+import { threadCpuTimes } from "../support/cpu-time.ts";
+import type { Target } from "./trial.ts";
+
+export interface CollectorTargetOptions {
+  readonly metadataPath: string;
+  /** Where records go. */
+  readonly output: string;
+  /** A lost datagram is counted as so many. */
+  readonly recordsPerDatagram: number;
+}
+
+export interface CollectorTarget extends Target {
+  readonly process: CollectorProcess;
+}
+
+const nameThreads = new URL("../support/name-threads.js", import.meta.url);
+
+/** This collector as its users start it, with two look-ups for each record. */
+export async function startCollectorTarget(options: CollectorTargetOptions): Promise<CollectorTarget> {
+  const running = await startCollectorProcess({
+    settings: {
+      ...metadataSettings(options.metadataPath),
+      SVC_FLOW_SERVER_UDP_ENABLE: "true",
+      SVC_OUTPUT_FILE_ENABLE: "true",
+      SVC_OUTPUT_FILE_PATH: options.output,
+      NODE_OPTIONS: `--import=${nameThreads.href}`,
+    },
+  });
+  const pid = running.child.pid ?? 0;
+  return {
+    process: running,
+    port: running.flowPort,
+    cpu: () => threadCpuTimes(pid),
+    async counts() {
+      const [received, kernel, queue, died, lines, output] = (await running.metrics([
+        "netgloss_output_records_total",
+        "netgloss_flow_kernel_drops_total",
+        "netgloss_flow_queue_drops_total",
+        "netgloss_flow_thread_lost_datagrams_total",
+        "netgloss_flow_lines_dropped_total",
+        "netgloss_output_dropped_records_total",
+      ])) as [number, number, number, number, number, number];
+      const each = options.recordsPerDatagram;
+      return {
+        received,
+        lost: { kernel: kernel * each, queue: queue * each, thread: died * each, lines, output },
+      };
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { reportRow } from "../support/bench-report.ts";
+import type { Trial } from "./find-rate.ts";
+
+/** Tells what a trial without loss took of the CPU, and where one with loss lost. */
+export function reportCost(best: Trial, worst?: Trial): void {
+  const threads = Object.entries(best.cpu).toSorted(([, a], [, b]) => b - a);
+  if (threads.length > 0) {
+    const total = threads.reduce((sum, [, time]) => sum + time, 0);
+    const split = threads.map(([thread, time]) => `${thread} ${Math.round(time)}`).join(", ");
+    const what = threads.length > 1 ? `  CPU: ${split}` : "  CPU";
+    reportRow({ what, value: total, unit: "ns/record" });
+  }
+  reportRow({ what: "  CPU of the generator", value: 100 * best.generatorCpu, unit: "% of a core" });
+  if (worst === undefined) return;
+  const lost = worst.sent - worst.received;
+  const places = Object.entries(worst.lost)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([place, count]) => `${place} ${Math.round(count)}`);
+  reportRow({
+    what: `  lost at ${Math.round(worst.rate)}/s: ${places.join(", ")}`,
+    value: (100 * lost) / worst.sent,
+    unit: "%",
+  });
+}

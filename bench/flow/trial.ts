@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Helper } from "../support/child.ts";
+import type { Trial } from "./find-rate.ts";
+import type { GeneratorOrder, GeneratorResult } from "./generator-process.ts";
+
+/** What receives. */
+export interface Target {
+  readonly port: number;
+  /** Records so far: those that came out, and those lost by place. */
+  readonly counts: () => Promise<Counts>;
+  /** CPU time so far by thread, in nanoseconds. */
+  readonly cpu: () => ReadonlyMap<string, number>;
+}
+
+export interface Counts {
+  readonly received: number;
+  readonly lost: Readonly<Record<string, number>>;
+}
+
+export type Traffic = Omit<GeneratorOrder, "port" | "recordsPerSecond">;
+
+/** Sends at a rate and waits until all has come, or nothing more comes. */
+export async function runTrial(generator: Helper, target: Target, traffic: Traffic, rate: number): Promise<Trial> {
+  const before = await target.counts();
+  const cpuBefore = target.cpu();
+  const order: GeneratorOrder = { ...traffic, port: target.port, recordsPerSecond: rate };
+  const result = await generator.ask<GeneratorResult>(order);
+  const after = await settled(target, (counts) => received(counts) + allLost(counts) >= result.records);
+  const cpu = [...target.cpu()].map(([thread, time]) => [thread, time - (cpuBefore.get(thread) ?? 0)] as const);
+  const lost = Object.entries(after.lost).map(([place, count]) => [place, count - (before.lost[place] ?? 0)] as const);
+  const unaccounted = result.records - received(after) - allLost(after);
+  return {
+    rate,
+    sent: result.records,
+    received: received(after),
+    lost: Object.fromEntries([...lost, ["unaccounted", unaccounted] as const].filter(([, count]) => count !== 0)),
+    cpu: Object.fromEntries(cpu.map(([thread, time]) => [thread, time / result.records])),
+    generatorCpu: result.cpu / result.seconds,
+  };
+
+  function received(counts: Counts): number {
+    return counts.received - before.received;
+  }
+  function allLost(counts: Counts): number {
+    return sum(counts.lost) - sum(before.lost);
+  }
+}
+
+function sum(values: Readonly<Record<string, number>>): number {
+  return Object.values(values).reduce((total, value) => total + value, 0);
+}
+
+/** Waits until all is there, or for a second nothing more has come. */
+async function settled(target: Target, isAll: (counts: Counts) => boolean): Promise<Counts> {
+  let last = await target.counts();
+  for (let quiet = 0; quiet < 10 && !isAll(last);) {
+    await sleep(100);
+    const counts = await target.counts();
+    quiet = counts.received === last.received ? quiet + 1 : 0;
+    last = counts;
+  }
+  return last;
+}
