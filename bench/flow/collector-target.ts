@@ -1,4 +1,8 @@
-import { metadataSettings, startCollectorProcess, type CollectorProcess } from "../../test/support/collector-process.ts";
+import {
+  metadataSettings,
+  startCollectorProcess,
+  type CollectorProcess,
+} from "../../test/support/collector-process.ts";
 import { threadCpuTimes } from "../support/cpu-time.ts";
 import type { Target } from "./trial.ts";
 
@@ -19,6 +23,7 @@ const nameThreads = new URL("../support/name-threads.js", import.meta.url);
 /** This collector as its users start it, with two look-ups for each record. */
 export async function startCollectorTarget(options: CollectorTargetOptions): Promise<CollectorTarget> {
   const running = await startCollectorProcess({
+    readyMs: 60_000,
     settings: {
       ...metadataSettings(options.metadataPath),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",

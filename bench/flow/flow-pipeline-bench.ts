@@ -22,8 +22,7 @@ const goals: Readonly<Record<BenchProtocol | "mix", readonly [toNull: number, to
   mix: [600_000, 240_000],
 };
 
-const averageRecords =
-  protocols.reduce((sum, protocol) => sum + recordsPerDatagram[protocol], 0) / protocols.length;
+const averageRecords = protocols.reduce((sum, protocol) => sum + recordsPerDatagram[protocol], 0) / protocols.length;
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
 const metadataPaths = { 4: join(directory, "ipaddrs.yml"), 6: join(directory, "ipaddrs6.yml") } as const;

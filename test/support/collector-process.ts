@@ -29,6 +29,8 @@ export interface CollectorProcessOptions {
   /** Where the standard output goes. Default: nowhere. */
   readonly stdout?: "pipe" | "ignore" | number;
   readonly cwd?: string;
+  /** How long it may take until it is ready. Default: 20 s. */
+  readonly readyMs?: number;
 }
 
 /** Starts `netgloss serve` as a process of its own and waits until it says that it is ready. */
@@ -56,10 +58,11 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line));
 
-  const ready = await until("the collector is ready", () => {
+  const isReady = (): Record<string, unknown> | undefined => {
     if (child.exitCode !== null) throw new Error(`the collector ended with exit code ${child.exitCode}:\n${stderr}`);
     return log().find((line) => line["msg"] === "netgloss is ready");
-  });
+  };
+  const ready = await until("the collector is ready", isReady, options.readyMs);
   const api = String(ready["api"]);
   const [flowPort = 0] = ready["flowPorts"] as number[];
 
