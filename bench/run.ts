@@ -11,6 +11,7 @@ import { formatRow, ratioOf, type Row } from "./support/bench-report.ts";
 const benches: Readonly<Record<string, string>> = {
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "flow-decode": "flow/flow-decode-bench.js",
+  "flow-peers": "flow/flow-peers-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",
   "api-calls": "api/api-calls-bench.js",
   "udm-index": "udm/udm-index-bench.js",

@@ -38,12 +38,11 @@ export async function findRate(
   for (let i = 0, rate = start; i < maxTrials && halved <= 2; i++) {
     const trial = await run(rate);
     const isWhole = trial.received === trial.sent;
+    const isKept = trial.sent >= 0.95 * rate * seconds;
     if (!isWhole) worst = trial;
-    else {
-      best = trial;
-      // A generator that cannot keep the rate measures itself.
-      if (trial.sent < 0.95 * rate * seconds) break;
-    }
+    else if (best === undefined || trial.sent > best.sent) best = trial;
+    // A generator that cannot keep the rate measures itself; it may have been held up.
+    if (isWhole && !isKept) continue;
     if (best !== undefined && worst !== undefined) {
       rate = (best.rate + worst.rate) / 2;
       halved++;
