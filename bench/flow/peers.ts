@@ -84,19 +84,10 @@ export const peers: readonly Peer[] = [
     output: "JSON, a line for each flow",
     protocols: ["netflow9", "sflow"],
     prepare: (_directory, port) => ({
-      args: [
-        ...["-listen", `netflow://127.0.0.1:${port}?queue_size=4000,sflow://127.0.0.1:${port + 1}?queue_size=16000`],
-        ...[
-          "-addr",
-          `127.0.0.1:${metricsPort}`,
-          "-format",
-          "json",
-          "-transport",
-          "file",
-          "-transport.file",
-          "/dev/null",
-        ],
-      ],
+      args: (
+        `-listen netflow://127.0.0.1:${port}?queue_size=4000,sflow://127.0.0.1:${port + 1}?queue_size=16000 ` +
+        `-addr 127.0.0.1:${metricsPort} -format json -transport file -transport.file /dev/null`
+      ).split(" "),
       async received() {
         const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
         return (
