@@ -306,6 +306,20 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
   assert.ok(seen.compiled > seen.interpreted / 10 && seen.interpreted > 0 && seen.careful > 0, JSON.stringify(seen));
 });
 
+test("long structures: lines get the room that they need, and beyond some length samples become fields", async () => {
+  const own = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
+  const gateway = (communities: number): Buffer => {
+    const list1 = words(communities, ...Array.from({ length: communities }, () => 0xffff_ffff));
+    return structure(1003, Buffer.concat([address("192.0.2.9"), words(1, 2, 3, 0), list1, words(100)]));
+  };
+  const twins = await createFlowTwins();
+  for (const communities of [0, 900, 1010, 1100, 15_000]) {
+    const line = twins.send(sflow([flowSample([gateway(communities), own])]));
+    assert.equal(line.split('"65535:65535"').length - 1, communities);
+  }
+  assert.deepEqual(await twins.finish(), { compiled: 3, interpreted: 2, careful: 0 });
+});
+
 const telegraf = referenceData("flow/telegraf");
 
 test("recordings of agents: what is written from bytes is what fields become", { skip: telegraf.skip }, async () => {

@@ -235,10 +235,9 @@ export function createFlowSampleWriter(options: FlowSampleWriterOptions): FlowSa
     write(position) {
       if (datagram === undefined) return false;
       const sample = samples[position] as ParsedFlowSample;
-      const { sourceType, sourceIndex, ratesAt } = sample;
-      const bytes = sample.end - ratesAt;
+      const { sourceType, sourceIndex, ratesAt, structureLength } = sample;
       const { exporter, domain, output } = datagram;
-      const line = lines.open(head.length + additions.length() + room + bytes * structures.maxLengthPerByte);
+      const line = lines.open(head.length + additions.length() + room + structureLength * structures.maxLengthPerByte);
       const lineEnd = writeLine(lines.view, line, sample, exporter.manualRate);
       if (lineEnd < 0) return false;
       lines.close(lineEnd);

@@ -15,6 +15,8 @@ export interface ParsedFlowSample {
   /** Where the number of records is, and the end of the sample. */
   countAt: number;
   end: number;
+  /** Bytes of the structures beside the sampled header. */
+  structureLength: number;
   frameLength: number;
   /** Whether the packet is of a tunnel, with another in it. */
   hasInner: boolean;
@@ -31,11 +33,15 @@ export function createParsedFlowSample(): ParsedFlowSample {
     interfacesAt: 0,
     countAt: 0,
     end: 0,
+    structureLength: 0,
     frameLength: 0,
     hasInner: false,
     packet: createParsedPacket(),
   };
 }
+
+/** Structures of everyday samples are far shorter; room for a line is taken by their length. */
+const maxStructures = 4096;
 
 /**
  * Parses a flow sample with one sampled packet, whose lengths and counts are all right. Nothing else has happened.
@@ -64,6 +70,7 @@ export function parseFlowSample(
   const count = view.getUint32(into.countAt);
   let position = into.countAt + 4;
   let headerAt = -1;
+  let structureLength = 0;
   for (let found = 0; found < count; found++) {
     if (end - position < 8) return false;
     const key = view.getUint32(position);
@@ -75,12 +82,13 @@ export function parseFlowSample(
       headerAt = position;
       const headerLength = view.getUint32(position + 12);
       if (headerLength === 0 || headerLength > length - 16) return false;
-    }
+    } else structureLength += length;
     position = Math.min(end, position + padded(length));
   }
-  if (position !== end || headerAt < 0) return false;
+  if (position !== end || headerAt < 0 || structureLength > maxStructures) return false;
   const start = packetStarts[view.getUint32(headerAt)];
   if (start === undefined) return false;
+  into.structureLength = structureLength;
   into.frameLength = view.getUint32(headerAt + 4);
   const packetAt = headerAt + 16;
   into.hasInner = parsePacket(bytes, packetAt, packetAt + view.getUint32(headerAt + 12), start, into.packet);
