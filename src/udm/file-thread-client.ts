@@ -2,18 +2,22 @@ import type { Worker } from "node:worker_threads";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import { FileFault } from "./file-fault.ts";
-import type { ThreadAnswer, ThreadChange, ThreadRequest } from "./file-thread.ts";
-import type { LibraryContent } from "./library-content.ts";
-import { itemsATurn } from "./next-turn.ts";
+import { isKept, type ThreadAnswer, type ThreadChange, type ThreadRequest } from "./file-thread.ts";
+import type { LoadedState } from "./load-state.ts";
 import type { PageWriter } from "./page-writer.ts";
 import { replayImage } from "./overwrite-file.ts";
 import { finishRename, SaveError, type SavedFile, type SavePlan } from "./save-file.ts";
-import type { UdmEntry } from "./udm-entry.ts";
+import type { IndexLoan } from "./shared/lent-builder.ts";
+import { UdmError } from "./udm-error.ts";
 
 /** A page writer in a thread of its own. */
 export interface FileThread extends PageWriter {
-  /** {@link readLibraryContent} in the thread. The bytes are gone from here. @throws FileFault */
-  read(bytes: Uint8Array): Promise<LibraryContent>;
+  /**
+   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the loan any more.
+   *
+   * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws FileFault
+   */
+  load(bytes: Uint8Array, loan: IndexLoan, keep: boolean): Promise<LoadedState>;
   /** Ends the thread. It starts again when it is needed. */
   stop(): Promise<void>;
 }
@@ -131,15 +135,11 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
         throw new SaveError("thread", error);
       }
     },
-    async read(bytes) {
-      const { count, content } = await ask({ op: "read", bytes }, "read", bytes);
-      const entries: UdmEntry[] = [];
-      for (let from = 0; from < count; from += itemsATurn) {
-        const to = from + itemsATurn;
-        const some = await ask({ op: "fetch", from, to, isLast: to >= count }, "entries");
-        for (const entry of some.entries) entries.push(entry);
-      }
-      return { ...content, entries };
+    async load(bytes, loan, keep) {
+      isFilled = false;
+      const { loaded } = await ask({ op: "load", bytes, loan, keep }, "loaded", bytes);
+      isFilled = keep && isKept(loaded);
+      return loaded;
     },
     async stop() {
       const ended = worker;
@@ -162,7 +162,9 @@ function isWhole(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength;
 }
 
-function failureOf({ message, code, step, remark, position }: Extract<ThreadAnswer, { kind: "failed" }>): Error {
+function failureOf(answer: Extract<ThreadAnswer, { kind: "failed" }>): Error {
+  const { message, code, step, remark, position, udmCode } = answer;
+  if (udmCode !== undefined) return new UdmError(udmCode, message);
   if (position !== undefined) return new FileFault(message, position);
   const error = Object.assign(new Error(message), { code });
   return step === undefined ? error : new SaveError(step, error, remark);

@@ -2,19 +2,19 @@ import type { MessagePort } from "node:worker_threads";
 import { parseKey } from "../ip/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import { FileFault, type FilePosition } from "./file-fault.ts";
-import { readLibraryContent, type LibraryContent } from "./library-content.ts";
+import { loadState, type LoadedState } from "./load-state.ts";
 import { createPageWriter } from "./page-writer.ts";
 import { SaveError, type SavedFile, type SavePlan, type SaveStep } from "./save-file.ts";
+import type { IndexLoan } from "./shared/lent-builder.ts";
 import { syncFileIo } from "./sync-file-io.ts";
-import type { UdmEntry } from "./udm-entry.ts";
+import { UdmError, type UdmErrorCode } from "./udm-error.ts";
 
 /** What the thread is asked; each request is answered before the next is taken. */
 export type ThreadRequest =
   /** Text of whole entries, in list order; `isFirst` replaces what the thread held, `isLast` puts it in force. */
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
-  /** Reads a whole file; its entries are then fetched some at a time, the last ones with `isLast`. */
-  | { readonly op: "read"; readonly bytes: Uint8Array }
-  | { readonly op: "fetch"; readonly from: number; readonly to: number; readonly isLast: boolean }
+  /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
+  | { readonly op: "load"; readonly bytes: Uint8Array; readonly loan: IndexLoan; readonly keep: boolean }
   | { readonly op: "save"; readonly plan: SavePlan; readonly changes: readonly ThreadChange[] };
 
 /** A key as its text, and the text of the entry, undefined when it is gone. */
@@ -23,8 +23,7 @@ export type ThreadChange = readonly [key: string, yaml: string | undefined];
 export type ThreadAnswer =
   | { readonly kind: "done" }
   | { readonly kind: "saved"; readonly saved: SavedFile }
-  | { readonly kind: "read"; readonly count: number; readonly content: Omit<LibraryContent, "entries"> }
-  | { readonly kind: "entries"; readonly entries: readonly UdmEntry[] }
+  | { readonly kind: "loaded"; readonly loaded: LoadedState }
   /** Told in the course of a save, before the rename: should the thread die, this tells whether the rename took place. */
   | { readonly kind: "written"; readonly stamp: FileStamp }
   | {
@@ -36,6 +35,8 @@ export type ThreadAnswer =
       readonly remark?: string;
       /** Of a {@link FileFault}. */
       readonly position?: FilePosition;
+      /** Of a {@link UdmError}. */
+      readonly udmCode?: UdmErrorCode;
     };
 
 /** Bytes written in one go: this thread may wait. */
@@ -46,7 +47,7 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   const writer = createPageWriter(io, maxWrite);
   const answer = (message: ThreadAnswer): void => port.postMessage(message);
   let texts: Uint8Array[] = [];
-  let entries: readonly UdmEntry[] = [];
+  let filled: Promise<void> = Promise.resolve();
 
   const fill = async ({ text, isFirst, isLast }: Extract<ThreadRequest, { op: "fill" }>): Promise<ThreadAnswer> => {
     if (isFirst) texts = [];
@@ -58,28 +59,26 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
     return { kind: "done" };
   };
 
+  const load = async ({ bytes, loan, keep }: Extract<ThreadRequest, { op: "load" }>): Promise<ThreadAnswer> => {
+    const loaded = await loadState(loan, bytes);
+    if (keep && isKept(loaded)) {
+      // After the answer, for which the start waits.
+      filled = new Promise((resolve) => setImmediate(() => resolve(writer.takeAll([bytes]))));
+      filled.catch(() => {});
+    }
+    return { kind: "loaded", loaded };
+  };
+
   const save = async ({ plan, changes }: Extract<ThreadRequest, { op: "save" }>): Promise<ThreadAnswer> => {
     const parsed = changes.map(([key, yaml]) => ({ key: parseKey(key), yaml }));
     const saved = await writer.save(plan, parsed, (stamp) => answer({ kind: "written", stamp }));
     return { kind: "saved", saved };
   };
 
-  const read = async ({ bytes }: Extract<ThreadRequest, { op: "read" }>): Promise<ThreadAnswer> => {
-    const { entries: found, ...content } = await readLibraryContent(bytes);
-    entries = found;
-    return { kind: "read", count: entries.length, content };
-  };
-
-  const fetch = async ({ from, to, isLast }: Extract<ThreadRequest, { op: "fetch" }>): Promise<ThreadAnswer> => {
-    const some = entries.slice(from, to);
-    if (isLast) entries = [];
-    return { kind: "entries", entries: some };
-  };
-
   const work = async (request: ThreadRequest): Promise<ThreadAnswer> => {
+    await filled;
     if (request.op === "fill") return fill(request);
-    if (request.op === "read") return read(request);
-    return request.op === "fetch" ? fetch(request) : save(request);
+    return request.op === "load" ? load(request) : save(request);
   };
 
   port.on("message", (request: ThreadRequest) => {
@@ -87,10 +86,16 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   });
 }
 
+/** Whether the bytes of a file are kept for saves. An empty file may have several forms. */
+export function isKept({ isOurs, size }: LoadedState): boolean {
+  return isOurs && size > 0;
+}
+
 function failure(error: unknown): ThreadAnswer {
   const cause = error instanceof SaveError ? error.cause : error;
   const message = cause instanceof Error ? cause.message : String(cause);
   const told = { kind: "failed", message, code: errorCode(error) } as const;
+  if (error instanceof UdmError) return { ...told, udmCode: error.code };
   if (error instanceof FileFault) return { ...told, position: error.position };
   return error instanceof SaveError ? { ...told, step: error.step, remark: error.remark } : told;
 }

@@ -19,6 +19,7 @@ export {
 export { nodeFileIo, sameStamp, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
 export { Unfamiliar } from "./plain-yaml-cursor.ts";
 export { createPlainReader, type PlainEntry, type PlainReader } from "./plain-yaml-reader.ts";
+export { loadState } from "./load-state.ts";
 export { serveFileThread } from "./file-thread.ts";
 export { createUdmFileStore, type UdmFileStore, type UdmFileStoreOptions } from "./udm-file-store.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";

@@ -6,22 +6,17 @@ import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 import { Unfamiliar } from "./plain-yaml-cursor.ts";
 import { createPlainReader } from "./plain-yaml-reader.ts";
-import type { UdmFileContent } from "./yaml-reader.ts";
+import { UdmError } from "./udm-error.ts";
 
 /** A file that changes while it is read is read again, this often at most. */
 const maxReads = 3;
 
-export interface LoadedFile extends UdmFileContent {
+/** The bytes of a file at one moment. */
+export interface FileBytes {
   /** Undefined when there is no file. */
   readonly stamp: FileStamp | undefined;
-  /** Whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
-  readonly isOurs: boolean;
-  /** What was read. */
   readonly bytes: Uint8Array;
 }
-
-/** Reads the content of a file as the library has it. */
-export type LibraryReader = (bytes: Uint8Array) => Promise<LibraryContent>;
 
 /** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
 export class LoadError extends Error {
@@ -42,32 +37,36 @@ export class LoadError extends Error {
  * on a volume that is not mounted must not look empty.
  *
  * @param shownPath the name of the file in messages.
- * @param readByLibrary for a file that the fast reader gives up on.
  * @throws LoadError
  */
-export async function loadFile(
-  io: FileIo,
-  path: string,
-  shownPath: string,
-  readByLibrary: LibraryReader = readLibraryContent,
-): Promise<LoadedFile> {
-  let stamp: FileStamp | undefined;
+export async function readMetadataFile(io: FileIo, path: string, shownPath: string): Promise<FileBytes> {
   try {
     const before = await stateOrMissing(io, path);
-    if (before === undefined)
-      return { entries: [], unknownFields: new Map(), stamp: undefined, isOurs: true, bytes: new Uint8Array(0) };
+    if (before === undefined) return { stamp: undefined, bytes: new Uint8Array(0) };
     const { bytes, state } = await readSettled(io, path, before);
-    stamp = state;
-    const content = (await readPlain(bytes)) ?? (await readByLibrary(bytes));
-    return { ...content, stamp, bytes };
+    return { stamp: state, bytes };
   } catch (error) {
-    if (error instanceof FileFault) {
-      const { line, column } = error.position;
-      throw new LoadError("content", `${shownPath}:${line}:${column}: ${error.message}`, stamp, { cause: error });
-    }
-    const why = error instanceof Error ? error.message : String(error);
-    throw new LoadError("io", `${shownPath}: ${why}`, undefined, { cause: error });
+    throw new LoadError("io", `${shownPath}: ${messageOf(error)}`, undefined, { cause: error });
   }
+}
+
+/** What is wrong with the content of a file, as its name and the place in it. */
+export function contentError(error: unknown, shownPath: string, stamp: FileStamp | undefined): unknown {
+  if (error instanceof UdmError) return error;
+  if (!(error instanceof FileFault)) {
+    return new LoadError("io", `${shownPath}: ${messageOf(error)}`, undefined, { cause: error });
+  }
+  const { line, column } = error.position;
+  return new LoadError("content", `${shownPath}:${line}:${column}: ${error.message}`, stamp, { cause: error });
+}
+
+/** What bytes say. @throws FileFault */
+export async function readContent(bytes: Uint8Array): Promise<LibraryContent> {
+  return (await readPlain(bytes)) ?? (await readLibraryContent(bytes));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** @returns undefined when the library has to read the file. */

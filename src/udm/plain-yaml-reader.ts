@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { compareKeys, KeyError, parseKey, type Key } from "../ip/index.ts";
+import type { PlainEntryScanner } from "./plain-entry-scanner.ts";
 import { createPlainCursor, Unfamiliar, type PlainScalar } from "./plain-yaml-cursor.ts";
 import { udmFields, type UdmContext, type UdmEntry, type UdmValues } from "./udm-entry.ts";
 import { readBool, readContexts, readVlan } from "./yaml-fields.ts";
@@ -24,6 +25,12 @@ export interface PlainReader {
    * @throws Unfamiliar when the file is to be read by the library: whether it is right and what it says is not known then.
    */
   read(max: number): PlainEntry[];
+  /**
+   * Has the scanner read the next entry.
+   *
+   * @returns false when it is to be read here. @throws Unfamiliar
+   */
+  scan(scanner: PlainEntryScanner): boolean;
   /** As in {@link UdmFileContent}, of what was read so far. */
   readonly unknownFields: ReadonlyMap<string, number>;
   /** At the end: whether the file is byte for byte what a save of its entries would write. */
@@ -38,11 +45,11 @@ type PlainValue = PlainScalar | readonly PlainScalar[] | undefined;
  * flow style, comments. It never says anything else than {@link readUdmYaml} does; it gives up instead, at faults too.
  *
  * @param bytes must not change while it is read.
+ * @param order looks after keys that come twice.
  */
-export function createPlainReader(bytes: Buffer): PlainReader {
+export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrder()): PlainReader {
   const cursor = createPlainCursor(bytes);
   const unknownFields = new Map<string, number>();
-  const order = createKeyOrder();
   /** Those that recur need not be read again. */
   const vlans = new Map<string, bigint>();
   let isBegun = false;
@@ -277,6 +284,17 @@ export function createPlainReader(bytes: Buffer): PlainReader {
       if (cursor.indent > 0) throw new Unfamiliar();
       return entries;
     },
+    scan(scanner) {
+      if (!isBegun) begin();
+      if (cursor.indent !== 0) return false;
+      const next = scanner.scan(cursor.at);
+      if (next < 0) return false;
+      if (!scanner.isAsWritten) cursor.isAllAsWritten = false;
+      end = next;
+      cursor.at = next;
+      cursor.nextLine();
+      return true;
+    },
     isAsWritten: () => cursor.isAllAsWritten && (bytes.length === 0 || order.count() > 0 || isEmptyFile),
   };
 }
@@ -324,7 +342,8 @@ function valueNode(value: PlainValue): YamlNode {
   return { kind: "sequence", at: 0, tag: undefined, items: value.map(scalarNode), weight: 1, depth: 2 };
 }
 
-interface KeyOrder {
+/** What the reader asks of the keys that it meets. */
+export interface KeyOrder {
   /** @returns whether all keys so far have come in list order. @throws Unfamiliar for a key that was there before. */
   add(key: Key): boolean;
   count(): number;

@@ -3,10 +3,10 @@ import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts"
 import { applyWrites } from "./apply-writes.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
-import { createFileThread } from "./file-thread-client.ts";
+import { createFileThread, type FileThread } from "./file-thread-client.ts";
 import { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
-import { readLibraryContent } from "./library-content.ts";
-import { loadFile, LoadError, type LibraryReader, type LoadedFile } from "./load-file.ts";
+import { contentError, LoadError, readContent, readMetadataFile } from "./load-file.ts";
+import type { LoadedState } from "./load-state.ts";
 import { itemsATurn, nextTurn } from "./next-turn.ts";
 import { createSharedIndex, type SharedIndex } from "./shared/shared-index.ts";
 import type { SharedIndexHandle } from "./shared/shared-reader.ts";
@@ -19,7 +19,7 @@ import { createUdmSaver } from "./udm-saver.ts";
 import type { UdmChange } from "./udm-pages.ts";
 import type { UdmStore, UdmWrite } from "./udm-store.ts";
 import { noteChanges } from "./note-changes.ts";
-import { warnEntries } from "./warn-entries.ts";
+import { findWarnings, logWarnings } from "./warn-entries.ts";
 import { withEntries } from "./with-entries.ts";
 
 export interface UdmFileStoreOptions {
@@ -49,6 +49,12 @@ export interface UdmFileStoreOptions {
 }
 
 type StateListener = Parameters<UdmStore["watch"]>[0];
+
+/** What the file says. */
+interface FileState extends Omit<LoadedState, "built"> {
+  readonly index: UdmIndex;
+  readonly isInThread: boolean;
+}
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
@@ -99,8 +105,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
-  const readByLibrary: LibraryReader = (bytes) =>
-    thread !== undefined && bytes.length >= threadBytes ? thread.read(bytes) : readLibraryContent(bytes);
   const listeners = new Set<StateListener>();
 
   let isRunning = false;
@@ -181,21 +185,44 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     if (owned && isLoaded) return current();
     try {
       await open();
-      const file = await loadFile(io, target, path, readByLibrary);
-      seen = file.stamp;
-      if (file.stamp === undefined && isLoaded && current().size > 0) {
+      const { stamp, bytes } = await readMetadataFile(io, target, path);
+      seen = stamp;
+      if (stamp === undefined && isLoaded && current().size > 0) {
         throw new LoadError("io", `${path}: the file is gone`);
       }
-      makeCurrent(
-        index === undefined ? await firstState(shared, file.entries) : await withEntries(index, file.entries),
-      );
+      const state = await stateOf(bytes).catch((error: unknown) => {
+        throw contentError(error, path, stamp);
+      });
+      makeCurrent(state.index);
       isLoaded = true;
-      if (owned) await saver.loaded(file);
-      await noteSuccess(file);
+      if (owned) saver.loaded({ stamp, isOurs: state.isOurs, isInThread: state.isInThread });
+      noteSuccess(state, stamp);
       return current();
     } catch (error) {
       throw noteFailure(error);
     }
+  };
+
+  const stateOf = (bytes: Uint8Array): Promise<FileState> =>
+    thread !== undefined && bytes.length >= Math.max(threadBytes, 1) ? loadInThread(thread, bytes) : loadHere(bytes);
+
+  const loadInThread = async (loader: FileThread, bytes: Uint8Array): Promise<FileState> => {
+    const loan = shared.lend(index);
+    const loaded = await loader.load(bytes, loan, owned).catch((error: unknown) => {
+      shared.takeBack(loan);
+      throw error;
+    });
+    const { built, ...rest } = loaded;
+    if (built === undefined) shared.takeBack(loan);
+    const next = built === undefined ? current() : shared.adopt(loan, built);
+    return { ...rest, index: next, isInThread: true };
+  };
+
+  const loadHere = async (bytes: Uint8Array): Promise<FileState> => {
+    const { entries, unknownFields, isOurs } = await readContent(bytes);
+    const next = index === undefined ? await firstState(shared, entries) : await withEntries(index, entries);
+    const warnings = await findWarnings(entries);
+    return { index: next, size: entries.length, unknownFields, warnings, isOurs, isInThread: false };
   };
 
   /** Finds the file and, when it is to be ours, takes it. */
@@ -217,10 +244,11 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     await saver.removeLeftOvers(target);
   };
 
-  const noteSuccess = async ({ entries, unknownFields, stamp }: LoadedFile): Promise<void> => {
-    report.loaded(await warnEntries(entries, path, log));
+  const noteSuccess = ({ size, unknownFields, warnings }: FileState, stamp: FileStamp | undefined): void => {
+    logWarnings(warnings, path, log);
+    report.loaded(warnings.count);
     health.set({ name: checkName, ready: true });
-    log.info({ path, entries: entries.length }, stamp === undefined ? "no metadata file yet" : "metadata file read");
+    log.info({ path, entries: size }, stamp === undefined ? "no metadata file yet" : "metadata file read");
     if (unknownFields.size > 0) {
       const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
       log.warn({ path, fields }, "the metadata file has fields that are kept but not used");

@@ -3,7 +3,6 @@ import { basename, dirname, join } from "node:path";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import type { FileThread } from "./file-thread-client.ts";
-import type { LoadedFile } from "./load-file.ts";
 import { nextTurn } from "./next-turn.ts";
 import { removeImage, replayImage } from "./overwrite-file.ts";
 import { createPageWriter, type PageWriter } from "./page-writer.ts";
@@ -26,11 +25,21 @@ export interface UdmSaver {
    */
   save(target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp>;
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
-  loaded(file: Pick<LoadedFile, "stamp" | "isOurs" | "bytes">): Promise<void>;
+  loaded(file: ReadFile): void;
   /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
   replay(target: string): Promise<void>;
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
   removeLeftOvers(target: string): Promise<void>;
+}
+
+/** What was found in the file. */
+export interface ReadFile {
+  /** Undefined when there is no file. */
+  readonly stamp: FileStamp | undefined;
+  /** Whether it is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
+  readonly isOurs: boolean;
+  /** Whether the thread has read it: it holds the bytes then if they are ours. */
+  readonly isInThread: boolean;
 }
 
 export interface UdmSaverOptions {
@@ -151,13 +160,12 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
       if (state !== undefined)
         log.warn({ target }, "the metadata file was made whole: its overwriting had been cut off");
     },
-    async loaded(file) {
+    loaded(file) {
       expected = file.stamp;
       isOurs = file.isOurs;
-      writer.clear();
-      // The thread takes over bytes that a save would write; others are rendered with the first save.
-      if (!isOurs || file.bytes.length === 0 || chooseWriter() !== thread) return;
-      await thread.takeAll([file.bytes]).catch(() => {});
+      // Bytes that a save would not write, or that are few, are rendered with the first save.
+      if (file.isInThread && thread !== undefined) writer = thread;
+      else writer.clear();
     },
     async save(target, changes, next) {
       const start = clock.monotonic();

@@ -6,27 +6,50 @@ import type { UdmEntry } from "./udm-entry.ts";
 /** Entries whose warnings are logged one by one; the rest is a number. */
 const maxWarnings = 20;
 
-/**
- * Logs a warning for each entry of the file that a request could not have made (a long name, odd characters), or that
- * applies nowhere. Such entries are used as they are.
- *
- * @returns how many there are.
- */
-export async function warnEntries(entries: readonly UdmEntry[], path: string, log: Log): Promise<number> {
-  let count = 0;
+/** What a file has in entries that a request could not have made (a long name, odd characters), or that apply nowhere. */
+export interface EntryWarnings {
+  /** How many such entries there are. */
+  readonly count: number;
+  /** Of the first ones. */
+  readonly shown: readonly { readonly key: string; readonly problems: readonly string[] }[];
+}
+
+/** Gathers warnings, entry by entry. */
+export function createWarnings(): EntryWarnings & { look(entry: UdmEntry): void } {
+  const shown: { readonly key: string; readonly problems: readonly string[] }[] = [];
+  const warnings = {
+    count: 0,
+    shown,
+    look(entry: UdmEntry): void {
+      if (isSurelyFine(entry)) return;
+      const problems = checkValues(entry).map((violation) => violation.description);
+      if (entry.fileOnly?.contexts?.length === 0)
+        problems.push("its contexts are not known, so that it applies nowhere");
+      if (problems.length === 0) return;
+      warnings.count++;
+      if (shown.length < maxWarnings) shown.push({ key: entry.key.text, problems });
+    },
+  };
+  return warnings;
+}
+
+/** {@link createWarnings} for all of a file, with turns of the event loop between. */
+export async function findWarnings(entries: readonly UdmEntry[]): Promise<EntryWarnings> {
+  const warnings = createWarnings();
   for (const [i, entry] of entries.entries()) {
     if (i % itemsATurn === itemsATurn - 1) await nextTurn();
-    if (isSurelyFine(entry)) continue;
-    const problems = checkValues(entry).map((violation) => violation.description);
-    if (entry.fileOnly?.contexts?.length === 0) problems.push("its contexts are not known, so that it applies nowhere");
-    if (problems.length === 0) continue;
-    count++;
-    if (count <= maxWarnings) {
-      log.warn({ path, key: entry.key.text, problems }, "an entry of the metadata file breaks the rules for values");
-    }
+    warnings.look(entry);
   }
-  if (count > maxWarnings) log.warn({ path, more: count - maxWarnings }, "more entries break the rules for values");
-  return count;
+  return warnings;
+}
+
+/** Logs a warning for each entry; such entries are used as they are. */
+export function logWarnings({ count, shown }: EntryWarnings, path: string, log: Log): void {
+  for (const { key, problems } of shown) {
+    log.warn({ path, key, problems }, "an entry of the metadata file breaks the rules for values");
+  }
+  const more = count - shown.length;
+  if (more > 0) log.warn({ path, more }, "more entries break the rules for values");
 }
 
 const printableAscii = /^[ -~]*$/;

@@ -1,12 +1,12 @@
 import { createHealth, createMetrics, systemClock } from "../../src/report/index.ts";
-import type { Component, Health, Log, Metrics } from "../../src/report/index.ts";
+import type { Health, Log, Metrics } from "../../src/report/index.ts";
 import {
   createUdmFileStore,
   type FileIo,
   type UdmEntry,
   type UdmFileStoreOptions,
   type UdmIndex,
-  type UdmStore,
+  type UdmFileStore,
 } from "../../src/udm/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 
@@ -19,7 +19,7 @@ export interface LogLine {
 }
 
 export interface StoreFixture {
-  readonly store: UdmStore & Component;
+  readonly store: UdmFileStore;
   readonly metrics: Metrics;
   readonly health: Health;
   readonly lines: readonly LogLine[];

@@ -1,4 +1,4 @@
-import { parseKey } from "../../ip/index.ts";
+import { parseKey, type Family } from "../../ip/index.ts";
 import { parseUdmJson, udmJson } from "../entry-json.ts";
 import type { UdmContext, UdmEntry, UdmFileOnly } from "../udm-entry.ts";
 import { renderEntry } from "../yaml-writer.ts";
@@ -23,6 +23,7 @@ const contextsWord = 6;
 export const writtenWord = 7;
 const ipv6Bit = 0x200;
 const fileOnlyBit = 0x400;
+const entryBits = ipv6Bit | fileOnlyBit;
 
 const contextNames: readonly UdmContext[] = ["exporter", "endpoint"];
 
@@ -41,19 +42,53 @@ export function hasContexts(words: Int32Array, block: number): boolean {
 export interface EntryWriter {
   /** @returns a block with one reference to it. @throws HeapFullError */
   write(entry: UdmEntry, key: KeyWords): number;
+  /** The same for an entry of which the file alone knows nothing and whose texts are known already. @throws HeapFullError */
+  writeTexts(family: Family, key: KeyWords, texts: RenderedTexts): number;
+  /** Of the block that was written last. */
+  serial(): number;
+}
+
+/** The JSON of an entry, then its YAML, at the start of some words. */
+export interface RenderedTexts {
+  readonly words: Int32Array;
+  readonly jsonBytes: number;
+  readonly yamlBytes: number;
 }
 
 const scratchBytes = 64 * 1024;
 
-export function createEntryWriter(heap: Heap): EntryWriter {
+/** @param serial of the last block that was written before. */
+export function createEntryWriter(heap: Heap, serial = 0): EntryWriter {
   const { words } = heap;
   const bytes = Buffer.from(heap.buffer);
   const small = Buffer.allocUnsafe(scratchBytes);
-  let serial = 0;
+  let last = serial;
+
+  const allocate = (family: Family, key: KeyWords, jsonBytes: number, yamlBytes: number, more: number): number => {
+    const width = family === 4 ? 1 : 4;
+    const block = heap.allocate(writtenWord + width + ((jsonBytes + yamlBytes + more + 3) >>> 2), entryPart);
+    if (family === 6) (words[block] as number) |= ipv6Bit;
+    words[block + 1] = 1;
+    words[block + serialWord] = ++last;
+    words[block + jsonWord] = jsonBytes;
+    words[block + yamlWord] = yamlBytes;
+    words[block + fileOnlyWord] = 0;
+    words[block + contextsWord] = -1;
+    for (let i = 0; i < width; i++) words[block + writtenWord + i] = key.written[i] as number;
+    return block;
+  };
+
   return {
+    serial: () => last,
+    writeTexts(family, key, { words: texts, jsonBytes, yamlBytes }) {
+      const block = allocate(family, key, jsonBytes, yamlBytes, 0);
+      const at = jsonStart(words, block) >>> 2;
+      const count = (jsonBytes + yamlBytes + 3) >>> 2;
+      for (let i = 0; i < count; i++) words[at + i] = texts[i] as number;
+      return block;
+    },
     write(entry, key) {
       const { family } = entry.key;
-      const width = family === 4 ? 1 : 4;
       const json = udmJson(entry);
       const yaml = renderEntry(entry);
       const { fileOnly } = entry;
@@ -65,17 +100,13 @@ export function createEntryWriter(heap: Heap): EntryWriter {
       const yamlBytes = scratch.write(yaml, jsonBytes);
       let length = jsonBytes + yamlBytes;
       for (const context of contexts) scratch[length++] = contextNames.indexOf(context);
-      const headLength = writtenWord + width;
-      const block = heap.allocate(headLength + ((length + 3) >>> 2), entryPart);
-      (words[block] as number) |= (family === 6 ? ipv6Bit : 0) | (fileOnly === undefined ? 0 : fileOnlyBit);
-      words[block + 1] = 1;
-      words[block + serialWord] = ++serial;
-      words[block + jsonWord] = jsonBytes;
-      words[block + yamlWord] = yamlBytes;
-      words[block + fileOnlyWord] = fileOnly === undefined ? 0 : Buffer.byteLength(fileOnly.yaml);
-      words[block + contextsWord] = fileOnly?.contexts === undefined ? -1 : contexts.length;
-      for (let i = 0; i < width; i++) words[block + writtenWord + i] = key.written[i] as number;
-      scratch.copy(bytes, (block + headLength) * 4, 0, length);
+      const block = allocate(family, key, jsonBytes, yamlBytes, contexts.length);
+      if (fileOnly !== undefined) {
+        (words[block] as number) |= fileOnlyBit;
+        words[block + fileOnlyWord] = Buffer.byteLength(fileOnly.yaml);
+      }
+      if (fileOnly?.contexts !== undefined) words[block + contextsWord] = contexts.length;
+      scratch.copy(bytes, jsonStart(words, block), 0, length);
       return block;
     },
   };
@@ -84,6 +115,8 @@ export function createEntryWriter(heap: Heap): EntryWriter {
 /** Reads the blocks of entries, in any thread. */
 export interface EntryReader {
   entry(block: number): UdmEntry;
+  /** Whether two blocks hold the same bytes: their entries are the same then. */
+  isSame(block: number, other: number): boolean;
 }
 
 /** @param cacheSize most entries that are kept as objects; a power of two. */
@@ -123,6 +156,19 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
       cachedSerials[slot] = serial;
       cached[slot] = made;
       return made;
+    },
+    isSame(block, other) {
+      if ((((words[block] as number) ^ (words[other] as number)) & entryBits) !== 0) return false;
+      if (words[block + jsonWord] !== words[other + jsonWord]) return false;
+      if (words[block + yamlWord] !== words[other + yamlWord]) return false;
+      const start = jsonStart(words, block) >>> 2;
+      const otherStart = jsonStart(words, other) >>> 2;
+      const length = (words[block + jsonWord] as number) + (words[block + yamlWord] as number);
+      for (let i = 0; i < length >>> 2; i++) if (words[start + i] !== words[otherStart + i]) return false;
+      for (let i = length & ~3; i < length; i++) {
+        if (bytes[4 * start + i] !== bytes[4 * otherStart + i]) return false;
+      }
+      return true;
     },
   };
 }

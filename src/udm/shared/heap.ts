@@ -23,6 +23,35 @@ export interface Heap {
   usedBytes(part: HeapPart): number;
   /** Bytes of slabs that belong to blocks of some size; what is not in use of them is free for that size. */
   heldBytes(): number;
+  /** Lends all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
+  lend(): HeapLoan;
+  /** @param used what became of the slabs; undefined when all of them are unused again. Nobody may write to others. */
+  takeBack(loan: HeapLoan, used?: HeapReturn): void;
+}
+
+/** Slabs in which another thread may allocate meanwhile; goes through `postMessage`. */
+export interface HeapLoan {
+  readonly buffer: SharedArrayBuffer;
+  /** Of each slab: 1 when it is lent. */
+  readonly lent: Uint8Array;
+  /** The first slab that was never used. */
+  readonly top: number;
+}
+
+/** What a thread made of the slabs that it was lent. */
+export interface HeapReturn {
+  readonly slabClass: Int16Array;
+  readonly slabUsed: Int32Array;
+  readonly slabFree: Int32Array;
+  readonly slabBump: Int32Array;
+  readonly top: number;
+  /** Words in use of each part. */
+  readonly used: readonly [number, number];
+}
+
+/** A heap on slabs that were lent. */
+export interface LentHeap extends Heap {
+  giveBack(): HeapReturn;
 }
 
 export type HeapPart = 0 | 1;
@@ -72,11 +101,20 @@ function makeClassTable(): Uint8Array {
 const inUseByOthers = -2;
 const unused = -1;
 
-/** @param buffer whole slabs, all zero. */
+/** @param buffer whole slabs. */
 export function createHeap(buffer: SharedArrayBuffer): Heap {
+  return makeHeap(buffer, undefined);
+}
+
+/** A heap for the thread that the loan was made to, which must not touch it once it has given it back. */
+export function createLentHeap(loan: HeapLoan): LentHeap {
+  return makeHeap(loan.buffer, loan);
+}
+
+function makeHeap(buffer: SharedArrayBuffer, loan: HeapLoan | undefined): LentHeap {
   const words = new Int32Array(buffer);
   const slabs = words.length >>> slabShift;
-  /** Of each slab: its size class, or that it is unused, or that it is a later one of a big block. */
+  /** Of each slab: its size class, or that it is unused, or that it is a later one of a big block or another thread's. */
   const slabClass = new Int16Array(slabs).fill(unused);
   const slabUsed = new Int32Array(slabs);
   const slabFree = new Int32Array(slabs);
@@ -114,10 +152,14 @@ export function createHeap(buffer: SharedArrayBuffer): Heap {
   };
 
   const giveBack = (slab: number): void => {
+    keepUnused(slab);
+    heldSlabs--;
+  };
+
+  const keepUnused = (slab: number): void => {
     slabClass[slab] = unused;
     link(unusedList, slab);
     unusedSlabs++;
-    heldSlabs--;
   };
 
   const openSlab = (sizeClass: number): number => {
@@ -166,6 +208,32 @@ export function createHeap(buffer: SharedArrayBuffer): Heap {
     return block;
   };
 
+  const adopt = (slab: number, from: HeapReturn): void => {
+    const sizeClass = from.slabClass[slab] as number;
+    if (sizeClass === unused) {
+      keepUnused(slab);
+      return;
+    }
+    slabClass[slab] = sizeClass;
+    slabUsed[slab] = from.slabUsed[slab] as number;
+    slabFree[slab] = from.slabFree[slab] as number;
+    slabBump[slab] = from.slabBump[slab] as number;
+    heldSlabs++;
+    const blockWords = classWords[sizeClass];
+    if (blockWords !== undefined && hasFreeBlock(slab, blockWords)) link(sizeClass, slab);
+  };
+
+  const hasFreeBlock = (slab: number, blockWords: number): boolean =>
+    slabFree[slab] !== 0 || (slabBump[slab] as number) + blockWords <= slabWords;
+
+  if (loan !== undefined) {
+    top = loan.top;
+    for (let slab = 1; slab < top; slab++) {
+      if (loan.lent[slab] === 1) keepUnused(slab);
+      else slabClass[slab] = inUseByOthers;
+    }
+  }
+
   return {
     buffer,
     words,
@@ -183,7 +251,7 @@ export function createHeap(buffer: SharedArrayBuffer): Heap {
         (slabBump[slab] as number) += blockWords;
       }
       (slabUsed[slab] as number)++;
-      if (slabFree[slab] === 0 && (slabBump[slab] as number) + blockWords > slabWords) unlink(sizeClass, slab);
+      if (!hasFreeBlock(slab, blockWords)) unlink(sizeClass, slab);
       used[part] += blockWords;
       words[block] = sizeClass | (part << 8);
       return block;
@@ -201,7 +269,7 @@ export function createHeap(buffer: SharedArrayBuffer): Heap {
         return;
       }
       const blockWords = classWords[sizeClass] as number;
-      const wasFull = slabFree[slab] === 0 && (slabBump[slab] as number) + blockWords > slabWords;
+      const wasFull = !hasFreeBlock(slab, blockWords);
       used[part] -= blockWords;
       words[block] = slabFree[slab] as number;
       slabFree[slab] = block;
@@ -215,5 +283,33 @@ export function createHeap(buffer: SharedArrayBuffer): Heap {
     hasRoom: (allocations) => unusedSlabs + slabs - top >= allocations,
     usedBytes: (part) => used[part] * 4,
     heldBytes: () => heldSlabs * slabBytes,
+
+    lend() {
+      const lent = new Uint8Array(slabs);
+      const lentTop = top;
+      for (let slab = 1; slab < slabs; slab++) {
+        if (slabClass[slab] !== unused) continue;
+        if (slab < top) takeUnused(slab);
+        slabClass[slab] = inUseByOthers;
+        lent[slab] = 1;
+      }
+      top = slabs;
+      return { buffer, lent, top: lentTop };
+    },
+
+    takeBack({ lent, top: lentTop }, from) {
+      top = from?.top ?? lentTop;
+      for (let slab = 1; slab < slabs; slab++) {
+        if (lent[slab] !== 1) continue;
+        if (slab >= top) slabClass[slab] = unused;
+        else if (from === undefined) keepUnused(slab);
+        else adopt(slab, from);
+      }
+      if (from === undefined) return;
+      used[treePart] += from.used[treePart];
+      used[entryPart] += from.used[entryPart];
+    },
+
+    giveBack: () => ({ slabClass, slabUsed, slabFree, slabBump, top, used: [used[0], used[1]] }),
   };
 }

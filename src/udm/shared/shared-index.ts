@@ -1,20 +1,21 @@
 import type { Family, Key } from "../../ip/index.ts";
 import type { UdmEntry } from "../udm-entry.ts";
-import { UdmError } from "../udm-error.ts";
 import type { AddressRange, UdmEdit, UdmIndex } from "../udm-index.ts";
 import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ring.ts";
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
 import { findKey } from "./find-key.ts";
 import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
+import { fullError, tooManyError, type IndexLimits } from "./index-limits.ts";
 import { createKeyWords, setKeyWords } from "./key-words.ts";
 import { blockOf, layouts, retain } from "./node-layout.ts";
 import { createControl, createPublisher } from "./reader-slots.ts";
+import type { IndexLoan, IndexReturn } from "./lent-builder.ts";
 import { createReleaser } from "./release-tree.ts";
 import { reserveHeap } from "./reserve-heap.ts";
 import type { SharedIndexHandle } from "./shared-reader.ts";
 import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
+import { createStateBuilder } from "./state-builder.ts";
 import { createStateQuestions } from "./state-questions.ts";
-import { createTreeBuilder } from "./tree-build.ts";
 import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
 
 export interface SharedIndexOptions {
@@ -39,6 +40,17 @@ export interface SharedIndex {
   empty(): UdmIndex;
   /** Makes a state of many entries. */
   builder(): SharedIndexBuilder;
+  /**
+   * Lends the memory that is free to a thread that builds a state ({@link createLentBuilder}). Until it is taken back,
+   * no state can be made or changed here.
+   *
+   * @param before the state that the new one follows; it must be held until then.
+   */
+  lend(before?: UdmIndex): IndexLoan;
+  /** Takes the memory back from a thread that does not touch it any more, with what it has built. */
+  adopt(loan: IndexLoan, built: IndexReturn): UdmIndex;
+  /** The same when nothing of it is wanted. */
+  takeBack(loan: IndexLoan): void;
   /**
    * Makes a state the one that readers see, all of it at once.
    *
@@ -112,12 +124,13 @@ const freedATurn = 2000;
 export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const { maxEntries, limitName = "a limit of the index", maxReaders = 64 } = options;
   const heap = createHeap(reserveHeap(maxEntries, options.onSmallerReserve));
+  const limits: IndexLimits = { maxEntries, limitName };
   const { words } = heap;
   const control = createControl(maxReaders);
   const changeBuffer = createChangeBuffer();
   const publisher = createPublisher(control);
   const releaser = createReleaser(heap);
-  const writer = createEntryWriter(heap);
+  let writer = createEntryWriter(heap);
   const reader = createEntryReader(heap.buffer, cachedEntries);
   const questions = createStateQuestions(heap.buffer, reader);
   const editors: Readonly<Record<Family, TreeEditor>> = {
@@ -136,15 +149,6 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   let retired: number[] = [];
   let heldSnapshots = 0;
   let isWorking = false;
-
-  const full = (): UdmError =>
-    new UdmError(
-      "resource_exhausted",
-      `the memory for metadata is full (${Math.round(heap.buffer.byteLength / 1e6)} MB): raise ${limitName}`,
-    );
-
-  const tooMany = (): UdmError =>
-    new UdmError("resource_exhausted", `there may be ${maxEntries} metadata entries at most: raise ${limitName}`);
 
   /** Frees what was given up, a little in each turn. */
   const work = (): void => {
@@ -190,7 +194,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const makeRoom = (): void => {
     if (heap.hasRoom(allocationsOfChange)) return;
     freeAll();
-    if (!heap.hasRoom(allocationsOfChange)) throw full();
+    if (!heap.hasRoom(allocationsOfChange)) throw fullError(heap, limits);
   };
 
   const freeAll = (): void => {
@@ -208,7 +212,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     try {
       return writer.write(entry, keyWords);
     } catch (error) {
-      throw error instanceof HeapFullError ? full() : error;
+      throw error instanceof HeapFullError ? fullError(heap, limits) : error;
     }
   };
 
@@ -269,7 +273,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       put(entry) {
         const { family } = entry.key;
         const isNew = find(entry.key) === 0;
-        if (isNew && state.size >= maxEntries) throw tooMany();
+        if (isNew && state.size >= maxEntries) throw tooManyError(limits);
         const block = writeEntry(entry);
         try {
           makeRoom();
@@ -316,35 +320,41 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   };
 
   const builder = (): SharedIndexBuilder => {
-    const builders = { 4: createTreeBuilder(heap, layouts[4]), 6: createTreeBuilder(heap, layouts[6]) };
-    let size = 0;
+    const states = createStateBuilder(heap, limits);
     return {
       add(entry) {
-        if (size >= maxEntries) throw tooMany();
+        states.checkRoom();
         setKeyWords(keyWords, entry.key);
-        builders[entry.key.family].add(keyWords, writeEntry(entry) | keyWords.rank);
-        size++;
+        states.add(entry.key.family, keyWords, writeEntry(entry));
       },
       finish(version) {
-        for (const family of [4, 6] as const) {
-          const twice = builders[family].sort();
-          if (twice !== 0) throw new Error(`two entries have the key ${reader.entry(blockOf(twice)).key.text}`);
-        }
-        const slabs = builders[4].slabs() + builders[6].slabs() + 1;
+        const twice = states.sort();
+        if (twice !== 0) throw new Error(`two entries have the key ${reader.entry(blockOf(twice)).key.text}`);
+        const slabs = states.slabs();
         if (!heap.hasRoom(slabs)) freeAll();
-        if (!heap.hasRoom(slabs)) throw full();
-        const [root4, root6] = [builders[4].finish(), builders[6].finish()];
-        return show(writeSnapshot(heap, { root4, root6, size, version }));
+        if (!heap.hasRoom(slabs)) throw fullError(heap, limits);
+        return show(states.finish(version));
       },
-      drop() {
-        for (const family of [4, 6] as const) builders[family].drop(releaser);
-      },
+      drop: () => states.drop(releaser),
     };
   };
 
   return {
     empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 })),
     builder,
+    lend(before) {
+      freeAll();
+      const snapshot = (before && moments.get(before)?.snapshot) ?? 0;
+      const version = (before?.version ?? 0) + 1;
+      return { heap: heap.lend(), limits, before: snapshot, version, serial: writer.serial() };
+    },
+    adopt(loan, built) {
+      heap.takeBack(loan.heap, built.heap);
+      writer = createEntryWriter(heap, built.serial);
+      const [tree, entries] = built.heap.used;
+      return show(built.snapshot, undefined, Math.max(momentWeight, (tree + entries) >>> 2));
+    },
+    takeBack: (loan) => heap.takeBack(loan.heap),
     publish(index) {
       const moment = moments.get(index);
       if (moment === undefined || moment.snapshot === 0) throw new Error("not a state of this index");

@@ -10,6 +10,10 @@ export interface TreeBuilder {
   add(key: KeyWords, item: number): void;
   /** Puts what was added in list order. @returns the item of a key that is there twice, else 0. */
   sort(): number;
+  /** Whether all were added in list order. */
+  isInOrder(): boolean;
+  /** The items in list order; after `sort`. */
+  items(): Iterable<number>;
   /** How many slabs `finish` may need. */
   slabs(): number;
   /** To be called after `sort`. @returns the root; 0 when nothing was added. @throws HeapFullError */
@@ -24,6 +28,7 @@ export function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
   let rows = new Int32Array(64 * leafStride);
   let count = 0;
   let isSorted = true;
+  let isInOrder = true;
 
   /** The order of lists, {@link compareKeys}, of two rows. */
   const compareRows = (a: number, b: number): number => {
@@ -90,7 +95,7 @@ export function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
       }
       rows[at + 2 * width] = item;
       count++;
-      if (isSorted && count > 1) isSorted = compareRows(count - 2, count - 1) < 0;
+      if (isInOrder && count > 1) isSorted = isInOrder = compareRows(count - 2, count - 1) < 0;
     },
     sort() {
       if (isSorted) return 0;
@@ -106,6 +111,10 @@ export function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
       rows = sorted;
       isSorted = true;
       return twice;
+    },
+    isInOrder: () => isInOrder,
+    *items() {
+      for (let i = 0; i < count; i++) yield rows[i * leafStride + 2 * width] as number;
     },
     // A quarter for branches and what is lost by rounding, and a few for the sizes of nodes that occur.
     slabs: () => Math.ceil((count * leafStride * 5) / slabBytes) + 16,
