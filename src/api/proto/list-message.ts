@@ -30,13 +30,15 @@ export interface ListMessage {
 }
 
 const itemsTag = 0x0a;
-/** How much is made at a time. */
-const pieceSize = 32_768;
+/** What is made at once. */
+const shortSize = 32_768;
+/** How much of a longer list is made at a time: some hundred entries, a few milliseconds. */
+const pieceSize = 16_384;
 /** How many entries are measured before other requests get a turn. */
-const measuredPerTurn = 500;
+const measuredPerTurn = 200;
 
 /**
- * The message of a short list behind `reserved` bytes for its envelope; undefined when it takes more than a piece.
+ * The message of a short list behind `reserved` bytes for its envelope; undefined for one that takes more than 32 KiB.
  */
 export function shortListBytes({ entries, item }: ListMessage, reserved: number): Buffer | undefined {
   const kept: UdmEntry[] = [];
@@ -44,7 +46,7 @@ export function shortListBytes({ entries, item }: ListMessage, reserved: number)
   for (const entry of entries) {
     kept.push(entry);
     size += fieldSize(item.size(entry));
-    if (size > pieceSize) return undefined;
+    if (size > shortSize) return undefined;
   }
   const bytes = Buffer.allocUnsafe(reserved + size);
   writeItems(kept, item, bytes, reserved);
