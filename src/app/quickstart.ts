@@ -31,7 +31,7 @@ export function quickstartHints(settings: Settings, apiBase: string, flowPorts: 
   ];
   if (flowPorts.length > 0) {
     lines.push(
-      `  # send flows: point a router at UDP port ${flowPorts.join(" or ")} of this host (NetFlow v5, v9 or IPFIX), or`,
+      `  # send flows: point a router at UDP port ${flowPorts.join(" or ")} of this host (NetFlow, IPFIX or sFlow), or`,
       `  sudo softflowd -i lo -d -v 9 -t maxlife=5 -n 127.0.0.1:${flowPorts[0]}`,
     );
   }
