@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, string>> = {
   "api-calls": "api/api-calls-bench.js",
   "udm-index": "udm/udm-index-bench.js",
   "udm-save": "udm/udm-save-bench.js",
+  "udm-start": "udm/udm-start-bench.js",
   "snmp-session": "snmp/session-bench.js",
   "snmp-definitions": "snmp/definitions-bench.js",
   "snmp-poller": "snmp/poller-bench.js",
