@@ -43,39 +43,38 @@ export function findCovering6(
   const count = head >>> 16;
   const isLeaf = (head & leafBit) !== 0;
   const firsts = node + headWords;
-  const lasts = firsts + 4 * count;
-  const items = lasts + 4 * count;
+  const lasts = firsts + count;
+  const items = lasts + count;
   let n = found;
   for (let i = 0; i < count; i++) {
-    // Ends at the first that starts after the address.
-    let at = firsts + i;
-    const first0 = words[at] as number;
-    if (first0 > p0) break;
-    if (first0 === p0) {
-      const first1 = words[(at += count)] as number;
-      if (first1 > p1) break;
-      if (first1 === p1) {
-        const first2 = words[(at += count)] as number;
-        if (first2 > p2) break;
-        if (first2 === p2 && (words[at + count] as number) > p3) break;
-      }
-    }
-    // Passes by what ends before it.
-    at = lasts + i;
-    const last0 = words[at] as number;
-    if (last0 < p0) continue;
-    if (last0 === p0) {
-      const last1 = words[(at += count)] as number;
-      if (last1 < p1) continue;
-      if (last1 === p1) {
-        const last2 = words[(at += count)] as number;
-        if (last2 < p2) continue;
-        if (last2 === p2 && (words[at + count] as number) < p3) continue;
-      }
-    }
+    const first = words[firsts + i] as number;
+    if (first > p0) break;
+    const last = words[lasts + i] as number;
+    if (last < p0) continue;
+    // The highest words decide about most; the others are further on in the node.
+    if (first === p0 && startsAfter(words, items + count + i, count, p1, p2, p3)) break;
+    if (last === p0 && endsBefore(words, items + 2 * count + i, count, p1, p2, p3)) continue;
     const item = words[items + i] as number;
     if (isLeaf) out[n++] = item;
     else n = findCovering6(words, item, p0, p1, p2, p3, out, n);
   }
   return n;
+}
+
+/** Whether the lower words of a first address are greater. Each is two columns after the one before it. */
+function startsAfter(words: Int32Array, at: number, count: number, p1: number, p2: number, p3: number): boolean {
+  const word1 = words[at] as number;
+  if (word1 !== p1) return word1 > p1;
+  const word2 = words[at + 2 * count] as number;
+  if (word2 !== p2) return word2 > p2;
+  return (words[at + 4 * count] as number) > p3;
+}
+
+/** Whether the lower words of a last address are less. */
+function endsBefore(words: Int32Array, at: number, count: number, p1: number, p2: number, p3: number): boolean {
+  const word1 = words[at] as number;
+  if (word1 !== p1) return word1 < p1;
+  const word2 = words[at + 2 * count] as number;
+  if (word2 !== p2) return word2 < p2;
+  return (words[at + 4 * count] as number) < p3;
 }

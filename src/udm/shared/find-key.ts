@@ -1,17 +1,26 @@
 import { writtenWord } from "./entry-block.ts";
 import type { KeyWords } from "./key-words.ts";
-import { blockOf, headWords, isLeaf, itemColumn, itemCount, type NodeLayout } from "./node-layout.ts";
+import {
+  blockOf,
+  firstColumn,
+  headWords,
+  isLeaf,
+  itemColumn,
+  itemCount,
+  lastColumn,
+  type NodeLayout,
+} from "./node-layout.ts";
 
 /** The item of the entry with this key; 0 when there is none. @param root 0 for an empty tree. */
 export function findKey(words: Int32Array, layout: NodeLayout, root: number, key: KeyWords): number {
   let node = root;
   if (node === 0) return 0;
   while (!isLeaf(words, node)) {
-    node = words[itemColumn(words, node, layout) + childFor(words, layout, node, key)] as number;
+    node = words[itemColumn(words, node) + childFor(words, layout, node, key)] as number;
   }
   const i = placeInLeaf(words, layout, node, key);
   if (i === itemCount(words, node) || compareLeafItem(words, layout, node, i, key) !== 0) return 0;
-  return words[itemColumn(words, node, layout) + i] as number;
+  return words[itemColumn(words, node) + i] as number;
 }
 
 /** The last child that starts at or before the key, else the first. */
@@ -49,16 +58,16 @@ export function compareLeafItem(
   const count = itemCount(words, node);
   const columns = node + headWords + i;
   for (let w = 0; w < width; w++) {
-    const word = words[columns + w * count] as number;
+    const word = words[columns + firstColumn(w) * count] as number;
     const other = key.first[w] as number;
     if (word !== other) return word < other ? -1 : 1;
   }
   for (let w = 0; w < width; w++) {
-    const word = words[columns + (width + w) * count] as number;
+    const word = words[columns + lastColumn(w) * count] as number;
     const other = key.last[w] as number;
     if (word !== other) return word > other ? -1 : 1;
   }
-  const item = words[columns + 2 * width * count] as number;
+  const item = words[columns + 2 * count] as number;
   if ((item & 3) !== key.rank) return (item & 3) - key.rank;
   for (let w = 0; w < width; w++) {
     const word = words[blockOf(item) + writtenWord + w] as number;
@@ -72,11 +81,11 @@ export function compareLeafItem(
 function compareChild(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
   const count = itemCount(words, node);
   for (let w = 0; w < layout.width; w++) {
-    const word = words[node + headWords + w * count + i] as number;
+    const word = words[node + headWords + firstColumn(w) * count + i] as number;
     const other = key.first[w] as number;
     if (word !== other) return word < other ? -1 : 1;
   }
-  let child = words[itemColumn(words, node, layout) + i] as number;
-  while (!isLeaf(words, child)) child = words[itemColumn(words, child, layout)] as number;
+  let child = words[itemColumn(words, node) + i] as number;
+  while (!isLeaf(words, child)) child = words[itemColumn(words, child)] as number;
   return compareLeafItem(words, layout, child, 0, key);
 }

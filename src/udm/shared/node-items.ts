@@ -1,5 +1,15 @@
 import { treePart, type Heap } from "./heap.ts";
-import { headWords, isLeaf, itemColumn, itemCount, leafBit, type NodeLayout } from "./node-layout.ts";
+import {
+  firstColumn,
+  headWords,
+  isLeaf,
+  itemColumn,
+  itemCount,
+  lastColumn,
+  leafBit,
+  leastColumn,
+  type NodeLayout,
+} from "./node-layout.ts";
 import { retain } from "./node-layout.ts";
 
 /**
@@ -11,14 +21,15 @@ export interface NodeItems {
   count: number;
   /** Words of one item. */
   stride: number;
+  readonly layout: NodeLayout;
   readonly words: Int32Array;
 }
 
 /** Room for the items of two nodes and one more. */
 const mostItems = 100;
 
-export function createNodeItems({ branchStride }: NodeLayout): NodeItems {
-  return { isLeaf: true, count: 0, stride: 0, words: new Int32Array(mostItems * branchStride) };
+export function createNodeItems(layout: NodeLayout): NodeItems {
+  return { isLeaf: true, count: 0, stride: 0, layout, words: new Int32Array(mostItems * layout.branchStride) };
 }
 
 export function clearItems(items: NodeItems, layout: NodeLayout, leaf: boolean): void {
@@ -35,7 +46,9 @@ export function takeNode(heap: Heap, layout: NodeLayout, node: number, items: No
   const columns = node + headWords;
   for (let i = 0; i < count; i++) {
     const at = (items.count + i) * stride;
-    for (let c = 0; c < stride; c++) items.words[at + c] = words[columns + c * count + i] as number;
+    for (let c = 0; c < stride; c++) {
+      items.words[at + c] = words[columns + (layout.columns[c] as number) * count + i] as number;
+    }
   }
   items.count += count;
   if (words[node + 1] === 1) {
@@ -43,7 +56,7 @@ export function takeNode(heap: Heap, layout: NodeLayout, node: number, items: No
     return;
   }
   (words[node + 1] as number)--;
-  const column = itemColumn(words, node, layout);
+  const column = itemColumn(words, node);
   // The two lowest bits of a leaf's item are not of the block's number.
   for (let i = 0; i < count; i++) retain(words, (words[column + i] as number) & ~3);
 }
@@ -58,7 +71,7 @@ export function writeNode(heap: Heap, items: NodeItems, from: number, to: number
   words[node + 1] = 1;
   const columns = node + headWords;
   for (let c = 0; c < stride; c++) {
-    const column = columns + c * count;
+    const column = columns + (items.layout.columns[c] as number) * count;
     for (let i = 0; i < count; i++) words[column + i] = items.words[(from + i) * stride + c] as number;
   }
   return node;
@@ -74,33 +87,42 @@ export function spliceItems(items: NodeItems, at: number, removed: number, added
 /** Writes the item that stands for a node in its parent. */
 export function setBranchItem(
   heapWords: Int32Array,
-  { width }: NodeLayout,
+  layout: NodeLayout,
   node: number,
   items: NodeItems,
   at: number,
 ): void {
   const { words, stride } = items;
+  const { width } = layout;
   const count = itemCount(heapWords, node);
   const columns = node + headWords;
-  const leastColumns = isLeaf(heapWords, node) ? columns + width * count : columns + (2 * width + 1) * count;
+  const leastOf = isLeaf(heapWords, node) ? lastColumn : (w: number): number => leastColumn(w, layout);
   const to = at * stride;
-  const greatest = columns + width * count + extreme(heapWords, columns + width * count, count, width, true);
-  const least = leastColumns + extreme(heapWords, leastColumns, count, width, false);
+  const greatest = extreme(heapWords, columns, count, width, lastColumn, true);
+  const least = extreme(heapWords, columns, count, width, leastOf, false);
   for (let w = 0; w < width; w++) {
-    words[to + w] = heapWords[columns + w * count] as number;
-    words[to + width + w] = heapWords[greatest + w * count] as number;
-    words[to + 2 * width + 1 + w] = heapWords[least + w * count] as number;
+    words[to + w] = heapWords[columns + firstColumn(w) * count] as number;
+    words[to + width + w] = heapWords[columns + lastColumn(w) * count + greatest] as number;
+    words[to + 2 * width + 1 + w] = heapWords[columns + leastOf(w) * count + least] as number;
   }
   words[to + 2 * width] = node;
 }
 
 /** Place of the greatest or least address in some columns. */
-function extreme(words: Int32Array, columns: number, count: number, width: number, greatest: boolean): number {
+function extreme(
+  words: Int32Array,
+  columns: number,
+  count: number,
+  width: number,
+  columnOf: (word: number) => number,
+  greatest: boolean,
+): number {
   let best = 0;
   for (let i = 1; i < count; i++) {
     for (let w = 0; w < width; w++) {
-      const a = words[columns + w * count + i] as number;
-      const b = words[columns + w * count + best] as number;
+      const column = columns + columnOf(w) * count;
+      const a = words[column + i] as number;
+      const b = words[column + best] as number;
       if (a === b) continue;
       if (a > b === greatest) best = i;
       break;

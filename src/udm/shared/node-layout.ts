@@ -15,8 +15,10 @@ import type { Family } from "../../ip/index.ts";
  *
  *     word 0   size class, part, 1 for a leaf in bit 9, n from bit 16
  *     word 1   how many nodes, snapshots and edits refer to it
- *     then     first address (1 or 4 columns), last or greatest last address (1 or 4), item (1),
- *              in a branch least last address (1 or 4)
+ *     then     columns: the highest words of the first address and of the last (in a branch the greatest last), the item;
+ *              of IPv6 the second words of first and last, the third, the fourth; in a branch the least last address
+ *
+ * Most questions are answered by the highest words, and so by lines that lie side by side.
  *
  * An item of a branch is a node. An item of a leaf is an entry's block, with the rank of its kind of key in the two lowest bits.
  * The words of addresses have their highest bit flipped: compared as signed numbers, which need no memory of their own in
@@ -29,11 +31,13 @@ export interface NodeLayout {
   /** Words of an item of a leaf: the same columns without the last ones. */
   readonly leafStride: number;
   readonly branchStride: number;
+  /** In which columns the words of a row go: first address, last, item, least last. */
+  readonly columns: readonly number[];
 }
 
 export const layouts: Readonly<Record<Family, NodeLayout>> = {
-  4: { family: 4, width: 1, leafStride: 3, branchStride: 4 },
-  6: { family: 6, width: 4, leafStride: 9, branchStride: 13 },
+  4: { family: 4, width: 1, leafStride: 3, branchStride: 4, columns: [0, 1, 2, 3] },
+  6: { family: 6, width: 4, leafStride: 9, branchStride: 13, columns: [0, 3, 5, 7, 1, 4, 6, 8, 2, 9, 10, 11, 12] },
 };
 
 export const headWords = 2;
@@ -53,8 +57,23 @@ export function itemCount(words: Int32Array, node: number): number {
 }
 
 /** Index of the word of the first item; the others follow. */
-export function itemColumn(words: Int32Array, node: number, { width }: NodeLayout): number {
-  return node + headWords + 2 * width * itemCount(words, node);
+export function itemColumn(words: Int32Array, node: number): number {
+  return node + headWords + 2 * itemCount(words, node);
+}
+
+/** The column of a word of first addresses. */
+export function firstColumn(word: number): number {
+  return word === 0 ? 0 : 2 * word + 1;
+}
+
+/** The column of a word of last addresses, which in a branch are the greatest below. */
+export function lastColumn(word: number): number {
+  return word === 0 ? 1 : 2 * word + 2;
+}
+
+/** The column of a word of the least last addresses below. */
+export function leastColumn(word: number, { width }: NodeLayout): number {
+  return 2 * width + 1 + word;
 }
 
 export function retain(words: Int32Array, block: number): void {

@@ -37,7 +37,7 @@ export function createReleaser(heap: Heap): Releaser {
         const node = waiting.pop();
         const layout = waitingLayouts.pop();
         if (node === undefined || layout === undefined) return false;
-        const column = itemColumn(words, node, layout);
+        const column = itemColumn(words, node);
         const end = column + itemCount(words, node);
         const leaf = isLeaf(words, node);
         for (let at = column; at < end; at++) {

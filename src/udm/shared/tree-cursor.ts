@@ -1,4 +1,4 @@
-import { headWords, isLeaf, itemCount, type NodeLayout } from "./node-layout.ts";
+import { firstColumn, headWords, isLeaf, itemCount, lastColumn, leastColumn, type NodeLayout } from "./node-layout.ts";
 
 /** Reads the entries of one tree in list order, some at a time. */
 export interface TreeCursor {
@@ -30,17 +30,17 @@ export function createCursor(words: Int32Array, layout: NodeLayout, root: number
       while (level >= 0 && filled < out.length) {
         const node = nodes[level] as number;
         const count = itemCount(words, node);
-        const items = node + headWords + 2 * width * count;
+        const items = node + headWords + 2 * count;
         let i = places[level] as number;
         if (isLeaf(words, node)) {
           for (; i < count && filled < out.length; i++) {
             if (bounds !== undefined) {
               const columns = node + headWords + i;
-              if (compareColumns(words, columns, count, bounds.last, width) > 0) {
+              if (compareFirst(words, columns, count, bounds.last, width) > 0) {
                 level = -1;
                 return filled;
               }
-              if (compareColumns(words, columns + width * count, count, bounds.last, width) > 0) continue;
+              if (compareLast(words, columns, count, bounds.last, width) > 0) continue;
             }
             out[filled++] = words[items + i] as number;
           }
@@ -59,12 +59,12 @@ export function createCursor(words: Int32Array, layout: NodeLayout, root: number
           places[level] = 0;
           continue;
         }
-        if (compareColumns(words, node + headWords + i, count, bounds.last, width) > 0) {
+        if (compareFirst(words, node + headWords + i, count, bounds.last, width) > 0) {
           level = -1;
           return filled;
         }
         // All below it end after the bounds.
-        if (compareColumns(words, items + count + i, count, bounds.last, width) > 0) continue;
+        if (compareLeast(words, node + headWords + i, count, bounds.last, layout) > 0) continue;
         nodes[++level] = child;
         places[level] = startIn(words, layout, child, bounds.first);
       }
@@ -93,15 +93,33 @@ function startIn(words: Int32Array, { width }: NodeLayout, node: number, first: 
   let high = count;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compareColumns(words, node + headWords + middle, count, first, width) < 0) low = middle + 1;
+    if (compareFirst(words, node + headWords + middle, count, first, width) < 0) low = middle + 1;
     else high = middle;
   }
   return isLeaf(words, node) ? low : Math.max(low - 1, 0);
 }
 
-function compareColumns(words: Int32Array, at: number, count: number, other: Int32Array, width: number): number {
+function compareFirst(words: Int32Array, at: number, count: number, other: Int32Array, width: number): number {
   for (let w = 0; w < width; w++) {
-    const a = words[at + w * count] as number;
+    const a = words[at + firstColumn(w) * count] as number;
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+function compareLast(words: Int32Array, at: number, count: number, other: Int32Array, width: number): number {
+  for (let w = 0; w < width; w++) {
+    const a = words[at + lastColumn(w) * count] as number;
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+function compareLeast(words: Int32Array, at: number, count: number, other: Int32Array, layout: NodeLayout): number {
+  for (let w = 0; w < layout.width; w++) {
+    const a = words[at + leastColumn(w, layout) * count] as number;
     const b = other[w] as number;
     if (a !== b) return a < b ? -1 : 1;
   }

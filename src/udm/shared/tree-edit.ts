@@ -12,8 +12,8 @@ import {
   type NodeItems,
 } from "./node-items.ts";
 import {
-  headWords,
   isLeaf,
+  itemColumn,
   itemCount,
   maxBranchItems,
   maxLeafItems,
@@ -145,7 +145,7 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
     remove(root, key) {
       let top = remove(1, root, key);
       while (top !== 0 && !isLeaf(words, top) && itemCount(words, top) === 1) {
-        const only = words[top + headWords + 2 * width] as number;
+        const only = words[itemColumn(words, top)] as number;
         const items = levels[0] as NodeItems;
         clearItems(items, layout, false);
         takeNode(heap, layout, top, items);
