@@ -3,7 +3,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus, release } from "node:os";
+import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { formatRow, ratioOf, type Row } from "./support/bench-report.ts";
@@ -42,24 +42,28 @@ console.log(`node ${machine.node}, ${machine.cores} × ${machine.cpu}`);
 
 for (const name of names) {
   console.log(`\n${name}`);
-  const rows = await runBench(benches[name] as string);
-  const figures = rows.map(withRatio);
+  // Above the cores, others take their share and rates without loss are low.
+  const load = Number(loadavg()[0]?.toFixed(1));
   mkdirSync(results, { recursive: true });
-  writeFileSync(join(results, `${name}.json`), `${JSON.stringify({ ...machine, figures }, undefined, 2)}\n`);
+  // After each row: what was measured is kept, whatever becomes of the rest.
+  await runBench(benches[name] as string, (rows) => {
+    const kept = { ...machine, load, figures: rows.map(withRatio) };
+    writeFileSync(join(results, `${name}.json`), `${JSON.stringify(kept, undefined, 2)}\n`);
+  });
 }
 
 function withRatio(row: Row): Row & { readonly ratio?: number } {
   return row.peer === undefined ? row : { ...row, ratio: Number(ratioOf(row.value, row.peer.value)) };
 }
 
-async function runBench(script: string): Promise<Row[]> {
+async function runBench(script: string, keep: (rows: readonly Row[]) => void): Promise<void> {
   const rows: Row[] = [];
   const child = fork(join(import.meta.dirname, script));
   child.on("message", ({ row }: { row: Row }) => {
     rows.push(row);
     console.log(formatRow(row));
+    keep(rows);
   });
   const [code] = (await once(child, "exit")) as [number | null];
   if (code !== 0) throw new Error(`${script} ended with ${String(code)}`);
-  return rows;
 }

@@ -7,6 +7,8 @@ export interface Trial {
   readonly lost: Readonly<Record<string, number>>;
   /** CPU time of the receiving side by thread, in nanoseconds for each record sent. */
   readonly cpu: Readonly<Record<string, number>>;
+  /** How long the last of it took to come out once all was sent. */
+  readonly drainSeconds: number;
   /** CPU time of the generator for each second of the trial. */
   readonly generatorCpu: number;
 }
@@ -18,18 +20,20 @@ export interface FoundRate {
   readonly worst: Trial | undefined;
 }
 
-const maxTrials = 8;
+const maxTrials = 7;
 const step = 1.4;
 
 /**
  * The highest rate at which nothing was lost: from `start` up in steps of 1.4 until something is, or down until nothing is,
  * then halfway between twice. What is found lies within a tenth of it.
  *
+ * @param maxDrain how long, as a part of the time of a trial, the last of it may take to come out.
  * @throws Error when nothing is received without loss.
  */
 export async function findRate(
   start: number,
   seconds: number,
+  maxDrain: number,
   run: (rate: number) => Promise<Trial>,
 ): Promise<FoundRate> {
   let best: Trial | undefined;
@@ -39,14 +43,16 @@ export async function findRate(
     const trial = await run(rate);
     const isWhole = trial.received === trial.sent;
     const isKept = trial.sent >= 0.95 * rate * seconds;
-    if (!isWhole) worst = trial;
+    // What only fills queues could not go on for long.
+    const isSustained = trial.drainSeconds < maxDrain * seconds;
+    if (!isWhole || !isSustained) worst = trial;
     else if (best === undefined || trial.sent > best.sent) best = trial;
     // A generator that cannot keep the rate measures itself; it may have been held up.
-    if (isWhole && !isKept) continue;
+    if (isWhole && isSustained && !isKept) continue;
     if (best !== undefined && worst !== undefined) {
       rate = (best.rate + worst.rate) / 2;
       halved++;
-    } else rate = isWhole ? rate * step : rate / step ** 2;
+    } else rate = isWhole && isSustained ? rate * step : rate / step ** 2;
   }
   if (best === undefined) throw new Error(`even ${worst?.rate ?? 0} records a second are not all received`);
   return { best: { ...best, rate: Math.min(best.rate, best.sent / seconds) }, worst };

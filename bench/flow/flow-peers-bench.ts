@@ -57,7 +57,9 @@ try {
 async function search(target: Target, protocol: Traffic["protocol"], start: number): Promise<FoundRate> {
   const traffic = { protocol, exporters: 2, templates: 1 };
   await runTrial(generator, target, { ...traffic, seconds: 2 }, start / 4);
-  return findRate(start, seconds, (rate) => runTrial(generator, target, { ...traffic, seconds }, rate));
+  return findRate(start, seconds, target.slack === undefined ? 0.2 : 2, (rate) =>
+    runTrial(generator, target, { ...traffic, seconds }, rate),
+  );
 }
 
 async function collector(protocol: "netflow9" | "sflow"): Promise<FoundRate> {

@@ -13,6 +13,7 @@ import { runTrial, type Target, type Traffic } from "./trial.ts";
 
 const entries = 100_000;
 const seconds = 1.5;
+const maxDrain = 0.2;
 const goals: Readonly<Record<BenchProtocol | "mix", readonly [toNull: number, toFile: number]>> = {
   netflow9: [1_000_000, 400_000],
   "netflow9-ipv6": [600_000, 240_000],
@@ -66,7 +67,9 @@ async function bareReceiver(): Promise<FoundRate> {
       return { received: (await helper.ask<number>("count")) * recordsPerDatagram.netflow9, lost: {} };
     },
   };
-  const found = await findRate(1_000_000, seconds, (rate) => runTrial(generator, target, traffic("netflow9"), rate));
+  const found = await findRate(1_000_000, seconds, maxDrain, (rate) =>
+    runTrial(generator, target, traffic("netflow9"), rate),
+  );
   await helper.end();
   return found;
 }
@@ -80,7 +83,7 @@ async function collector(protocol: Traffic["protocol"], output: string): Promise
   try {
     // The first seconds are the compiler's.
     await runTrial(generator, target, { ...traffic(protocol), seconds: 2 }, 100_000);
-    const found = await findRate(protocol === "sflow" ? 120_000 : 400_000, seconds, (rate) =>
+    const found = await findRate(protocol === "sflow" ? 120_000 : 400_000, seconds, maxDrain, (rate) =>
       runTrial(generator, target, traffic(protocol), rate),
     );
     const { received } = await target.counts();

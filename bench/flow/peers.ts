@@ -22,7 +22,7 @@ interface Prepared {
   readonly args: readonly string[];
   /** Records so far, given the text that it has logged. */
   readonly received: (log: string) => number | Promise<number>;
-  /** Records that may lie in its own buffers until more come. */
+  /** Records that may lie in its own buffers until more come; given for those that tell their counts now and then. */
   readonly slack?: number;
 }
 
@@ -75,6 +75,7 @@ export const peers: readonly Peer[] = [
     protocols: ["netflow9"],
     prepare: (directory, port) => ({
       args: ["-w", directory, "-p", String(port), "-b", "127.0.0.1", "-B", String(receiveBuffer), "-t", "2"],
+      slack: 0,
       received: (log) => sumOf(log, /^Ident: '\S*' Flows: (\d+)/gm),
     }),
   },

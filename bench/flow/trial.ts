@@ -27,10 +27,12 @@ export async function runTrial(generator: Helper, target: Target, traffic: Traff
   const cpuBefore = target.cpu();
   const order: GeneratorOrder = { ...traffic, port: target.port, recordsPerSecond: rate };
   const result = await generator.ask<GeneratorResult>(order);
+  const ended = performance.now();
   const after = await settled(
     target,
     (counts) => received(counts) + allLost(counts) >= result.records - (target.slack ?? 0),
   );
+  const drainSeconds = (performance.now() - ended) / 1000;
   const late = result.records - received(after) - allLost(after);
   const isLate = late !== 0 && Math.abs(late) <= (target.slack ?? 0);
   const cpu = [...target.cpu()].map(([thread, time]) => [thread, time - (cpuBefore.get(thread) ?? 0)] as const);
@@ -42,6 +44,7 @@ export async function runTrial(generator: Helper, target: Target, traffic: Traff
     received: received(after) + (isLate ? late : 0),
     lost: Object.fromEntries([...lost, ["unaccounted", unaccounted] as const].filter(([, count]) => count !== 0)),
     cpu: Object.fromEntries(cpu.map(([thread, time]) => [thread, time / result.records])),
+    drainSeconds,
     generatorCpu: result.cpu / result.seconds,
   };
 
@@ -57,11 +60,13 @@ function sum(values: Readonly<Record<string, number>>): number {
   return Object.values(values).reduce((total, value) => total + value, 0);
 }
 
-/** Waits until all is there, or for two seconds nothing more has come. */
+/** Waits until all is there, or for some seconds nothing more has come. */
 async function settled(target: Target, isAll: (counts: Counts) => boolean): Promise<Counts> {
   let last = await target.counts();
-  for (let quiet = 0; quiet < 20 && !isAll(last);) {
-    await sleep(100);
+  // One that writes now and then is given longer.
+  const enough = target.slack === undefined ? 40 : 100;
+  for (let quiet = 0; quiet < enough && !isAll(last);) {
+    await sleep(50);
     const counts = await target.counts();
     quiet = counts.received + sum(counts.lost) === last.received + sum(last.lost) ? quiet + 1 : 0;
     last = counts;
