@@ -13,6 +13,14 @@ export function reportCost(best: Trial, worst?: Trial): void {
   reportRow({ what: "  CPU of the generator", value: 100 * best.generatorCpu, unit: "% of a core" });
   if (worst === undefined) return;
   const lost = worst.sent - worst.received;
+  if (lost === 0) {
+    reportRow({
+      what: `  behind at ${Math.round(worst.rate)}/s: the last came`,
+      value: worst.drainSeconds,
+      unit: "s late",
+    });
+    return;
+  }
   const places = Object.entries(worst.lost)
     .toSorted(([, a], [, b]) => b - a)
     .map(([place, count]) => `${place} ${Math.round(count)}`);
