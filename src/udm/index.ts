@@ -1,12 +1,7 @@
 export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./check-udm.ts";
 export { udmJson } from "./entry-json.ts";
-export {
-  createSharedIndex,
-  type SharedIndex,
-  type SharedIndexBuilder,
-  type SharedIndexOptions,
-  type SharedIndexStats,
-} from "./shared/shared-index.ts";
+export { createSharedIndex } from "./shared/shared-index.ts";
+export type { SharedIndex, SharedIndexBuilder, SharedIndexOptions, SharedIndexStats } from "./shared/index-contract.ts";
 export { openSharedIndex, type SharedIndexHandle, type SharedIndexReader } from "./shared/shared-reader.ts";
 export {
   udmFields,

@@ -1,5 +1,5 @@
 import type { Metrics } from "../report/index.ts";
-import type { SharedIndexStats } from "./shared/shared-index.ts";
+import type { SharedIndexStats } from "./shared/index-contract.ts";
 import type { UdmErrorCode } from "./udm-error.ts";
 
 /** What a store reports of its loads and commits. */
