@@ -75,7 +75,7 @@ export function createPlainEntryScanner(bytes: Buffer): PlainEntryScanner {
     const hasDot = bytes[start] === dot;
     const first = bytes[hasDot ? start + 1 : start] as number;
     if (kinds[first] !== letter) return false;
-    if (!hasDot && end - start > longestReserved) return true;
+    if (!hasDot && end - start > longestReserved && (first | 0x20) !== letterE) return true;
     if (reservedStarts[first] === 0) return true;
     const text = bytes.toString("latin1", start, end);
     return stringScalar(text) === text;
@@ -383,10 +383,12 @@ const maxName = 255;
 const maxValue = 4096;
 /** Length of the longest text that some reader takes for a bool or null. */
 const longestReserved = 5;
+/** With digits behind it, however many, it is a float to some. */
+const letterE = 0x65;
 
 /** First letters of texts that some reader takes for a bool, null or a float (those behind a dot). */
 const reservedStarts = new Uint8Array(256);
-for (const sign of "yYnNoOtTfFiIeE") reservedStarts[sign.charCodeAt(0)] = 1;
+for (const sign of "yYnNoOtTfFiIeE_") reservedStarts[sign.charCodeAt(0)] = 1;
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const keyJson = encode('{"key":"');

@@ -126,7 +126,7 @@ export function createPlainCursor(bytes: Buffer): PlainCursor {
     cursor.at = end;
     if (isInFlow && bytes[i] !== 0x2c && bytes[i] !== 0x5d) throw new Unfamiliar();
     const text = isAscii ? recent(start, end, hash) : printable(bytes.toString("utf8", start, end));
-    cursor.isSafe = isSafe && isAscii && end - start > longestReserved && isLetter(bytes[start] as number);
+    cursor.isSafe = isSafe && isAscii && end - start > longestReserved && isSafeFirst(bytes[start] as number);
     return { text, isPlain: true };
   };
 
@@ -250,8 +250,10 @@ for (const sign of "-?:,[]{}#&*!|>'\"%@`") kinds[sign.charCodeAt(0)] = indicator
 for (const sign of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./()")
   kinds[sign.charCodeAt(0)] = safe;
 
-function isLetter(byte: number): boolean {
-  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a);
+/** A letter, but no `e`: with digits behind it, however many, that is a float to some. */
+function isSafeFirst(byte: number): boolean {
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x7a && lower !== 0x65;
 }
 
 /** A sign that may stand in a key, though not as its first byte; a blank between others. */

@@ -4,8 +4,8 @@
  */
 const safePlain = /^\.?[\p{L}_](?:[\p{L}\p{M}\p{N}_./@()-]| (?=[\p{L}\p{N}_./@()-]))*$/u;
 
-/** What looks like the above but is a bool, null or a float to some reader (YAML 1.1 floats: `.inf`, `.e+5`). */
-const reserved = /^(?:y|n|yes|no|on|off|true|false|null|\.(?:inf|nan|e-?[0-9]+))$/i;
+/** What looks like the above but is a bool, null or a float to some reader (YAML 1.1 floats: `.inf`, `.e+5`, even `e5`). */
+const reserved = /^(?:y|n|yes|no|on|off|true|false|null|\.(?:inf|nan)|(?:\._*)?e-?[0-9]+)$/i;
 
 /** Characters that a YAML reader may refuse, take for a line break, or that a person does not see. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\uFFFE\uFFFF]/u;
