@@ -217,7 +217,7 @@ suite("the file that is written", () => {
           assert.equal(Number(fields.get("vlan") ?? 0), Number(values.vlan));
         }
       });
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: 30 });
     });
   }
 
@@ -239,7 +239,7 @@ suite("the file that is written", () => {
       await same(trickyKeys.map((key) => udmEntry(key)));
       for (const text of trickyTexts)
         await same([udmEntry("10.0.0.1", { name: text, tags: [text], metadata: { [text]: text } })]);
-      await fc.assert(fc.asyncProperty(anyEntries, same), { numRuns: 60 });
+      await fc.assert(fc.asyncProperty(anyEntries, same), { numRuns: 30 });
     });
   }
 
