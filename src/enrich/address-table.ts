@@ -267,27 +267,11 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       // What is read is added up, because a load that nobody needs is not made.
       let sum = 0;
       for (let i = 0, place = at; i < count; i++, place += stride) {
-        const hash = isIpv6
-          ? hashOf(
-              object,
-              from.getInt32(place),
-              from.getInt32(place + 4),
-              from.getInt32(place + 8),
-              from.getInt32(place + 12),
-            )
-          : hashOf(object, 0, 0, 0xffff, from.getInt32(place));
+        const hash = hashAt(object, from, place, isIpv6);
         sum = (sum + (words[(hash & mask) * slotWords + startWord] as number)) | 0;
       }
       for (let i = 0, place = at; i < count; i++, place += stride) {
-        const hash = isIpv6
-          ? hashOf(
-              object,
-              from.getInt32(place),
-              from.getInt32(place + 4),
-              from.getInt32(place + 8),
-              from.getInt32(place + 12),
-            )
-          : hashOf(object, 0, 0, 0xffff, from.getInt32(place));
+        const hash = hashAt(object, from, place, isIpv6);
         const start = words[(hash & mask) * slotWords + startWord] as number;
         sum = (sum + arena.getInt8(start) + arena.getInt8(Math.min(start + 64, arenaBytes))) | 0;
       }
@@ -360,6 +344,12 @@ function hashOf(object: number, a: number, b: number, c: number, d: number): num
   );
   const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
   return hash ^ (hash >>> 13);
+}
+
+/** The hash of an address that lies in a datagram. */
+function hashAt(object: number, from: DataView, at: number, isIpv6: boolean): number {
+  if (!isIpv6) return hashOf(object, 0, 0, 0xffff, from.getInt32(at));
+  return hashOf(object, from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12));
 }
 
 /** The address of four words, unmapped. */
