@@ -82,7 +82,7 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     if (old.revision !== next.revision) await carryOut(next, effects);
     report(findings, next);
     applies.add(1, { result: "applied" });
-    const seconds = (clock.monotonic() - start) / 1000;
+    const seconds = Math.round(clock.monotonic() - start) / 1000;
     log.info({ revision: next.revision, devices: effects.length, seconds }, "SNMP definitions applied");
     return { ok: true, report: applyReport(next.revision, diff, effects, next.warnings.map(formatFinding), seconds) };
   }
