@@ -292,7 +292,11 @@ function contentOf(model: Model): Record<string, unknown> {
  *
  * @returns how often each method was called with each outcome.
  */
-export async function checkService(numRuns: number, maxCommands: number): Promise<ReadonlyMap<string, number>> {
+export async function checkService(
+  numRuns: number,
+  maxCommands: number,
+  seed?: number,
+): Promise<ReadonlyMap<string, number>> {
   const outcomes = new Map<string, number>();
   const commands = fc.commands(
     [
@@ -321,7 +325,7 @@ export async function checkService(numRuns: number, maxCommands: number): Promis
         await real.stop();
       }
     }),
-    { numRuns },
+    { numRuns, ...(seed !== undefined && { seed }) },
   );
   return outcomes;
 }
