@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createUdmEnricher } from "../../src/enrich/index.ts";
+import { createAddressEnricher } from "../../src/enrich/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
@@ -94,7 +94,7 @@ interface Measured {
 async function measure(store: UdmStore, options: Measured): Promise<number> {
   const { protocol, isEnriched, communityId, addresses, packets, compileAfter } = options;
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
-  const udm = createUdmEnricher({
+  const udm = createAddressEnricher({
     ...common,
     watch: (listener) => store.watch(listener),
     ttlMs: 7_200_000,

@@ -5,7 +5,7 @@ import {
   createNameEnricher,
   createNetifEnricher,
   createResolver,
-  createUdmEnricher,
+  createAddressEnricher,
   joinPortNames,
   knownPortNames,
   readNetifs,
@@ -78,7 +78,7 @@ export function createEnrichment(
   const addresses =
     metadata === undefined && sources.length === 0 && !locality
       ? undefined
-      : createUdmEnricher({
+      : createAddressEnricher({
           ...reporting,
           watch: metadata && ((listener) => metadata.watch(listener)),
           sources,

@@ -1,6 +1,11 @@
 export type { AddressFacts, AddressSource } from "./address-source.ts";
 export { mergeEntries } from "./merge-entries.ts";
-export { createUdmEnricher, type UdmEnricher, type WatchAddresses, type UdmEnricherOptions } from "./udm-enricher.ts";
+export {
+  createAddressEnricher,
+  type AddressEnricher,
+  type WatchAddresses,
+  type AddressEnricherOptions,
+} from "./address-enricher.ts";
 export { createHostNameSource, type HostNameOptions, type HostNameSource } from "./dns/host-name-source.ts";
 export { createResolver, type Resolver } from "./dns/resolver.ts";
 export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";

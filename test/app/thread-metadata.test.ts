@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { createThreadMetadata } from "../../src/app/threads/thread-metadata.ts";
-import { createUdmEnricher, type UdmEnricher, type WatchAddresses } from "../../src/enrich/index.ts";
+import { createAddressEnricher, type AddressEnricher, type WatchAddresses } from "../../src/enrich/index.ts";
 import { formatAddress, type Address } from "../../src/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
@@ -24,10 +24,10 @@ async function setUp(maxCached = 30) {
   const follow = async (
     watched: WatchAddresses,
     ttlMs: number,
-  ): Promise<{ enricher: UdmEnricher; metrics: Metrics }> => {
+  ): Promise<{ enricher: AddressEnricher; metrics: Metrics }> => {
     const metrics = createMetrics();
     const clock = { now: () => 0, monotonic: () => 0 };
-    const enricher = createUdmEnricher({
+    const enricher = createAddressEnricher({
       watch: watched,
       ttlMs,
       invalidate: true,
@@ -70,7 +70,7 @@ async function setUp(maxCached = 30) {
 const into = new DataView(new ArrayBuffer(70_000));
 
 /** What an address adds to a line and to a record. */
-function additionsOf(enricher: UdmEnricher, address: Address): string {
+function additionsOf(enricher: AddressEnricher, address: Address): string {
   const hex = address.value.toString(16).padStart(address.family === 4 ? 8 : 32, "0");
   const from = new DataView(Uint8Array.from(Buffer.from(hex, "hex")).buffer);
   const { lines } = enricher;

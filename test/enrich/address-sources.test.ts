@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createUdmEnricher, type AddressFacts, type AddressSource, type UdmEnricher } from "../../src/enrich/index.ts";
+import {
+  createAddressEnricher,
+  type AddressFacts,
+  type AddressSource,
+  type AddressEnricher,
+} from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress, type Address } from "../../src/ip/index.ts";
 import {
   createLineBuffer,
@@ -44,7 +49,7 @@ function tableSource(facts: Readonly<Record<string, AddressFacts>>, ...objects: 
 }
 
 interface Setup {
-  readonly enricher: UdmEnricher;
+  readonly enricher: AddressEnricher;
   readonly enriched: (fields: Fields) => Fields;
   time: number;
 }
@@ -55,7 +60,7 @@ async function setUp(
 ): Promise<Setup> {
   const { entries, locality = false, invalidate = true } = options;
   const setup: Setup = {
-    enricher: createUdmEnricher({
+    enricher: createAddressEnricher({
       watch: entries && manualWatch(entries).watch,
       sources,
       locality,
@@ -227,7 +232,7 @@ for (const [source, destination, expected] of localities) {
 
 test("what is known before the first metadata does not stay without it", async () => {
   const watch = manualWatch();
-  const enricher = createUdmEnricher({
+  const enricher = createAddressEnricher({
     watch: watch.watch,
     locality: true,
     ttlMs: 1000,

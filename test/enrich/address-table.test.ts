@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createUdmEnricher, type UdmEnricherOptions } from "../../src/enrich/index.ts";
+import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress } from "../../src/ip/index.ts";
 import {
   lineObjects,
@@ -17,7 +17,7 @@ import { manualWatch } from "../support/udm-watch.ts";
 
 const objects = ["flow.src", "flow.dst", "flow.export"] as const;
 
-async function setUp(entries: readonly UdmEntry[], options: Partial<UdmEnricherOptions> = {}) {
+async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnricherOptions> = {}) {
   const watch = manualWatch(entries);
   const clock = { time: 0, now: () => 0, monotonic: () => clock.time };
   const make = () => ({
@@ -31,8 +31,8 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<UdmEnricherO
     ...options,
   });
   const used = make();
-  const byLines = createUdmEnricher(used);
-  const byFields = createUdmEnricher(make());
+  const byLines = createAddressEnricher(used);
+  const byFields = createAddressEnricher(make());
   await byLines.start();
   await byFields.start();
   const into = new DataView(new ArrayBuffer(70_000));
@@ -127,7 +127,7 @@ test("age and invalidation hold for bytes as for fields", async () => {
 
 test("before the first state of the store nothing is added", async () => {
   const watch = manualWatch();
-  const enricher = createUdmEnricher({
+  const enricher = createAddressEnricher({
     watch: watch.watch,
     ttlMs: 1000,
     invalidate: true,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { createUdmEnricher } from "../../src/enrich/index.ts";
+import { createAddressEnricher } from "../../src/enrich/index.ts";
 import { KeyError, parseKey } from "../../src/ip/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/report/index.ts";
@@ -46,7 +46,7 @@ test("the renamings that docs/metadata.md shows are true", async () => {
 
 async function enriched(yaml: string, fields: Readonly<Record<string, Value>>): Promise<unknown[][]> {
   const { index } = await readFileText(yaml);
-  const enricher = createUdmEnricher({
+  const enricher = createAddressEnricher({
     watch: (listener) => {
       listener(index);
       return () => {};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createUdmEnricher, mergeEntries } from "../../src/enrich/index.ts";
+import { createAddressEnricher, mergeEntries } from "../../src/enrich/index.ts";
 import { parseAddress, type Address } from "../../src/ip/index.ts";
 import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
@@ -258,7 +258,7 @@ async function enrich(
   const clock = { now: () => 0, monotonic: () => 0 };
   const { watch } = manualWatch(entries);
   const options = { watch, ttlMs: 1000, invalidate: true, maxCached: 10, clock, metrics, log: silentLog };
-  const enricher = createUdmEnricher(options);
+  const enricher = createAddressEnricher(options);
   await enricher.start();
   const record: RecordFields = new Map(Object.entries(fields));
   enricher.enrich(record, rendered);

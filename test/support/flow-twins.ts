@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createUdmEnricher, type UdmEnricherOptions } from "../../src/enrich/index.ts";
+import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import { createFlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Log, type Metrics } from "../../src/report/index.ts";
@@ -23,7 +23,7 @@ export async function createFlowTwins(
   options: Partial<FlowPipelineOptions> & {
     /** Enrichers before that of addresses. */
     readonly more?: (metrics: Metrics) => readonly Enricher[];
-    readonly addresses?: Pick<UdmEnricherOptions, "sources" | "locality">;
+    readonly addresses?: Pick<AddressEnricherOptions, "sources" | "locality">;
   } = {},
 ): Promise<FlowTwins> {
   const { more, addresses, ...common } = options;
@@ -39,7 +39,7 @@ export async function createFlowTwins(
       (fields: object, message: string): void =>
         void logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
     const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    const udm = createUdmEnricher({
+    const udm = createAddressEnricher({
       watch: watch.watch,
       ttlMs: 1_000_000,
       invalidate: true,

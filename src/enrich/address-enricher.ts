@@ -29,7 +29,7 @@ import { createRecentCache } from "./recent-cache.ts";
  */
 export type WatchAddresses = (listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void) => () => void;
 
-export interface UdmEnricherOptions {
+export interface AddressEnricherOptions {
   /** The metadata; undefined when there is none. */
   readonly watch?: WatchAddresses | undefined;
   /** What else is asked about addresses. */
@@ -48,7 +48,7 @@ export interface UdmEnricherOptions {
 }
 
 /** Follows the store and the sources from `start` to `stop`; records that come before the store's first state go without it. */
-export type UdmEnricher = Enricher & Component;
+export type AddressEnricher = Enricher & Component;
 
 interface CachedAddress {
   /** Of the state of the metadata that it was made from, or of a later one that says the same of it. */
@@ -69,7 +69,7 @@ interface CachedAddress {
  * its `.ip.addr`. Where an address is a list, its first is looked up; an IPv4-mapped address is looked up as IPv4.
  * {@link makeAdditions} says what is added, {@link placeFields} what happens to names that get in each other's way.
  */
-export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
+export function createAddressEnricher(options: AddressEnricherOptions): AddressEnricher {
   const { ttlMs, invalidate, sources = [], locality = false, clock } = options;
   const log = limitLog(options.log, clock);
   const cache = createRecentCache<CachedAddress>(options.maxCached);
@@ -200,7 +200,7 @@ export function createUdmEnricher(options: UdmEnricherOptions): UdmEnricher {
   };
 
   return {
-    name: "udm enricher",
+    name: "address enricher",
     async start() {
       unwatch = sources.map((source) =>
         source.watch((address) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createUdmEnricher, type UdmEnricher, type UdmEnricherOptions } from "../../src/enrich/index.ts";
+import { createAddressEnricher, type AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Log, type Metrics } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
@@ -8,7 +8,7 @@ import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch, type ManualWatch } from "../support/udm-watch.ts";
 
 interface Setup {
-  readonly enricher: UdmEnricher;
+  readonly enricher: AddressEnricher;
   readonly watch: ManualWatch;
   readonly metrics: Metrics;
   /** Milliseconds of the clock. */
@@ -17,11 +17,11 @@ interface Setup {
   readonly count: (name: string) => Promise<number | undefined>;
 }
 
-async function setUp(entries?: readonly UdmEntry[], options: Partial<UdmEnricherOptions> = {}): Promise<Setup> {
+async function setUp(entries?: readonly UdmEntry[], options: Partial<AddressEnricherOptions> = {}): Promise<Setup> {
   const watch = manualWatch(entries);
   const metrics = createMetrics();
   const setup: Setup = {
-    enricher: createUdmEnricher({
+    enricher: createAddressEnricher({
       watch: watch.watch,
       ttlMs: 1000,
       invalidate: true,
@@ -40,7 +40,7 @@ async function setUp(entries?: readonly UdmEntry[], options: Partial<UdmEnricher
   return setup;
 }
 
-function enriched(enricher: UdmEnricher, fields: Readonly<Record<string, Value>>): Record<string, Value> {
+function enriched(enricher: AddressEnricher, fields: Readonly<Record<string, Value>>): Record<string, Value> {
   const record: RecordFields = new Map(Object.entries(fields));
   enricher.enrich(record);
   return Object.fromEntries(record);
@@ -267,7 +267,7 @@ test("it follows the store from start to stop", async () => {
 });
 
 const one = { "flow.src.ip.addr": "10.0.0.1" };
-const nameOf = (enricher: UdmEnricher): Value | undefined => enriched(enricher, one)["flow.src.ip.subnet.name"];
+const nameOf = (enricher: AddressEnricher): Value | undefined => enriched(enricher, one)["flow.src.ip.subnet.name"];
 
 test("with invalidation a change shows in the next record", async () => {
   const { enricher, watch, count } = await setUp([udmEntry("10.0.0.1", { name: "before" })]);
