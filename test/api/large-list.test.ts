@@ -173,6 +173,29 @@ for (const { name, type, request, headers, passes, decode } of wires) {
   });
 }
 
+for (const [type, body, decode] of [
+  ["application/json", "{}", json],
+  ["application/proto", "", proto],
+] as const) {
+  test(`a long list as ${type} leaves room for others, whatever the socket of HTTP/1 takes at once`, async (t) => {
+    const store = largeStore();
+    const { url } = await startApi(t, { store });
+    const state = { isEnded: false };
+    const list = fetch(`${url}${contractPath}/ListUdms`, { method: "POST", headers: { "content-type": type }, body })
+      .then(async (answer) => Buffer.from(await answer.arrayBuffer()))
+      .finally(() => {
+        state.isEnded = true;
+      });
+    let most = 0;
+    for (let last = 0; !state.isEnded; last = store.asked) {
+      await setImmediate();
+      most = Math.max(most, store.asked - last);
+    }
+    assert.ok(most > 0 && most < 4_000, `${most} entries in one turn`);
+    assert.equal(decode(await list).udms.length, size);
+  });
+}
+
 test("a list that no message can hold is refused by gRPC, with what to do", async (t) => {
   const entry = udmEntry("10.0.0.0/8", { name: "x".repeat(2 ** 24) });
   const store = {

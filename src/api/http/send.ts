@@ -1,5 +1,6 @@
 import { constants } from "node:http2";
 import type { ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, codeToString, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { grpcErrorTrailer } from "../rpc/grpc-trailer.ts";
@@ -50,6 +51,7 @@ export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
   const response = call.response as ServerResponse;
   for (let at = 0; at < bytes.length && !isGone(call); at += pieceLength) {
     if (!response.write(bytes.subarray(at, at + pieceLength))) await drained(call);
+    await setImmediate();
   }
 }
 
@@ -113,8 +115,9 @@ export async function sendChunks(
   const response = call.response as ServerResponse;
   for (let next = chunks.next(); next.done !== true; next = chunks.next()) {
     if (isGone(call)) return;
-    if (response.write(next.value)) await new Promise(setImmediate);
-    else await drained(call);
+    if (!response.write(next.value)) await drained(call);
+    // A client that takes all at once drains a socket within the same turn.
+    await setImmediate();
   }
   if (trailers !== undefined) response.addTrailers(trailers);
   response.end();

@@ -201,8 +201,8 @@ class GrpcCall implements Pending, Waiting {
     this.#stream.write(head);
     for (const piece of listPieces(list)) {
       if (this.#isGone()) return;
-      if (this.#stream.write(piece)) await setImmediate();
-      else await this.#drained();
+      if (!this.#stream.write(piece)) await this.#drained();
+      await setImmediate();
     }
     if (this.#isGone()) return;
     this.#code = "ok";
