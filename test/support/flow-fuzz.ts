@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFlowPipeline, type Limits } from "../../src/flow/index.ts";
-import { joinLineEnrichers } from "../../src/record/index.ts";
-import { createMetrics, type Log } from "../../src/report/index.ts";
+import { createAddressEnricher } from "../../src/enrich/index.ts";
+import { createFlowPipeline, type FlowPipeline, type Limits } from "../../src/flow/index.ts";
+import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
+import { createMetrics, silentLog, type Clock, type Log, type Metrics } from "../../src/report/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
+import { createLineChecker } from "./check-lines.ts";
+import { createDatagramDamage } from "./damage-datagram.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, netflow9, netflow9Templates, uint } from "./flow-packets.ts";
-import { createRandom } from "./mutate.ts";
 import { receivedAt } from "./flow-rig.ts";
+import { createRandom } from "./mutate.ts";
 import { referenceData } from "./reference-data.ts";
+import { udmEntry } from "./udm-entry.ts";
+import { manualWatch } from "./udm-watch.ts";
 
 /** Small, so that exporters meet them all the time. */
 const limits: Partial<Limits> = {
@@ -22,107 +27,238 @@ const limits: Partial<Limits> = {
   waitingSets: 16,
   waitingBytesInAll: 200_000,
 };
+/** Datagrams after which all begins anew, with other settings. */
+const roundLength = 50_000;
+/** No slab is larger: a line of the largest datagram fits. */
+const maxSlab = 32 * 1024 * 1024;
+/** What the process may hold outside the heap: tables of addresses and slabs that nobody has collected yet. */
+const maxArrayBuffers = 512 * 1024 * 1024;
 
 export interface FlowFuzzOutcome {
   readonly datagrams: number;
   readonly records: number;
   readonly bytesOut: number;
-  /** Datagrams of an exporter that does everything right, decoded between the others. */
+  /** Records of an exporter that does everything right, decoded between the others. */
   readonly good: number;
+  /** Records by the way they went, and templates that code was made for. */
+  readonly compiled: number;
+  readonly interpreted: number;
+  readonly careful: number;
+  readonly functions: number;
+  /** Datagrams that an interpreting pipeline decoded beside the other: every byte that came out was the same. */
+  readonly compared: number;
 }
 
 /**
- * Sends damaged datagrams of many exporters through one pipeline. It fails when a bug shows: an internal error, a line that
- * is no JSON or has a name twice, an exporter that keeps more than its share, or one that does everything right
- * and is decoded otherwise than alone.
+ * Sends damaged datagrams of many exporters through pipelines. It fails when a bug shows: an internal error, a line that
+ * is no JSON or has a name twice, memory beyond its bounds, an exporter that keeps more than its share, one that does
+ * everything right and is decoded otherwise than alone, compiled code that writes another line than the interpreter.
  *
  * @param seed not 0; the same seed sends the same.
  */
 export async function fuzzFlows(count: number, seed: number): Promise<FlowFuzzOutcome> {
-  const random = createRandom(seed);
-  const real = realDatagrams();
+  const damage = createDatagramDamage(realDatagrams(), createRandom(seed));
+  const sums: Record<keyof FlowFuzzOutcome, number> = {
+    datagrams: 0,
+    records: 0,
+    bytesOut: 0,
+    good: 0,
+    compiled: 0,
+    interpreted: 0,
+    careful: 0,
+    functions: 0,
+    compared: 0,
+  };
+  for (let round = 0; sums.datagrams < count; round++) {
+    const outcome = await fuzzRound({
+      next: () => damage.next(),
+      random: createRandom(seed + 7919 * (round + 1)),
+      count: Math.min(roundLength, count - sums.datagrams),
+      name: `round ${round} of seed ${seed}`,
+      number: seed + round,
+    });
+    for (const key of Object.keys(sums) as (keyof FlowFuzzOutcome)[]) sums[key] += outcome[key];
+  }
+  assert.ok(sums.compiled > 0 && sums.interpreted > 0, "both ways of decoding were taken");
+  return sums;
+}
+
+interface Round {
+  readonly next: () => Buffer;
+  readonly random: () => number;
+  readonly count: number;
+  readonly name: string;
+  /** Says which settings it has. */
+  readonly number: number;
+}
+
+async function fuzzRound({ next, random, count, name, number }: Round): Promise<FlowFuzzOutcome> {
+  let time = receivedAt;
+  const settings = {
+    isEnriched: number % 8 < 4,
+    communityId: number % 5 !== 0,
+    splitBiflows: number % 3 === 0,
+    clock: { now: () => time, monotonic: () => time },
+  };
+  const subject = await createSubject({ ...settings, compileAfter: [0, 3, 30][number % 3] as number });
+  const isCompared = number % 4 === 0;
+  const model = isCompared ? await createSubject({ ...settings, compileAfter: Number.POSITIVE_INFINITY }) : undefined;
+  const checker = createLineChecker();
+  const goodOnes = goodDatagrams();
+  const sendGood = (): string => {
+    const lines = goodOnes.flatMap((datagram) => {
+      const written = subject.send(datagram, "198.51.100.250", 4739);
+      model?.send(datagram, "198.51.100.250", 4739);
+      return written.toString().split("\n").slice(0, -1);
+    });
+    assert.equal(lines.length, 4);
+    return lines.map((line) => line.replace(/^\{"@timestamp":"[^"]*",/, "{")).join("\n");
+  };
+  const expected = sendGood();
+
+  let records = 0;
+  let bytesOut = 0;
+  let good = 0;
+  for (let i = 0; i < count; i++) {
+    const datagram = next();
+    // Mostly few senders, so that templates meet the data of others; some of many, so that places run out.
+    const host = random() % 50 === 0 ? random() % 60_000 : random() % 12;
+    const address = `10.${host >> 8}.${host & 255}.1`;
+    const port = 50_000 + (random() % 3);
+    time += 10;
+    try {
+      const lines = subject.send(datagram, address, port);
+      assert.equal(subject.errors.length, 0);
+      bytesOut += lines.length;
+      records += checker.check(lines);
+      if (model !== undefined) assert.ok(model.send(datagram, address, port).equals(lines), "the interpreter differs");
+    } catch (cause) {
+      const hex = datagram.toString("hex");
+      throw new Error(`datagram ${i} of ${name} from ${address}, ${port}: ${hex} ${String(subject.errors)}`, { cause });
+    }
+    if (i % 64 === 0) {
+      assert.equal(sendGood(), expected, `after datagram ${i} of ${name}`);
+      good += 4;
+    }
+    if (i % 4096 === 0) {
+      subject.pipeline.tidy();
+      model?.pipeline.tidy();
+      checkShares(subject.pipeline.exporters());
+      assert.ok((await subject.value("netgloss_flow_waiting_bytes")) <= 200_000);
+      assert.ok(process.memoryUsage().arrayBuffers <= maxArrayBuffers, `memory after datagram ${i} of ${name}`);
+    }
+  }
+  const text = await subject.metrics.render();
+  assert.doesNotMatch(text, /drops_total\{[^}]*reason="internal"[^}]*\} [1-9]/);
+  if (model !== undefined) {
+    assert.equal(aboutTheOutcome(await model.metrics.render()), aboutTheOutcome(text), `counts of ${name}`);
+  }
+  return {
+    datagrams: count,
+    records,
+    bytesOut,
+    good,
+    compiled: await subject.value("netgloss_flow_records_by_path_total", { path: "compiled" }),
+    interpreted: await subject.value("netgloss_flow_records_by_path_total", { path: "interpreted" }),
+    careful: await subject.value("netgloss_flow_records_careful_total"),
+    functions: await subject.value("netgloss_flow_compiled_templates_total", { outcome: "compiled" }),
+    compared: isCompared ? count : 0,
+  };
+}
+
+/** A pipeline and what came out of it. */
+interface Subject {
+  readonly pipeline: FlowPipeline;
+  readonly metrics: Metrics;
+  readonly errors: readonly unknown[];
+  /** Returns the lines of the datagram. */
+  send(datagram: Buffer, address: string, port: number): Buffer;
+  value(name: string, labels?: Record<string, string>): Promise<number>;
+}
+
+interface SubjectOptions {
+  readonly isEnriched: boolean;
+  readonly communityId: boolean;
+  readonly splitBiflows: boolean;
+  readonly compileAfter: number;
+  readonly clock: Clock;
+}
+
+async function createSubject({ isEnriched, ...options }: SubjectOptions): Promise<Subject> {
   const metrics = createMetrics();
   const errors: unknown[] = [];
-  let time = receivedAt;
-  let written: string[] = [];
-  let bytesOut = 0;
-  const silent: Log = {
+  const pieces: Uint8Array[] = [];
+  const log: Log = {
     debug() {},
     info() {},
     warn() {},
-    error: (detail, message) => void errors.push([message, detail]),
+    error: (detail, message) => void errors.push(message, JSON.stringify(detail)),
   };
   const pipeline = createFlowPipeline({
-    // With it records may go the compiled way, at once or, like most, after a while.
-    enricher: { enrich() {}, lines: joinLineEnrichers([]) },
-    compileAfter: seed % 2 === 0 ? 0 : 500,
-    sink: {
-      write(lines) {
-        bytesOut += lines.length;
-        const text = Buffer.from(lines).toString();
-        assert.ok(text.endsWith("\n"));
-        written.push(...text.slice(0, -1).split("\n"));
-      },
-    },
-    communityId: seed % 5 !== 0,
-    splitBiflows: seed % 3 === 0,
+    ...options,
+    enricher: isEnriched ? await enricherOfEntries(metrics, options.clock) : nothingKnown,
+    sink: { write: (lines) => void pieces.push(lines) },
     optionsRecords: true,
     limits,
-    log: silent,
+    allocate(bytes) {
+      assert.ok(bytes <= maxSlab, `a slab of ${bytes} bytes`);
+      return Buffer.allocUnsafeSlow(bytes);
+    },
+    log,
     metrics,
-    clock: { now: () => time, monotonic: () => time },
   });
-
-  const goodOnes = goodDatagrams();
-  const sendGood = (): string[] => {
-    written = [];
-    for (const datagram of goodOnes) pipeline.process(Buffer.from(datagram), "198.51.100.250", 4739);
-    return written.map((line) => line.replace(/^\{"@timestamp":"[^"]*",/, "{"));
+  return {
+    pipeline,
+    metrics,
+    errors,
+    send(datagram, address, port) {
+      pieces.length = 0;
+      pipeline.process(datagram, address, port);
+      const [first] = pieces;
+      if (first === undefined) return noBytes;
+      if (pieces.length > 1) return Buffer.concat(pieces);
+      return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+    },
+    value: async (name, labels = {}) => (await metrics.value(name, labels)) ?? 0,
   };
-  const expected = sendGood();
-  assert.equal(expected.length, 4);
-
-  let records = 0;
-  let good = 0;
-  for (let i = 0; i < count; i++) {
-    const datagram = damage(real, random);
-    // Mostly few senders, so that templates meet the data of others; some of many, so that places run out.
-    const host = random() % 50 === 0 ? random() % 60_000 : random() % 12;
-    written = [];
-    time += 10;
-    pipeline.process(datagram, `10.${host >> 8}.${host & 255}.1`, 50_000 + (random() % 3));
-    assert.deepEqual(errors, [], `datagram ${i} of seed ${seed}: ${datagram.toString("hex")}`);
-    records += written.length;
-    for (const line of written) checkLine(line, i, seed);
-    if (i % 64 === 0) {
-      assert.deepEqual(sendGood(), expected, `after datagram ${i} of seed ${seed}`);
-      good += goodOnes.length;
-    }
-    if (i % 4096 === 0) {
-      pipeline.tidy();
-      checkShares(pipeline.exporters());
-      assert.ok(((await metrics.value("netgloss_flow_waiting_bytes", {})) ?? 0) <= 200_000);
-    }
-  }
-  // Both ways of decoding were taken.
-  for (const path of ["compiled", "interpreted"]) {
-    assert.ok(((await metrics.value("netgloss_flow_records_by_path_total", { path })) ?? 0) > 0, path);
-  }
-  const text = await metrics.render();
-  assert.doesNotMatch(text, /drops_total\{[^}]*reason="internal"[^}]*\} [1-9]/);
-  return { datagrams: count, records, bytesOut, good };
 }
 
-/** Each line is one flat object without a name twice. */
-function checkLine(line: string, i: number, seed: number): void {
-  const parsed = JSON.parse(line) as Record<string, unknown>;
-  // In a flat object a string with a colon behind it is a name.
-  let names = 0;
-  for (const [, colon] of line.matchAll(/"(?:[^"\\]|\\.)*"(:?)/g)) if (colon !== "") names++;
-  assert.equal(names, Object.keys(parsed).length, `datagram ${i} of seed ${seed}: ${line}`);
+const noBytes = Buffer.alloc(0);
+/** With lines, so that records may go the compiled way. */
+const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
+
+async function enricherOfEntries(metrics: Metrics, clock: Clock): Promise<Enricher> {
+  const watch = manualWatch([
+    udmEntry("192.0.2.0/24", { name: "office", tags: ["one", "two"], metadata: { ".site": "A", tenant: "t1" } }),
+    udmEntry("198.51.100.0/24", { name: "abroad", vlan: 7n, internal: true, metadata: { tenant: "t2" } }),
+    udmEntry("10.0.0.0/8", { name: "inside", internal: true }),
+    udmEntry("2001:db8::/32", { name: "sechs – six", metadata: { "l4.proto.name": "mine" } }),
+    udmEntry("0.0.0.0-9.255.255.255", { tags: ["low"] }),
+  ]);
+  const udm = createAddressEnricher({
+    watch: watch.watch,
+    ttlMs: 1_000_000,
+    invalidate: true,
+    maxCached: 1000,
+    clock,
+    metrics,
+    log: silentLog,
+  });
+  await udm.start();
+  return udm;
 }
 
-function checkShares(exporters: ReturnType<ReturnType<typeof createFlowPipeline>["exporters"]>): void {
+/** Metrics without those about the way that led there. */
+function aboutTheOutcome(text: string): string {
+  return text
+    .split("\n")
+    .filter(
+      (line) => !line.startsWith("#") && !/_by_path_|_careful_|_compiled_|_cache_|_cached_|_udm_matches_/.test(line),
+    )
+    .join("\n");
+}
+
+function checkShares(exporters: ReturnType<FlowPipeline["exporters"]>): void {
   assert.ok(exporters.length <= 200);
   for (const { domains } of exporters) {
     const templates = domains.flatMap((domain) => domain.templates);
@@ -160,64 +296,7 @@ function realDatagrams(): Buffer[] {
     const names = readdirSync(path, { recursive: true, encoding: "utf8" });
     return names.filter((name) => /\.(dat|bin)$/.test(name)).map((name) => readFileSync(join(path, name)));
   });
-  return [...golden, ...recordings].filter((bytes) => bytes.length > 0 && bytes.length <= 9000);
+  return [...golden, ...recordings].filter((bytes) => bytes.length > 0 && bytes.length <= maxReal);
 }
 
-const extremes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 255, 256, 291, 292, 293, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff];
-
-function damage(real: readonly Buffer[], random: () => number): Buffer {
-  const pick = (): Buffer => real[random() % real.length] as Buffer;
-  let bytes: Buffer = Buffer.from(pick());
-  if (random() % 8 === 0) return bytes;
-  for (let times = random() % 5; times >= 0 && bytes.length > 0; times--) {
-    const at = random() % bytes.length;
-    switch (random() % 8) {
-      case 0:
-        bytes[at] = (bytes[at] as number) ^ (1 << (random() % 8));
-        break;
-      case 1:
-        bytes[at] = random() & 0xff;
-        break;
-      case 2:
-        // Lengths, counts, ids and field types are all two bytes, mostly at even places.
-        if (bytes.length >= 2) {
-          const place = Math.min(at & ~1, bytes.length - 2);
-          bytes.writeUInt16BE(
-            random() % 4 === 0 ? bytes.length - place : (extremes[random() % extremes.length] ?? 0),
-            place,
-          );
-        }
-        break;
-      case 3:
-        if (random() % 4 === 0) bytes = bytes.subarray(0, at);
-        break;
-      case 4: {
-        const other = pick();
-        bytes = Buffer.concat([bytes.subarray(0, at), other.subarray(random() % other.length)]).subarray(0, 65_507);
-        break;
-      }
-      case 5:
-        bytes.copyWithin(random() % bytes.length, at, at + 1 + (random() % 64));
-        break;
-      case 6:
-        bytes = spliceSets(bytes, pick());
-        break;
-      default:
-        bytes = Buffer.concat([
-          bytes.subarray(0, at),
-          Buffer.alloc(1 + (random() % 9), random() & 0xff),
-          bytes.subarray(at),
-        ]);
-    }
-  }
-  // Nothing behind a wrong length is read, so most get the right one.
-  if (bytes.length >= 4 && bytes.readUInt16BE(0) === 10 && random() % 4 !== 0) bytes.writeUInt16BE(bytes.length, 2);
-  return bytes;
-}
-
-/** The sets of one datagram behind those of another. */
-function spliceSets(bytes: Buffer, other: Buffer): Buffer {
-  const header = other.length >= 2 && other.readUInt16BE(0) === 10 ? 16 : 20;
-  const joined = Buffer.concat([bytes, other.subarray(header)]);
-  return joined.length > 9000 ? bytes : joined;
-}
+const maxReal = 9000;
