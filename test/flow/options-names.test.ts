@@ -59,6 +59,50 @@ test("a name belongs to its domain; domain 0 speaks where the own is silent", ()
   assert.deepEqual(names(send(rig, 2)), ["whole", undefined, "whole 8", undefined]);
 });
 
+test("a domain that sends options and no flows speaks for the others, unless there are two of its kind", () => {
+  const rig = createFlowRig();
+  const app: PacketTemplate = { id: 402, scopeCount: 1, fields: fields([1, 4], [95, 4], [96, 8]) };
+  const sampler: PacketTemplate = { id: 403, scopeCount: 1, fields: fields([1, 4], [48, 4], [50, 4]) };
+  const flows: PacketTemplate = { id: 301, fields: fields([95, 4], [10, 4], [48, 1]) };
+  const flowOf = (domain: number): unknown => {
+    const record = [uint(0x0d0001c5, 4), uint(7, 4), uint(1, 1)];
+    const out = rig.send(netflow9([netflow9Templates(flows), dataSet(flows, record)], { domain }))[0];
+    return ["app.name", "flow.in.netif.name", "flow.sample_rate"].map((name) => out?.[name]);
+  };
+  const tellAll = (domain: number, name: string): void => {
+    const sets = [netflow9Templates(app), netflow9Templates(sampler), netflow9Templates(netif)];
+    rig.send(netflow9(sets, { domain }));
+    rig.send(netflow9([dataSet(app, [uint(0, 4), uint(0x0d0001c5, 4), text(name, 8)])], { domain }));
+    rig.send(netflow9([dataSet(sampler, [uint(0, 4), uint(1, 4), uint(1000, 4)])], { domain }));
+    tell(rig, 7, name, "", domain);
+  };
+  assert.deepEqual(flowOf(256), [undefined, undefined, undefined]);
+  tellAll(6, "ssl");
+  assert.deepEqual(flowOf(256), ["ssl", "ssl", 1000]);
+  assert.deepEqual(flowOf(0), ["ssl", "ssl", 1000], "beside domain 0, too, which sends flows itself");
+  tellAll(9, "other");
+  assert.deepEqual(flowOf(256), [undefined, undefined, undefined], "two that might be meant");
+  assert.deepEqual(flowOf(9), ["other", "other", 1000], "it has flows, so it speaks for itself");
+  assert.deepEqual(flowOf(256), ["ssl", "ssl", 1000]);
+  tellAll(0, "zero");
+  assert.deepEqual(flowOf(256), ["zero", "zero", 1000]);
+});
+
+test("IPFIX: flows on another port keep a domain from speaking for others; the start of the exporter counts for all", () => {
+  const rig = createFlowRig();
+  const start: PacketTemplate = { id: 404, scopeCount: 1, fields: fields([149, 4], [160, 8]) };
+  const uptimes: PacketTemplate = { id: 302, fields: fields([1, 4], [22, 4]) };
+  const tellStart = [ipfixTemplates(start), dataSet(start, [uint(6, 4), uint(1_699_999_000_000, 8)])];
+  const startOf = (domain: number, port: number): unknown => {
+    const sets = [ipfixTemplates(uptimes), dataSet(uptimes, [uint(1, 4), uint(500_250, 4)])];
+    return rig.send(ipfix(sets, { domain }), { port })[0]?.["flow.start.timestamp"];
+  };
+  rig.send(ipfix(tellStart, { domain: 6 }), { port: 1000 });
+  assert.equal(startOf(7, 1001), "2023-11-14T22:05:00.250Z");
+  assert.equal(startOf(6, 1002), "2023-11-14T22:05:00.250Z");
+  assert.equal(startOf(7, 1001), undefined);
+});
+
 test("another exporter's names are its own", () => {
   const rig = netflow9Rig(1);
   tell(rig, 7, "mine", "");

@@ -97,12 +97,17 @@ function createInterpretedReader(reader: RecordReader, counts: PathCounts): Flow
       if (reverse !== undefined) complete(reverse);
     };
     const take = plan.slowSteps.some(({ kind }) => kind === "split") ? split : complete;
-    return reader.read(plan, range, { ...context, bootTime: own?.bootTime }, take, sources.lists);
+    return reader.read(plan, range, { ...context, bootTime: bootTimeOf(sources) }, take, sources.lists);
   };
 }
 
 function rateSources({ manualRate, own, whole }: FlowSources): RateSources {
   return { manualRate, own: own?.sampling, whole: whole?.sampling };
+}
+
+/** When the exporter started, where its options say so. */
+function bootTimeOf({ own, whole }: FlowSources): number | undefined {
+  return own?.bootTime ?? whole?.bootTime;
 }
 
 const noFields: RecordFields = new Map();
@@ -145,7 +150,7 @@ function createCompiledReader(
     const compiled = plans.find(plan, range.end - range.start);
     if (compiled === undefined || !head.use(context.head)) return undefined;
     const { exportTime, uptime } = context.clock;
-    const bootTime = own?.bootTime;
+    const bootTime = bootTimeOf(sources);
     state.exportTime = exportTime;
     state.isHeaderUptime = uptime !== undefined;
     state.uptime = uptime ?? (bootTime === undefined ? Number.NaN : exportTime - bootTime);
@@ -211,7 +216,7 @@ function createCompiledReader(
     read(plan, range, context, sources, output) {
       const compiled = prepare(plan, range, context, sources);
       if (compiled === undefined) return interpreted(plan, range, context, sources, output);
-      const source = steps.setSource(range.bytes, context.clock, sources.own?.bootTime);
+      const source = steps.setSource(range.bytes, context.clock, bootTimeOf(sources));
       return readCompiled(compiled, source, { plan, range, context, sources, output });
     },
     plans,

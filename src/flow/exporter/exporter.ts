@@ -1,9 +1,10 @@
-import { createDomainOptions, type DomainOptions } from "../options/domain-options.ts";
+import { createDomainOptions, type DomainOptions, type DomainOptionsState } from "../options/domain-options.ts";
 import { createOptionsShare, type Budget } from "../options/options-share.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
 import { createKnownTemplates, type Define, type TemplateRecord } from "./known-templates.ts";
 import type { Evictions, Limits } from "./limits.ts";
+import { optionsOnly } from "./options-only.ts";
 import { createSampleSources } from "./sample-sources.ts";
 import { createSequence } from "./sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./waiting-sets.ts";
@@ -36,7 +37,10 @@ export interface Exporter {
   domain(protocol: Protocol, id: number, port?: number, agent?: string): Domain;
   /** All domains, the least recently used first. */
   domains(): Iterable<Domain>;
-  /** What the domain of id 0 says, which speaks for the whole exporter; undefined beside itself, and when it was never seen. */
+  /**
+   * What speaks for the whole exporter beside a domain: the domain of id 0, and where that says nothing the only one that
+   * sends options and no flows. Undefined beside itself, and where there is none.
+   */
   wholeExporter(beside: Domain): DomainOptions | undefined;
   /**
    * Takes a template. The same bytes again change nothing. Beyond the limits the ones defined longest ago give way.
@@ -61,6 +65,8 @@ export interface Exporter {
   template(domain: Domain, id: number): KnownTemplate | undefined;
   /** Takes a record of options data of the domain. */
   learnOptions(domain: Domain, options: Parameters<DomainOptions["learn"]>[0]): void;
+  /** Adds what options of an earlier run said of the domain, where nothing is known yet. */
+  restoreOptions(domain: Domain, state: DomainOptionsState): void;
   /** Forgets templates that did not come again since before a time, milliseconds since the epoch. */
   expireTemplates(before: number): void;
   /** Every template and where it is, the one that did not come again for longest first. */
@@ -103,13 +109,20 @@ export function createExporter(options: ExporterOptions): Exporter {
   const share = createOptionsShare([{ used: 0, max: limits.options }, shared.options], () => void evictions.options++);
   const sources = { used: 0, max: limits.sources };
   let lastKey = "";
+  /** By protocol; forgotten with every change of what it follows from. */
+  const tellers = new Map<Protocol, DomainOptions | undefined>();
   let measured = { at: firstSeen, records: 0 };
 
   const sibling = (protocol: Protocol, id: number): Domain | undefined => {
     for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
     return undefined;
   };
+  const tellerOf = (protocol: Protocol): DomainOptions | undefined => {
+    if (!tellers.has(protocol)) tellers.set(protocol, optionsOnly(domains.values(), protocol));
+    return tellers.get(protocol);
+  };
   const forgetDomain = (key: string, domain: Domain): void => {
+    tellers.clear();
     templates.clear(domain);
     domain.samples.forget();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
@@ -128,6 +141,11 @@ export function createExporter(options: ExporterOptions): Exporter {
     options: sibling(protocol, id)?.options ?? createDomainOptions(share),
     uptime: undefined,
   });
+
+  const noteChange = (): void => {
+    tellers.clear();
+    exporter.isChanged = true;
+  };
 
   const exporter: Exporter = {
     address,
@@ -152,6 +170,7 @@ export function createExporter(options: ExporterOptions): Exporter {
           evictions.domains++;
         }
         domain = createDomain(protocol, id, port, agent);
+        tellers.clear();
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
@@ -159,17 +178,25 @@ export function createExporter(options: ExporterOptions): Exporter {
       return domain;
     },
     domains: () => domains.values(),
-    wholeExporter: ({ protocol, id, port }) =>
-      id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options,
+    wholeExporter({ protocol, id, port, options: own }) {
+      if (domains.size < 2) return undefined;
+      const zero = id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options;
+      if (zero !== undefined && !zero.isEmpty) return zero;
+      const teller = tellerOf(protocol);
+      return teller === own ? undefined : teller;
+    },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
-      if (change === "added" || change === "changed") exporter.isChanged = true;
+      if (change === "added" || change === "changed") noteChange();
       return change;
     },
-    restoreTemplate: (domain, record, plan, definedAt, now) => templates.restore(domain, record, plan, definedAt, now),
+    restoreTemplate(domain, record, plan, definedAt, now) {
+      tellers.clear();
+      return templates.restore(domain, record, plan, definedAt, now);
+    },
     withdraw(domain, id) {
       const isKnown = templates.withdraw(domain, id);
-      if (isKnown) exporter.isChanged = true;
+      if (isKnown) noteChange();
       return isKnown;
     },
     template(domain, id) {
@@ -178,10 +205,14 @@ export function createExporter(options: ExporterOptions): Exporter {
       return templateOfOtherPorts(domains.values(), domain, id);
     },
     learnOptions(domain, record) {
-      if (domain.options.learn(record)) exporter.isChanged = true;
+      if (domain.options.learn(record)) noteChange();
+    },
+    restoreOptions(domain, state) {
+      tellers.clear();
+      domain.options.restore(state);
     },
     expireTemplates(before) {
-      if (templates.expire(before) > 0) exporter.isChanged = true;
+      if (templates.expire(before) > 0) noteChange();
     },
     templates: () => templates.entries(),
     dropWaiting(before) {

@@ -50,7 +50,7 @@ export function createDomainOptions(share: OptionsShare): DomainOptions {
       return bootTime;
     },
     get isEmpty() {
-      return bootTime === undefined && names.version === 0 && sampling.rates().length === 0;
+      return bootTime === undefined && names.version === 0 && sampling.isEmpty;
     },
     learn(options) {
       const isRate = sampling.learn(options);

@@ -16,6 +16,8 @@ export interface SamplingTable {
   rateFor(flow: RecordFields, namesSampling: boolean): number | undefined;
   /** Whether the rate of a record that names no sampler may differ from that of another. */
   readonly isByInterface: boolean;
+  /** Whether no rate is known. */
+  readonly isEmpty: boolean;
   /** For people: the rates by what they apply to. */
   rates(): readonly { readonly scope: string; readonly rate: number }[];
   state(): SamplingState;
@@ -71,6 +73,9 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
     },
     get isByInterface() {
       return netifs.size > 0 && common() === undefined;
+    },
+    get isEmpty() {
+      return samplers.size === 0 && netifs.size === 0 && domainRate === undefined;
     },
     rates() {
       const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));

@@ -99,10 +99,10 @@ export function restoreExporter(
 function restoreOptions(exporter: Exporter, said: OptionsState): void {
   for (const domain of exporter.domains()) {
     if (domain.protocol !== said.protocol || domain.id !== said.domain) continue;
-    domain.options.restore(said);
+    exporter.restoreOptions(domain, said);
     return;
   }
-  if (said.protocol === "netflow9") exporter.domain(said.protocol, said.domain).options.restore(said);
+  if (said.protocol === "netflow9") exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
 }
 
 /** The template is read again from its bytes, so that nothing but the wire format can be in a file. */
