@@ -92,7 +92,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     isAuthorized: basicAuth === undefined ? undefined : createBasicAuth(basicAuth),
     allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
   });
-  const dispatch = createDispatch({ routes, servicePaths, bodies, metrics, admission, onFailure });
+  const dispatch = createDispatch({
+    routes,
+    servicePaths,
+    bodies,
+    maxMessageBytes: limits.maxMessageBytes,
+    metrics,
+    admission,
+    onFailure,
+  });
   const takeGrpc = createGrpcFront({ ...options, methods: grpcMethods, admission, calls, limits, metrics, onFailure });
   const listener = createListener({
     ...options,

@@ -34,6 +34,8 @@ export interface DispatchParts {
   /** Paths below which an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
   readonly bodies: BodyReader;
+  /** As in {@link ApiLimits}. */
+  readonly maxMessageBytes: number;
   readonly metrics: ApiMetrics;
   readonly admission: Admission;
   readonly onFailure: (error: unknown, call: Call) => void;
@@ -97,7 +99,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
       return undefined;
     }
     call.isEndless = !isUnary;
-    return serveByConnect(route.handler, call, parts.bodies);
+    return serveByConnect(route.handler, call, parts.bodies, parts.maxMessageBytes);
   };
 
   return (call) => {

@@ -50,6 +50,13 @@ export interface UdmIndex extends AddressIndex {
    * @param maxBytes of a piece, unless one text alone is longer.
    */
   render(selection: UdmSelection, text: UdmText, separator: string, maxBytes: number): Generator<Uint8Array, void>;
+  /**
+   * The JSON texts of some entries where they lie, some at a time. What is given must be read before more is asked for. The state
+   * stays for as long as the iterator that is given out.
+   *
+   * @param maxBytes of what is given at a time, unless one text alone is longer.
+   */
+  jsonTexts(selection: UdmSelection, maxBytes: number): Generator<EntryTexts, void>;
   /** Begins a set of changes on top of this index, which itself stays as it is. */
   edit(): UdmEdit;
 }

@@ -24,6 +24,12 @@ export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmI
       const texts = modelSelection(modelIndex(sorted, version), selection).map(modelTexts[text]);
       if (texts.length > 0) yield Buffer.from(texts.join(separator));
     },
+    *jsonTexts(selection) {
+      for (const entry of modelSelection(modelIndex(sorted, version), selection)) {
+        const bytes = Buffer.from(udmJson(entry));
+        yield { bytes, starts: [0], ends: [bytes.length], count: 1 };
+      }
+    },
     edit: () => modelEdit(sorted, version),
   };
 }

@@ -120,6 +120,13 @@ suite("an index in shared memory", () => {
           ];
           for (const family of [4, 6] as const) selections.push({ covering: denseAddress(family, 33) });
           for (const selection of selections) {
+            let shown = "";
+            for (const { bytes, starts, ends, count } of index.jsonTexts(selection, max)) {
+              const lengths = Array.from({ length: count }, (_, i) => (ends[i] as number) - (starts[i] as number));
+              assert.ok(count === 1 || lengths.reduce((sum, length) => sum + length) <= max);
+              for (let i = 0; i < count; i++) shown += `${Buffer.from(bytes.slice(starts[i], ends[i])).toString()}\n`;
+            }
+            assert.equal(shown, joined(model.render(selection, "json", "\n", max)) + (shown === "" ? "" : "\n"));
             for (const text of ["json", "key", "yaml"] as const) {
               const pieces = [...index.render(selection, text, by, max)].map((piece) => Buffer.from(piece).toString());
               assert.equal(pieces.join(""), joined(model.render(selection, text, by, max)));

@@ -20,6 +20,8 @@ export interface ApiLimits {
   readonly maxControlFrames: number;
   /** Request bodies held in memory at a time, all clients together. */
   readonly maxHeldBytes: number;
+  /** The longest message of gRPC and gRPC-Web; more than the length in an envelope cannot say. */
+  readonly maxMessageBytes: number;
   /** Clients that watch health at a time. */
   readonly maxWatchers: number;
 }
@@ -36,5 +38,6 @@ export const defaultApiLimits: ApiLimits = {
   maxHeaderBytes: 16_384,
   maxControlFrames: 500,
   maxHeldBytes: 268_435_456,
+  maxMessageBytes: 0xffff_ffff,
   maxWatchers: 1_000,
 };

@@ -1,97 +1,160 @@
 import { setImmediate } from "node:timers/promises";
-import { udmJson, type UdmEntry } from "../../udm/index.ts";
-import { fieldSize, udmSize, writeUdm, writeVarint } from "./write-udm.ts";
+import { udmJson, type EntryTexts, type UdmEntry } from "../../udm/index.ts";
+import { createUdmTranscoder, mostMessageBytes, type UdmTranscoder } from "./udm-transcoder.ts";
+import { varintSize, writeVarint } from "./varint.ts";
 
-/** What each entry of a list is in the message: itself, or its key. */
-export interface ItemWriter {
-  size(entry: UdmEntry): number;
-  /** @returns where the next byte goes. */
-  write(entry: UdmEntry, into: Buffer, at: number): number;
-  /** The same in JSON. */
-  readonly json: (entry: UdmEntry) => string;
-  /** What the list is called there. */
-  readonly jsonName: string;
-}
-
-export const udmItem: ItemWriter = { size: udmSize, write: writeUdm, json: udmJson, jsonName: "udms" };
-
-export const keyItem: ItemWriter = {
-  size: ({ key }) => key.text.length,
-  write: ({ key }, into, at) => at + into.write(key.text, at, "latin1"),
-  json: ({ key }) => JSON.stringify(key.text),
-  jsonName: "keys",
-};
-
-/** A message of one repeated field, its number 1: ListUdmsResponse and those like it. */
+/** ListUdmsResponse, ListUdmKeysResponse or one like them: a message of one repeated field, its number 1. */
 export interface ListMessage {
-  /** Gone through twice. */
-  readonly entries: Iterable<UdmEntry>;
-  readonly item: ItemWriter;
+  /** Those of the entries, some hundred at a time. Gone through twice. */
+  readonly texts: Iterable<EntryTexts>;
+  /** What each entry is in the message: itself, or its key. */
+  readonly items: "udms" | "keys";
 }
 
 const itemsTag = 0x0a;
-/** What is made at once. */
+/** What is made at once, in bytes of JSON. */
 const shortSize = 32_768;
-/** How much of a longer list is made at a time: some hundred entries, a few milliseconds. */
-const pieceSize = 16_384;
-/** How many entries are measured before other requests get a turn. */
-const measuredPerTurn = 200;
+/** How much JSON of a longer list is taken at a time: some hundred entries, less than a millisecond. */
+export const listPortion = 32_768;
 
-/**
- * The message of a short list behind `reserved` bytes for its envelope; undefined for one that takes more than 32 KiB.
- */
-export function shortListBytes({ entries, item }: ListMessage, reserved: number): Buffer | undefined {
-  const kept: UdmEntry[] = [];
+/** The message of a short list behind `reserved` bytes for its envelope; undefined for one of more than 32 KiB of JSON. */
+export function shortListBytes({ texts, items }: ListMessage, reserved: number): Buffer | undefined {
+  const transcoder = createUdmTranscoder();
+  const pieces: Buffer[] = [Buffer.allocUnsafe(reserved)];
   let size = 0;
-  for (const entry of entries) {
-    kept.push(entry);
-    size += fieldSize(item.size(entry));
+  for (const portion of texts) {
+    size += textBytes(portion);
     if (size > shortSize) return undefined;
+    pieces.push(writeItems(transcoder, portion, items, pieces.length === 1 ? reserved : 0));
   }
-  const bytes = Buffer.allocUnsafe(reserved + size);
-  writeItems(kept, item, bytes, reserved);
-  return bytes;
+  if (pieces.length === 2) return pieces[1] as Buffer;
+  return Buffer.concat(pieces.map((piece, i) => (i === 1 ? piece.subarray(reserved) : piece)));
 }
 
 /** Bytes of the message, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
-export async function listSize({ entries, item }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
+export async function listSize({ texts, items }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
+  const sizeOf = itemSizes[items](createUdmTranscoder());
   let size = 0;
-  let count = 0;
-  for (const entry of entries) {
-    size += fieldSize(item.size(entry));
-    if (++count % measuredPerTurn !== 0) continue;
+  for (const { bytes, starts, count } of texts) {
+    for (let i = 0; i < count; i++) {
+      const length = sizeOf(bytes, starts[i] as number);
+      size += 1 + varintSize(length) + length;
+    }
     await setImmediate();
     if (!isWanted()) return undefined;
   }
   return size;
 }
 
-/** The bytes of the message, made when they are asked for, about `pieceSize` at a time. */
-export function* listPieces({ entries, item }: ListMessage): Generator<Buffer> {
-  let kept: UdmEntry[] = [];
+/** The bytes of the message, made when they are asked for. */
+export function* listPieces({ texts, items }: ListMessage): Generator<Buffer> {
+  const transcoder = createUdmTranscoder();
+  for (const portion of texts) yield writeItems(transcoder, portion, items, 0);
+}
+
+/** The message as proto3 JSON, made when it is asked for. */
+export function* listJsonPieces({ texts, items }: ListMessage): Generator<Buffer> {
+  let isFirst = true;
+  for (const { bytes, starts, ends, count } of texts) {
+    const piece: Uint8Array[] = [];
+    for (let i = 0; i < count; i++) {
+      piece.push(isFirst ? Buffer.from(`{"${items}":[`) : commaBytes);
+      isFirst = false;
+      const start = starts[i] as number;
+      // A key has no character that JSON escapes.
+      if (items === "udms") piece.push(bytes.subarray(start, ends[i]));
+      else piece.push(bytes.subarray(start + keyStart - 1, keyEnd(bytes, start) + 1));
+    }
+    yield Buffer.concat(piece);
+  }
+  // An empty list is a zero value and left out.
+  yield Buffer.from(isFirst ? "{}" : "]}");
+}
+
+/** Texts of entries that are at hand, in portions of up to {@link listPortion} bytes. */
+export function textsOf(entries: readonly UdmEntry[]): Iterable<EntryTexts> {
+  return { [Symbol.iterator]: () => makeTexts(entries) };
+}
+
+function* makeTexts(entries: readonly UdmEntry[]): Generator<EntryTexts> {
+  for (let i = 0; i < entries.length;) {
+    const texts: Buffer[] = [];
+    const starts: number[] = [];
+    const ends: number[] = [];
+    let size = 0;
+    for (; i < entries.length && size < listPortion; i++) {
+      const text = Buffer.from(udmJson(entries[i] as UdmEntry));
+      texts.push(text);
+      starts.push(size);
+      size += text.length;
+      ends.push(size);
+    }
+    yield { bytes: Buffer.concat(texts), starts, ends, count: starts.length };
+  }
+}
+
+const commaBytes = Buffer.from(",");
+const keyStart = '{"key":"'.length;
+const quote = 0x22;
+
+function keyEnd(bytes: Uint8Array, start: number): number {
+  let end = start + keyStart;
+  while (bytes[end] !== quote) end++;
+  return end;
+}
+
+type SizeOf = (bytes: Uint8Array, start: number) => number;
+
+const itemSizes: Readonly<Record<ListMessage["items"], (transcoder: UdmTranscoder) => SizeOf>> = {
+  udms: (transcoder) => (bytes, start) => transcoder.size(bytes, start),
+  keys: () => (bytes, start) => keyEnd(bytes, start) - start - keyStart,
+};
+
+function textBytes({ starts, ends, count }: EntryTexts): number {
   let size = 0;
-  for (const entry of entries) {
-    kept.push(entry);
-    size += fieldSize(item.size(entry));
-    if (size < pieceSize) continue;
-    yield pieceOf(kept, item, size);
-    kept = [];
-    size = 0;
-  }
-  if (size > 0) yield pieceOf(kept, item, size);
+  for (let i = 0; i < count; i++) size += (ends[i] as number) - (starts[i] as number);
+  return size;
 }
 
-function pieceOf(entries: readonly UdmEntry[], item: ItemWriter, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size);
-  writeItems(entries, item, bytes, 0);
-  return bytes;
+function keyBytes({ bytes, starts, count }: EntryTexts): number {
+  let size = 0;
+  for (let i = 0; i < count; i++) size += keyEnd(bytes, starts[i] as number) - (starts[i] as number) - keyStart;
+  return size;
 }
 
-function writeItems(entries: readonly UdmEntry[], item: ItemWriter, into: Buffer, start: number): void {
-  let at = start;
-  for (const entry of entries) {
-    into[at++] = itemsTag;
-    at = writeVarint(item.size(entry), into, at);
-    at = item.write(entry, into, at);
+/** The items of a portion behind some free bytes. */
+function writeItems(
+  transcoder: UdmTranscoder,
+  texts: EntryTexts,
+  items: ListMessage["items"],
+  reserved: number,
+): Buffer {
+  const { bytes, starts, ends, count } = texts;
+  const most = items === "udms" ? mostMessageBytes(textBytes(texts)) : keyBytes(texts);
+  const out = Buffer.allocUnsafe(reserved + most + maxHead * count);
+  let to = reserved;
+  /** Bytes of the length of the item before: most are alike. */
+  let head = 1;
+  for (let i = 0; i < count; i++) {
+    const start = starts[i] as number;
+    out[to] = itemsTag;
+    const first = to + 1 + head;
+    const end = items === "udms" ? transcoder.write(bytes, start, out, first) : writeKey(bytes, start, out, first);
+    const length = end - first;
+    const needed = varintSize(length);
+    if (needed !== head) out.copyWithin(first + needed - head, first, end);
+    writeVarint(length, out, to + 1);
+    to = end + needed - head;
+    head = needed;
   }
+  if (to > out.length) throw new Error(`${ends[count - 1]} bytes of JSON became too many`);
+  return out.subarray(0, to);
+}
+
+const maxHead = 6;
+
+function writeKey(bytes: Uint8Array, start: number, out: Uint8Array, first: number): number {
+  let to = first;
+  for (let at = start + keyStart; bytes[at] !== quote; at++) out[to++] = bytes[at] as number;
+  return to;
 }

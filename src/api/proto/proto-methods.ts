@@ -1,13 +1,14 @@
 import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import type { UdmEntry } from "../../udm/index.ts";
+import { udmJson, type UdmEntry } from "../../udm/index.ts";
 import * as schema from "../gen/udm/v1/udm_pb.ts";
 import type { Waiting } from "../rpc/timeouts.ts";
 import type { UdmService } from "../rpc/udm-service.ts";
-import { keyItem, shortListBytes, udmItem, type ListMessage } from "./list-message.ts";
+import { listPortion, shortListBytes, textsOf, type ListMessage } from "./list-message.ts";
 import { readBatchInTurns } from "./read-batch.ts";
 import { readKeyRequest } from "./read-key-request.ts";
-import { udmSize, writeUdm, writeVarint } from "./write-udm.ts";
+import { createUdmTranscoder, mostMessageBytes } from "./udm-transcoder.ts";
+import { writeVarint } from "./varint.ts";
 
 /** How many bytes of a {@link ProtoAnswer} are left free for the envelope of gRPC. */
 export const envelopeSize = 5;
@@ -35,11 +36,11 @@ export function createProtoMethods(service: UdmService): ReadonlyMap<string, Pro
     },
     ListUdms(bytes) {
       const request = readKeyRequest(bytes) ?? read(schema.ListUdmsRequestSchema, bytes);
-      return request && listAnswer({ entries: service.listUdms(request), item: udmItem });
+      return request && listAnswer({ texts: service.udmTexts(request, listPortion), items: "udms" });
     },
     ListUdmKeys(bytes) {
       const request = readKeyRequest(bytes) ?? read(schema.ListUdmKeysRequestSchema, bytes);
-      return request && listAnswer({ entries: service.listUdms(request), item: keyItem });
+      return request && listAnswer({ texts: service.udmTexts(request, listPortion), items: "keys" });
     },
     async CreateUdm(bytes, waiting) {
       const request = read(schema.CreateUdmRequestSchema, bytes);
@@ -47,7 +48,7 @@ export function createProtoMethods(service: UdmService): ReadonlyMap<string, Pro
     },
     async BatchCreateUdms(bytes, waiting) {
       const request = await readBatch(schema.BatchCreateUdmsRequestSchema, schema.CreateUdmRequestSchema, bytes);
-      return request && listAnswer({ entries: await service.batchCreateUdms(request, waiting), item: udmItem });
+      return request && listAnswer({ texts: textsOf(await service.batchCreateUdms(request, waiting)), items: "udms" });
     },
     async UpdateUdm(bytes, waiting) {
       const request = read(schema.UpdateUdmRequestSchema, bytes);
@@ -55,7 +56,7 @@ export function createProtoMethods(service: UdmService): ReadonlyMap<string, Pro
     },
     async BatchUpdateUdms(bytes, waiting) {
       const request = await readBatch(schema.BatchUpdateUdmsRequestSchema, schema.UpdateUdmRequestSchema, bytes);
-      return request && listAnswer({ entries: await service.batchUpdateUdms(request, waiting), item: udmItem });
+      return request && listAnswer({ texts: textsOf(await service.batchUpdateUdms(request, waiting)), items: "udms" });
     },
     async DeleteUdm(bytes, waiting) {
       const request = read(schema.DeleteUdmRequestSchema, bytes);
@@ -97,9 +98,9 @@ function listAnswer(list: ListMessage): ProtoAnswer {
 }
 
 function udmBytes(entry: UdmEntry): Buffer {
-  const bytes = Buffer.allocUnsafe(envelopeSize + udmSize(entry));
-  writeUdm(entry, bytes, envelopeSize);
-  return bytes;
+  const json = Buffer.from(udmJson(entry));
+  const bytes = Buffer.allocUnsafe(envelopeSize + mostMessageBytes(json.length));
+  return bytes.subarray(0, createUdmTranscoder().write(json, 0, bytes, envelopeSize));
 }
 
 /** A CountUdmsResponse: field 1 is an int32, left out when zero. */

@@ -17,7 +17,12 @@ import { isBeyondTimer } from "./timeouts.ts";
  * Serves one call by a handler of connect-es. Its own adapter for Node is not used: that one throws outside of any
  * handler at a request without Host, and writes to streams that are gone.
  */
-export async function serveByConnect(handler: UniversalHandler, call: Call, bodies: BodyReader): Promise<void> {
+export async function serveByConnect(
+  handler: UniversalHandler,
+  call: Call,
+  bodies: BodyReader,
+  maxMessageBytes: number,
+): Promise<void> {
   const { headers, httpVersion, method = "" } = call.request;
   const type = headerOf(call.request, "content-type") ?? "";
   const isText = isGrpcWebText(type);
@@ -35,7 +40,7 @@ export async function serveByConnect(handler: UniversalHandler, call: Call, bodi
   try {
     if (isText) answer.header?.set("content-type", withText(answer.header.get("content-type") ?? ""));
     if (longList.list === undefined) await write(call, answer, pieces, isText);
-    else await writeLongList(call, answer, longList.list, isText);
+    else await writeLongList(call, answer, longList.list, isText, maxMessageBytes);
   } finally {
     await pieces?.return?.();
   }
@@ -64,9 +69,10 @@ async function writeLongList(
   answer: UniversalServerResponse,
   list: ListMessage,
   isText: boolean,
+  maxMessageBytes: number,
 ): Promise<void> {
   const { "content-length": _lengthOfNone, ...header } = Object.fromEntries(answer.header ?? []);
-  const pieces = await longListBody(call, list, withoutText(header["content-type"] ?? ""));
+  const pieces = await longListBody(call, list, withoutText(header["content-type"] ?? ""), maxMessageBytes);
   if (pieces === undefined) return;
   call.code = "ok";
   const trailer = answer.trailer === undefined ? undefined : grpcTrailer(answer.trailer);

@@ -16,7 +16,7 @@ import { ServerReflection as ServerReflectionAlpha } from "../gen/grpc/reflectio
 import { CountUdmsResponseSchema, UdmService } from "../gen/udm/v1/udm_pb.ts";
 import { decodeRequest } from "../json/decode-request.ts";
 import type { UnknownFields } from "../json/read-message.ts";
-import { keyItem, shortListBytes, udmItem, type ListMessage } from "../proto/list-message.ts";
+import { listPortion, shortListBytes, textsOf, type ListMessage } from "../proto/list-message.ts";
 import { fitTrailers } from "./api-error.ts";
 import { createHealthService, type HealthServiceOptions } from "./health-service.ts";
 import { longListKey } from "./long-list.ts";
@@ -77,22 +77,22 @@ function udmImplementation(service: Service): ServiceImpl<typeof UdmService> {
   return {
     countUdms: () => create(CountUdmsResponseSchema, { count: service.countUdms() }),
     listUdms(request, context) {
-      const entries = service.listUdms(request);
-      return leaveLong(context, { entries, item: udmItem }) ? {} : { udms: Array.from(entries, toUdmMessage) };
+      if (leaveLong(context, { texts: service.udmTexts(request, listPortion), items: "udms" })) return {};
+      return { udms: Array.from(service.listUdms(request), toUdmMessage) };
     },
     listUdmKeys(request, context) {
-      const entries = service.listUdms(request);
-      return leaveLong(context, { entries, item: keyItem }) ? {} : { keys: Array.from(entries, ({ key }) => key.text) };
+      if (leaveLong(context, { texts: service.udmTexts(request, listPortion), items: "keys" })) return {};
+      return { keys: Array.from(service.listUdms(request), ({ key }) => key.text) };
     },
     createUdm: async (request, context) => toUdmMessage(await service.createUdm(request, waiting(context))),
     async batchCreateUdms(request, context) {
       const entries = await service.batchCreateUdms(request, waiting(context));
-      return leaveLong(context, { entries, item: udmItem }) ? {} : { udms: entries.map(toUdmMessage) };
+      return leaveLong(context, { texts: textsOf(entries), items: "udms" }) ? {} : { udms: entries.map(toUdmMessage) };
     },
     updateUdm: async (request, context) => toUdmMessage(await service.updateUdm(request, waiting(context))),
     async batchUpdateUdms(request, context) {
       const entries = await service.batchUpdateUdms(request, waiting(context));
-      return leaveLong(context, { entries, item: udmItem }) ? {} : { udms: entries.map(toUdmMessage) };
+      return leaveLong(context, { texts: textsOf(entries), items: "udms" }) ? {} : { udms: entries.map(toUdmMessage) };
     },
     deleteUdm: async (request, context) => {
       await service.deleteUdm(request, waiting(context));

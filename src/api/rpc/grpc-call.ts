@@ -13,7 +13,7 @@ import { apiError } from "./api-error.ts";
 import { invokeConnect } from "./connect-front.ts";
 import type { GrpcFrontParts, GrpcMethod } from "./grpc-front.ts";
 import { grpcErrorTrailer, grpcTrailer } from "./grpc-trailer.ts";
-import { listTooLarge, maxMessageSize, type LongList } from "./long-list.ts";
+import { listTooLarge, type LongList } from "./long-list.ts";
 import type { Waiting } from "./timeouts.ts";
 
 export interface GrpcCallOptions {
@@ -194,7 +194,7 @@ class GrpcCall implements Pending, Waiting {
   async #sendList(list: ListMessage): Promise<void> {
     const size = await listSize(list, () => !this.#isGone());
     if (size === undefined || this.#isGone()) return;
-    if (size > maxMessageSize) throw listTooLarge(size);
+    if (size > this.#parts.limits.maxMessageBytes) throw listTooLarge(size);
     this.#begin(this.#header(), okTrailer);
     const head = Buffer.alloc(envelopeSize);
     head.writeUInt32BE(size, 1);

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { createContextKey } from "@connectrpc/connect";
 import { isGone, type Call } from "../http/call.ts";
-import { jsonListChunks } from "../json/json-list.ts";
-import { listPieces, listSize, type ListMessage } from "../proto/list-message.ts";
+import { listJsonPieces, listPieces, listSize, type ListMessage } from "../proto/list-message.ts";
 import { apiError } from "./api-error.ts";
 
 /** Where a handler leaves a list that is too long to be made at once. */
@@ -13,26 +12,24 @@ export interface LongList {
 /** Undefined where nobody would take a long list. */
 export const longListKey = createContextKey<LongList | undefined>(undefined, { description: "a long list" });
 
-/** What the length of an envelope can say. */
-export const maxMessageSize = 0xffff_ffff;
-
 /**
  * The body of an answer that is a long list, in pieces made when they are asked for, as the content type of the answer has it: a
  * message in an envelope for gRPC and gRPC-Web, bare for Connect. Its length has been counted before, in turns.
  *
  * @returns undefined when the client went away meanwhile.
- * @throws ConnectError `resource_exhausted` when it does not fit into an envelope.
+ * @throws ConnectError `resource_exhausted` when it is longer than `maxMessageBytes`.
  */
 export async function longListBody(
   call: Call,
   list: ListMessage,
   contentType: string,
+  maxMessageBytes: number,
 ): Promise<Generator<Uint8Array> | undefined> {
-  const pieces = (): Iterable<Uint8Array> => (contentType.endsWith("+json") ? jsonPieces(list) : listPieces(list));
+  const pieces = (): Iterable<Uint8Array> => (contentType.endsWith("+json") ? listJsonPieces(list) : listPieces(list));
   if (call.wire === "connect") return bare(pieces());
   const size = await sizeOf(call, list, contentType, pieces);
   if (size === undefined) return undefined;
-  if (size > maxMessageSize) throw listTooLarge(size);
+  if (size > maxMessageBytes) throw listTooLarge(size);
   return enveloped(pieces(), size, call.wire === "grpc-web");
 }
 
@@ -58,10 +55,6 @@ async function sizeOf(
   return size;
 }
 
-function* jsonPieces({ entries, item }: ListMessage): Generator<Uint8Array> {
-  for (const text of jsonListChunks(item.jsonName, mapLazily(entries, item.json))) yield Buffer.from(text);
-}
-
 function* bare(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield* pieces;
 }
@@ -77,7 +70,3 @@ function* enveloped(pieces: Iterable<Uint8Array>, size: number, isWeb: boolean):
 const webTrailerText = "grpc-status: 0\r\n";
 /** gRPC-Web has its trailers in the body, in an envelope with the highest bit set. */
 const webTrailer = Buffer.concat([Buffer.from([0x80, 0, 0, 0, webTrailerText.length]), Buffer.from(webTrailerText)]);
-
-function* mapLazily<From, To>(items: Iterable<From>, map: (item: From) => To): Generator<To> {
-  for (const item of items) yield map(item);
-}

@@ -4,6 +4,7 @@ import {
   checkUdm,
   maxViolations,
   UdmError,
+  type EntryTexts,
   type UdmEntry,
   type UdmField,
   type UdmIndex,
@@ -38,6 +39,8 @@ export interface UdmService {
   countUdms(): number;
   /** Entries of one moment in list order, found as they are asked for; they may be gone through again. */
   listUdms(request: ListSelector): Iterable<UdmEntry>;
+  /** The same as the JSON texts of the entries, where they lie: up to `maxBytes` at a time. */
+  udmTexts(request: ListSelector, maxBytes: number): Iterable<EntryTexts>;
   /** The same as JSON, entries or keys, with commas between them: pieces of up to `maxBytes`. */
   renderUdms(request: ListSelector, text: "json" | "key", maxBytes: number): Iterator<Uint8Array>;
   createUdm(request: CreateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
@@ -138,6 +141,12 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
       if ("within" in selection) return { [Symbol.iterator]: () => index.within(selection.within)[Symbol.iterator]() };
       const entry = index.get(selection.key);
       return entry === undefined ? [] : [entry];
+    },
+
+    udmTexts(request, maxBytes) {
+      const index = current();
+      const selection = selectionOf(request);
+      return { [Symbol.iterator]: () => index.jsonTexts(selection, maxBytes) };
     },
 
     renderUdms: (request, text, maxBytes) => current().render(selectionOf(request), text, ",", maxBytes),

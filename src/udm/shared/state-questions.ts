@@ -9,10 +9,11 @@ import { findKey } from "./find-key.ts";
 import { addressWords, createKeyWords, setKeyWords, setPlainWords } from "./key-words.ts";
 import { blockOf, layouts } from "./node-layout.ts";
 import { renderItems } from "./render-items.ts";
+import { showTexts } from "./show-texts.ts";
 import { rootOf } from "./snapshot-record.ts";
 import { createCursor, cursorOver, type TreeCursor } from "./tree-cursor.ts";
 
-type Questions = Pick<UdmIndex, "get" | "covering" | "texts" | "within" | "entries" | "render">;
+type Questions = Pick<UdmIndex, "get" | "covering" | "texts" | "within" | "entries" | "render" | "jsonTexts">;
 
 /** Answers what is asked of states that this thread holds. */
 export interface StateQuestions {
@@ -82,6 +83,7 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
       entries: () => iterable(() => read(all())),
       render: (selection, text, separator, maxBytes) =>
         renderItems(select(selection), texts, text, Buffer.from(separator), maxBytes, held),
+      jsonTexts: (selection, maxBytes) => showTexts(buffer, select(selection), maxBytes, held),
     };
   };
   return { of };
