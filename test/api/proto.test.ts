@@ -54,10 +54,10 @@ const anyEntries: fc.Arbitrary<readonly UdmEntry[]> = fc
       ),
     { maxLength: 12 },
   )
-  .map((entries) => [
-    ...new Map(entries.filter((one) => !hasNumberName(one)).map((one) => [one.key.text, one])).values(),
-  ])
-  .map((entries) => entries.toSorted((a, b) => compareKeys(a.key, b.key)));
+  .map((entries) => {
+    const named = entries.filter((one) => !hasNumberName(one)).map((one) => [one.key.text, one] as const);
+    return Array.from(new Map(named).values()).toSorted((a, b) => compareKeys(a.key, b.key));
+  });
 
 test("lists are written as the protobuf library writes them, at once and in pieces", async () => {
   await fc.assert(

@@ -27,7 +27,8 @@ export function shortListBytes({ texts, items }: ListMessage, reserved: number):
     if (size > shortSize) return undefined;
     pieces.push(writeItems(transcoder, portion, items, pieces.length === 1 ? reserved : 0));
   }
-  if (pieces.length === 2) return pieces[1] as Buffer;
+  const [, only] = pieces;
+  if (only !== undefined && pieces.length === 2) return only;
   return Buffer.concat(pieces.map((piece, i) => (i === 1 ? piece.subarray(reserved) : piece)));
 }
 

@@ -180,7 +180,7 @@ export function createUdmTranscoder(): UdmTranscoder {
       at = start + keyAt;
       let size = fieldSize(measure());
       while (from[at] !== closingBrace) {
-        switch (from[at + 2]) {
+        switch (from[at + 2] as number) {
           case letter("n"):
             at += nameAt;
             size += fieldSize(measure());
@@ -220,7 +220,7 @@ export function createUdmTranscoder(): UdmTranscoder {
       to = first;
       writeString(keyTag);
       while (from[at] !== closingBrace) {
-        switch (from[at + 2]) {
+        switch (from[at + 2] as number) {
           case letter("n"):
             at += nameAt;
             writeString(nameTag);
