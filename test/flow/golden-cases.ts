@@ -392,8 +392,46 @@ export const goldenCases: readonly GoldenCase[] = [
     "ipfix-enterprise-elements",
     [
       ipfixRecord(
-        { id: 256, fields: fields([8, 4], [91, 2, 637], [93, "variable", 637], [881, 4, 6876], [40, 2, 6871]) },
-        [[v4Source, uint(7, 2), Buffer.from("LSN-Host@10.10.10.101"), ipv4("10.1.2.3"), hex("0001")]],
+        {
+          id: 256,
+          fields: fields(
+            [8, 4],
+            [91, 2, 637],
+            [93, "variable", 637],
+            [881, 4, 6876],
+            [40, 2, 6871],
+            [16_424, 2, 6871],
+            [9, 2, 64_512],
+          ),
+        },
+        [
+          [v4Source, uint(7, 2), Buffer.from("LSN-Host@10.10.10.101"), ipv4("10.1.2.3"), hex("0001"), hex("0102")],
+          hex("0001"),
+        ],
+      ),
+    ],
+  ],
+  [
+    "netflow9-vendors-elements-behind-their-bases",
+    [
+      netflow9Record(
+        {
+          id: 256,
+          fields: fields(
+            [8, 4],
+            [57_590, 2],
+            [57_652, 16],
+            [57_630, 4],
+            [42_071, 4],
+            [45_004, 4],
+            [45_000, 8],
+            [60_000, 2],
+          ),
+        },
+        [
+          [v4Source, uint(37, 2), Buffer.from("/a?b=%22c%22".padEnd(16, "\0")), uint(5, 4), uint(250, 4)],
+          [ipv4("10.1.2.3"), Buffer.from("browsing"), hex("0001")],
+        ],
       ),
     ],
   ],

@@ -70,7 +70,11 @@ test("an element without a name of ours goes by IANA's name, a vendor's by its n
 test("the registry holds all of IANA's elements and the vendors'", () => {
   const all = [...knownElements()];
   assert.equal(all.filter(({ pen, id }) => pen === 0 && id < 0x8000).length, 502);
-  assert.deepEqual(new Set(all.map(({ pen }) => pen)), new Set([0, 637, 2011, 6876]));
+  const pens = [...new Set(all.map(({ pen }) => pen))].toSorted((a, b) => a - b);
+  assert.deepEqual(
+    pens,
+    [0, 9, 637, 2011, 3054, 5951, 6871, 6876, 9789, 10_704, 12_326, 15_397, 21_373, 26_866, 35_632],
+  );
   assert.deepEqual(findElement(0, 1), {
     pen: 0,
     id: 1,
@@ -80,4 +84,8 @@ test("the registry holds all of IANA's elements and the vendors'", () => {
     units: "octets",
   });
   assert.equal(findElement(6876, 880)?.name, "tenantProtocol");
+  assert.equal(findElement(35_632, 118)?.type, "unsigned16");
+  assert.equal(findElement(0, 57_472 + 118)?.name, findElement(35_632, 118)?.name, "ntop's place in NetFlow v9");
+  assert.equal(findElement(0, 0x8000 + 9303)?.name, findElement(9, 9303)?.name, "Cisco's place in NetFlow v9");
+  assert.equal(findElement(0, 40_000)?.name, "ciscoUserName");
 });

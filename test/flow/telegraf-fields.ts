@@ -27,8 +27,7 @@ const hexOf =
     `0x${Number(value)
       .toString(16)
       .padStart(2 * bytes, "0")}`;
-/** An unknown element, bytes in hex here and a number there. */
-const number: Convert = (value) => String(Number(value));
+const number: Convert = (value) => String(value);
 /** Telegraf shows 0 or the empty text where a field has no bytes; here it is absent then. */
 const or =
   (empty: string, convert: Convert): Convert =>
@@ -126,6 +125,8 @@ const reverse: Readonly<Record<string, readonly [ours: string, convert: Convert]
 const enterpriseBit = 0x8000;
 /** CERT marks the reverse direction by a bit of its own. */
 const certReverse = 0x4000;
+/** Bytes of those of CERT's elements that do not have four; telegraf leaves all as bytes. */
+const certLengths: Readonly<Record<number, number>> = { 33: 2, 40: 2, [40 + certReverse]: 2, 551: 2, 552: 2 };
 
 /**
  * What our record has for a field of telegraf, in telegraf's form.
@@ -145,10 +146,13 @@ export function telegrafFields(field: string, record: Json, flows: number): stri
   const unknown = /^type_(\d+)_(rev_)?(\d+)$/.exec(field);
   if (unknown !== null) {
     const [, pen = "", isReverse, id = ""] = unknown;
+    const element = (Number(id) % enterpriseBit) + (isReverse === undefined ? 0 : certReverse);
+    const length =
+      pen === "6871" && typeof record[`flow.ie.6871.${element}`] === "number" ? (certLengths[element] ?? 4) : undefined;
     const [ours, convert] =
       pen === "29305"
         ? (reverse[id] ?? ["", text])
-        : [`flow.ie.${pen}.${(Number(id) % enterpriseBit) + (isReverse === undefined ? 0 : certReverse)}`, text];
+        : [`flow.ie.${pen}.${element}`, length === undefined ? text : hexOf(length)];
     return convert(record[ours], record);
   }
   const row = table[field];

@@ -2,14 +2,23 @@ import { ianaElements } from "./iana-elements.gen.ts";
 import type { ElementRow, InformationElement } from "./information-element.ts";
 import { netflow9Elements } from "./netflow9-elements.ts";
 import { vendorElements } from "./vendor-elements.gen.ts";
+import { vendorTypes, type VendorRow } from "./vendor-types.ts";
 
 /** The private enterprise number under which an IANA element speaks of the reverse direction (RFC 5103 section 6.1). */
 export const reversePen = 29_305;
+
+/** Where vendors' elements begin among the field types of NetFlow v9, by enterprise number. */
+const netflow9Bases: ReadonlyMap<number, number> = new Map([
+  [9, 0x8000],
+  [35_632, 57_472],
+]);
 
 const elements = new Map<number, InformationElement>();
 addAll(0, ianaElements);
 addAll(0, netflow9Elements);
 for (const [pen, rows] of vendorElements) addAll(pen, rows);
+for (const [pen, rows] of vendorTypes) addAll(pen, rows.map(elementRow));
+addAll(0, netflow9VendorRows());
 
 /**
  * The element of this number; undefined when no registry here has it.
@@ -28,6 +37,26 @@ export function knownElements(): Iterable<InformationElement> {
 /** One number for both, exact: 32 bits of enterprise and 16 of id. */
 export function elementKey(pen: number, id: number): number {
   return pen * 0x10000 + id;
+}
+
+/** Of what is not known nothing is said. */
+function elementRow([id, name, type]: VendorRow): ElementRow {
+  return [id, name, type, "default", ""];
+}
+
+/**
+ * NetFlow v9 has no enterprise numbers: Cisco's elements are behind 32768 there, those of ntop behind 57472. The field types of
+ * firewalls in between stay what they are.
+ */
+function netflow9VendorRows(): ElementRow[] {
+  const taken = new Set(netflow9Elements.map(([id]) => id));
+  return vendorTypes.flatMap(([pen, rows]) => {
+    const base = netflow9Bases.get(pen);
+    if (base === undefined) return [];
+    return rows
+      .filter(([id]) => base + id <= 0xffff && !taken.has(base + id))
+      .map(([id, name, type]) => elementRow([base + id, name, type]));
+  });
 }
 
 function addAll(pen: number, rows: readonly ElementRow[]): void {
