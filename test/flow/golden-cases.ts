@@ -412,6 +412,39 @@ export const goldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
+    "netflow9-applications-by-engine",
+    [
+      ["0d0001c5", "13:453"],
+      ["03 00000050 00000051", "by a vendor's number or not"],
+      ["14 00000009 2710", "20:9:10000"],
+      ["14 00003044 00003f43", "as FortiGate has it"],
+      ["14 00003044", "too short for a selector behind the enterprise number"],
+      ["14 00003044 0000000000003f43", "longer than any other engine's"],
+      ["0d 00003044 0000000000003f43", "no number"],
+    ].map(([id = ""]) =>
+      netflow9Record({ id: 256, fields: fields([8, 4], [95, hex(id).length]) }, [[v4Source, hex(id)]]),
+    ),
+  ],
+  [
+    "ipfix-single-precision",
+    [
+      ipfixRecord({ id: 256, fields: fields([126, 4, 3054], [320, 4], [320, 8], [311, 4]) }, [
+        [hex("41f4a40b"), hex("7f7fffff"), hex("3fb999999999999a"), hex("3a83126f")],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-physical-interfaces-and-octets-of-layer-2",
+    [
+      ipfixRecord({ id: 256, fields: fields([252, 4], [253, 4], [352, 8], [2, 4]) }, [
+        [uint(7, 4), uint(8, 4), uint(1518, 8), uint(1, 4)],
+      ]),
+      ipfixRecord({ id: 257, fields: fields([10, 4], [252, 4], [352, 8], [1, 4]) }, [
+        [uint(3, 4), uint(7, 4), uint(1518, 8), uint(1500, 4)],
+      ]),
+    ],
+  ],
+  [
     "netflow9-vendors-elements-behind-their-bases",
     [
       netflow9Record(

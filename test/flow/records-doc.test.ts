@@ -34,7 +34,7 @@ const notes: Readonly<Partial<Record<Conversion, string>>> = {
   mplsLabelTypeName: "IANA's text",
   icmpType: "its upper byte",
   icmpCode: "its lower byte",
-  applicationId: "engine, colon, selector (RFC 6759)",
+  applicationId: "engine, colon, selector (RFC 6759); engine 20 has an enterprise number and a colon between them",
 };
 
 /** The table of names, as the page has to show it. */

@@ -123,6 +123,8 @@ const selectors: readonly (readonly [string, Readonly<Record<number, number | bi
   ["n out of N", { 309: 2, 310: 100 }, 50],
   ["n out of N that cannot be", { 309: 100, 310: 2 }, undefined],
   ["probability", { 311: 0x3fb0_0000_0000_0000n }, 16],
+  ["probability in single precision", { 311: 0x3c23_d70a }, 100],
+  ["probability of a third in single precision", { 311: 0x3eaa_aaab }, 3],
   ["probability of zero", { 311: 0n }, undefined],
   ["probability too small for a rate", { 311: 1n }, undefined],
   ["interval of zero", { 34: 0 }, undefined],

@@ -1,4 +1,5 @@
 import type { LineEnricher } from "../../record/index.ts";
+import { panaL7Pen } from "../mapping/convert-field.ts";
 import type { Convert } from "../mapping/field-source.ts";
 import type { Output, Plan, Step } from "../template/plan.ts";
 import { variableLength } from "../template/template.ts";
@@ -335,11 +336,7 @@ function writeTotal(
       writeUnsigned(writer, kind === "icmpType" ? place : `${place} + 1`, 1, keep);
       return;
     case "applicationId":
-      writer.text(`"`);
-      writeUnsigned(writer, place, 1, []);
-      writer.text(`:`);
-      writeUnsigned(writer, `${place} + 1`, length - 1, []);
-      writer.text(`"`);
+      writeApplicationId(writer, place, length);
       return;
     case "ipv4":
     case "ipv6":
@@ -361,6 +358,22 @@ function writeTotal(
     case "other":
       throw new TypeError(`not every field of the kind ${kind} has a value`);
   }
+}
+
+function writeApplicationId(writer: CodeWriter, place: string, length: number): void {
+  writer.text(`"`);
+  writeUnsigned(writer, place, 1, []);
+  writer.text(`:`);
+  if (length > 5) {
+    writer.code(`if (v === ${panaL7Pen}) {`);
+    writeUnsigned(writer, `${place} + 1`, 4, []);
+    writer.text(`:`);
+    writeUnsigned(writer, `${place} + 5`, length - 5, []);
+    writer.code(`} else {`);
+    writeUnsigned(writer, `${place} + 1`, length - 1, []);
+    writer.code(`}`);
+  } else writeUnsigned(writer, `${place} + 1`, length - 1, []);
+  writer.text(`"`);
 }
 
 function writeUnsigned(writer: CodeWriter, place: string, length: number, keep: readonly string[]): void {

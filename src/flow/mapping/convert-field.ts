@@ -23,6 +23,9 @@ const firewallExtendedEvents: ReadonlyMap<number, string> = new Map([
   [1004, "first packet was not TCP SYN"],
 ]);
 
+/** The classification engine of RFC 6759 whose selectors begin with an enterprise number. */
+export const panaL7Pen = 20;
+
 /** Names of the flags that are set among nine bits, the lowest first; undefined where none is. */
 export const tcpFlagNames = (bits: number): readonly string[] | undefined =>
   (bits & 0x1ff) === 0 ? undefined : tcpTags[bits & 0x1ff];
@@ -77,10 +80,16 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   mplsLabelTypeName: nameOf(enumerations.mplsLabelType),
   icmpType: ofNumber((value) => (value < 0x10000 ? value >>> 8 : undefined)),
   icmpCode: ofNumber((value) => (value < 0x10000 ? value & 0xff : undefined)),
-  /** RFC 6759: one byte says whose numbering it is, the others are the number there. */
+  /**
+   * RFC 6759: one byte says whose numbering it is, the others are the number there. Engine {@link panaL7Pen} numbers for a
+   * vendor, whose enterprise number comes first.
+   */
   applicationId: (source, at, length) => {
     if (length < 2) return undefined;
-    const selector = toUnsigned(source, at + 1, length - 1);
-    return selector === undefined ? undefined : `${source.view.getUint8(at)}:${selector}`;
+    const engine = source.view.getUint8(at);
+    const penLength = engine === panaL7Pen && length > 5 ? 4 : 0;
+    const selector = toUnsigned(source, at + 1 + penLength, length - 1 - penLength);
+    if (selector === undefined) return undefined;
+    return penLength === 0 ? `${engine}:${selector}` : `${engine}:${source.view.getUint32(at + 1)}:${selector}`;
   },
 };

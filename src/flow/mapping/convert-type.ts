@@ -42,9 +42,18 @@ const toSigned: Convert = ({ view }, at, length) => {
 
 /** IEEE 754 single or double; JSON has no infinities and no NaN, so these are no values. */
 const toFloat: Convert = ({ view }, at, length) => {
-  const value = length === 4 ? view.getFloat32(at) : length === 8 ? view.getFloat64(at) : Number.NaN;
+  const value = length === 4 ? shortestSingle(view.getFloat32(at)) : length === 8 ? view.getFloat64(at) : Number.NaN;
   return Number.isFinite(value) ? value : undefined;
 };
+
+/** The number of the fewest digits that is this one in single precision: 30.58, and not 30.579999923706055. */
+export function shortestSingle(value: number): number {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return Number(value.toPrecision(9));
+}
 
 /** RFC 7011 section 6.1.5: 1 is true, 2 is false, nothing else is allowed. */
 const toBoolean: Convert = ({ view }, at, length) => {

@@ -95,7 +95,9 @@ export const fieldNames: readonly FieldName[] = [
   [33_001, "flow.out.acl.id", "value"],
 
   [10, "flow.in.netif.index", "value"],
+  [252, "flow.in.netif.index", "value"],
   [14, "flow.out.netif.index", "value"],
+  [253, "flow.out.netif.index", "value"],
   [234, "flow.in.vrf.id", "value"],
   [235, "flow.out.vrf.id", "value"],
   [61, "flow.direction.name", "directionName"],
@@ -105,6 +107,8 @@ export const fieldNames: readonly FieldName[] = [
   [23, "flow.bytes", "value"],
   [171, "flow.bytes", "value"],
   [231, "flow.bytes", "value"],
+  [352, "flow.bytes", "value"],
+  [353, "flow.bytes", "value"],
   [2, "flow.packets", "value"],
   [86, "flow.packets", "value"],
   [24, "flow.packets", "value"],

@@ -29,10 +29,15 @@ function countRate(record: RecordFields): number | undefined {
   return taken === undefined || typeof leftOut !== "number" ? undefined : (taken + leftOut) / taken;
 }
 
+const singlePrecision = 2 ** -23;
+
 function ratio(all: number | undefined, taken: number | undefined): number | undefined {
   if (all === undefined || taken === undefined || taken > all) return undefined;
   const rate = all / taken;
-  return Number.isFinite(rate) ? rate : undefined;
+  if (!Number.isFinite(rate)) return undefined;
+  // A third in single precision is meant to be one of three.
+  const whole = Math.round(rate);
+  return Math.abs(rate - whole) < whole * singlePrecision ? whole : rate;
 }
 
 function positive(record: RecordFields, name: string): number | undefined {

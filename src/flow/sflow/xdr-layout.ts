@@ -1,6 +1,6 @@
 import { formatAddressBytes } from "../../ip/index.ts";
 import type { RecordFields, Value } from "../../record/index.ts";
-import { formatMac, formatText } from "../mapping/convert-type.ts";
+import { formatMac, formatText, shortestSingle } from "../mapping/convert-type.ts";
 
 /**
  * How a field of a structure is encoded (RFC 4506). `count32`, `count64`: all ones mean that the agent does not know the
@@ -126,8 +126,7 @@ export function createXdrReader(): XdrReader {
   const float = (): number | undefined => {
     const start = take(4);
     const number = start < 0 ? Number.NaN : view.getFloat32(start);
-    // No more digits than a single has.
-    return Number.isFinite(number) ? Number(number.toPrecision(7)) : undefined;
+    return Number.isFinite(number) ? shortestSingle(number) : undefined;
   };
 
   const values: Readonly<Record<XdrType, () => Value | undefined>> = {
