@@ -36,10 +36,12 @@ export interface FlowPipelineOptions {
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
   /**
-   * About so many records of a template are decoded field by field before code is made for it. Default 64. Infinity: no code
-   * is made, and every flow sample of sFlow becomes fields.
+   * About so many records of a template are decoded field by field before there is a program that writes their lines.
+   * Default 64. Infinity: there is none, and every flow sample of sFlow becomes fields.
    */
   readonly compileAfter?: number;
+  /** About so many records of a template are written by its program before code is made for it. Default 65 536. */
+  readonly functionAfter?: number;
   /** Where the lines are to lie; left out: in memory of their own. */
   readonly allocate?: AllocateSlab;
   readonly log: Log;
@@ -85,7 +87,7 @@ export const tidyEveryMs = 60_000;
 /** Registers its metrics, so there is one for each {@link Metrics}. */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
-  const { splitBiflows = false, compileAfter = 64 } = options;
+  const { splitBiflows = false, compileAfter = 64, functionAfter = 65_536 } = options;
   const elements = createElementSource(options.elements ?? []);
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
@@ -108,6 +110,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher: enricher.lines,
     communityId,
     compileAfter,
+    functionAfter,
     writeCommunityId,
     counts: paths,
     log: limitedLog,

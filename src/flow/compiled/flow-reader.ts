@@ -57,16 +57,15 @@ export interface FlowReaderOptions {
   /** Undefined: records have to become fields. */
   readonly enricher: LineEnricher | undefined;
   readonly communityId: boolean;
-  /** A template is compiled when about so many of its records were seen. */
+  /** A template gets a program when about so many of its records were seen, and a function of its own after so many more. */
   readonly compileAfter: number;
+  readonly functionAfter: number;
   /** Undefined where code may not be made from text. */
   readonly writeCommunityId: WriteCommunityId | undefined;
   readonly counts: PathCounts;
   readonly log: Log;
 }
 
-/** Most templates to keep code for; others are interpreted until one of these has not been used for longer. */
-const maxCompiled = 256;
 /** No template with more is compiled. */
 const maxFields = 200;
 /** Records of a set whose addresses are looked for beforehand: so many are still near when their turn comes. */
@@ -113,7 +112,7 @@ function bootTimeOf({ own, whole }: FlowSources): number | undefined {
 const noFields: RecordFields = new Map();
 
 function createCompiledReader(
-  { lines, times, communityId, compileAfter, counts, log }: FlowReaderOptions,
+  { lines, times, communityId, compileAfter, functionAfter, counts, log }: FlowReaderOptions,
   enricher: LineEnricher,
   writeCommunityId: WriteCommunityId,
   interpreted: FlowReader["read"],
@@ -128,7 +127,7 @@ function createCompiledReader(
     communityId,
     enricher,
     after: compileAfter,
-    max: maxCompiled,
+    functionAfter,
     maxFields,
     log,
   });

@@ -11,11 +11,15 @@ import { createCodeWriter, type CodeWriter } from "./text-run.ts";
 import { isCodePoint, isPure, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
 
 /** The source of a {@link WriteRecord}, and what it needs to know. */
-export interface RecordCode {
+export interface RecordCode extends LineBounds {
   /** The body of a function; it uses the names of {@link RecordTools}. */
   readonly source: string;
   /** By position: `tables` in the source. */
   readonly tables: readonly ByteTable[];
+}
+
+/** What is known of the lines of a plan beforehand. */
+export interface LineBounds {
   /** No line is longer than the head and this many bytes, and so many more for each byte of the record. */
   readonly maxLength: number;
   readonly maxLengthPerByte: number;
@@ -113,8 +117,6 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
   }
   writeRest(writer, options, numbers);
 
-  const outputs = steps.flatMap((step) => step.outputs);
-  const usesOfField = plan.lengths.map((_, field) => outputs.filter((output) => output.field === field).length);
   return {
     source: [
       `let p = copyText(out, at, state.head, 0, state.headLength);`,
@@ -124,6 +126,16 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
       `return p;`,
     ].join("\n"),
     tables,
+    ...lineBounds(plan, tables, enricher),
+  };
+}
+
+/** @param tables that its bytes are looked up in. */
+export function lineBounds(plan: Plan, tables: readonly ByteTable[], { numbers, addresses }: LineEnricher): LineBounds {
+  const outputs = plan.steps.flatMap((step) => step.outputs);
+  const uses = new Uint32Array(plan.lengths.length);
+  for (const { field } of outputs) uses[field] = (uses[field] as number) + 1;
+  return {
     maxLength:
       outputs.reduce((sum, output) => sum + maxScalar + nameBound(output), 0) +
       tables.reduce((sum, { maxLength }) => sum + maxLength, 0) +
@@ -131,8 +143,8 @@ export function recordCode(plan: Plan, options: RecordCodeOptions): RecordCode |
       maxNamesLength +
       communityIdLength +
       numbers.length * maxNumberAddition +
-      enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength + maxFinish, 0),
-    maxLengthPerByte: maxPerByte * Math.max(1, ...usesOfField),
+      addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength + maxFinish, 0),
+    maxLengthPerByte: maxPerByte * uses.reduce((most, count) => Math.max(most, count), 1),
     addresses: addressPlaces(plan),
   };
 }
@@ -193,7 +205,12 @@ function placeOf({ lengths, hasVariableLength }: Plan, field: number): string {
 }
 
 /** The steps from one on that read the same single byte; none when the first is better read by itself. */
-function byteGroup(plan: Plan, steps: readonly Step[], from: number, watched: StepContext["watched"]): Step[] {
+export function byteGroup(
+  plan: Plan,
+  steps: readonly Step[],
+  from: number,
+  watched: { has(name: string): boolean },
+): Step[] {
   const group: Step[] = [];
   const field = steps[from]?.outputs[0].field;
   for (let i = from; i < steps.length; i++) {
@@ -209,7 +226,8 @@ function byteGroup(plan: Plan, steps: readonly Step[], from: number, watched: St
     group.push(step);
   }
   const [only] = group;
-  const isPlain = group.length === 1 && only !== undefined && valueKind(only.outputs[0].convert) === "unsigned";
+  // A table of what anybody may call a name would be made for each of these names.
+  const isPlain = group.length === 1 && only !== undefined && isStatic(plan, only.outputs[0]);
   return isPlain ? [] : group;
 }
 
@@ -253,7 +271,7 @@ function writeStep(context: StepContext, step: Step, index: number): boolean {
 }
 
 /** Whether it is known beforehand that the field has a value, and its fallback as well, or that it has no bytes. */
-function isStatic(plan: Plan, { field, convert, fallback, takesEmpty }: Output): boolean {
+export function isStatic(plan: Plan, { field, convert, fallback, takesEmpty }: Output): boolean {
   const length = plan.lengths[field] as number;
   if (length === variableLength || (length === 0 && takesEmpty)) return false;
   const isAlways = (of: Convert): boolean => isTotal(valueKind(of), length);
@@ -261,7 +279,7 @@ function isStatic(plan: Plan, { field, convert, fallback, takesEmpty }: Output):
 }
 
 /** Whether the field never has a value under its name: its bytes are none of its type. */
-function isNever(plan: Plan, { field, convert }: Output): boolean {
+export function isNever(plan: Plan, { field, convert }: Output): boolean {
   const length = plan.lengths[field] as number;
   const kind = valueKind(convert);
   if (length === variableLength) return false;
