@@ -78,6 +78,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     viewDescriptions: options.viewDescriptions ?? new Map(),
     service: createUdmService(options.udm, options.maxBatchSize),
     bodies,
+    maxMessageBytes: limits.maxMessageBytes,
     hasBasicAuth: basicAuth !== undefined,
     health: {
       health,

@@ -9,6 +9,7 @@ import { sendBytes, sendError } from "./http/send.ts";
 import { quote } from "./json/parse-json.ts";
 import { viewWithId } from "./pages.ts";
 import { apiError } from "./rpc/api-error.ts";
+import { mayBeLongBatch } from "./rpc/batch-front.ts";
 import { serveByConnect } from "./rpc/connect-front.ts";
 import type { JsonHandler } from "./rpc/json-front.ts";
 
@@ -27,6 +28,8 @@ export type Route =
       readonly handler: UniversalHandler;
       /** Serves `application/json` in place of connect-es. */
       readonly json?: JsonHandler;
+      /** Serves what {@link mayBeLongBatch}, in place of connect-es. */
+      readonly batch?: (call: Call) => Promise<void>;
     };
 
 export interface DispatchParts {
@@ -99,6 +102,9 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
       return undefined;
     }
     call.isEndless = !isUnary;
+    if (route.batch !== undefined && mayBeLongBatch(call)) {
+      return route.batch(call);
+    }
     return serveByConnect(route.handler, call, parts.bodies, parts.maxMessageBytes);
   };
 

@@ -5,6 +5,7 @@ import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { createPages, type View, type ViewDescription } from "./pages.ts";
+import { serveLongBatch } from "./rpc/batch-front.ts";
 import { createRouter } from "./rpc/connect-router.ts";
 import type { HealthServiceOptions } from "./rpc/health-service.ts";
 import { createProtoMethods } from "./proto/proto-methods.ts";
@@ -28,6 +29,8 @@ export interface RouteParts {
   readonly health: Omit<HealthServiceOptions, "services">;
   readonly metrics: Metrics;
   readonly maxBodyBytes: number;
+  /** As in {@link ApiLimits}. */
+  readonly maxMessageBytes: number;
   readonly unknownFields: UnknownFields;
   readonly version: string;
   readonly views: ReadonlyMap<string, View>;
@@ -57,8 +60,15 @@ export function createRoutes(parts: RouteParts): {
     const isUdm = handler.service.typeName === UdmService.typeName;
     const label = isUdm ? handler.method.name : `${handler.service.name}/${handler.method.name}`;
     const json = isUdm ? jsonHandlers.get(handler.method.name) : undefined;
-    const route: Route = { kind: "rpc", label, handler, ...(json === undefined ? {} : { json }) };
     const run = isUdm ? protoMethods.get(handler.method.name) : undefined;
+    const isBatch = run !== undefined && label.startsWith("Batch") && !parts.isComplete;
+    const route: Route = {
+      kind: "rpc",
+      label,
+      handler,
+      ...(json === undefined ? {} : { json }),
+      ...(isBatch && { batch: (call) => serveLongBatch(run, call, { ...parts, handler }) }),
+    };
     for (const prefix of prefixes) {
       routes.set(`${prefix}${handler.requestPath}`, route);
       if (run !== undefined) grpcMethods.set(`${prefix}${handler.requestPath}`, { label, handler, run });

@@ -2,8 +2,9 @@ import type { Worker } from "node:worker_threads";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import { FileFault } from "./file-fault.ts";
-import { isKept, type ThreadAnswer, type ThreadChange, type ThreadRequest } from "./file-thread.ts";
+import { isKept, type ThreadAnswer, type ThreadRequest } from "./file-thread.ts";
 import type { LoadedState } from "./load-state.ts";
+import { packChanges } from "./pack-changes.ts";
 import type { PageWriter } from "./page-writer.ts";
 import { replayImage } from "./overwrite-file.ts";
 import { finishRename, SaveError, type SavedFile, type SavePlan } from "./save-file.ts";
@@ -90,7 +91,7 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
   const ask = async <K extends ThreadAnswer["kind"]>(
     request: ThreadRequest,
     kind: K,
-    given?: Uint8Array,
+    moved?: ArrayBufferLike,
   ): Promise<Extract<ThreadAnswer, { kind: K }>> => {
     if (call !== undefined) throw new Error("the file thread takes one call at a time");
     const asked = (worker ??= begin());
@@ -98,7 +99,7 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
       call = { resolve, reject };
       // A call holds the process, an idle thread does not.
       asked.ref();
-      asked.postMessage(request, given !== undefined && isWhole(given) ? [given.buffer] : []);
+      asked.postMessage(request, moved instanceof ArrayBuffer ? [moved] : []);
     });
     if (answer.kind !== kind) throw new Error(`the file thread answered ${answer.kind}`);
     return answer as Extract<ThreadAnswer, { kind: K }>;
@@ -112,7 +113,7 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
       isFilled = false;
       let isFirst = true;
       for await (const text of texts) {
-        await ask({ op: "fill", text, isFirst, isLast: false }, "done", text);
+        await ask({ op: "fill", text, isFirst, isLast: false }, "done", wholeOf(text));
         isFirst = false;
       }
       await ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true }, "done");
@@ -125,8 +126,8 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
     async save(plan, changes) {
       written = undefined;
       try {
-        const told = changes.map(({ key, yaml }): ThreadChange => [key.text, yaml]);
-        return (await ask({ op: "save", plan, changes: told }, "saved")).saved;
+        const packed = await packChanges(changes);
+        return (await ask({ op: "save", plan, changes: packed }, "saved", packed.buffer)).saved;
       } catch (error) {
         if (!(error instanceof ThreadDeath)) throw error;
         const saved =
@@ -137,7 +138,7 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
     },
     async load(bytes, loan, keep) {
       isFilled = false;
-      const { loaded } = await ask({ op: "load", bytes, loan, keep }, "loaded", bytes);
+      const { loaded } = await ask({ op: "load", bytes, loan, keep }, "loaded", wholeOf(bytes));
       isFilled = keep && isKept(loaded);
       return loaded;
     },
@@ -157,9 +158,9 @@ async function finishImage(io: FileIo, { imagePath, target }: SavePlan, error: E
   return { stamp, kept: [], alarms: [{ step: "thread", code: errorCode(error), error }], isInPlace: true };
 }
 
-/** Whether the bytes are all of their memory, which can then be handed over. */
-function isWhole(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength;
+/** The memory of the bytes, which can be handed over, if they are all of it. */
+function wholeOf(bytes: Uint8Array): ArrayBufferLike | undefined {
+  return bytes.length === bytes.buffer.byteLength ? bytes.buffer : undefined;
 }
 
 function failureOf(answer: Extract<ThreadAnswer, { kind: "failed" }>): Error {

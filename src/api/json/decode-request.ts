@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
 import { JsonSyntaxError, parseJson, parseJsonInTurns, type JsonNode } from "./parse-json.ts";
-import { readMessage, readMessageInTurns, type UnknownFields } from "./read-message.ts";
+import { createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
 import { apiError } from "../rpc/api-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -33,12 +33,15 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
 ): Promise<MessageShape<Desc>> {
   const turn = (): Promise<void> => setImmediate();
   const text = decodeText(bytes);
-  const node = await parseJsonInTurns(text, turn).catch((error: unknown) => {
+  const reader = createMessageReader(desc, unknownFields);
+  const node = await parseJsonInTurns(text, turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
     throw syntaxFault(error);
   });
-  return readMessageInTurns(desc, node, unknownFields, turn).catch((error: unknown) => {
+  try {
+    return reader.finish(node);
+  } catch (error) {
     throw fieldFault(error);
-  });
+  }
 }
 
 /**

@@ -57,18 +57,26 @@ export function parseJson(text: string): JsonNode {
  * The same for a long text: a value in an array right below the top at a time, with `turn` awaited after every so many of them, for other
  * things to happen in.
  *
+ * @param takerOf may take the values of the array of a name one by one, which is empty in what is returned then.
  * @throws JsonSyntaxError
  */
-export function parseJsonInTurns(text: string, turn: () => Promise<void>): Promise<JsonNode> {
-  return createParser(text).inTurns(turn);
+export function parseJsonInTurns(
+  text: string,
+  turn: () => Promise<void>,
+  takerOf: (name: string) => TakeItem | undefined = () => undefined,
+): Promise<JsonNode> {
+  return createParser(text).inTurns(turn, takerOf);
 }
 
+/** Takes a value of an array. */
+export type TakeItem = (item: JsonNode, index: number) => void;
+
 /** How many items of an array are read in a turn. */
-const itemsPerTurn = 500;
+const itemsPerTurn = 100;
 
 interface Parser {
   whole(): JsonNode;
-  inTurns(turn: () => Promise<void>): Promise<JsonNode>;
+  inTurns(turn: () => Promise<void>, takerOf: (name: string) => TakeItem | undefined): Promise<JsonNode>;
 }
 
 function createParser(text: string): Parser {
@@ -188,12 +196,18 @@ function createParser(text: string): Parser {
     return members;
   };
 
-  const readArrayInTurns = async (depth: number, turn: () => Promise<void>): Promise<JsonNode[]> => {
+  const readArrayInTurns = async (
+    depth: number,
+    turn: () => Promise<void>,
+    taker: TakeItem | undefined,
+  ): Promise<JsonNode[]> => {
     const items: JsonNode[] = [];
+    const take: TakeItem = taker ?? ((item) => void items.push(item));
     if (isEmpty("]")) return items;
+    let count = 0;
     do {
-      if (items.length % itemsPerTurn === itemsPerTurn - 1) await turn();
-      items.push(readValue(depth));
+      if (count % itemsPerTurn === itemsPerTurn - 1) await turn();
+      take(readValue(depth), count++);
     } while (hasNext("]"));
     return items;
   };
@@ -228,7 +242,7 @@ function createParser(text: string): Parser {
 
   return {
     whole: () => end(readValue(0)),
-    async inTurns(turn) {
+    async inTurns(turn, takerOf) {
       skipBlanks();
       if (text[at] !== "{") return end(readValue(0));
       const members = new Map<string, JsonNode>();
@@ -236,7 +250,7 @@ function createParser(text: string): Parser {
       do {
         const name = readName(members);
         skipBlanks();
-        members.set(name, text[at] === "[" ? await readArrayInTurns(2, turn) : readValue(1));
+        members.set(name, text[at] === "[" ? await readArrayInTurns(2, turn, takerOf(name)) : readValue(1));
       } while (hasNext("}"));
       return end(members);
     },

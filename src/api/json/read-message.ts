@@ -1,7 +1,7 @@
 import { create, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { JsonFieldError } from "./json-field-error.ts";
-import { quote, type JsonNode } from "./parse-json.ts";
+import { quote, type JsonNode, type TakeItem } from "./parse-json.ts";
 import { readFieldMask } from "./read-field-mask.ts";
 import { readUint64 } from "./read-uint64.ts";
 
@@ -22,41 +22,47 @@ export function readMessage<Desc extends DescMessage>(
   return readObject(desc, node, "", unknownFields) as MessageShape<Desc>;
 }
 
-/**
- * The same for a message with a long list of messages right below the top: so many of its items at a time, with `turn`
- * awaited in between.
- *
- * @throws JsonFieldError for what is wrong beside the list, else in it.
- */
-export async function readMessageInTurns<Desc extends DescMessage>(
-  desc: Desc,
-  node: JsonNode,
-  unknownFields: UnknownFields,
-  turn: () => Promise<void>,
-): Promise<MessageShape<Desc>> {
-  if (!(node instanceof Map)) return readMessage(desc, node, unknownFields);
-  const members = new Map(node as ReadonlyMap<string, JsonNode>);
-  const lists: { field: DescField; name: string; items: readonly JsonNode[] }[] = [];
-  for (const [name, value] of members) {
-    const field = fieldsByJsonName(desc).get(name);
-    if (field?.fieldKind !== "list" || field.message === undefined || !Array.isArray(value)) continue;
-    lists.push({ field, name, items: value as readonly JsonNode[] });
-    members.set(name, []);
-  }
-  const message = readMessage(desc, members, unknownFields);
-  for (const { field, name, items } of lists) {
-    const read: unknown[] = [];
-    for (const [i, item] of items.entries()) {
-      if (i % itemsPerTurn === itemsPerTurn - 1) await turn();
-      read.push(readSingle(field.message, undefined, item, `${name}[${i}]`, unknownFields));
-    }
-    (message as unknown as Record<string, unknown>)[field.localName] = read;
-  }
-  return message;
+/** Reads a message whose lists of messages, right below the top, come item by item while the text is parsed. */
+export interface MessageReader<Desc extends DescMessage> {
+  /** Who takes the items of an array of this name; undefined when it is no list of messages. */
+  takerOf(name: string): TakeItem | undefined;
+  /**
+   * @param node the rest, with empty arrays in the place of what was taken.
+   * @throws JsonFieldError for what is wrong in the rest, else for the first wrong item.
+   */
+  finish(node: JsonNode): MessageShape<Desc>;
 }
 
-/** How many items of a list are read in a turn. */
-const itemsPerTurn = 500;
+export function createMessageReader<Desc extends DescMessage>(
+  desc: Desc,
+  unknownFields: UnknownFields,
+): MessageReader<Desc> {
+  const lists: { readonly field: DescField; readonly items: unknown[]; error?: unknown }[] = [];
+  return {
+    takerOf(name) {
+      const field = fieldsByJsonName(desc).get(name);
+      if (field?.fieldKind !== "list" || field.message === undefined) return undefined;
+      const list: (typeof lists)[number] = { field, items: [] };
+      lists.push(list);
+      return (item, index) => {
+        if ("error" in list) return;
+        try {
+          list.items.push(readSingle(field.message, undefined, item, `${name}[${index}]`, unknownFields));
+        } catch (error) {
+          list.error = error;
+        }
+      };
+    },
+    finish(node) {
+      const message = readMessage(desc, node, unknownFields);
+      for (const list of lists) {
+        if ("error" in list) throw list.error;
+        (message as unknown as Record<string, unknown>)[list.field.localName] = list.items;
+      }
+      return message;
+    },
+  };
+}
 
 function readObject(desc: DescMessage, node: JsonNode, path: string, unknownFields: UnknownFields): object {
   if (!(node instanceof Map)) throw new JsonFieldError(path, "must be an object");

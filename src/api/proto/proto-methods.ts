@@ -77,7 +77,7 @@ function read<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageS
 }
 
 /** From how many bytes on a batch is read in turns. */
-const longBatch = 65_536;
+export const longBatch = 65_536;
 
 async function readBatch<Batch extends DescMessage>(
   batch: Batch,

@@ -3,7 +3,7 @@ import { fromBinary, type DescMessage, type MessageShape } from "@bufbuild/proto
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
 /** How many elements are read before other requests get a turn. */
-const elementsPerTurn = 500;
+const elementsPerTurn = 100;
 
 /**
  * Reads a message whose field 1 is a long list of messages, some elements at a time, as the protobuf library reads it at once.

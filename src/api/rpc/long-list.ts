@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { createContextKey } from "@connectrpc/connect";
 import { isGone, type Call } from "../http/call.ts";
 import { listJsonPieces, listPieces, listSize, type ListMessage } from "../proto/list-message.ts";
+import { envelopeSize } from "../proto/proto-methods.ts";
 import { apiError } from "./api-error.ts";
 
 /** Where a handler leaves a list that is too long to be made at once. */
@@ -33,6 +34,12 @@ export async function longListBody(
   return enveloped(pieces(), size, call.wire === "grpc-web");
 }
 
+/** The same for a message that is at hand, behind {@link envelopeSize} bytes. */
+export function shortListBody({ wire }: Call, message: Buffer): Generator<Uint8Array> {
+  const bytes = message.subarray(envelopeSize);
+  return wire === "connect" ? bare([bytes]) : enveloped([bytes], bytes.length, wire === "grpc-web");
+}
+
 /** The refusal of a list whose message has so many bytes. */
 export function listTooLarge(size: number): Error {
   const message = `the list takes ${size} bytes, more than one message can hold: list a part by key, or all by JSON`;
@@ -60,7 +67,7 @@ function* bare(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
 }
 
 function* enveloped(pieces: Iterable<Uint8Array>, size: number, isWeb: boolean): Generator<Uint8Array> {
-  const head = Buffer.alloc(5);
+  const head = Buffer.alloc(envelopeSize);
   head.writeUInt32BE(size, 1);
   yield head;
   yield* pieces;

@@ -60,7 +60,7 @@ const single: PathOf = () => "";
 const batch: PathOf = (index) => `requests[${index}].`;
 
 /** How many writes of a batch are checked before other requests get a turn. */
-const checkedPerTurn = 500;
+const checkedPerTurn = 100;
 
 /** @param maxBatchSize most elements of a batch. */
 export function createUdmService(source: UdmSource, maxBatchSize: number): UdmService {
