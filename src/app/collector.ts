@@ -3,7 +3,7 @@ import { fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
-import { UdmError } from "../udm/index.ts";
+import { nodeFileIo, UdmError } from "../udm/index.ts";
 import {
   apiOptions,
   createFlows,
@@ -16,6 +16,7 @@ import {
 import { createEnrichment } from "./enrichment.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
+import { createStateDirectory } from "./state-directory.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 
 export interface CollectorOptions {
@@ -68,8 +69,11 @@ export function createCollector(options: CollectorOptions): Collector {
     ...reporting,
     version,
     views: new Map<string, View>([
-      ["/api/v1/flow/exporters", async () => ({ exporters: (await flows?.exporters()) ?? [] })],
-      ["/api/v1/snmp/devices", () => ({ devices: snmp?.devices() ?? [] })],
+      [
+        "/api/v1/flow/exporters",
+        async () => ({ enabled: flows !== undefined, exporters: (await flows?.exporters()) ?? [] }),
+      ],
+      ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
     viewDescriptions: new Map([["/api/v1/flow/exporters", exportersDescription]]),
@@ -82,6 +86,8 @@ export function createCollector(options: CollectorOptions): Collector {
 
   // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version)];
+  const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
+  if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
   if (metadata !== undefined) components.push(metadata);
   components.push(...enrichment.components, ...outputs);
   if (snmp !== undefined) components.push(snmp);

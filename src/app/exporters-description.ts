@@ -66,5 +66,8 @@ const exporter = object(
 /** What `GET /api/v1/flow/exporters` answers. */
 export const exportersDescription: ViewDescription = {
   summary: "Who sends flows, and what is known of each",
-  schema: object({ exporters: list(exporter) }),
+  schema: object({
+    enabled: { type: "boolean", description: "Whether flows are received. If not, there are no exporters." },
+    exporters: list(exporter),
+  }),
 };

@@ -34,9 +34,14 @@ interface Holder {
  * so that no stale lock blocks a start. It works within one network namespace; the file `<target>.lock` beside it tells
  * people, and collectors in other containers, who holds it.
  *
+ * @param subject what is locked, for messages: a noun phrase.
  * @throws LockedError naming the holder; the errors of {@link FileIo.state} when the folder is not there.
  */
-export async function takeFileLock(io: FileIo, target: string, clock: Clock, log: Log): Promise<FileLock> {
+export async function takeFileLock(
+  io: FileIo,
+  target: string,
+  { subject, clock, log }: { readonly subject: string; readonly clock: Clock; readonly log: Log },
+): Promise<FileLock> {
   const folder = await io.state(dirname(target));
   const advisory = `${target}.lock`;
   const server = await listen(socketName(folder.device, folder.inode, basename(target))).catch(
@@ -45,20 +50,17 @@ export async function takeFileLock(io: FileIo, target: string, clock: Clock, log
       if (errorCode(error) !== "EADDRINUSE") throw error;
       const who =
         holder === undefined ? "another process" : `process ${holder.pid} on ${holder.host} since ${holder.since}`;
-      throw new LockedError(`${target} is in use by another collector: ${who}`);
+      throw new LockedError(`${subject} is in use by another collector: ${who}`);
     },
   );
 
   const left = await readHolder(io, advisory);
   if (left !== undefined && left.host !== hostname()) {
-    log.warn(
-      { ...left },
-      "the metadata file was not released by a collector on another host; make sure it is not running",
-    );
+    log.warn({ ...left }, `${subject} was not released by a collector on another host; make sure it is not running`);
   }
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date(clock.now()).toISOString() };
   await writeHolder(io, advisory, holder).catch((error: unknown) => {
-    log.warn({ error, path: advisory }, "cannot write down who uses the metadata file");
+    log.warn({ error, path: advisory }, `cannot write down who uses ${subject}`);
   });
 
   return {

@@ -29,6 +29,7 @@ export type {
   UdmText,
 } from "./udm-index.ts";
 export type { UdmStore, UdmWrite } from "./udm-store.ts";
+export { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
 export { FileFault, positionAt } from "./file-fault.ts";
 export { readYaml } from "./read-yaml.ts";
 export { isNullNode, type YamlMapping, type YamlNode } from "./yaml-node.ts";

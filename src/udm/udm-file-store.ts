@@ -236,7 +236,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         target = found;
       }
       if (!owned || lock !== undefined) return;
-      lock = await takeFileLock(io, target, clock, log);
+      lock = await takeFileLock(io, target, { subject: `the metadata file ${target}`, clock, log });
       await saver.replay(target);
     } catch (error) {
       if (error instanceof LockedError) throw error;

@@ -15,7 +15,7 @@ import {
 import { createFlowRig } from "../support/flow-rig.ts";
 
 interface Schema {
-  readonly type?: "object" | "array" | "integer" | "number" | "string";
+  readonly type?: "object" | "array" | "boolean" | "integer" | "number" | "string";
   readonly enum?: readonly unknown[];
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -52,7 +52,7 @@ test("the document describes what the view of exporters shows, field by field", 
   const rig = createFlowRig({ samplingRates: new Map([["192.0.2.7", 5]]) });
   const flow: PacketTemplate = { id: 300, fields: fields([1, 4]) };
   const told: PacketTemplate = { id: 301, scopeCount: 1, fields: fields([10, 4], [82, 4], [34, 4], [160, 8]) };
-  const shown = (): unknown => JSON.parse(JSON.stringify({ exporters: rig.pipeline.exporters() }));
+  const shown = (): unknown => JSON.parse(JSON.stringify({ enabled: true, exporters: rig.pipeline.exporters() }));
   assert.deepEqual(violations(exportersDescription.schema, shown()), []);
   rig.send(ipfix([ipfixTemplates(flow), ipfixTemplates(told)]));
   rig.send(ipfix([dataSet(told, [uint(1, 4), Buffer.from("eth1"), uint(2, 4), uint(1_700_000_000_000, 8)])]));

@@ -67,6 +67,24 @@ test("snmp: a collector with our own definitions polls an agent; operations and 
   await until("the name", async () => (await run("devices")).out.includes("renamed"));
 });
 
+test("while SNMP and flows are off, the lists of devices and exporters say so", async (t) => {
+  const collector = createCollector({
+    settings: readSettings([[{ name: "SVC_API_PORT", text: "0", origin: "test" }]], () => "").settings,
+    log: silentLog,
+    clock: systemClock,
+    version: "0",
+  });
+  await collector.start();
+  t.after(() => collector.stop());
+  const url = `http://127.0.0.1:${collector.apiPort()}`;
+  const list = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1/${path}`)).json();
+  assert.deepEqual(await list("snmp/devices"), { enabled: false, devices: [] });
+  assert.deepEqual(await list("flow/exporters"), { enabled: false, exporters: [] });
+  const terminal = createFakeTerminal(["snmp", "devices", "--url", url]);
+  assert.equal(await runProgram(terminal), 0);
+  assert.match(terminal.written.err, /SNMP is not enabled.*SVC_INPUT_SNMP_ENABLE/);
+});
+
 test("snmp check judges a directory without a collector", async (t) => {
   const tree = await DefinitionTree.make(t);
   const good = createFakeTerminal(["snmp", "check", tree.directory]);

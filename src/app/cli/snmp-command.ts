@@ -7,6 +7,11 @@ import { exitCodes, type Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
 import { apiUrl, createApiCall, type ApiCall } from "./udm-client.ts";
 
+interface DevicesJson {
+  readonly enabled: boolean;
+  readonly devices: readonly DeviceJson[];
+}
+
 interface DeviceJson {
   readonly device: string;
   readonly name: string;
@@ -54,7 +59,8 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
         show(await call("GET", `/api/v1/snmp/devices/${encodeURIComponent(device)}`));
         return;
       }
-      const answer = (await call("GET", "/api/v1/snmp/devices")) as { devices: readonly DeviceJson[] };
+      const answer = (await call("GET", "/api/v1/snmp/devices")) as DevicesJson;
+      if (!answer.enabled) terminal.err("SNMP is not enabled in this collector: SVC_INPUT_SNMP_ENABLE is false\n");
       if (json === true) terminal.out(answer.devices.map((row) => `${JSON.stringify(row)}\n`).join(""));
       else terminal.out(textTable(tableHeader, answer.devices.map(tableRow)));
     });

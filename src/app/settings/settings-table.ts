@@ -190,7 +190,7 @@ export const settingsTable = {
     "Flows",
     path,
     "",
-    "The directory in which templates, sampling rates and names that exporters told outlive a restart, and through which a metadata file that is mounted on its own can be saved. Empty: none do.",
+    "The directory in which templates, sampling rates and names that exporters told outlive a restart, and through which a metadata file that is mounted on its own can be saved. Each collector needs one of its own: a second one that is given it does not start. Empty: none do.",
   ),
   SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: row(
     "Flows",
