@@ -1,21 +1,35 @@
-// Runs one kind of tests from dist/: `unit` (Node alone), `system` (needs programs of the host) or `fuzz` (long).
-// Further arguments keep only the files whose path contains one of them. Last line: `N passed, N failed, N skipped`.
-import { readdirSync } from "node:fs";
+// Runs one kind of tests from dist/: `unit` (Node alone), `system` (needs programs of the host) or `fuzz` (long: those made
+// for it, and the properties of the unit tests with more runs).
+// Further arguments keep only the files whose path contains one of them. The slowest files are named before the last
+// line, which is `N passed, N failed, N skipped`.
+import { readdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
+const folder = join(import.meta.dirname, "../test");
+const isSystem = (path: string): boolean => path.startsWith("system/") && path.endsWith(".test.js");
+const isUnit = (path: string): boolean => !path.startsWith("system/") && path.endsWith(".test.js");
+const hasProperties = (path: string): boolean => readFileSync(join(folder, path), "utf8").includes("/support/runs.js");
+
 const kinds = {
-  unit: { matches: (path: string) => path.endsWith(".test.js") && !path.startsWith("system/"), timeout: 120_000 },
-  system: { matches: (path: string) => path.endsWith(".test.js") && path.startsWith("system/"), timeout: 600_000 },
-  fuzz: { matches: (path: string) => path.endsWith(".fuzz.js"), timeout: 3_600_000 },
+  // One more than there are processors, for some wait more than they work.
+  unit: { matches: isUnit, timeout: 300_000, concurrency: availableParallelism() + 1 },
+  system: { matches: isSystem, timeout: 600_000, concurrency: 1 },
+  fuzz: {
+    matches: (path: string): boolean => path.endsWith(".fuzz.js") || (isUnit(path) && hasProperties(path)),
+    timeout: 3_600_000,
+    concurrency: 1,
+  },
 };
 
 const [kindName = "unit", ...filters] = process.argv.slice(2);
 const kind = kinds[kindName as keyof typeof kinds];
 if (kind === undefined) throw new Error(`unknown kind of tests: ${kindName}; one of ${Object.keys(kinds).join(", ")}`);
 
-const folder = join(import.meta.dirname, "../test");
+if (kindName === "fuzz") process.env["NETGLOSS_FUZZ"] = "1";
+
 const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((path) => kind.matches(path) && (filters.length === 0 || filters.some((filter) => path.includes(filter))))
   .toSorted()
@@ -25,7 +39,16 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
 const failures: string[] = [];
 
-const events = run({ files, concurrency: kindName === "unit" ? 2 : 1, timeout: kind.timeout });
+/** Milliseconds of the tests of each file, without the start of its process. */
+const times = new Map<string, number>();
+const noteTime = (data: { file?: string; nesting: number; details: { duration_ms: number } }): void => {
+  if (data.file === undefined || data.nesting > 0) return;
+  times.set(data.file, (times.get(data.file) ?? 0) + data.details.duration_ms);
+};
+
+const events = run({ files, concurrency: kind.concurrency, timeout: kind.timeout });
+events.on("test:pass", noteTime);
+events.on("test:fail", noteTime);
 events.on("test:pass", (data) => {
   if (data.details.type === "suite") return;
   if (data.skip === undefined) counts.passed++;
@@ -45,6 +68,9 @@ report.on("end", () => {
   if (files.length === 0) failures.push("no test file matched");
   for (const skip of skips) console.log(`skipped: ${skip}`);
   for (const failure of failures) console.log(`failed: ${failure}`);
+  for (const [file, ms] of [...times].toSorted(([, one], [, other]) => other - one).slice(0, 10)) {
+    console.log(`slow: ${(ms / 1000).toFixed(1)} s ${relative(folder, file)}`);
+  }
   const failed = counts.failed + (files.length === 0 ? 1 : 0);
   console.log(`${counts.passed} passed, ${failed} failed, ${counts.skipped} skipped`);
   process.exitCode = failed === 0 ? 0 : 1;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { JsonNumber, JsonSyntaxError, parseJson, type JsonNode } from "../../src/api/json/parse-json.ts";
+import { runs } from "../support/runs.ts";
 
 /** The value as JSON.parse gives it. */
 function plain(node: JsonNode): unknown {
@@ -23,7 +24,7 @@ test("what the platform writes is read the same", () => {
       const json = JSON.stringify({ value, [text]: text }, null, indent);
       assert.deepEqual(plain(parseJson(json)), JSON.parse(json));
     }),
-    { numRuns: 400 },
+    runs(400),
   );
 });
 
@@ -69,7 +70,7 @@ test("what the platform refuses is refused, whatever is broken", () => {
         assert.ok(!isJson || /given twice/.test(error.message), `${JSON.stringify(text)}: ${error.message}`);
       }
     }),
-    { numRuns: 3000 },
+    runs(1000),
   );
 });
 

@@ -4,7 +4,7 @@ import { checkService } from "./service-model.ts";
 
 test("the service does what its model does, and so does the file", async () => {
   // Always the same commands, for each kind of outcome must be among them.
-  const outcomes = await checkService(25, 30, 1);
+  const outcomes = await checkService(15, 30, 1);
   for (const method of ["createUdm", "updateUdm", "batchCreateUdms", "batchUpdateUdms", "deleteUdm"]) {
     assert.ok((outcomes.get(`${method} ok`) ?? 0) > 0, `${method} never succeeded`);
   }

@@ -12,6 +12,7 @@ import { contractPath, startApi, type ApiFixture } from "./api-fixture.ts";
 import { answerOf, envelope, exchange, openHttp2 } from "./raw-http.ts";
 import { grpcOutcome, restOutcome, type Outcome, type UdmMethod } from "./udm-clients.ts";
 import { contractCases } from "./udm-contract-cases.ts";
+import { runs } from "../support/runs.ts";
 
 interface Twins {
   readonly short: ApiFixture;
@@ -218,8 +219,6 @@ function framed(message: Uint8Array, { kind, flags, seed, pieces }: Framing): re
   );
 }
 
-const numRuns = Number(process.env["SHORT_WAYS_RUNS"] ?? 150);
-
 test("random and hostile gRPC calls", async (t) => {
   const plain = await startTwins(t, { maxBodyBytes: 2_000 });
   const guarded = await startTwins(t, { maxBodyBytes: 2_000, basicAuth: { username: "x", password: "y" } });
@@ -230,7 +229,7 @@ test("random and hostile gRPC calls", async (t) => {
       const twins = isGuarded && headers["authorization"] !== undefined ? guarded : plain;
       await twins.grpc(`${contractPath}/${method.name}`, { ...grpcType, ...headers }, framed(message, framing));
     }),
-    { numRuns },
+    runs(100),
   );
   await plain.sameMetrics();
   await guarded.sameMetrics();
@@ -255,7 +254,7 @@ test("random and hostile REST calls", async (t) => {
       const body = seed === null ? text : mutate(text, createRandom(seed));
       await twins.rest(`${contractPath}/${method.name}`, { "Content-Type": "application/json", ...headers }, body);
     }),
-    { numRuns },
+    runs(100),
   );
   await twins.sameMetrics();
 });

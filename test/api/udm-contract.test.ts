@@ -1,5 +1,5 @@
 // Every method over every transport does the same.
-import { suite, test } from "node:test";
+import { after, suite, test } from "node:test";
 import { selfSignedFiles } from "../support/self-signed.ts";
 import { startApi } from "./api-fixture.ts";
 import { clientKinds, createUdmClient, type ClientKind } from "./udm-clients.ts";
@@ -18,9 +18,9 @@ for (const { name, tls, prefix } of ways) {
 }
 
 function contract(kind: ClientKind, tls: boolean, prefix: string): void {
+  const files = tls ? selfSignedFiles({ after }) : undefined;
   for (const { title, run, options } of contractCases) {
     test(title, async (t) => {
-      const files = tls ? selfSignedFiles(t) : undefined;
       const api = await startApi(t, { ...options, ...(files === undefined ? {} : { tls: files }) });
       const client = createUdmClient(kind, { port: api.port, ca: files?.cert, prefix });
       t.after(() => client.close());

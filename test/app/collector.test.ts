@@ -28,6 +28,8 @@ async function start(t: TestContext, settings: Record<string, string> = {}, log:
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
     SVC_API_PORT: "0",
+    // What threads do is tested beside; here each would cost as much as all the rest of a test.
+    SVC_PROCESSOR_POOL_SIZE: "0",
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",
@@ -76,7 +78,7 @@ async function start(t: TestContext, settings: Record<string, string> = {}, log:
 }
 
 test("an entry made by the API is on the next record, and a change of it on the one after", async (t) => {
-  const { call, flow, directory } = await start(t);
+  const { call, flow, directory } = await start(t, { SVC_PROCESSOR_POOL_SIZE: "1" });
   const udm = { key: "10.1.0.0/16", name: "office", tags: ["lan"], vlan: 7, metadata: { ".site": "HQ" } };
   const created = await call("CreateUdm", { udm });
   assert.equal(created.status, 200);

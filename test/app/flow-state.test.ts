@@ -79,7 +79,9 @@ async function killAndRestart(t: TestContext, before: number, after: number): Pr
 }
 
 test("without a directory nothing is kept, and the log says so", async (t) => {
-  const collector = await startCollectorProcess({ settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true" } });
+  const collector = await startCollectorProcess({
+    settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_PROCESSOR_POOL_SIZE: "0" },
+  });
   t.after(() => collector.end("SIGKILL"));
   const lines = collector.log().filter((line) => String(line["msg"]).includes("SVC_STATE_DIRECTORY_PATH"));
   assert.equal(lines.length, 1);

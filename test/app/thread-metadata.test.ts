@@ -8,6 +8,7 @@ import type { RecordFields } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import { createSharedIndex, openSharedIndex, type UdmEdit } from "../../src/udm/index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 /** A store, and three that follow it: as a thread does, as the thread of the store does, and without keeping anything. */
 async function setUp(maxCached = 30) {
@@ -112,7 +113,7 @@ test("whatever is changed and asked for, each answer is that of an enricher that
         }
       }
     }),
-    { numRuns: 150 },
+    runs(60),
   );
 });
 

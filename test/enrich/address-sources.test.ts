@@ -19,6 +19,7 @@ import { createMetrics, silentLog } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
+import { runs } from "../support/runs.ts";
 
 type Fields = Readonly<Record<string, Value>>;
 
@@ -292,7 +293,7 @@ test("as bytes a line says the same as field by field, no name twice", async () 
         assert.equal(new Set(names).size, names.length, line);
       },
     ),
-    { numRuns: 150 },
+    runs(60),
   );
 });
 
@@ -393,6 +394,6 @@ test("a line made without a record says the same as one of fields, whatever meta
         }
       },
     ),
-    { numRuns: 200 },
+    runs(80),
   );
 });

@@ -14,6 +14,7 @@ import { createMetrics, silentLog } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
+import { runs } from "../support/runs.ts";
 
 const objects = ["flow.src", "flow.dst", "flow.export"] as const;
 
@@ -180,6 +181,6 @@ test("whatever is asked for in whatever order, it is what fields say, and memory
         assert.ok(((await count("cached_addresses")) ?? 0) <= 2 * Math.max(1, maxCached));
       },
     ),
-    { numRuns: 150 },
+    runs(60),
   );
 });

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { createChangeHistory, isLater, lastChangeAt, type ChangeHistory } from "../../src/enrich/change-history.ts";
 import { parseKey } from "../../src/ip/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 const families = [4, 6] as const;
 const edges = ["0.0.0.0", "255.255.255.255", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "7fff::", "8000::"];
@@ -33,7 +34,7 @@ test("each address has the stamp of the last change that covers it", () => {
         for (const [n, address] of asked.entries()) assert.equal(lastChangeAt(history, address), expected[n]);
       }
     }),
-    { numRuns: 200 },
+    runs(200),
   );
 });
 

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { mergeEntries } from "../../src/enrich/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 test("nothing merges to unset values", () => {
   assert.deepEqual(mergeEntries([]), { name: "", tags: [], vlan: 0n, internal: false, metadata: new Map() });
@@ -68,7 +69,7 @@ test("the merge is what asking every entry for every value gives, in any order o
       assert.deepEqual(merged, expected);
       assert.deepEqual(mergeEntries(entries.toReversed()), expected);
     }),
-    { numRuns: 2000 },
+    runs(2000),
   );
 });
 

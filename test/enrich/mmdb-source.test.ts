@@ -16,6 +16,7 @@ import { mmdbFile, type MmdbValue } from "../support/mmdb-file.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
 import { until } from "../support/until.ts";
+import { runs } from "../support/runs.ts";
 
 const amsterdam: MmdbValue = {
   city: { names: { en: "Amsterdam", ja: "アムステルダム" } },
@@ -200,7 +201,7 @@ test("a look-up finds the narrowest network, at every record size", () => {
         }
       },
     ),
-    { numRuns: 50 },
+    runs(50),
   );
 });
 
@@ -224,7 +225,7 @@ test("whatever bytes a file has, it is refused or answers, and a damaged one is 
         }
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   );
   const damaged = Buffer.from(good);
   // The type of the first record's data becomes one that does not exist.

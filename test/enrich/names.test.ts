@@ -10,6 +10,7 @@ import { buildIndex } from "../support/shared-index.ts";
 import { nestedNames } from "../support/record-names.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
+import { runs } from "../support/runs.ts";
 
 /** A record of names that the decoders give. */
 const decoded: Readonly<Record<string, Value>> = {
@@ -207,7 +208,7 @@ test("whatever the metadata, no name is another's beginning, nothing decoded is 
       const values = new Set([...record.values()].flat());
       for (const { metadata } of merged) for (const value of metadata.values()) assert.ok(values.has(value), value);
     }),
-    { numRuns: 500 },
+    runs(100),
   );
 });
 
@@ -222,7 +223,7 @@ test("the outcome does not depend on the order in which entries and keys were ma
       const other = await enrich(reversed, decoded);
       assert.deepEqual([...one.record], [...other.record]);
     }),
-    { numRuns: 300 },
+    runs(60),
   );
 });
 
@@ -238,7 +239,7 @@ test("what is handed over as bytes is what the record would have got", async () 
       handedOver += rendered.length;
       assert.deepEqual(parseLine(record, rendered), parseLine(plain.record, []));
     }),
-    { numRuns: 500 },
+    runs(100),
   );
   assert.ok(handedOver > 0, "none was");
 });

@@ -6,6 +6,7 @@ import { addressKey, compareSpecificity, formatAddress, keyContains, parseKey } 
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics } from "../../src/report/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 type Fields = Readonly<Record<string, Value>>;
 
@@ -121,7 +122,7 @@ test("of exporters that cover the address the most specific one with the interfa
         }
       },
     ),
-    { numRuns: 100 },
+    runs(100),
   );
 });
 
@@ -202,7 +203,7 @@ test("whatever a file says, it is read or refused", () => {
         assert.ok(error instanceof FileFindings, String(error));
       }
     }),
-    { numRuns: 2000 },
+    runs(2000),
   );
 });
 

@@ -9,6 +9,7 @@ import type { MadeAdditions } from "../../src/enrich/stored-additions.ts";
 import { openSharedIndex, createSharedIndex, type UdmEntry, type UdmIndex } from "../../src/udm/index.ts";
 import { buildIndex } from "../support/shared-index.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 const text = fc.oneof(
   fc.constantFrom("prod", "db", 'a"b', "back\\", '","tags":["', "ü", "\u0001", "\ud800", "]}", ""),
@@ -113,7 +114,7 @@ test("texts add what the entries that they are of add, or nothing is made of the
         }
       },
     ),
-    { numRuns: 250 },
+    runs(100),
   );
   assert.ok(plain > 1000);
 });

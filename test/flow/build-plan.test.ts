@@ -5,6 +5,7 @@ import { fieldNames } from "../../src/flow/mapping/field-names.ts";
 import { reversePen } from "../../src/flow/registry/registry.ts";
 import { buildPlan } from "../../src/flow/template/build-plan.ts";
 import type { FieldSpecifier, Template } from "../../src/flow/template/template.ts";
+import { runs } from "../support/runs.ts";
 
 /** Few elements, most of which share names with others, so that templates repeat them and let them compete. */
 const element = fc.oneof(
@@ -60,7 +61,7 @@ test("no two steps of a plan can write one name, and every field has a place for
         assert.equal(placed.has(index), isScope || pen !== 0 || id !== 210, `field ${index}`);
       });
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });
 

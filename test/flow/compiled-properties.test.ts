@@ -17,6 +17,7 @@ import {
 } from "../support/flow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { udmEntry } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 const natural: Readonly<Record<string, number>> = {
   unsigned8: 1,
@@ -254,8 +255,6 @@ function netifNames(): Enricher {
   };
 }
 
-const runs = Number(process.env["COMPILED_RUNS"] ?? 120);
-
 test("whatever the templates, bytes, options and metadata: compiled code writes what the interpreter writes", async () => {
   const seen = { compiled: 0, interpreted: 0, careful: 0 };
   await fc.assert(
@@ -286,7 +285,7 @@ test("whatever the templates, bytes, options and metadata: compiled code writes 
         seen.careful += counts.careful;
       },
     ),
-    { numRuns: runs },
+    runs(50),
   );
   assert.ok(seen.compiled > seen.interpreted && seen.interpreted > 0 && seen.careful > 0, JSON.stringify(seen));
 });

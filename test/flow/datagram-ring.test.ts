@@ -9,6 +9,7 @@ import {
   type RingReader,
   type RingWriter,
 } from "../../src/flow/index.ts";
+import { runs } from "../support/runs.ts";
 
 interface Taken {
   readonly bytes: string;
@@ -57,7 +58,7 @@ test("what is written is read in its order, however the two take turns", () => {
       assert.deepEqual(readAll(reader), model);
       assert.equal(writer.used(), 0);
     }),
-    { numRuns: 200 },
+    runs(60),
   );
 });
 

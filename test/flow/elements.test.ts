@@ -13,6 +13,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
+import { runs } from "../support/runs.ts";
 
 function read(...texts: readonly string[]): ReturnType<typeof readElements> {
   return readElements(texts.map((text, i) => ({ path: `e${i + 1}.yml`, text })));
@@ -178,6 +179,6 @@ test("whatever the text, it is read or refused with a place", () => {
     fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
       for (const problem of read(pieces.join("")).problems) assert.match(problem, /^e1\.yml:\d+:\d+: ./s);
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });

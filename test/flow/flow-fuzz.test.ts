@@ -4,9 +4,9 @@ import { fuzzFlows } from "../support/flow-fuzz.ts";
 
 // Of the first seed the interpreter decodes all beside, of the second every template is compiled at once.
 for (const [seed, count] of [
-  [4, 8000],
-  [6, 6000],
-  [7, 16_000],
+  [4, 3000],
+  [6, 2000],
+  [7, 8000],
 ] as const) {
   test(`${count} damaged datagrams of seed ${seed}: no bug shows, and no exporter hurts another`, async () => {
     const { records, good, compared } = await fuzzFlows(count, seed);

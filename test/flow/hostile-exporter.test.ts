@@ -15,6 +15,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
+import { runs } from "../support/runs.ts";
 
 const limits: Limits = {
   exporters: 40,
@@ -137,7 +138,7 @@ test("whatever one exporter or many invented ones send, all stays within bounds,
       check();
       await assertBounds(rig);
     }),
-    { numRuns: 25 },
+    runs(10),
   );
 });
 

@@ -16,6 +16,7 @@ import {
 } from "../support/flow-packets.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { referenceData } from "../support/reference-data.ts";
+import { runs } from "../support/runs.ts";
 
 const codes = { none_of: 0, exactly_one_of: 1, one_or_more_of: 2, all_of: 3, ordered: 4, undefined: 255 };
 type Semantic = keyof typeof codes;
@@ -130,7 +131,7 @@ test("lists of lists decode to what they were made of", () => {
       );
       assert.deepEqual(rig.log, []);
     }),
-    { numRuns: 500 },
+    runs(500),
   );
 });
 

@@ -7,6 +7,7 @@ import type { PacketStart } from "../../src/flow/packet/parse-headers.ts";
 import { hex, uint } from "../support/flow-packets.ts";
 import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
 import { modelPacket, type ModelPacket } from "./packet-model.ts";
+import { runs } from "../support/runs.ts";
 
 const parsed = createParsedPacket();
 
@@ -116,7 +117,7 @@ test("headers of a packet are those that a slow reading finds, whatever is cut o
       parsePacket(all, before, before + bytes.length, "ethernet", parsed);
       assert.deepEqual(found(all, parsed.outer), modelPacket(bytes));
     }),
-    { numRuns: 3000 },
+    runs(1000),
   );
 });
 
@@ -168,6 +169,6 @@ test("whatever the bytes: nothing outside them is read, and what is found lies w
         }
       },
     ),
-    { numRuns: 5000 },
+    runs(2000),
   );
 });

@@ -17,6 +17,7 @@ import {
 } from "../support/flow-packets.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { goldenCases } from "./golden-cases.ts";
+import { runs } from "../support/runs.ts";
 
 /** A value as bytes on the wire and as it has to come out. */
 interface Sample {
@@ -185,7 +186,7 @@ for (const protocol of ["netflow9", "ipfix"] as const) {
           });
         });
       }),
-      { numRuns: 300 },
+      runs(120),
     );
   });
 }
@@ -267,7 +268,7 @@ test("whatever the bytes: no error, no more records than bytes, memory within it
         assert.equal(good[0]?.["flow.bytes"], 9);
       },
     ),
-    { numRuns: 150 },
+    runs(60),
   );
 });
 
@@ -287,6 +288,6 @@ test("every record has each name once and none that is also the group of another
         }
       }
     }),
-    { numRuns: 100 },
+    runs(100),
   );
 });

@@ -26,6 +26,7 @@ import {
   words,
 } from "../support/sflow-packets.ts";
 import { udmEntry } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 const word = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(0, 1, 2, 3, 4, 100, 443, 0x3fff_ffff, 0xffff_ffff) },
@@ -261,8 +262,6 @@ const interfaceNames = new Map([
   [9, "wan"],
 ]);
 
-const runs = Number(process.env["SFLOW_RUNS"] ?? 150);
-
 test("whatever the samples, packets and metadata: what is written from bytes is what fields become", async () => {
   const seen = { compiled: 0, interpreted: 0, careful: 0 };
   await fc.assert(
@@ -301,7 +300,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
         seen.careful += counts.careful;
       },
     ),
-    { numRuns: runs },
+    runs(60),
   );
   assert.ok(seen.compiled > seen.interpreted / 10 && seen.interpreted > 0 && seen.careful > 0, JSON.stringify(seen));
 });

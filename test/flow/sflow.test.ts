@@ -18,6 +18,7 @@ import {
 } from "../support/sflow-packets.ts";
 import { nestedNames } from "../support/record-names.ts";
 import { sflowGoldenCases } from "./sflow-golden-cases.ts";
+import { runs } from "../support/runs.ts";
 
 const header = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
 
@@ -160,6 +161,6 @@ test("broken datagrams: no error, no value twice or below another, no more recor
           assert.deepEqual(nestedNames(new Map(Object.entries(record) as [string, Value][])), []);
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   );
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { compareKeys, compareSpecificity, keyContains, parseKey, type Key } from "../../src/ip/index.ts";
 import { keyText } from "../support/ip-arbitrary.ts";
+import { runs } from "../support/runs.ts";
 
 /** The whole order of lists, written down. */
 const listed = [
@@ -66,7 +67,7 @@ for (const [name, compare] of Object.entries({ compareKeys, compareSpecificity }
         assert.equal(Math.sign(compare(a, b)), -Math.sign(compare(b, a)) + 0);
         if (compare(a, b) <= 0 && compare(b, c) <= 0) assert.ok(compare(a, c) <= 0);
       }),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 }

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { addressKey, KeyError, parseAddress, parseKey, quoteKey, type Key } from "../../src/ip/index.ts";
 import { keyText, nearKeyText } from "../support/ip-arbitrary.ts";
 import { modelKey } from "../support/ip-model.ts";
+import { runs } from "../support/runs.ts";
 
 /** Text, kind, first and last address, canonical text where it differs. */
 const accepted: readonly (readonly [string, Key["kind"], string, string, string?])[] = [
@@ -111,7 +112,7 @@ test("a text near a key is read as the slow model reads it", () => {
     fc.property(fc.oneof(keyText, nearKeyText), (text) => {
       assert.deepEqual(read(text), modelKey(text));
     }),
-    { numRuns: 5000 },
+    runs(2000),
   );
 });
 
@@ -122,7 +123,7 @@ test("canonical text is read back as the same key, and is the same in every spel
       assert.deepEqual(parseKey(key.text), key);
       assert.equal(parseKey(text.toUpperCase()).text, key.text);
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createBoundedQueue } from "../../src/output/index.ts";
+import { runs } from "../support/runs.ts";
 
 const operation = fc.oneof(
   { weight: 3, arbitrary: fc.record({ put: fc.integer({ min: 1, max: 400 }) }) },
@@ -72,7 +73,7 @@ test("chunks come out whole, in order and unchanged, within the bound", () => {
       while (queue.take(Infinity) !== undefined);
       assert.equal(back, lent, "everything lent was given back");
     }),
-    { numRuns: 300 },
+    runs(300),
   );
 });
 

@@ -3,10 +3,14 @@ import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createFileSink } from "../../src/output/index.ts";
+import { systemClock, type Clock } from "../../src/report/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until } from "./output-fixture.ts";
 import { faultyOutputIo, type Fault, type FaultyOutputIo } from "./faulty-output-io.ts";
 
 const chunks = 12;
+
+/** By which no write is too soon after the last. */
+const hastyClock: Clock = { now: () => systemClock.now(), monotonic: () => 1000 * systemClock.monotonic() };
 
 /**
  * Writes chunks, one after the other so that the calls are the same in each run; files rotate, and once the file is
@@ -15,7 +19,7 @@ const chunks = 12;
 async function scenario(t: TestContext, io: FaultyOutputIo): Promise<number[]> {
   const { folder, options, metrics } = await outputFixture(t);
   const path = join(folder, "sub/flows.ndjson");
-  const sink = createFileSink({ ...options, path, maxBytes: 300, maxFiles: 9, io });
+  const sink = createFileSink({ ...options, path, maxBytes: 300, maxFiles: 9, io, clock: hastyClock });
   const written = async (): Promise<number> =>
     (await metrics.value("netgloss_output_records_total", { output: "file" })) ?? 0;
   await sink.start();

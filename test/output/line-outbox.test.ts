@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { createLineInbox, createLineMemory, createLineOutbox } from "../../src/output/index.ts";
 import { createLineBuffer, type Value } from "../../src/record/index.ts";
 import { until } from "../support/until.ts";
+import { runs } from "../support/runs.ts";
 
 const slabBytes = 2 * 1024 * 1024;
 
@@ -89,7 +90,7 @@ test("every line arrives once, whole and in order, whenever the other thread get
         Array.from({ length: written() }, (_, i) => i),
       );
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });
 

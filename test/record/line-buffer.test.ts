@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createLineBuffer, renderFields, type RecordFields, type Scalar, type Value } from "../../src/record/index.ts";
+import { runs } from "../support/runs.ts";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
@@ -53,7 +54,7 @@ test("a line is what JSON.stringify would write, in one line", () => {
       assert.equal(lines.count, 0);
       assert.equal(bytes.filter((byte) => byte === 0x0a).length, records.length);
     }),
-    { numRuns: 500 },
+    runs(200),
   );
 });
 
@@ -67,7 +68,7 @@ test("rendered fields stand behind those of the record as if they were of it", (
       const expected = pairs.map(([own, more]) => model(new Map([...own, ...more]))).join("");
       assert.equal(text(lines.take()), expected);
     }),
-    { numRuns: 300 },
+    runs(150),
   );
 });
 
@@ -95,7 +96,7 @@ test("lines that begin alike are written like any others", () => {
       written += text(lines.take());
       assert.equal(written, expected);
     }),
-    { numRuns: 1000 },
+    runs(150),
   );
 });
 
@@ -115,7 +116,7 @@ test("a line parses back to the same fields", () => {
         assert.deepEqual(Object.getOwnPropertyDescriptor(parsed, name)?.value, plain(value));
       }
     }),
-    { numRuns: 300 },
+    runs(150),
   );
 });
 

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { Counter, Gauge, Registry } from "prom-client";
 import { createMetrics, type Labels } from "../../src/report/index.ts";
+import { runs } from "../support/runs.ts";
 
 type Values = readonly (readonly [Labels, number])[];
 
@@ -37,6 +38,7 @@ test("metrics that are read are written as prom-client writes them", async () =>
         }
       },
     ),
+    runs(100),
   );
 });
 

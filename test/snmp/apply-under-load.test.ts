@@ -5,9 +5,9 @@ import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { startPatientClock } from "../support/patient-clock.ts";
 import { until } from "../support/until.ts";
 
-const count = 600;
+const count = 300;
 /** Seconds. */
-const interval = 2;
+const interval = 1;
 /** Object types of the definitions, each polled at the interval. */
 const types = 2;
 /** How often each type of each device is polled while definitions are applied. */

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { FAILSAFE_SCHEMA, loadAll, mergeTag, realMapTag } from "js-yaml";
 import { parsePlainYaml } from "../../src/snmp/definitions/yaml/parse-plain-yaml.ts";
 import type { YamlNode } from "../../src/snmp/definitions/yaml/yaml-node.ts";
+import { runs } from "../support/runs.ts";
 
 const schema = FAILSAFE_SCHEMA.withTags(mergeTag, realMapTag);
 
@@ -60,7 +61,7 @@ test("what the plain reader reads, the library reads the same", () => {
       plain++;
       assert.deepEqual(read, byLibrary(source));
     }),
-    { numRuns: 12_000 },
+    runs(4000),
   );
   assert.ok(plain > 500, `only ${plain} texts were plain`);
 });
@@ -84,7 +85,7 @@ function render(node: YamlNode, indent: string): string {
 test("definition files in their usual form are all plain", () => {
   fc.assert(
     fc.property(document, (node) => assert.deepEqual(parsePlainYaml(render(node, "")), node)),
-    { numRuns: 500 },
+    runs(500),
   );
 });
 

@@ -5,6 +5,7 @@ import { createDiscoveryQueue, type DiscoveryOutcome } from "../../src/snmp/disc
 import { planFromJson, planToJson, type DevicePlan } from "../../src/snmp/discovery/device-plan.ts";
 import { createSchedule, type Scheduled } from "../../src/snmp/poller/schedule.ts";
 import { hasRestarted, type UptimeReading } from "../../src/snmp/poller/uptime.ts";
+import { runs } from "../support/runs.ts";
 
 test("the schedule runs what a sorted list would, in that order, with one timer", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
@@ -34,7 +35,7 @@ test("the schedule runs what a sorted list would, in that order, with one timer"
         schedule.stop();
       },
     ),
-    { numRuns: 50 },
+    runs(50),
   );
 });
 

@@ -5,6 +5,7 @@ import { decodeMessage, encodeCommunityMessage } from "../../src/snmp/session/co
 import { readPduRest, type Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
 import { formatOid, isOid, parseOid, type Oid, type VarBind } from "../../src/snmp/index.ts";
 import { fromHex, responseWith, toHex } from "../support/snmp-bytes.ts";
+import { runs } from "../support/runs.ts";
 
 function readPdu(datagram: Uint8Array): Pdu {
   const message = decodeMessage(datagram);
@@ -175,7 +176,7 @@ test("what is written is read back the same", () => {
       assert.equal(toHex(message.community), toHex(community));
       assert.deepEqual(plain(readPduRest(message.pdu)), plain(pdu));
     }),
-    { numRuns: 300 },
+    runs(300),
   );
 });
 
@@ -192,7 +193,7 @@ function plain(pdu: Pdu): unknown {
 test("object identifiers in text form", () => {
   fc.assert(
     fc.property(oids, (oid) => assert.deepEqual(parseOid(formatOid(oid)), oid)),
-    { numRuns: 200 },
+    runs(200),
   );
   assert.deepEqual(parseOid("1.3.6"), [1, 3, 6]);
   const bad = ["", ".", "1", ".1", "1..3", "1.3.", "1.03", "3.1", "1.40", "1.3.4294967296", "1.3.-1", "1.3.x", " 1.3"];

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fuzzSession } from "../support/snmp-session-fuzz.ts";
 
-test("20 000 damaged datagrams: not one exception leaves the session, and it works afterwards", async () => {
-  const outcome = await fuzzSession(20_000, 0x5eed);
-  assert.ok(outcome.datagrams >= 20_000);
+test("8 000 damaged datagrams: not one exception leaves the session, and it works afterwards", async () => {
+  const outcome = await fuzzSession(8_000, 0x5eed);
+  assert.ok(outcome.datagrams >= 8_000);
   // The damage reaches every layer.
-  assert.ok((outcome.failed["malformed"] ?? 0) > 500);
+  assert.ok((outcome.failed["malformed"] ?? 0) > 200);
   for (const reason of [
     "malformed",
     "duplicate",

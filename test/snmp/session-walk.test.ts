@@ -23,6 +23,7 @@ import {
   smallTable,
   usmUser,
 } from "../support/snmp-session-fixture.ts";
+import { runs } from "../support/runs.ts";
 
 const ifIndex = oidOf("1.3.6.1.2.1.2.2.1.1");
 const ifDescr = oidOf("1.3.6.1.2.1.2.2.1.2");
@@ -113,7 +114,7 @@ test("any table is read whole, whatever the widths, sizes and versions", async (
         client.close();
       },
     ),
-    { numRuns: 50 },
+    runs(50),
   );
 });
 

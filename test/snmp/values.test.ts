@@ -18,6 +18,7 @@ import {
   type SnmpValue,
   type Syntax,
 } from "../../src/snmp/index.ts";
+import { runs } from "../support/runs.ts";
 
 const int = (value: number): SnmpValue => ({ type: "Integer32", value });
 const gauge = (value: number): SnmpValue => ({ type: "Gauge32", value });
@@ -157,7 +158,7 @@ test("every syntax takes any value without an error", () => {
         }
       }
     }),
-    { numRuns: 300 },
+    runs(300),
   );
 });
 

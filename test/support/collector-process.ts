@@ -29,7 +29,7 @@ export interface CollectorProcessOptions {
   /** Where the standard output goes. Default: nowhere. */
   readonly stdout?: "pipe" | "ignore" | number;
   readonly cwd?: string;
-  /** How long it may take until it is ready. Default: 20 s. */
+  /** How long it may take until it is ready. Default: a minute. */
   readonly readyMs?: number;
 }
 

@@ -2,7 +2,6 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 
 export interface SelfSigned {
   /** PEM */
@@ -39,7 +38,9 @@ export function selfSigned(): SelfSigned {
 }
 
 /** The same in two files, removed when the test ends. */
-export function selfSignedFiles(t: Pick<TestContext, "after">): SelfSigned & { certPath: string; keyPath: string } {
+export function selfSignedFiles(t: {
+  after(end: () => void): void;
+}): SelfSigned & { certPath: string; keyPath: string } {
   const folder = mkdtempSync(join(tmpdir(), "netgloss-tls-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const made = selfSigned();

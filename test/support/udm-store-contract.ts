@@ -7,6 +7,7 @@ import { UdmError, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite }
 import { memoryUdmStore } from "./memory-udm-store.ts";
 import { plainEntries } from "./udm-store-fixture.ts";
 import { anyWrite } from "./udm-write-arbitrary.ts";
+import { runs } from "./runs.ts";
 
 export interface OpenStore {
   readonly store: UdmStore;
@@ -186,7 +187,7 @@ export function udmStoreContract(name: string, openEmpty: () => Promise<OpenStor
           await open.close();
         }
       });
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, runs(20));
     });
   });
 }

@@ -9,6 +9,7 @@ import {
   type UdmFileStore,
 } from "../../src/udm/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
+import { leastEntries } from "./shared-index.ts";
 
 export const memoryPath = "/memory/ipaddrs.yml";
 
@@ -33,7 +34,7 @@ export function storeOn(io: FileIo, options: Partial<UdmFileStoreOptions> = {}):
   const at = (level: LogLine["level"]) => (fields: LogLine["fields"], message: string) =>
     void lines.push({ level, fields, message });
   const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-  const defaults = { path: memoryPath, owned: true, refreshMs: 0, maxEntries: 20_000 };
+  const defaults = { path: memoryPath, owned: true, refreshMs: 0, maxEntries: leastEntries };
   const reporting = { io, log, metrics, clock: systemClock, health };
   return { store: createUdmFileStore({ ...defaults, ...reporting, ...options }), metrics, health, lines };
 }

@@ -10,6 +10,7 @@ import {
   type UdmField,
   type UdmInput,
 } from "../../src/udm/index.ts";
+import { runs } from "../support/runs.ts";
 
 const empty: UdmInput = { key: "10.0.0.1", name: "", tags: [], vlan: 0n, internal: false, metadata: [] };
 
@@ -174,7 +175,7 @@ test("what passes can be written as UTF-8 on one line, and lengths are those of 
         bytes.toString("utf8") === name && [...name].length <= 255 && [...name].every((point) => !isControl(point));
       assert.equal(checkUdm({ ...empty, name }).ok, isGood);
     }),
-    { numRuns: 1000 },
+    runs(1000),
   );
 });
 

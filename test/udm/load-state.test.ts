@@ -19,6 +19,7 @@ import {
 import { tempDirectory } from "../support/temp-directory.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { plainEntries, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";
+import { runs } from "../support/runs.ts";
 
 const address = { family: 4, value: 10n << 24n } as const;
 
@@ -165,7 +166,7 @@ suite("loading a big file", () => {
       assert.equal(index.size, model.size);
       shared.release(index);
     });
-    await fc.assert(property, { numRuns: 300 });
+    await fc.assert(property, runs(100));
     // What was given up is freed bit by bit.
     const last = await build(shared, "10.0.0.1: {}\n");
     assert.ok(last !== undefined);

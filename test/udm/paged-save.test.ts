@@ -8,6 +8,7 @@ import { memoryFileIo } from "../support/memory-file-io.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
 import { anyValues } from "../support/udm-write-arbitrary.ts";
+import { runs } from "../support/runs.ts";
 
 /** What a store writes that has nothing written before: it renders all entries. */
 async function writtenAtOnce(entries: readonly UdmEntry[]): Promise<string | undefined> {
@@ -65,7 +66,7 @@ suite("a save by pages", () => {
       await store.stop();
       assert.equal(memory.text(memoryPath), await writtenAtOnce([...store.current().entries()]));
     });
-    await fc.assert(property, { numRuns: 100 });
+    await fc.assert(property, runs(40));
   });
 
   test("writes an empty mapping when the last entry goes, and goes on from it", async () => {

@@ -16,6 +16,7 @@ import {
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { modelIndex } from "../support/udm-model.ts";
 import { until } from "../support/until.ts";
+import { runs } from "../support/runs.ts";
 
 /** Publishes what the changes make of the state before, which is given up. */
 function step(shared: SharedIndex, before: UdmIndex, change: (edit: ReturnType<UdmIndex["edit"]>) => void): UdmIndex {
@@ -92,7 +93,7 @@ suite("an index in shared memory", () => {
           }
         }
       }),
-      { numRuns: 150 },
+      runs(50),
     );
   });
 
@@ -139,7 +140,7 @@ suite("an index in shared memory", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      runs(25),
     );
   });
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { nodeFileIo } from "../../src/udm/index.ts";
 import { storeOn } from "../support/udm-store-fixture.ts";
+import { runs } from "../support/runs.ts";
 import { until } from "../support/until.ts";
 
 const storm = join(import.meta.dirname, "../support/udm-write-storm.js");
@@ -86,7 +87,7 @@ async function lane(rounds: readonly number[]): Promise<void> {
   }
 }
 
-test("every answered write is there after a SIGKILL in a storm of writes, twenty times", async () => {
-  const rounds = Array.from({ length: 20 }, (_, i) => i + 1);
+test("every answered write is there after a SIGKILL in a storm of writes, time and again", async () => {
+  const rounds = Array.from({ length: runs(8).numRuns }, (_, i) => i + 1);
   await Promise.all([lane(rounds.filter((round) => round % 2 === 1)), lane(rounds.filter((round) => round % 2 === 0))]);
 });

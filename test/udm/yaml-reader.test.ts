@@ -5,6 +5,7 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { UdmError, type UdmEntry } from "../../src/udm/index.ts";
 import { plainEntries, readFileText } from "../support/udm-store-fixture.ts";
+import { runs } from "../support/runs.ts";
 
 async function entriesOf(text: string | Uint8Array): Promise<UdmEntry[]> {
   return [...(await readFileText(text)).index.entries()];
@@ -385,6 +386,6 @@ suite("what a metadata file may not say", () => {
       );
       if (error !== undefined) assert.match((error as Error).message, /^\/memory\/ipaddrs\.yml:\d+:\d+: ./);
     });
-    await fc.assert(property, { numRuns: 400 });
+    await fc.assert(property, runs(120));
   });
 });

@@ -9,6 +9,7 @@ import { memoryFileIo } from "../support/memory-file-io.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, plainEntries, readFileText, storeOn } from "../support/udm-store-fixture.ts";
 import { anyValues, trickyKeys, trickyTexts } from "../support/udm-write-arbitrary.ts";
+import { runs } from "../support/runs.ts";
 
 /** The file after entries were created in the store, over a file with this content. */
 async function fileWith(entries: readonly UdmEntry[], before?: string): Promise<string> {
@@ -193,7 +194,7 @@ suite("the file that is written", () => {
       const byKey = (entry: UdmEntry): unknown => plainEntries([entry])[0];
       for (const entry of entries) assert.deepEqual(byKey(index.get(entry.key) as UdmEntry), byKey(entry));
     });
-    await fc.assert(property, { numRuns: 200 });
+    await fc.assert(property, runs(50));
   });
 
   const schemas: Record<string, Schema> = {
@@ -217,7 +218,7 @@ suite("the file that is written", () => {
           assert.equal(Number(fields.get("vlan") ?? 0), Number(values.vlan));
         }
       });
-      await fc.assert(property, { numRuns: 30 });
+      await fc.assert(property, runs(30));
     });
   }
 
@@ -239,7 +240,7 @@ suite("the file that is written", () => {
       await same(trickyKeys.map((key) => udmEntry(key)));
       for (const text of trickyTexts)
         await same([udmEntry("10.0.0.1", { name: text, tags: [text], metadata: { [text]: text } })]);
-      await fc.assert(fc.asyncProperty(anyEntries, same), { numRuns: 30 });
+      await fc.assert(fc.asyncProperty(anyEntries, same), runs(30));
     });
   }
 
@@ -286,6 +287,6 @@ suite("the file that is written", () => {
       assert.deepEqual(plain(after), plain(before));
       assert.equal(await fileWith([], after), after);
     });
-    await fc.assert(property, { numRuns: 200 });
+    await fc.assert(property, runs(50));
   });
 });
