@@ -1,9 +1,9 @@
-import { formatAddress, parseAddress, quoteKey, unmapAddress, type Address } from "../ip/index.ts";
+import { quoteKey, type Address } from "../ip/index.ts";
 import type { Enricher, RecordFields, Value } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
-import type { AddressIndex, AddressRange, UdmEntry } from "../udm/index.ts";
+import type { AddressIndex, AddressRange } from "../udm/index.ts";
 import { addressScope, type AddressScope } from "./address-scope.ts";
-import { endpointObjects, type AddressFacts, type AddressSource } from "./address-source.ts";
+import { endpointObjects, type AddressSource } from "./address-source.ts";
 import {
   addFields,
   addMetadata,
@@ -12,14 +12,15 @@ import {
   makeAdditions,
   type Additions,
 } from "./additions.ts";
-import { addressOf, createAddressTable, type AddressTable } from "./address-table.ts";
-import { createChangeHistory, isLater, lastChangeAt } from "./change-history.ts";
+import { addressOf, createAddressTable } from "./address-table.ts";
+import { createChangeHistory } from "./change-history.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { flowLocality, localityName, renderedLocalities, type Locality } from "./locality.ts";
 import { gatherValues, placeFields, type Renamed } from "./place-fields.ts";
 import type { MadeAdditions } from "./stored-additions.ts";
+import { createKnownAddresses, type CurrentMetadata } from "./known-addresses.ts";
+import { registerAddressMetrics } from "./address-metrics.ts";
 import { createTextAdditions } from "./text-additions.ts";
-import { createRecentCache } from "./recent-cache.ts";
 
 /**
  * Calls the listener with what is known now, if anything is, and with another object after each change, together with where
@@ -50,20 +51,6 @@ export interface AddressEnricherOptions {
 /** Follows the store and the sources from `start` to `stop`; records that come before the store's first state go without it. */
 export type AddressEnricher = Enricher & Component;
 
-interface CachedAddress {
-  /** Of the state of the metadata that it was made from, or of a later one that says the same of it. */
-  stamp: number;
-  /** Earlier when a source says that what it told holds for a shorter time. */
-  expires: number;
-  readonly entries: readonly UdmEntry[];
-  /** Undefined when the text is not an address. */
-  readonly address: Address | undefined;
-  /** By the position of the source; undefined: not asked yet. */
-  readonly facts: (AddressFacts | undefined)[];
-  /** By the position of the object in {@link enrichedObjects}; null: nothing, undefined: not asked for yet. */
-  readonly additions: (Additions | null | undefined)[];
-}
-
 /**
  * Puts user-defined metadata on the addresses of a record: `flow.src`, `flow.dst`, `flow.export` and `system`, each by
  * its `.ip.addr`. Where an address is a list, its first is looked up; an IPv4-mapped address is looked up as IPv4.
@@ -72,20 +59,22 @@ interface CachedAddress {
 export function createAddressEnricher(options: AddressEnricherOptions): AddressEnricher {
   const { ttlMs, invalidate, sources = [], locality = false, clock } = options;
   const log = limitLog(options.log, clock);
-  const cache = createRecentCache<CachedAddress>(options.maxCached);
   const nameOf = createMetadataNames();
-  const counts = { hits: 0, misses: 0, matches: 0, renamed: 0, badAddresses: 0 };
-  const history = createChangeHistory();
+  const counts = { renamed: 0 };
+  const metadata: CurrentMetadata = { index: undefined, stamp: 0, history: createChangeHistory() };
+  const scopeIn = (object: EnrichedObject, address: Address | undefined): AddressScope | undefined =>
+    locality && address && endpointObjects.has(object.name) ? addressScope(address) : undefined;
+  const known = createKnownAddresses({ ...options, metadata, sources, scopeIn, nameOf, log });
   const table = createAddressTable({
     maxCached: options.maxCached,
     ttlMs,
-    lastChange: (a, b, c, d) => history.last(a, b, c, d),
+    lastChange: (a, b, c, d) => metadata.history.last(a, b, c, d),
     make(position, a, b, c, d) {
       const object = enrichedObjects[position] as EnrichedObject;
       const made = sources.length > 0 ? undefined : fromTexts(position, object, a, b, c, d);
       if (made !== undefined) return made;
       const address = addressOf(a, b, c, d);
-      const entries = index?.covering(address) ?? [];
+      const entries = metadata.index?.covering(address) ?? [];
       const facts = sources.flatMap((source) => (source.objects.has(object.name) ? [source.facts(address)] : []));
       const additions = makeAdditions({ entries, facts, scope: scopeIn(object, address) }, object, nameOf);
       const validMs = facts.reduce((least, fact) => Math.min(least, fact.validMs ?? least), Number.POSITIVE_INFINITY);
@@ -94,14 +83,9 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
       return { rendered: isPlain ? rendered : undefined, hasMetadata, system, locality: where, validMs };
     },
   });
-  registerMetrics(options.metrics, counts, cache, table);
+  registerAddressMetrics(options.metrics, known, table, counts);
   const knowsMore = locality || sources.length > 0;
-  let index: AddressIndex | undefined;
-  let stamp = 0;
   let unwatch: (() => void)[] = [];
-
-  const scopeIn = (object: EnrichedObject, address: Address | undefined): AddressScope | undefined =>
-    locality && address && endpointObjects.has(object.name) ? addressScope(address) : undefined;
 
   const textAdditions = createTextAdditions();
   /** The short way, of what needs no objects. */
@@ -114,76 +98,12 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
     d: number,
   ): MadeAdditions | undefined => {
     const scope = locality ? scopeIn(object, addressOf(a, b, c, d)) : undefined;
-    return index?.texts(a, b, c, d, (texts) => textAdditions(position, texts, scope));
-  };
-
-  const readAddress = (text: string): Address | undefined => {
-    const address = parseAddress(text);
-    if (address !== undefined) return unmapAddress(address);
-    counts.badAddresses++;
-    log.warn({ address: quoteKey(text) }, "a record's address is not an IP address");
-    return undefined;
-  };
-
-  const lookUp = (text: string, now: number): CachedAddress => {
-    const cached = cache.get(text);
-    if (cached !== undefined && now < cached.expires && isFresh(cached)) {
-      counts.hits++;
-      return cached;
-    }
-    counts.misses++;
-    const address = readAddress(text);
-    const entries = (address && index?.covering(address)) ?? [];
-    const made = { stamp, expires: now + ttlMs, entries, address, facts: [], additions: [] };
-    cache.set(text, made);
-    return made;
-  };
-
-  const isFresh = (cached: CachedAddress): boolean => {
-    const { address } = cached;
-    if (cached.stamp !== stamp && address !== undefined) {
-      if (isLater(lastChangeAt(history, address), cached.stamp)) return false;
-      cached.stamp = stamp;
-    }
-    return true;
+    return metadata.index?.texts(a, b, c, d, (texts) => textAdditions(position, texts, scope));
   };
 
   const noteChange = (changed: readonly AddressRange[] | undefined): void => {
-    stamp++;
-    history.note(stamp, changed);
-  };
-
-  const forget = (address: Address): void => {
-    const text = formatAddress(address);
-    cache.delete(text);
-    if (address.family === 4) cache.delete(`::ffff:${text}`);
-    table.forget(address);
-  };
-
-  const factsFor = (cached: CachedAddress, object: EnrichedObject, now: number): AddressFacts[] => {
-    const { address } = cached;
-    if (address === undefined) return [];
-    const asked: AddressFacts[] = [];
-    for (const [i, source] of sources.entries()) {
-      if (!source.objects.has(object.name)) continue;
-      const facts = (cached.facts[i] ??= source.facts(address));
-      asked.push(facts);
-      if (facts.validMs !== undefined) cached.expires = Math.min(cached.expires, now + facts.validMs);
-    }
-    return asked;
-  };
-
-  const additionsFor = (text: string, object: EnrichedObject, position: number, now: number): Additions | null => {
-    const cached = lookUp(text, now);
-    let known = cached.additions[position];
-    if (known === undefined) {
-      const { entries, address } = cached;
-      const scope = scopeIn(object, address);
-      known = makeAdditions({ entries, facts: factsFor(cached, object, now), scope }, object, nameOf) ?? null;
-      cached.additions[position] = known;
-    }
-    if (known?.hasMetadata) counts.matches++;
-    return known;
+    metadata.stamp++;
+    metadata.history.note(metadata.stamp, changed);
   };
 
   const addCarefully = (record: RecordFields, found: readonly Additions[]): void => {
@@ -205,16 +125,19 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
       unwatch = sources.map((source) =>
         source.watch((address) => {
           if (address === undefined) noteChange(undefined);
-          else forget(address);
+          else {
+            known.forget(address);
+            table.forget(address);
+          }
         }),
       );
       if (options.watch === undefined) return;
       unwatch.push(
         options.watch((current, changed) => {
-          if (current === index) return;
+          if (current === metadata.index) return;
           // What was made before there was any metadata would else stay without it for as long as it is kept.
-          if (invalidate || index === undefined) noteChange(index === undefined ? undefined : changed);
-          index = current;
+          if (invalidate || metadata.index === undefined) noteChange(metadata.index && changed);
+          metadata.index = current;
         }),
       );
     },
@@ -223,14 +146,14 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
       unwatch = [];
     },
     lines: {
-      begin: () => table.setTime(clock.monotonic(), stamp),
+      begin: () => table.setTime(clock.monotonic(), metadata.stamp),
       numbers: [],
       addresses: [
         {
           maxLength: table.maxLength,
           touch: (object, from, at, length, stride, count) => table.touch(object, from, at, length, stride, count),
           append: (object, from, at, length, hasVlan, into, end, system) =>
-            index === undefined && !knowsMore
+            metadata.index === undefined && !knowsMore
               ? end
               : table.append(object, from, at, length, hasVlan, into, end, system),
           finish: locality ? (into, end) => table.finish(into, end) : undefined,
@@ -238,7 +161,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
       ],
     },
     enrich(record, rendered) {
-      if (index === undefined && !knowsMore) return;
+      if (metadata.index === undefined && !knowsMore) return;
       const now = clock.monotonic();
       // All addresses are read before anything is added: metadata may write any name, those of addresses too.
       const found: Additions[] = [];
@@ -249,7 +172,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
         const object = enrichedObjects[i] as EnrichedObject;
         const text = addressText(record.get(object.addressName));
         if (text === undefined) continue;
-        const additions = additionsFor(text, object, i, now);
+        const additions = known.additions(text, object, i, now);
         if (additions === null) continue;
         found.push(additions);
         isPlain &&= additions.isPlain;
@@ -285,38 +208,4 @@ function openFields(record: RecordFields, { fields, vlan }: Additions): Map<stri
 function addressText(value: Value | undefined): string | undefined {
   if (typeof value === "string") return value;
   return Array.isArray(value) && typeof value[0] === "string" ? value[0] : undefined;
-}
-
-function registerMetrics(
-  metrics: Metrics,
-  counts: { hits: number; misses: number; matches: number; renamed: number; badAddresses: number },
-  cache: { size(): number; evictions(): number },
-  table: AddressTable,
-): void {
-  const count = (name: string, help: string, read: () => number): void =>
-    metrics.counterFrom(`netgloss_enrich_udm_${name}_total`, help, [], read);
-  count("cache_hits", "Look-ups of an address that the metadata cache answered.", () => counts.hits + table.hits);
-  count("cache_misses", "Look-ups of an address that went to the metadata index.", () => counts.misses + table.misses);
-  count(
-    "cache_evictions",
-    "Addresses dropped from the metadata cache to make room.",
-    () => cache.evictions() + table.evictions,
-  );
-  count(
-    "matches",
-    "Addresses of records that metadata was found for, an exporter's once a datagram.",
-    () => counts.matches + table.matches,
-  );
-  count(
-    "renamed",
-    "Fields put under another name because the one asked for was in another's way.",
-    () => counts.renamed,
-  );
-  count("bad_addresses", "Addresses of records that could not be read, so not looked up.", () => counts.badAddresses);
-  metrics.gaugeFrom(
-    "netgloss_enrich_udm_cached_addresses",
-    "Addresses in the metadata cache.",
-    [],
-    () => cache.size() + table.size,
-  );
 }
