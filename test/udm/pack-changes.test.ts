@@ -5,6 +5,7 @@ import { parseKey } from "../../src/ip/index.ts";
 import { packChanges, unpackChanges } from "../../src/udm/pack-changes.ts";
 import type { UdmChange } from "../../src/udm/udm-pages.ts";
 import { denseKeyText } from "../support/udm-entry.ts";
+import { runs } from "../support/runs.ts";
 
 const anyYaml = fc.oneof(
   fc.constant(undefined),
@@ -23,6 +24,6 @@ test("changes come out of their bytes as they went in", async () => {
         all.map(({ key, yaml }) => [key, yaml === undefined ? undefined : Buffer.from(yaml).toString()]);
       assert.deepEqual(readable(back), readable(changes));
     }),
-    { numRuns: 100 },
+    runs(60),
   );
 });
