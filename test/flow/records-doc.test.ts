@@ -7,6 +7,7 @@ import { createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { findElement } from "../../src/flow/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
+import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
 import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
 import type { XdrLayout } from "../../src/flow/sflow/xdr-layout.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
@@ -63,7 +64,11 @@ function sflowTable(): string {
       const names = layout.filter(([name]) => name !== "").map(([name]) => `\`${name}\``);
       return `| ${kind} ${format} | ${names.join(", ")} |\n`;
     });
-  return [...rows("flow", flowRecordLayouts), ...rows("counters", counterLayouts)].join("");
+  const tables = [...counterTables].map(
+    ([format, { once, columns }]) => [format, [...once, ...columns.map((name) => [name, "list"] as const)]] as const,
+  );
+  const counters = [...counterLayouts, ...tables].toSorted(([a], [b]) => a - b);
+  return [...rows("flow", flowRecordLayouts), ...rows("counters", new Map(counters))].join("");
 }
 
 test("docs/records.md shows the structures of sFlow (UPDATE_DOCS=1 writes them)", () => {
@@ -76,7 +81,11 @@ test("docs/records.md shows the structures of sFlow (UPDATE_DOCS=1 writes them)"
 });
 
 test("names of counters are given once, and none is the group of others", () => {
-  const names = [...counterLayouts.values()].flatMap((layout) => layout.map(([name]) => name));
+  const tables = [...counterTables.values()].flatMap(({ once, columns }) => [
+    ...once.map(([name]) => name),
+    ...columns,
+  ]);
+  const names = [...counterLayouts.values()].flatMap((layout) => layout.map(([name]) => name)).concat(tables);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) assert.ok(!names.some((other) => other.startsWith(`${name}.`)), name);
 });

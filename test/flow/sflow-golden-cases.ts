@@ -37,6 +37,10 @@ const counting = (format: number, widths: readonly (32 | 64)[]): Buffer =>
   structure(format, Buffer.concat(widths.map((width, i) => uint(format * 100 + i, width / 8))));
 const integers = (count: number): 32[] => Array.from({ length: count }, () => 32);
 
+const integersFrom = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
+/** An address, padded as XDR has it. */
+const mac = (last: number): Buffer => Buffer.from([0, 0, 0x5e, 0, 0x53, last, 0, 0]);
+
 const netif = structure(
   1,
   Buffer.concat([
@@ -379,6 +383,31 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
           2,
           1,
         ),
+      ]),
+    ],
+  ],
+  [
+    "sflow-counters-of-optics-and-adapters",
+    [
+      sflow([
+        counterSample([
+          structure(10, words(3, 4, 3_300, 0xffff_8300, 2, ...integersFrom(1, 10), ...integersFrom(101, 10))),
+          structure(2001, Buffer.concat([words(2, 1, 1), mac(1), words(2, 2), mac(2), mac(3)])),
+        ]),
+        counterSample([structure(10, words(3, 0, 0, 0, 0)), structure(2001, words(2, 7, 0, 8, 0))]),
+        counterSample([structure(10, words(3, 4, 3_300, 25_000, 0xffff_ffff, ...integersFrom(1, 10)))]),
+        counterSample([structure(2001, Buffer.concat([words(0xffff_ffff, 1, 0xffff_ffff), mac(1)]))]),
+      ]),
+    ],
+  ],
+  [
+    "sflow-of-a-radio",
+    [
+      sflow([
+        flowSample([
+          structure(1014, Buffer.concat([opaque("guests"), mac(9), words(4, 36, 0, 300_000_000, 40, 90, 55)])),
+          structure(1015, Buffer.concat([opaque("guests"), mac(9), words(4, 2, 60, 70, 36, 0, 300_000_000, 100)])),
+        ]),
       ]),
     ],
   ],

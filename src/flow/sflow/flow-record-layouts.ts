@@ -137,6 +137,29 @@ export const flowRecordLayouts: ReadonlyMap<number, XdrLayout> = new Map<number,
       ["flow.tcp_info.rtt_min.microseconds", "uint32"],
     ],
   ],
+  [
+    1014,
+    [
+      ...wireless("rx"),
+      ["flow.wlan.rx.channel.id", "uint32"],
+      ["flow.wlan.rx.speed.bw", "uint64"],
+      ["flow.wlan.rx.rsni", "uint32"],
+      ["flow.wlan.rx.rcpi", "uint32"],
+      ["flow.wlan.rx.duration.microseconds", "uint32"],
+    ],
+  ],
+  [
+    1015,
+    [
+      ...wireless("tx"),
+      ["flow.wlan.tx.transmissions", "uint32"],
+      ["flow.wlan.tx.duration.microseconds", "uint32"],
+      ["flow.wlan.tx.retransmit_duration.microseconds", "uint32"],
+      ["flow.wlan.tx.channel.id", "uint32"],
+      ["flow.wlan.tx.speed.bw", "uint64"],
+      ["flow.wlan.tx.power.milliwatts", "uint32"],
+    ],
+  ],
 ]);
 
 /** The Ethernet header that a tunnel puts on. */
@@ -146,6 +169,15 @@ function l2Tunnel(side: "in" | "out"): XdrLayout {
     [`flow.${side}.tunnel.src.mac.addr`, "mac"],
     [`flow.${side}.tunnel.dst.mac.addr`, "mac"],
     [`flow.${side}.tunnel.ethernet_type`, "uint32"],
+  ];
+}
+
+/** The network of a packet that came or went by radio ("sFlow 802.11 Structures"). */
+function wireless(side: "rx" | "tx"): XdrLayout {
+  return [
+    [`flow.wlan.${side}.ssid`, "text"],
+    [`flow.wlan.${side}.bssid`, "mac"],
+    [`flow.wlan.${side}.version.id`, "uint32"],
   ];
 }
 

@@ -10,11 +10,12 @@ import { accountSequence } from "../exporter/sequence.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import { recordHead, type RecordHead } from "../record-head.ts";
 import { counterLayouts } from "./counter-layouts.ts";
+import { counterTables, readTable } from "./counter-tables.ts";
 import { maxAhead, type FlowSampleWriter } from "./flow-sample-writer.ts";
 import { putHex } from "./put-hex.ts";
 import { putDirection, putDropReason, putInterface } from "./put-interface.ts";
 import { createFlowRecordReader } from "./read-flow-records.ts";
-import { createXdrReader, padded, readLayout, type XdrSource } from "./xdr-layout.ts";
+import { createXdrReader, padded, readLayout, type LayoutResult, type XdrSource } from "./xdr-layout.ts";
 
 /** Formats of samples, with the enterprise number 0. */
 const sampleFormats = { flow: 1, counters: 2, expandedFlow: 3, expandedCounters: 4, discard: 5 } as const;
@@ -149,6 +150,14 @@ export function createSflowDecoder({ times, samples, counts }: SflowDecoderParts
     output.flow(record);
   };
 
+  /** Undefined for a format that is not known. */
+  const readStructure = (key: number, record: RecordFields): LayoutResult | undefined => {
+    const table = counterTables.get(key);
+    if (table !== undefined) return readTable(reader, table, record);
+    const layout = counterLayouts.get(key);
+    return layout && readLayout(reader, layout, record);
+  };
+
   const readCounters = (context: SampleContext, at: number, end: number, isExpanded: boolean): void => {
     const { source, domain, output } = context;
     const { view } = source;
@@ -166,9 +175,8 @@ export function createSflowDecoder({ times, samples, counts }: SflowDecoderParts
     putSample(record, sequence, sourceType, sourceIndex);
     output.sample(domain.samples.account(sourceKey(1, sourceType, sourceIndex), sequence, undefined, 0));
     eachRecord(context, at + fixed - 4, end, (key, from, to) => {
-      const layout = counterLayouts.get(key);
       reader.reset(source, from, to);
-      const result = layout === undefined ? undefined : readLayout(reader, layout, record);
+      const result = readStructure(key, record);
       if (result?.isWhole !== true) putHex(record, "counters", key, source.bytes, from, to);
       return result?.isCut === true;
     });
