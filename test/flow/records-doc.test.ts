@@ -65,7 +65,7 @@ function sflowTable(): string {
       return `| ${kind} ${format} | ${names.join(", ")} |\n`;
     });
   const tables = [...counterTables].map(
-    ([format, { once, columns }]) => [format, [...once, ...columns.map((name) => [name, "list"] as const)]] as const,
+    ([format, { once, columns }]) => [format, once.concat(columns.map((name) => [name, "list"]))] as const,
   );
   const counters = [...counterLayouts, ...tables].toSorted(([a], [b]) => a - b);
   return [...rows("flow", flowRecordLayouts), ...rows("counters", new Map(counters))].join("");
