@@ -81,10 +81,7 @@ test("docs/records.md shows the structures of sFlow (UPDATE_DOCS=1 writes them)"
 });
 
 test("names of counters are given once, and none is the group of others", () => {
-  const tables = [...counterTables.values()].flatMap(({ once, columns }) => [
-    ...once.map(([name]) => name),
-    ...columns,
-  ]);
+  const tables = [...counterTables.values()].flatMap(({ once, columns }) => once.map(([name]) => name).concat(columns));
   const names = [...counterLayouts.values()].flatMap((layout) => layout.map(([name]) => name)).concat(tables);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) assert.ok(!names.some((other) => other.startsWith(`${name}.`)), name);
