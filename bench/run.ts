@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-peers": "flow/flow-peers-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",
   "api-calls": "api/api-calls-bench.js",
+  "api-long": "api/api-long-bench.js",
   "udm-index": "udm/udm-index-bench.js",
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",

@@ -1,6 +1,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Component, Metrics } from "../report/index.ts";
 
+/** How often the timer is to run. */
+const resolutionMs = 20;
 const quantiles = [0.5, 0.99, 1] as const;
 
 /**
@@ -8,7 +10,7 @@ const quantiles = [0.5, 0.99, 1] as const;
  * than due a timer ran.
  */
 export function createProcessMetrics(metrics: Metrics, version: string): Component {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   const startTime = Date.now() / 1000 - process.uptime();
 
   metrics.gaugeFrom("netgloss_build_info", "Versions, as labels; the value is 1.", ["version", "node"], () => [
@@ -39,7 +41,7 @@ export function createProcessMetrics(metrics: Metrics, version: string): Compone
     ["quantile"],
     () => {
       const reading = quantiles.map(
-        (quantile) => [{ quantile }, nanoseconds(delay.percentile(quantile * 100))] as const,
+        (quantile) => [{ quantile }, lagSeconds(delay.percentile(quantile * 100))] as const,
       );
       delay.reset();
       return reading;
@@ -53,6 +55,7 @@ export function createProcessMetrics(metrics: Metrics, version: string): Compone
   };
 }
 
-function nanoseconds(value: number): number {
-  return Number.isFinite(value) ? value / 1e9 : 0;
+/** @param interval between two runs of the timer, nanoseconds. */
+function lagSeconds(interval: number): number {
+  return Number.isFinite(interval) ? Math.max(0, interval / 1e9 - resolutionMs / 1000) : 0;
 }

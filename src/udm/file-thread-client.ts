@@ -4,7 +4,6 @@ import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import { FileFault } from "./file-fault.ts";
 import { isKept, type ThreadAnswer, type ThreadRequest } from "./file-thread.ts";
 import type { LoadedState } from "./load-state.ts";
-import { packChanges } from "./pack-changes.ts";
 import type { PageWriter } from "./page-writer.ts";
 import { replayImage } from "./overwrite-file.ts";
 import { finishRename, SaveError, type SavedFile, type SavePlan } from "./save-file.ts";
@@ -126,8 +125,7 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
     async save(plan, changes) {
       written = undefined;
       try {
-        const packed = await packChanges(changes);
-        return (await ask({ op: "save", plan, changes: packed }, "saved", packed.buffer)).saved;
+        return (await ask({ op: "save", plan, changes }, "saved", changes.buffer)).saved;
       } catch (error) {
         if (!(error instanceof ThreadDeath)) throw error;
         const saved =

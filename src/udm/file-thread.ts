@@ -2,7 +2,6 @@ import type { MessagePort } from "node:worker_threads";
 import { errorCode, type FileIo, type FileStamp } from "./file-io.ts";
 import { FileFault, type FilePosition } from "./file-fault.ts";
 import { loadState, type LoadedState } from "./load-state.ts";
-import { unpackChanges } from "./pack-changes.ts";
 import { createPageWriter } from "./page-writer.ts";
 import { SaveError, type SavedFile, type SavePlan, type SaveStep } from "./save-file.ts";
 import type { IndexLoan } from "./shared/lent-builder.ts";
@@ -15,7 +14,6 @@ export type ThreadRequest =
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
   /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
   | { readonly op: "load"; readonly bytes: Uint8Array; readonly loan: IndexLoan; readonly keep: boolean }
-  /** The changes as {@link packChanges} has them. */
   | { readonly op: "save"; readonly plan: SavePlan; readonly changes: Uint8Array };
 
 export type ThreadAnswer =
@@ -68,7 +66,7 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   };
 
   const save = async ({ plan, changes }: Extract<ThreadRequest, { op: "save" }>): Promise<ThreadAnswer> => {
-    const saved = await writer.save(plan, unpackChanges(changes), (stamp) => answer({ kind: "written", stamp }));
+    const saved = await writer.save(plan, changes, (stamp) => answer({ kind: "written", stamp }));
     return { kind: "saved", saved };
   };
 

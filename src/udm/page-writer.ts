@@ -1,15 +1,8 @@
+import { readChanges } from "./change-log.ts";
 import type { FileIo, FileStamp } from "./file-io.ts";
 import { replaceFile } from "./overwrite-file.ts";
 import type { SavedFile, SavePlan } from "./save-file.ts";
-import {
-  changePages,
-  countRuns,
-  gatherPages,
-  pageChunks,
-  paginate,
-  type UdmChange,
-  type UdmPage,
-} from "./udm-pages.ts";
+import { changePages, countRuns, gatherPages, pageChunks, paginate, type UdmPage } from "./udm-pages.ts";
 
 /** Holds the bytes of the file and writes them with each save. */
 export interface PageWriter {
@@ -23,8 +16,11 @@ export interface PageWriter {
   takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
   /** Forgets all, so that the next save needs the whole file. */
   clear(): void;
-  /** Writes the file with the changes. When it fails, nothing has changed here either. @throws SaveError */
-  save(plan: SavePlan, changes: readonly UdmChange[], onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
+  /**
+   * Writes the file with the changes, as a {@link ChangeLog} has them; their memory is gone then. When it fails, nothing has
+   * changed here either. @throws SaveError
+   */
+  save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
 }
 
 /** So many pieces of memory are gathered into one after a save. */
@@ -47,7 +43,7 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
     },
     async save(plan, changes, onWritten) {
       if (pages === undefined) throw new Error("the bytes of the file are not known");
-      const changed = changePages(pages, changes);
+      const changed = changePages(pages, readChanges(changes));
       const saved = await replaceFile(io, plan, () => pageChunks(changed, maxWrite), onWritten);
       pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
       return saved;

@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { applyWrites } from "./apply-writes.ts";
+import { createChangeLog } from "./change-log.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
 import { createFileThread, type FileThread } from "./file-thread-client.ts";
@@ -17,7 +18,6 @@ import { UdmError } from "./udm-error.ts";
 import type { AddressRange, UdmIndex } from "./udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
-import type { UdmChange } from "./udm-pages.ts";
 import type { UdmStore, UdmWrite } from "./udm-store.ts";
 import { noteChanges } from "./note-changes.ts";
 import { findWarnings, logWarnings } from "./warn-entries.ts";
@@ -143,7 +143,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const commitGroup = async (batches: readonly (readonly UdmWrite[])[]): Promise<Outcome<readonly UdmEntry[]>[]> => {
     if (!isLoaded) throw fault;
     const edit = current().edit();
-    const changes: UdmChange[] = [];
+    const changes = createChangeLog();
     const outcomes: Outcome<readonly UdmEntry[]>[] = [];
     for (const batch of batches) {
       try {
@@ -155,14 +155,14 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         outcomes.push({ error });
       }
     }
-    if (changes.length === 0) {
+    if (changes.isEmpty) {
       edit.drop();
       return outcomes;
     }
     const next = edit.done();
     report.groupSize(batches.length);
     try {
-      seen = await save(changes, next);
+      seen = await save(changes.take(), next);
     } catch (error) {
       shared.release(next);
       throw error;
@@ -171,7 +171,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     return outcomes;
   };
 
-  const save = async (changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp> => {
+  const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
     try {
       return await saver.save(target, changes, next);
     } catch (error) {

@@ -1,10 +1,10 @@
 import { compareKeys, parseKey, type Key } from "../ip/index.ts";
 import { emptyFileText } from "./yaml-writer.ts";
 
-/** What a write did to one entry: its text as {@link renderEntry} has it, or the bytes of that, undefined when it is gone. */
+/** What a write did to one entry: its text as {@link renderEntry} has it, undefined when it is gone. */
 export interface UdmChange {
   readonly key: Key;
-  readonly yaml: string | Uint8Array | undefined;
+  readonly yaml: Uint8Array | undefined;
 }
 
 /**
@@ -122,7 +122,7 @@ function changePage(bytes: Uint8Array, changes: readonly UdmChange[]): UdmPage[]
     const isThere = at >= 0 && keyAt(bytes, starts[at] as number).text === key.text;
     for (; taken < (isThere ? at : at + 1); taken++) parts.push(part(taken));
     if (isThere) taken = at + 1;
-    if (yaml !== undefined) parts.push(typeof yaml === "string" ? Buffer.from(yaml) : yaml);
+    if (yaml !== undefined) parts.push(yaml);
   }
   for (; taken < starts.length; taken++) parts.push(part(taken));
   const size = parts.length < 2 * pageEntries ? parts.length : pageEntries;

@@ -9,7 +9,6 @@ import { createPageWriter, type PageWriter } from "./page-writer.ts";
 import { findLeftOvers, SaveError, temporaryPath, type SavedFile, type SavePlan } from "./save-file.ts";
 import { createSaverMetrics } from "./saver-metrics.ts";
 import type { UdmIndex } from "./udm-index.ts";
-import type { UdmChange } from "./udm-pages.ts";
 
 /** Bytes written in one go by this thread. */
 const maxWrite = 256 * 1024;
@@ -19,11 +18,11 @@ const filledAtOnce = 1024 * 1024;
 /** Writes states of the database to the file. */
 export interface UdmSaver {
   /**
-   * @param changes what was done since the last save that succeeded, in order.
+   * @param changes what was done since the last save that succeeded, as a {@link ChangeLog} has it.
    * @param next the state with the changes; read whole only when the saver does not know the file's bytes.
    * @throws SaveError; the file is as it was.
    */
-  save(target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<FileStamp>;
+  save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp>;
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
   loaded(file: ReadFile): void;
   /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
@@ -102,12 +101,12 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     };
   };
 
-  const write = async (target: string, changes: readonly UdmChange[], next: UdmIndex): Promise<SavedFile> => {
+  const write = async (target: string, changes: Uint8Array, next: UdmIndex): Promise<SavedFile> => {
     const chosen = chooseWriter();
     const isFirst = !chosen.isFilled;
     try {
       if (isFirst) await chosen.takeAll(renderAll(next));
-      const saved = await chosen.save(plan(target), isFirst ? [] : changes);
+      const saved = await chosen.save(plan(target), isFirst ? new Uint8Array(0) : changes);
       return hasImage && !saved.isInPlace ? await withoutImage(target, saved) : saved;
     } catch (error) {
       // What it was filled with is a state that is given up.
