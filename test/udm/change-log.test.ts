@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/ip/index.ts";
 import { createChangeLog, readChanges } from "../../src/udm/change-log.ts";
+import { runs } from "../support/runs.ts";
 import { denseKeyText } from "../support/udm-entry.ts";
 
 const anyYaml = fc.oneof(
@@ -25,6 +26,6 @@ test("changes come out of a log as they went in", () => {
         changes.map(({ key, yaml }) => [key, yaml]),
       );
     }),
-    { numRuns: 200 },
+    runs(60),
   );
 });
