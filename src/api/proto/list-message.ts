@@ -17,19 +17,25 @@ const shortSize = 32_768;
 /** How much JSON of a longer list is taken at a time: some hundred entries, less than a millisecond. */
 export const listPortion = 32_768;
 
-/** The message of a short list behind `reserved` bytes for its envelope; undefined for one of more than 32 KiB of JSON. */
-export function shortListBytes({ texts, items }: ListMessage, reserved: number): Buffer | undefined {
-  const transcoder = createUdmTranscoder();
-  const pieces: Buffer[] = [Buffer.allocUnsafe(reserved)];
+/**
+ * The message of a short list behind `reserved` bytes for its envelope; undefined for one of more than 32 KiB of JSON.
+ *
+ * @param transcoder any; making one takes longer than a short list.
+ */
+export function shortListBytes(
+  { texts, items }: ListMessage,
+  reserved: number,
+  transcoder: UdmTranscoder = createUdmTranscoder(),
+): Buffer | undefined {
+  let made: Buffer | undefined;
   let size = 0;
   for (const portion of texts) {
     size += textBytes(portion);
     if (size > shortSize) return undefined;
-    pieces.push(writeItems(transcoder, portion, items, pieces.length === 1 ? reserved : 0));
+    const bytes = writeItems(transcoder, portion, items, made === undefined ? reserved : 0);
+    made = made === undefined ? bytes : Buffer.concat([made, bytes]);
   }
-  const [, only] = pieces;
-  if (only !== undefined && pieces.length === 2) return only;
-  return Buffer.concat(pieces.map((piece, i) => (i === 1 ? piece.subarray(reserved) : piece)));
+  return made ?? Buffer.allocUnsafe(reserved);
 }
 
 /** Bytes of the message, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */

@@ -29,6 +29,8 @@ export type ProtoMethod = (
 
 /** The methods on protobuf bytes, by their names in the schema. */
 export function createProtoMethods(service: UdmService): ReadonlyMap<string, ProtoMethod> {
+  const transcoder = createUdmTranscoder();
+  const listAnswer = (list: ListMessage): ProtoAnswer => shortListBytes(list, envelopeSize, transcoder) ?? list;
   const methods: Readonly<Record<string, ProtoMethod>> = {
     CountUdms(bytes) {
       if (bytes.length > 0 && read(EmptySchema, bytes) === undefined) return undefined;
@@ -91,10 +93,6 @@ async function readBatch<Batch extends DescMessage>(
   } catch {
     return undefined;
   }
-}
-
-function listAnswer(list: ListMessage): ProtoAnswer {
-  return shortListBytes(list, envelopeSize) ?? list;
 }
 
 function udmBytes(entry: UdmEntry): Buffer {

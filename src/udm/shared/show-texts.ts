@@ -11,16 +11,17 @@ const mostItems = 512;
  * Shows where the JSON of each item lies, as many items at a time as have up to `maxBytes`, one at least. What is given is the
  * same object each time.
  *
+ * @param words the heap; `bytes` too.
  * @param check is called before memory is read; throws when it is not held any more.
  */
 export function* showTexts(
-  buffer: SharedArrayBuffer,
+  words: Int32Array,
+  bytes: Uint8Array,
   cursors: readonly TreeCursor[],
   maxBytes: number,
   check: () => void,
 ): Generator<EntryTexts, void> {
-  const words = new Int32Array(buffer);
-  const shown = { bytes: new Uint8Array(buffer), starts: [] as number[], ends: [] as number[], count: 0 };
+  const shown = { bytes, starts: [] as number[], ends: [] as number[], count: 0 };
   let items = new Int32Array(firstItems);
   for (const cursor of cursors) {
     for (;;) {
@@ -28,13 +29,13 @@ export function* showTexts(
       const count = cursor.next(items);
       for (let from = 0; from < count;) {
         check();
-        let bytes = 0;
+        let shownBytes = 0;
         let to = from;
         for (; to < count; to++) {
           const block = blockOf(items[to] as number);
           const length = words[block + jsonWord] as number;
-          if (to > from && bytes + length > maxBytes) break;
-          bytes += length;
+          if (to > from && shownBytes + length > maxBytes) break;
+          shownBytes += length;
           const start = jsonStart(words, block);
           shown.starts[to - from] = start;
           shown.ends[to - from] = start + length;

@@ -26,6 +26,7 @@ const batchItems = 256;
 
 export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryReader): StateQuestions {
   const words = new Int32Array(buffer);
+  const bytes = new Uint8Array(buffer);
   const search = createCoveringSearch(words);
   const texts = createRenderedTexts(buffer);
   const coveringTexts = createCoveringTexts(buffer);
@@ -83,7 +84,7 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
       entries: () => iterable(() => read(all())),
       render: (selection, text, separator, maxBytes) =>
         renderItems(select(selection), texts, text, Buffer.from(separator), maxBytes, held),
-      jsonTexts: (selection, maxBytes) => showTexts(buffer, select(selection), maxBytes, held),
+      jsonTexts: (selection, maxBytes) => showTexts(words, bytes, select(selection), maxBytes, held),
     };
   };
   return { of };
