@@ -27,10 +27,9 @@ function template(number: number): PacketTemplate {
   };
 }
 
-/** An exporter for each 2000 templates: one may not have many more. */
-const from = (number: number): { address: string } => ({ address: `192.0.2.${1 + Math.floor(number / 2000)}` });
-
 const lengthOf = ({ fields }: PacketTemplate): number => fields.reduce((sum, { length }) => sum + Number(length), 0);
+
+const zeros = (of: PacketTemplate): Buffer => Buffer.alloc(lengthOf(of));
 
 /** A datagram of as many records as asked for, all zeros but for the port of the first. */
 function data(of: PacketTemplate, records: number): Buffer {
@@ -39,8 +38,13 @@ function data(of: PacketTemplate, records: number): Buffer {
   return netflow9([packetSet(of.id, bytes, { pad: false })]);
 }
 
-function createRig(functionAfter: number): FlowRig & { outcome(name: string): Promise<number> } {
-  const rig = createFlowRig({ enricher: nothingKnown, compileAfter: 0, functionAfter });
+function createRig(functionAfter: number, write?: () => void): FlowRig & { outcome(name: string): Promise<number> } {
+  const rig = createFlowRig({
+    enricher: nothingKnown,
+    compileAfter: 0,
+    functionAfter,
+    ...(write !== undefined && { sink: { write } }),
+  });
   return Object.assign(rig, {
     outcome: (outcome: string) => rig.value("netgloss_flow_compiled_templates_total", { outcome }),
   });
@@ -94,28 +98,32 @@ test("a function whose template is not used any more gives way; when that is use
 });
 
 test("programs are bounded: those used longest ago are dropped, and their templates are decoded as before", async () => {
-  const rig = createRig(Number.POSITIVE_INFINITY);
+  const rig = createRig(Number.POSITIVE_INFINITY, () => {});
   const count = 8300;
-  for (let i = 0; i < count; i++) {
-    rig.send(netflow9([netflow9Templates(template(i))]), from(i));
-    rig.send(data(template(i), 1), from(i));
-  }
+  const send = (i: number, ...sets: Buffer[]): void =>
+    rig.pipeline.process(netflow9(sets), `192.0.2.${1 + Math.floor(i / 2000)}`, 2055);
+  // An exporter for each 2000: one may not have many more.
+  for (let i = 0; i < count; i++)
+    send(i, netflow9Templates(template(i)), packetSet(template(i).id, zeros(template(i))));
   assert.equal(await rig.outcome("programs"), count);
   assert.equal(await rig.outcome("dropped"), count - 8192);
   assert.equal(await rig.value("netgloss_flow_compiled_templates", { as: "program" }), 8192);
-  const [record] = rig.send(data(template(0), 1), from(0));
-  assert.equal(record?.["flow.src.l4.port.id"], 256);
+  send(0, packetSet(template(0).id, zeros(template(0))));
   assert.equal(await rig.outcome("programs"), count + 1);
+  assert.equal(await rig.value("netgloss_flow_records_by_path_total", { path: "compiled" }), count + 1);
 });
 
 test("programs of long templates are bounded by their bytes", async () => {
-  const rig = createRig(Number.POSITIVE_INFINITY);
+  const rig = createRig(Number.POSITIVE_INFINITY, () => {});
   const elements = Array.from({ length: 199 }, (_, i) => ({ id: 20_000 + i, length: 1, pen: 64_999 }));
+  const long = { id: 256, fields: [...elements, { id: 210, length: 1 }] };
+  const defined = ipfix([ipfixTemplates(long)]);
   const count = 1700;
   for (let i = 0; i < count; i++) {
-    const long = { id: 256, fields: [...elements, { id: 210, length: 1 + i }] };
-    rig.pipeline.process(ipfix([ipfixTemplates(long)]), "192.0.2.1", 4739);
-    rig.pipeline.process(ipfix([packetSet(long.id, Buffer.alloc(lengthOf(long)), { pad: false })]), "192.0.2.1", 4739);
+    // The length of the last field is what the datagram ends with.
+    defined.writeUInt16BE(1 + i, defined.length - 2);
+    rig.pipeline.process(defined, "192.0.2.1", 4739);
+    rig.pipeline.process(ipfix([packetSet(256, Buffer.alloc(200 + i), { pad: false })]), "192.0.2.1", 4739);
   }
   assert.equal(await rig.outcome("programs"), count);
   const dropped = await rig.outcome("dropped");

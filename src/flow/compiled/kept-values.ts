@@ -18,8 +18,10 @@ export const kept = {
   hasVersion: 13,
   hasSourceVlan: 14,
   hasDestinationVlan: 15,
+  /** Two places that nobody reads, for what need not be kept. */
+  spare: 16,
   /** For each of the number additions: the number, and behind it its scope. */
-  numbers: 16,
+  numbers: 18,
 } as const;
 
 const firstPlace = kept.source;

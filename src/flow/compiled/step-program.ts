@@ -2,7 +2,7 @@ import type { LineEnricher } from "../../record/index.ts";
 import type { Convert } from "../mapping/field-source.ts";
 import type { Output, Plan, Step } from "../template/plan.ts";
 import { variableLength } from "../template/template.ts";
-import type { Keep } from "./kept-values.ts";
+import { kept, type Keep, type KeepKind } from "./kept-values.ts";
 import type { ByteTable } from "./byte-table.ts";
 import { byteGroup, isNever, isStatic } from "./record-code.ts";
 import { isCodePoint, valueKind } from "./value-kind.ts";
@@ -28,10 +28,13 @@ export interface StepProgramOptions {
 
 /**
  * An operation is its number, the place of a field, its length, where its name begins in the program's names, the name's
- * length, and an argument. A place is an offset within records, or the number of the field where plans have variable
+ * length, an argument, and where its value is kept. A place is an offset within records, or the number of the field where plans have variable
  * lengths.
  */
-export const operationWords = 6;
+export const operationWords = 7;
+
+/** Most names take no more: so much is copied without a look at the length, and may be read behind the last name. */
+export const nameChunk = 24;
 
 export const operations = {
   /** Writes name and value of a field that always has one; icmpType and icmpCode are `byte`, the argument is added to the place. */
@@ -52,7 +55,7 @@ export const operations = {
   interpret: 12,
   /** Writes what a byte is in the table of the argument. */
   table: 13,
-  /** Keeps the number, the number's upper six bits, the place of the address, or that there is something. */
+  /** Keeps once more, at the place, the number, the number's upper six bits, the place of the address, or that there is something. */
   keepNumber: 14,
   keepCodePoint: 15,
   keepAddress: 16,
@@ -65,6 +68,31 @@ export const operations = {
   unlessWinner: 21,
   goTo: 22,
 } as const;
+
+export type Operation = (typeof operations)[keyof typeof operations];
+
+/** From this one on nothing is written. */
+export const firstControl = operations.keepNumber;
+export type Control = (typeof operations)[
+  | "keepNumber"
+  | "keepCodePoint"
+  | "keepAddress"
+  | "keepPresence"
+  | "contest"
+  | "claim"
+  | "decide"
+  | "unlessWinner"
+  | "goTo"];
+
+/** Operations that keep their own value, and as what. */
+const keepsItself: ReadonlyMap<number, KeepKind> = new Map([
+  [operations.byte, "number"],
+  [operations.word, "number"],
+  [operations.long, "number"],
+  [operations.table, "number"],
+  [operations.ipv4, "address"],
+  [operations.ipv6, "address"],
+]);
 
 /** @returns undefined for a plan that {@link recordCode} leaves to the interpreter, too. */
 export function stepProgram(plan: Plan, { enricher, keeps, byteTable }: StepProgramOptions): StepProgram | undefined {
@@ -87,14 +115,18 @@ export function stepProgram(plan: Plan, { enricher, keeps, byteTable }: StepProg
 
   const add = (operation: number, place = 0, length = 0, argument = 0, name = ""): void => {
     const nameLength = Buffer.byteLength(name);
-    words.push(operation, place, length, namesLength, nameLength, argument);
+    words.push(operation, place, length, namesLength, nameLength, argument, kept.spare);
     names += name;
     namesLength += nameLength;
   };
   const placeOf = (field: number): number => (plan.hasVariableLength ? field : (offsets[field] as number));
+  /** Keeps the value of the operation before. */
   const keep = (name: string): void => {
     for (const { kind, place } of keeps.get(name) ?? []) {
-      if (kind === "number") add(operations.keepNumber, place);
+      const operation = words.at(-operationWords) as number;
+      const isFree = words.at(-1) === kept.spare && keepsItself.get(operation) === kind;
+      if (isFree) words[words.length - 1] = place;
+      else if (kind === "number") add(operations.keepNumber, place);
       else add(kind === "address" ? operations.keepAddress : operations.keepPresence, place);
     }
   };
@@ -174,5 +206,9 @@ export function stepProgram(plan: Plan, { enricher, keeps, byteTable }: StepProg
     }
     i++;
   }
-  return { tables, operations: Int32Array.from(words), names: paddedView(Buffer.from(names)) };
+  return {
+    tables,
+    operations: Int32Array.from(words),
+    names: paddedView(Buffer.concat([Buffer.from(names), Buffer.alloc(nameChunk)])),
+  };
 }
