@@ -1,7 +1,8 @@
 import { readLibraryContent } from "./library-content.ts";
 import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
 import { Unfamiliar } from "./plain-yaml-cursor.ts";
-import { createPlainReader, type KeyOrder } from "./plain-yaml-reader.ts";
+import type { KeyOrder } from "./key-order.ts";
+import { createPlainReader } from "./plain-yaml-reader.ts";
 import { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "./shared/lent-builder.ts";
 import { createWarnings, type EntryWarnings } from "./warn-entries.ts";
 

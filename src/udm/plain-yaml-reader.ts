@@ -1,10 +1,12 @@
 import { isUtf8 } from "node:buffer";
-import { compareKeys, KeyError, parseKey, type Key } from "../ip/index.ts";
+import { KeyError, parseKey, type Key } from "../ip/index.ts";
 import type { PlainEntryScanner } from "./plain-entry-scanner.ts";
+import { createKeyOrder, type KeyOrder } from "./key-order.ts";
+import { createPlainValues, isScalar, scalarNode, valueNode, type PlainValue } from "./plain-values.ts";
 import { createPlainCursor, Unfamiliar, type PlainScalar } from "./plain-yaml-cursor.ts";
 import { udmFields, type UdmContext, type UdmEntry, type UdmValues } from "./udm-entry.ts";
 import { readBool, readContexts, readVlan } from "./yaml-fields.ts";
-import { isNullNode, type YamlNode, type YamlScalar } from "./yaml-node.ts";
+import { isNullNode, type YamlNode } from "./yaml-node.ts";
 import { renderPair } from "./yaml-node-writer.ts";
 import { emptyFileText } from "./yaml-writer.ts";
 
@@ -37,9 +39,6 @@ export interface PlainReader {
   isAsWritten(): boolean;
 }
 
-/** A scalar, a list of scalars, or nothing. */
-type PlainValue = PlainScalar | readonly PlainScalar[] | undefined;
-
 /**
  * Reads the YAML that we write and that most people write: block mappings, scalars on one line, lists of tags in block or
  * flow style, comments. It never says anything else than {@link readUdmYaml} does; it gives up instead, at faults too.
@@ -49,13 +48,13 @@ type PlainValue = PlainScalar | readonly PlainScalar[] | undefined;
  */
 export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrder()): PlainReader {
   const cursor = createPlainCursor(bytes);
+  const values = createPlainValues(bytes, cursor);
+  const { endLine, stringHere, value } = values;
   const unknownFields = new Map<string, number>();
   /** Those that recur need not be read again. */
   const vlans = new Map<string, bigint>();
   let isBegun = false;
   let isEmptyFile = false;
-  /** Behind the last line that said something. */
-  let end = 0;
 
   const begin = (): void => {
     isBegun = true;
@@ -73,47 +72,6 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
     }
   };
 
-  const endLine = (): void => {
-    cursor.endLine();
-    end = cursor.at;
-    cursor.nextLine();
-  };
-
-  const stringHere = (): PlainScalar => {
-    const scalar = cursor.scalar(false);
-    if (scalar.isPlain && !cursor.isSafe) cursor.judgePlain(scalar.text);
-    return scalar;
-  };
-
-  const blockList = (): PlainScalar[] => {
-    const { indent } = cursor;
-    if (indent !== 4) cursor.differs();
-    const items: PlainScalar[] = [];
-    while (cursor.indent === indent && bytes[cursor.at] === dash) {
-      cursor.at++;
-      if (!cursor.toValue()) throw new Unfamiliar();
-      items.push(stringHere());
-      endLine();
-    }
-    return items;
-  };
-
-  const flowList = (): PlainScalar[] => {
-    cursor.differs();
-    const items: PlainScalar[] = [];
-    do {
-      cursor.at++;
-      cursor.skipBlanks();
-      if (items.length === 0 && bytes[cursor.at] === closingBracket) break;
-      items.push(cursor.scalar(true));
-      cursor.skipBlanks();
-    } while (bytes[cursor.at] === comma);
-    if (bytes[cursor.at] !== closingBracket) throw new Unfamiliar();
-    cursor.at++;
-    endLine();
-    return items;
-  };
-
   const emptyMapping = (): boolean => {
     if (bytes[cursor.at] !== openingBrace || bytes[cursor.at + 1] !== closingBrace) return false;
     cursor.at += 2;
@@ -123,19 +81,7 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
 
   /** Whether the last field is spelt as we write it. @param start of its line. */
   const judge = (start: number, written: string): void => {
-    if (bytes.toString("utf8", start, end) !== written) cursor.differs();
-  };
-
-  /** What follows the colon of a field that is indented so far. */
-  const value = (indent: number, isString = false): PlainValue => {
-    if (cursor.toValue()) {
-      if (bytes[cursor.at] === openingBracket) return flowList();
-      const scalar = isString ? stringHere() : cursor.scalar(false);
-      endLine();
-      return scalar;
-    }
-    endLine();
-    return cursor.indent >= indent && bytes[cursor.at] === dash ? blockList() : undefined;
+    if (bytes.toString("utf8", start, values.end) !== written) cursor.differs();
   };
 
   const text = (given: PlainValue): string => {
@@ -176,7 +122,10 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
 
   /** Whether a field is its name, a colon, a blank and a plain scalar. @param start of its line. */
   const isSpelt = (given: PlainValue, start: number, name: string): given is PlainScalar =>
-    given !== undefined && isScalar(given) && given.isPlain && end - start === name.length + given.text.length + 5;
+    given !== undefined &&
+    isScalar(given) &&
+    given.isPlain &&
+    values.end - start === name.length + given.text.length + 5;
 
   const vlanOf = (given: PlainValue, start: number): bigint => {
     const spelt = given !== undefined && isScalar(given) && given.isPlain ? given.text : undefined;
@@ -196,7 +145,7 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
     cursor.isAllAsWritten = isAllAsWritten;
     judge(start, yaml);
     // A comment or an empty line before the next field was one of the differences.
-    if (cursor.at - Math.max(0, cursor.indent) !== end) cursor.differs();
+    if (cursor.at - Math.max(0, cursor.indent) !== values.end) cursor.differs();
     return { node, yaml };
   };
 
@@ -272,7 +221,7 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
     }
     // A line that is deeper than what it could belong to.
     if (cursor.indent > 0) throw new Unfamiliar();
-    return { entry, start, end, isAsWritten: cursor.isAsWritten };
+    return { entry, start, end: values.end, isAsWritten: cursor.isAsWritten };
   };
 
   return {
@@ -290,7 +239,7 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
       const next = scanner.scan(cursor.at);
       if (next < 0) return false;
       if (!scanner.isAsWritten) cursor.isAllAsWritten = false;
-      end = next;
+      values.end = next;
       cursor.at = next;
       cursor.nextLine();
       return true;
@@ -299,10 +248,6 @@ export function createPlainReader(bytes: Buffer, order: KeyOrder = createKeyOrde
   };
 }
 
-const dash = 0x2d;
-const comma = 0x2c;
-const openingBracket = 0x5b;
-const closingBracket = 0x5d;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
@@ -326,46 +271,4 @@ function readKey(text: string): Key {
     if (error instanceof KeyError) throw new Unfamiliar();
     throw error;
   }
-}
-
-function isScalar(value: PlainScalar | readonly PlainScalar[]): value is PlainScalar {
-  return !Array.isArray(value);
-}
-
-function scalarNode({ text, isPlain }: PlainScalar): YamlScalar {
-  return { kind: "scalar", at: 0, tag: undefined, text, isPlain, weight: 1, depth: 1 };
-}
-
-function valueNode(value: PlainValue): YamlNode {
-  if (value === undefined) return scalarNode({ text: "", isPlain: true });
-  if (isScalar(value)) return scalarNode(value);
-  return { kind: "sequence", at: 0, tag: undefined, items: value.map(scalarNode), weight: 1, depth: 2 };
-}
-
-/** What the reader asks of the keys that it meets. */
-export interface KeyOrder {
-  /** @returns whether all keys so far have come in list order. @throws Unfamiliar for a key that was there before. */
-  add(key: Key): boolean;
-  count(): number;
-}
-
-/** Keys in list order cannot come twice; only when they are not in it, all must be remembered. */
-function createKeyOrder(): KeyOrder {
-  const inOrder: string[] = [];
-  let last: Key | undefined;
-  let all: Set<string> | undefined;
-  return {
-    count: () => all?.size ?? inOrder.length,
-    add(key) {
-      if (all === undefined && (last === undefined || compareKeys(last, key) < 0)) {
-        inOrder.push(key.text);
-        last = key;
-        return true;
-      }
-      all ??= new Set(inOrder);
-      if (all.has(key.text)) throw new Unfamiliar();
-      all.add(key.text);
-      return false;
-    },
-  };
 }
