@@ -1,5 +1,5 @@
 // Writes numbered lines to its standard output through the sink until it is told to stop or the reader is gone, then says
-// on the standard error what became of them. Arguments: queue bytes, flush milliseconds, chunks (0 for no end).
+// on the standard error what became of them; before that, `full` when the queue was full for the first time. Arguments: queue bytes, flush milliseconds, chunks (0 for no end).
 import { createOutputMetrics, createStdoutSink } from "../../src/output/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { lines } from "./output-fixture.ts";
@@ -20,22 +20,27 @@ const sink = createStdoutSink({
 const told = new AbortController();
 process.once("SIGTERM", () => told.abort());
 
+const value = (name: string, reason?: string): Promise<number | undefined> =>
+  metrics.value(`netgloss_output_${name}`, { output: "stdout", ...(reason !== undefined && { reason }) });
+
 await sink.start();
-process.stderr.write("ready\n");
 let sent = 0;
+let isFull = false;
 let longestTurn = 0;
 let last = performance.now();
 const total = chunks === 0 ? Infinity : chunks * 100;
 while (!told.signal.aborted && !readerGone.signal.aborted && sent < total) {
   sink.write(lines(sent, 100), 100);
   sent += 100;
+  if (!isFull && ((await value("dropped_records_total", "queue_full")) ?? 0) > 0) {
+    isFull = true;
+    process.stderr.write("full\n");
+  }
   await new Promise((resolve) => setTimeout(resolve, 1));
   longestTurn = Math.max(longestTurn, performance.now() - last);
   last = performance.now();
 }
 await sink.stop();
-const value = (name: string, reason?: string): Promise<number | undefined> =>
-  metrics.value(`netgloss_output_${name}`, { output: "stdout", ...(reason !== undefined && { reason }) });
 const outcome = {
   sent,
   written: await value("records_total"),

@@ -25,20 +25,20 @@ const script = join(import.meta.dirname, "stdout-child.js");
 function start(
   stdout: "pipe" | number | Socket,
   ...args: number[]
-): { child: ChildProcess; ready: Promise<void>; outcome: Promise<Outcome> } {
+): { child: ChildProcess; isFull: Promise<void>; outcome: Promise<Outcome> } {
   const child = spawn(process.execPath, [script, ...args.map(String)], { stdio: ["ignore", stdout, "pipe"] });
   let said = "";
-  const ready = new Promise<void>((resolve) => {
+  const isFull = new Promise<void>((resolve) => {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
-      if (said.startsWith("ready\n")) resolve();
+      if (said.includes("full\n")) resolve();
     });
   });
   const outcome = once(child, "close").then(([code]) => {
     assert.equal(code, 0, said);
-    return JSON.parse(said.slice("ready\n".length)) as Outcome;
+    return JSON.parse(said.trimEnd().split("\n").at(-1) ?? "") as Outcome;
   });
-  return { child, ready, outcome };
+  return { child, isFull, outcome };
 }
 
 test("a pipe that is read gets every line", async () => {
@@ -64,9 +64,9 @@ async function makePipe(t: TestContext): Promise<{ reader: FileHandle; writer: F
 
 test("a pipe whose reader stalls: bounded, counted, decoding goes on, and the process ends in time", async (t) => {
   const { reader, writer } = await makePipe(t);
-  const { child, ready, outcome } = start(writer.fd, 65_536, 50);
-  await ready;
-  setTimeout(() => child.kill("SIGTERM"), 500);
+  const { child, isFull, outcome } = start(writer.fd, 65_536, 50);
+  await isFull;
+  child.kill("SIGTERM");
   const began = performance.now();
   const { sent, written, full, stopped, longestTurn } = await outcome;
   assert.ok(performance.now() - began < 10_000);
@@ -81,9 +81,9 @@ test("a pipe whose reader stalls: bounded, counted, decoding goes on, and the pr
 });
 
 test("a socket whose peer stalls: the process ends in time", async () => {
-  const { child, ready, outcome } = start("pipe", 65_536, 50);
-  await ready;
-  setTimeout(() => child.kill("SIGTERM"), 500);
+  const { child, isFull, outcome } = start("pipe", 65_536, 50);
+  await isFull;
+  child.kill("SIGTERM");
   const { sent, written, full, stopped } = await outcome;
   assert.ok(full > 0 && stopped > 0);
   assert.equal(written + full + stopped, sent);

@@ -108,7 +108,7 @@ export function createSessionFixture(options: FixtureOptions = {}): SessionFixtu
 }
 
 /** A target that gives up quickly, for agents that are not going to answer. */
-export const impatient = { timeout: 20, retries: 0 } as const;
+export const impatient = { timeout: 100, retries: 0 } as const;
 
 /** A clock that stands until it is moved. */
 export function createManualClock(): Clock & { advance(ms: number): void } {
