@@ -15,7 +15,7 @@ import { goldenCases } from "./golden-cases.ts";
 /** Cases without anything rare: all their records are of compiled code, or written from the bytes of a sample. */
 const isCompiled = new RegExp(
   [
-    "everyday|softflowd|rate-by|netflow[15]-two|netflow9-(fire|forw|variable)|ipfix-(milli|micro|enterprise|mapped)",
+    "everyday|softflowd|rate-by|netflow[15]-two|netflow[59]-icmp|netflow9-vendors|netflow9-(fire|forw|variable)|ipfix-(milli|micro|enterprise|mapped)",
     "sflow-(tcp-over|agent-of-ipv6|sampled-at|discarded-by|to-several|expanded|vlan|two-vlan|llc-snap|mpls-stack)",
     "sflow-(ipv4|icmp|igmp|sctp|ipv6|header-of-ip|gre|ip-in-ip|vxlan|geneve|gtp|router)",
   ].join("|"),

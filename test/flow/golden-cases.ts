@@ -129,6 +129,29 @@ export const goldenCases: readonly GoldenCase[] = [
   ["netflow5-bytes-behind-the-records", [Buffer.concat([netflow5([{}]), hex("deadbeef")])]],
   ["netflow5-header-cut", [netflow5([]).subarray(0, 23)]],
 
+  [
+    "netflow5-icmp-as-destination-port",
+    [
+      netflow5([
+        { protocol: 1, ports: [0, 0x0303] },
+        { protocol: 1, ports: [0, 0] },
+        { protocol: 1, ports: [8, 0x0303] },
+        { protocol: 17, ports: [0, 0x0303] },
+      ]),
+    ],
+  ],
+  ["netflow7-icmp-as-destination-port", [netflow7([{ protocol: 1, ports: [0, 0x0800] }])]],
+  [
+    "netflow9-icmp-as-destination-port",
+    [
+      netflow9Record({ id: 256, fields: fields([27, 16], [28, 16], [11, 2], [4, 1]) }, [
+        [v6Source, v6Destination, uint(0x8000, 2), uint(58, 1)],
+      ]),
+      netflow9Record({ id: 257, fields: fields([8, 4], [12, 4], [7, 2], [11, 2], [4, 1], [32, 2]) }, [
+        [v4Source, v4Destination, uint(0, 2), uint(17_549, 2), uint(1, 1), uint(0, 2)],
+      ]),
+    ],
+  ],
   ["netflow1-two-records", [netflow1([{}, { source: "192.0.2.77", protocol: 17, tcpFlags: 0, tos: 0xb8 }])]],
   ["netflow1-records-of-52-bytes", [netflow1([{}, { protocol: 17 }], {}, 52)]],
   ["netflow1-count-claims-more-than-is-there", [netflow1([{}], { count: 3 })]],

@@ -135,6 +135,7 @@ export interface Netflow5Record {
   readonly protocol?: number;
   readonly tcpFlags?: number;
   readonly tos?: number;
+  readonly ports?: readonly [source: number, destination: number];
 }
 
 export interface Netflow5Options extends HeaderOptions {
@@ -189,12 +190,13 @@ export function netflow7(records: readonly Netflow7Record[], options: HeaderOpti
 function netflow5Record(record: Netflow5Record): Buffer {
   const { source = "192.0.2.1", destination = "198.51.100.2", bytes = 1500, packets = 10 } = record;
   const { start = exportUptime - 5000, end = exportUptime - 1000, protocol = 6, tcpFlags = 0x1b, tos = 0 } = record;
+  const { ports = [40_000, 443] } = record;
   return Buffer.concat([
     ipv4(source),
     ipv4(destination),
     ipv4("203.0.113.9"),
     uints([1, 2], [2, 2], [packets, 4], [bytes, 4], [start, 4], [end, 4]),
-    uints([40_000, 2], [443, 2], [0, 1], [tcpFlags, 1], [protocol, 1], [tos, 1]),
+    uints([ports[0], 2], [ports[1], 2], [0, 1], [tcpFlags, 1], [protocol, 1], [tos, 1]),
     uints([64_496, 2], [64_511, 2], [24, 1], [25, 1], [0, 2]),
   ]);
 }

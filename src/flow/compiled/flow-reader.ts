@@ -1,7 +1,7 @@
 import type { LineBuffer, LineEnricher, RecordFields } from "../../record/index.ts";
 import type { Log } from "../../report/index.ts";
 import { splitBiflow } from "../biflow/split-biflow.ts";
-import { completeFlow } from "../complete-flow.ts";
+import { addIcmp, completeFlow } from "../complete-flow.ts";
 import type { DecodeOutput } from "../decoder.ts";
 import type { FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
@@ -85,6 +85,7 @@ function createInterpretedReader(reader: RecordReader, counts: PathCounts): Flow
     const { own, whole } = sources;
     const rates = rateSources(sources);
     const complete = (record: RecordFields): void => {
+      addIcmp(record);
       completeFlow(record, flowRate(record, plan.namesSampling, rates));
       if (own !== undefined) addNames(record, own.names, whole?.names);
       counts.interpreted++;

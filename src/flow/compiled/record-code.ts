@@ -68,6 +68,8 @@ const presenceVariables: Readonly<Record<string, string>> = {
 const maxScalar = 64;
 /** A byte of text becomes at most `\u00xx`. */
 const maxPerByte = 6;
+/** Type and code of ICMP by the destination port. */
+const maxIcmp = 64;
 /** The counters' estimates and their rate. */
 const maxEstimates = 192;
 /** What both ends of a flow add together. */
@@ -140,6 +142,7 @@ export function lineBounds(plan: Plan, tables: readonly ByteTable[], { numbers, 
       outputs.reduce((sum, output) => sum + maxScalar + nameBound(output), 0) +
       tables.reduce((sum, { maxLength }) => sum + maxLength, 0) +
       maxEstimates +
+      maxIcmp +
       maxNamesLength +
       communityIdLength +
       numbers.length * maxNumberAddition +
@@ -455,6 +458,13 @@ function writeRest(
   { communityId, enricher }: RecordCodeOptions,
   numbers: readonly NumberCode[],
 ): void {
+  writer.code(
+    `if (icmpType < 0 && icmpCode < 0 && (protocol === 1 || protocol === 58) && sourcePort <= 0 && destinationPort > 0 && destinationPort <= 65535) {`,
+  );
+  writer.text(`,"icmp.type.id":`);
+  writer.code(`p = writeUint32(out, p, destinationPort >>> 8);`);
+  writer.text(`,"icmp.code.id":`);
+  writer.code(`p = writeUint32(out, p, destinationPort & 255);`, `}`);
   writer.code(`if (!hasVersion && (sourceLength | destinationLength) !== 0) {`);
   writer.text(`,"ip.version.ver":`);
   writer.code(

@@ -5,7 +5,7 @@ import { nameText, putText } from "./line-text.ts";
 import { writeNumberAddition } from "./number-addition.ts";
 import type { RecordState } from "./record-state.ts";
 import { writeEstimates } from "./write-estimates.ts";
-import { copyText } from "./write-values.ts";
+import { copyText, writeUint32 } from "./write-values.ts";
 
 /** What of the rest depends on the plan. */
 export interface DerivedOfPlan {
@@ -23,6 +23,9 @@ export type WriteRest = (
   derived: DerivedOfPlan,
 ) => number;
 
+const icmpType = nameText("icmp.type.id");
+const icmpCode = nameText("icmp.code.id");
+const isIcmp = (protocol: number): boolean => protocol === 1 || protocol === 58;
 const versionName = nameText("ip.version.ver");
 
 /**
@@ -50,6 +53,12 @@ export function createRestWriter(
     const sourceLength = value(kept.source + 1);
     const destinationAt = value(kept.destination);
     const destinationLength = value(kept.destination + 1);
+    const destinationPort = value(kept.destinationPort);
+    const mayBeIcmp = value(kept.icmpType) < 0 && value(kept.icmpCode) < 0 && value(kept.sourcePort) <= 0;
+    if (mayBeIcmp && destinationPort > 0 && destinationPort <= 0xffff && isIcmp(value(kept.protocol))) {
+      p = writeUint32(out, putText(out, p, icmpType), destinationPort >>> 8);
+      p = writeUint32(out, putText(out, p, icmpCode), destinationPort & 0xff);
+    }
     if (value(kept.hasVersion) === 0 && (sourceLength !== 0 || destinationLength !== 0)) {
       p = putText(out, p, versionName);
       out.setUint8(p++, (sourceLength !== 0 ? sourceLength : destinationLength) === 4 ? 0x34 : 0x36);
@@ -70,7 +79,7 @@ export function createRestWriter(
         sourceLength,
         value(kept.protocol),
         value(kept.sourcePort),
-        value(kept.destinationPort),
+        destinationPort,
         value(kept.icmpType),
         value(kept.icmpCode),
       );

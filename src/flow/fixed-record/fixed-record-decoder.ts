@@ -1,5 +1,5 @@
 import type { RecordFields } from "../../record/index.ts";
-import { completeFlow } from "../complete-flow.ts";
+import { addIcmp, completeFlow } from "../complete-flow.ts";
 import type { Decoder } from "../decoder.ts";
 import type { DecoderParts } from "../decoders.ts";
 import { noteUptime } from "../exporter/domain.ts";
@@ -101,6 +101,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { reader, flows, t
         reader.read(plan, range, context, (record) => {
           complete(record, bytes, at);
           at += recordLength;
+          addIcmp(record);
           completeFlow(record, manualRate);
           output.flow(record);
         });
