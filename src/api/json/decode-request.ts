@@ -32,7 +32,10 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
   unknownFields: UnknownFields,
 ): Promise<MessageShape<Desc>> {
   const turn = (): Promise<void> => setImmediate();
+  // Putting the body together took a while, and so does this.
+  await turn();
   const text = decodeText(bytes);
+  await turn();
   const reader = createMessageReader(desc, unknownFields);
   const node = await parseJsonInTurns(text, turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
     throw syntaxFault(error);
