@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { compareKeys, parseKey } from "../../src/ip/index.ts";
+import { compareKeys, formatAddress, parseKey } from "../../src/ip/index.ts";
 import type { UdmEntry, UdmIndex } from "../../src/udm/index.ts";
 import { buildIndex, emptyIndex } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
@@ -16,6 +16,34 @@ const table = fc
   .oneof(fc.array(denseKeyText, { maxLength: 40 }), sizedTable(400), sizedTable(3000))
   .map((texts) => new Set(texts.map((text) => parseKey(text).text)))
   .map((distinct) => Array.from(distinct, (key, n) => udmEntry(key, { name: `${n}` })));
+
+/** Words of addresses that lie at the ends of what compares as signed and as unsigned, and beside each other. */
+const sparseWord = fc.constantFrom(0, 1, 0x2001_0db8, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_ffff);
+
+const sparseKey = fc
+  .record({
+    family: fc.constantFrom<4 | 6>(4, 6),
+    words: fc.array(sparseWord, { minLength: 8, maxLength: 8 }),
+    /** How many words of the second address are those of the first. */
+    common: fc.nat(4),
+    hostBits: fc.nat(128),
+    kind: fc.constantFrom("ip", "cidr", "range"),
+  })
+  .map(({ family, words, common, hostBits, kind }) => {
+    const bits = family === 4 ? 32 : 128;
+    const value = (from: readonly number[]): bigint =>
+      from.slice(0, bits / 32).reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
+    const text = (address: bigint): string => formatAddress({ family, value: address });
+    const [one, other] = [value(words), value([...words.slice(0, common), ...words.slice(4 + common)])];
+    if (kind === "ip") return parseKey(text(one));
+    if (kind === "cidr") return parseKey(`${text(one)}/${bits - (hostBits % (bits + 1))}`);
+    return parseKey(one < other ? `${text(one)}-${text(other)}` : `${text(other)}-${text(one)}`);
+  });
+
+const sparseTable = fc
+  .oneof(fc.array(sparseKey, { maxLength: 60 }), fc.array(sparseKey, { minLength: 300, maxLength: 900, size: "max" }))
+  .map((given) => new Map(given.map((key) => [key.text, key])))
+  .map((distinct) => Array.from(distinct.values(), (key, n) => udmEntry(key.text, { name: `${n}` })));
 
 const changes = fc.array(fc.tuple(fc.boolean(), denseKeyText), { maxLength: 60 });
 
@@ -34,6 +62,29 @@ test("a built index answers as the slow model, whatever the order of its entries
       assertSame(index, modelIndex(entries, 7));
     }),
     runs(10),
+  );
+});
+
+test("addresses that are alike in some of their words, and those beside them, are told apart", () => {
+  fc.assert(
+    fc.property(sparseTable, fc.array(sparseKey, { minLength: 1, maxLength: 20 }), (entries, asked) => {
+      const [grown, built] = [emptyIndex().edit(), buildIndex(entries, 1)];
+      for (const entry of entries) grown.put(entry);
+      const model = modelIndex(entries, 1);
+      for (const index of [built, grown.done()]) {
+        assertSameEntries(index.entries(), model.entries());
+        for (const key of [...asked, ...entries.slice(0, 40).map((entry) => entry.key)]) {
+          assertSameEntries(index.within(key), model.within(key));
+          assert.deepEqual(index.get(key), model.get(key));
+          const { family, first, last } = key;
+          for (const value of [first - 1n, first, last, last + 1n]) {
+            if (value < 0n || value >= 1n << (family === 4 ? 32n : 128n)) continue;
+            assertSameEntries(index.covering({ family, value }), model.covering({ family, value }));
+          }
+        }
+      }
+    }),
+    { numRuns: 30 },
   );
 });
 

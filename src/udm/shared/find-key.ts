@@ -1,26 +1,16 @@
 import { writtenWord } from "./entry-block.ts";
 import type { KeyWords } from "./key-words.ts";
-import {
-  blockOf,
-  firstColumn,
-  headWords,
-  isLeaf,
-  itemColumn,
-  itemCount,
-  lastColumn,
-  type NodeLayout,
-} from "./node-layout.ts";
+import { blockOf, isLeaf, itemAt, itemCount, type NodeLayout } from "./node-layout.ts";
+import { compareFirst, compareLast } from "./node-words.ts";
 
 /** The item of the entry with this key; 0 when there is none. @param root 0 for an empty tree. */
 export function findKey(words: Int32Array, layout: NodeLayout, root: number, key: KeyWords): number {
   let node = root;
   if (node === 0) return 0;
-  while (!isLeaf(words, node)) {
-    node = words[itemColumn(words, node) + childFor(words, layout, node, key)] as number;
-  }
+  while (!isLeaf(words, node)) node = itemAt(words, layout, node, childFor(words, layout, node, key));
   const i = placeInLeaf(words, layout, node, key);
   if (i === itemCount(words, node) || compareLeafItem(words, layout, node, i, key) !== 0) return 0;
-  return words[itemColumn(words, node) + i] as number;
+  return itemAt(words, layout, node, i);
 }
 
 /** The last child that starts at or before the key, else the first. */
@@ -48,28 +38,14 @@ export function placeInLeaf(words: Int32Array, layout: NodeLayout, node: number,
 }
 
 /** The order of lists, {@link compareKeys}. */
-export function compareLeafItem(
-  words: Int32Array,
-  { width }: NodeLayout,
-  node: number,
-  i: number,
-  key: KeyWords,
-): number {
-  const count = itemCount(words, node);
-  const columns = node + headWords + i;
-  for (let w = 0; w < width; w++) {
-    const word = words[columns + firstColumn(w) * count] as number;
-    const other = key.first[w] as number;
-    if (word !== other) return word < other ? -1 : 1;
-  }
-  for (let w = 0; w < width; w++) {
-    const word = words[columns + lastColumn(w) * count] as number;
-    const other = key.last[w] as number;
-    if (word !== other) return word > other ? -1 : 1;
-  }
-  const item = words[columns + 2 * count] as number;
+export function compareLeafItem(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
+  const first = compareFirst(words, layout, node, i, key.first);
+  if (first !== 0) return first;
+  const last = compareLast(words, layout, node, i, key.last);
+  if (last !== 0) return -last;
+  const item = itemAt(words, layout, node, i);
   if ((item & 3) !== key.rank) return (item & 3) - key.rank;
-  for (let w = 0; w < width; w++) {
+  for (let w = 0; w < layout.width; w++) {
     const word = words[blockOf(item) + writtenWord + w] as number;
     const other = key.written[w] as number;
     if (word !== other) return word < other ? -1 : 1;
@@ -79,13 +55,9 @@ export function compareLeafItem(
 
 /** Compares the first key below a child; the child itself knows only where that starts. */
 function compareChild(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
-  const count = itemCount(words, node);
-  for (let w = 0; w < layout.width; w++) {
-    const word = words[node + headWords + firstColumn(w) * count + i] as number;
-    const other = key.first[w] as number;
-    if (word !== other) return word < other ? -1 : 1;
-  }
-  let child = words[itemColumn(words, node) + i] as number;
-  while (!isLeaf(words, child)) child = words[itemColumn(words, child)] as number;
+  const first = compareFirst(words, layout, node, i, key.first);
+  if (first !== 0) return first;
+  let child = itemAt(words, layout, node, i);
+  while (!isLeaf(words, child)) child = itemAt(words, layout, child, 0);
   return compareLeafItem(words, layout, child, 0, key);
 }

@@ -1,20 +1,27 @@
 import { treePart, type Heap } from "./heap.ts";
 import {
-  firstColumn,
+  blockOf,
+  boundsWords,
+  branchRow,
+  commonShift,
+  commonWords,
   headWords,
-  isLeaf,
-  itemColumn,
-  itemCount,
-  lastColumn,
+  lastsBit,
   leafBit,
-  leastColumn,
+  infoWords,
+  maxBranchItems,
+  maxLeafItems,
+  nodeWords,
+  retain,
+  rowsOf,
+  rowWords,
   type NodeLayout,
 } from "./node-layout.ts";
-import { retain } from "./node-layout.ts";
+import { furtherWords, lastWords, prefixLength, withHosts } from "./node-words.ts";
 
 /**
- * The items of a node, or of some side by side, laid out one after the other to be changed. Whoever holds them holds one
- * reference to each item.
+ * The items of a node, or of some side by side, laid out one after the other to be changed: the words of the first and the
+ * last address, the item, in a branch the words of the least last address. Whoever holds them holds one reference to each item.
  */
 export interface NodeItems {
   isLeaf: boolean;
@@ -23,13 +30,21 @@ export interface NodeItems {
   stride: number;
   readonly layout: NodeLayout;
   readonly words: Int32Array;
+  /** What a leaf that is being made says of each item. */
+  readonly lengths: Uint8Array;
+  readonly links: Uint8Array;
 }
 
 /** Room for the items of two nodes and one more. */
-const mostItems = 100;
+const mostItems = 2 * Math.max(maxLeafItems, maxBranchItems) + 1;
+const highest = 0x7fff_ffff;
+const lowest = -0x8000_0000;
 
 export function createNodeItems(layout: NodeLayout): NodeItems {
-  return { isLeaf: true, count: 0, stride: 0, layout, words: new Int32Array(mostItems * layout.branchStride) };
+  const words = new Int32Array(mostItems * layout.branchStride);
+  const lengths = new Uint8Array(maxLeafItems);
+  const links = new Uint8Array(maxLeafItems);
+  return { isLeaf: true, count: 0, stride: 0, layout, words, lengths, links };
 }
 
 export function clearItems(items: NodeItems, layout: NodeLayout, leaf: boolean): void {
@@ -41,40 +56,211 @@ export function clearItems(items: NodeItems, layout: NodeLayout, leaf: boolean):
 /** Appends the items of a node and gives up the caller's reference to it: a node that nobody else refers to is freed. */
 export function takeNode(heap: Heap, layout: NodeLayout, node: number, items: NodeItems): void {
   const { words } = heap;
-  const { stride } = items;
-  const count = itemCount(words, node);
-  const columns = node + headWords;
+  const { width } = layout;
+  const { words: to, stride } = items;
+  const head = words[node] as number;
+  const count = head >>> 16;
+  const leaf = (head & leafBit) !== 0;
+  const common = commonWords(head);
+  const column = node + headWords + common;
+  const rows = rowsOf(words, node);
+  const rowSize = rowWords(layout, head);
+  const further = furtherWords(words, layout, node, 0);
+  const furtherSize = leaf ? rowSize : boundsWords(layout, head);
   for (let i = 0; i < count; i++) {
     const at = (items.count + i) * stride;
-    for (let c = 0; c < stride; c++) {
-      items.words[at + c] = words[columns + (layout.columns[c] as number) * count + i] as number;
+    let from = further + i * furtherSize;
+    for (let w = 0; w < common; w++) to[at + w] = words[node + headWords + w] as number;
+    to[at + common] = words[column + i] as number;
+    for (let w = common + 1; w < width; w++) to[at + w] = words[from++] as number;
+    to[at + 2 * width] = words[rows + i * rowSize] as number;
+    if (leaf) continue;
+    for (let w = 0; w < width; w++) {
+      to[at + width + w] = words[from + w] as number;
+      to[at + 2 * width + 1 + w] = words[from + width + w] as number;
+    }
+  }
+  if (leaf) takeLasts(words, layout, node, items);
+  if (words[node + 1] === 1) {
+    heap.free(node);
+  } else {
+    (words[node + 1] as number)--;
+    for (let i = 0; i < count; i++) {
+      const item = to[(items.count + i) * stride + 2 * width] as number;
+      retain(words, leaf ? blockOf(item) : item);
     }
   }
   items.count += count;
-  if (words[node + 1] === 1) {
-    heap.free(node);
-    return;
-  }
-  (words[node + 1] as number)--;
-  const column = itemColumn(words, node);
-  // The two lowest bits of a leaf's item are not of the block's number.
-  for (let i = 0; i < count; i++) retain(words, (words[column + i] as number) & ~3);
 }
 
-/** A node of the items `from` to before `to`, with one reference to it; those to its items are now the node's. */
-export function writeNode(heap: Heap, items: NodeItems, from: number, to: number): number {
-  const { words } = heap;
-  const { stride } = items;
-  const count = to - from;
-  const node = heap.allocate(headWords + count * stride, treePart);
-  (words[node] as number) |= (items.isLeaf ? leafBit : 0) | (count << 16);
-  words[node + 1] = 1;
-  const columns = node + headWords;
-  for (let c = 0; c < stride; c++) {
-    const column = columns + (items.layout.columns[c] as number) * count;
-    for (let i = 0; i < count; i++) words[column + i] = items.words[(from + i) * stride + c] as number;
+function takeLasts(words: Int32Array, layout: NodeLayout, node: number, items: NodeItems): void {
+  const { width } = layout;
+  const { words: to, stride } = items;
+  const head = words[node] as number;
+  const count = head >>> 16;
+  const lasts = (head & lastsBit) === 0 ? 0 : lastWords(words, layout, node, 0);
+  for (let i = 0; i < count; i++) {
+    const at = (items.count + i) * stride;
+    if (lasts !== 0) {
+      for (let w = 0; w < width; w++) to[at + width + w] = words[lasts + i * width + w] as number;
+      continue;
+    }
+    const length = prefixLength(words, node, i);
+    for (let w = 0; w < width; w++) to[at + width + w] = withHosts(to[at + w] as number, length - 32 * w);
   }
+}
+
+/**
+ * A node of the items `from` to before `to`, with one reference to it; those to its items are now the node's.
+ *
+ * @param into gets the item that stands for the node in its parent, from `at` on.
+ */
+export function writeNode(
+  heap: Heap,
+  items: NodeItems,
+  from: number,
+  to: number,
+  into: Int32Array,
+  at: number,
+): number {
+  const { words } = heap;
+  const { words: given, stride, layout } = items;
+  const common = commonOf(items, from, to);
+  const hasLasts = items.isLeaf && !measureItems(items, from, to);
+  const head = (items.isLeaf ? leafBit : 0) | (common << commonShift) | (hasLasts ? lastsBit : 0) | ((to - from) << 16);
+  const node = heap.allocate(nodeWords(layout, head), treePart);
+  (words[node] as number) |= head;
+  words[node + 1] = 1;
+  const column = node + headWords + common;
+  for (let w = 0; w < common; w++) words[node + headWords + w] = given[from * stride + w] as number;
+  for (let i = from; i < to; i++) words[column + i - from] = given[i * stride + common] as number;
+  if (items.isLeaf) writeLeafRows(words, node, items, from, common, hasLasts);
+  else writeBranchRows(words, node, items, from, common);
+  sumUp(items, from, to, node, into, at);
   return node;
+}
+
+/** With how many equal words the first addresses begin; never all words. The items are in order. */
+function commonOf({ words, stride, layout: { width } }: NodeItems, from: number, to: number): number {
+  let common = 0;
+  while (common < width - 1 && words[from * stride + common] === words[(to - 1) * stride + common]) common++;
+  return common;
+}
+
+/**
+ * Finds out the lengths of the prefixes that first and last addresses have in common, and the links.
+ *
+ * @returns whether all keys are as large as those prefixes.
+ */
+function measureItems(items: NodeItems, from: number, to: number): boolean {
+  const { words, stride, lengths, links } = items;
+  const { width } = items.layout;
+  let areAllPrefixes = true;
+  for (let i = 0; i < to - from; i++) {
+    const first = (from + i) * stride;
+    const last = first + width;
+    let w = 0;
+    while (w < width && words[first + w] === words[last + w]) w++;
+    lengths[i] = 32 * w;
+    if (w < width) {
+      const hosts = (words[first + w] as number) ^ (words[last + w] as number);
+      lengths[i] = 32 * w + Math.clz32(hosts);
+      // Ones down to the lowest bit, all of them zeros in the first address.
+      if ((hosts & (hosts + 1)) !== 0 || (((words[first + w] as number) ^ lowest) & hosts) !== 0)
+        areAllPrefixes = false;
+      for (w++; w < width; w++) if (words[first + w] !== lowest || words[last + w] !== highest) areAllPrefixes = false;
+    }
+    // What does not reach the item before this one does not reach this one.
+    let link = i;
+    while (link !== 0) {
+      const before = (from + link - 1) * stride + width;
+      w = 0;
+      while (w < width - 1 && words[before + w] === words[first + w]) w++;
+      if ((words[before + w] as number) >= (words[first + w] as number)) break;
+      link = links[link - 1] as number;
+    }
+    links[i] = link;
+  }
+  return areAllPrefixes;
+}
+
+function writeLeafRows(
+  words: Int32Array,
+  node: number,
+  items: NodeItems,
+  from: number,
+  common: number,
+  hasLasts: boolean,
+): void {
+  const { words: given, stride, lengths, links, layout } = items;
+  const { width } = layout;
+  const head = words[node] as number;
+  const count = head >>> 16;
+  const rows = rowsOf(words, node);
+  const infos = rows - infoWords(count);
+  const rowSize = rowWords(layout, head);
+  const lasts = rows + count * rowSize;
+  words[rows - 1] = 0;
+  for (let i = 0; i < count; i++) {
+    const at = (from + i) * stride;
+    const info = (lengths[i] as number) | ((links[i] as number) << 8);
+    if ((i & 1) === 0) words[infos + (i >>> 1)] = info;
+    else (words[infos + (i >>> 1)] as number) |= info << 16;
+    let to = rows + i * rowSize;
+    words[to++] = given[at + 2 * width] as number;
+    for (let w = common + 1; w < width; w++) words[to++] = given[at + w] as number;
+    if (!hasLasts) continue;
+    for (let w = 0; w < width; w++) words[lasts + i * width + w] = given[at + width + w] as number;
+  }
+}
+
+function writeBranchRows(words: Int32Array, node: number, items: NodeItems, from: number, common: number): void {
+  const { words: given, stride, layout } = items;
+  const { width } = layout;
+  const head = words[node] as number;
+  const count = head >>> 16;
+  const rows = rowsOf(words, node);
+  let to = rows + count * branchRow;
+  let reach = lowest;
+  for (let i = 0; i < count; i++) {
+    const at = (from + i) * stride;
+    let w = 0;
+    while (w < common && given[at + width + w] === given[from * stride + w]) w++;
+    const greatest = w === common ? (given[at + width + w] as number) : highest;
+    const row = rows + i * branchRow;
+    words[row] = given[at + 2 * width] as number;
+    words[row + 1] = greatest;
+    words[row + 2] = reach;
+    if (greatest > reach) reach = greatest;
+    for (w = common + 1; w < width; w++) words[to++] = given[at + w] as number;
+    for (w = 0; w < width; w++) words[to++] = given[at + width + w] as number;
+    for (w = 0; w < width; w++) words[to++] = given[at + 2 * width + 1 + w] as number;
+  }
+}
+
+/** Writes the item that stands for a node of these items. */
+function sumUp(items: NodeItems, from: number, to: number, node: number, into: Int32Array, at: number): void {
+  const { words, stride } = items;
+  const { width } = items.layout;
+  const least = items.isLeaf ? width : 2 * width + 1;
+  let greatestOne = from * stride + width;
+  let leastOne = from * stride + least;
+  for (let i = from + 1; i < to; i++) {
+    if (isLess(words, greatestOne, i * stride + width, width)) greatestOne = i * stride + width;
+    if (isLess(words, i * stride + least, leastOne, width)) leastOne = i * stride + least;
+  }
+  for (let w = 0; w < width; w++) {
+    into[at + w] = words[from * stride + w] as number;
+    into[at + width + w] = words[greatestOne + w] as number;
+    into[at + 2 * width + 1 + w] = words[leastOne + w] as number;
+  }
+  into[at + 2 * width] = node;
+}
+
+function isLess(words: Int32Array, one: number, other: number, width: number): boolean {
+  let w = 0;
+  while (w < width - 1 && words[one + w] === words[other + w]) w++;
+  return (words[one + w] as number) < (words[other + w] as number);
 }
 
 /** Opens a gap of `added` items in place of `removed`. */
@@ -82,51 +268,4 @@ export function spliceItems(items: NodeItems, at: number, removed: number, added
   const { words, stride, count } = items;
   words.copyWithin((at + added) * stride, (at + removed) * stride, count * stride);
   items.count += added - removed;
-}
-
-/** Writes the item that stands for a node in its parent. */
-export function setBranchItem(
-  heapWords: Int32Array,
-  layout: NodeLayout,
-  node: number,
-  items: NodeItems,
-  at: number,
-): void {
-  const { words, stride } = items;
-  const { width } = layout;
-  const count = itemCount(heapWords, node);
-  const columns = node + headWords;
-  const leastOf = isLeaf(heapWords, node) ? lastColumn : (w: number): number => leastColumn(w, layout);
-  const to = at * stride;
-  const greatest = extreme(heapWords, columns, count, width, lastColumn, true);
-  const least = extreme(heapWords, columns, count, width, leastOf, false);
-  for (let w = 0; w < width; w++) {
-    words[to + w] = heapWords[columns + firstColumn(w) * count] as number;
-    words[to + width + w] = heapWords[columns + lastColumn(w) * count + greatest] as number;
-    words[to + 2 * width + 1 + w] = heapWords[columns + leastOf(w) * count + least] as number;
-  }
-  words[to + 2 * width] = node;
-}
-
-/** Place of the greatest or least address in some columns. */
-function extreme(
-  words: Int32Array,
-  columns: number,
-  count: number,
-  width: number,
-  columnOf: (word: number) => number,
-  greatest: boolean,
-): number {
-  let best = 0;
-  for (let i = 1; i < count; i++) {
-    for (let w = 0; w < width; w++) {
-      const column = columns + columnOf(w) * count;
-      const a = words[column + i] as number;
-      const b = words[column + best] as number;
-      if (a === b) continue;
-      if (a > b === greatest) best = i;
-      break;
-    }
-  }
-  return best;
 }

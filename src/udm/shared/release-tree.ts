@@ -1,5 +1,5 @@
 import type { Heap } from "./heap.ts";
-import { blockOf, isLeaf, itemColumn, itemCount, type NodeLayout } from "./node-layout.ts";
+import { blockOf, isLeaf, itemAt, itemCount, type NodeLayout } from "./node-layout.ts";
 
 /**
  * Gives references up. What nobody refers to any more is freed bit by bit, because a whole tree may go at once.
@@ -37,12 +37,12 @@ export function createReleaser(heap: Heap): Releaser {
         const node = waiting.pop();
         const layout = waitingLayouts.pop();
         if (node === undefined || layout === undefined) return false;
-        const column = itemColumn(words, node);
-        const end = column + itemCount(words, node);
+        const count = itemCount(words, node);
         const leaf = isLeaf(words, node);
-        for (let at = column; at < end; at++) {
-          if (leaf) entry(words[at] as number);
-          else tree(layout, words[at] as number);
+        for (let at = 0; at < count; at++) {
+          const item = itemAt(words, layout, node, at);
+          if (leaf) entry(item);
+          else tree(layout, item);
         }
         heap.free(node);
       }

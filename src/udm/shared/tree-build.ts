@@ -2,7 +2,7 @@ import { writtenWord } from "./entry-block.ts";
 import { slabBytes, type Heap } from "./heap.ts";
 import type { KeyWords } from "./key-words.ts";
 import type { Releaser } from "./release-tree.ts";
-import { clearItems, createNodeItems, setBranchItem, writeNode } from "./node-items.ts";
+import { clearItems, createNodeItems, writeNode } from "./node-items.ts";
 import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout } from "./node-layout.ts";
 
 /** Makes a tree of many entries. */
@@ -24,7 +24,7 @@ export interface TreeBuilder {
 
 /** Items are kept in plain memory until all are there: only then is it known how to share them out to full nodes. */
 export function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
-  const { width, leafStride } = layout;
+  const { width, leafStride, branchStride } = layout;
   let rows = new Int32Array(64 * leafStride);
   let count = 0;
   let isSorted = true;
@@ -53,32 +53,21 @@ export function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
     return 0;
   };
 
-  const buildLeaves = (): Int32Array => {
+  /** Shares items out to full nodes. @returns the items of a branch that stand for these. */
+  const buildNodes = (given: Int32Array, total: number, leaf: boolean): Int32Array => {
     const items = createNodeItems(layout);
-    const nodes = new Int32Array(Math.ceil(count / maxLeafItems));
-    for (let n = 0; n < nodes.length; n++) {
-      const from = Math.floor((n * count) / nodes.length);
-      const to = Math.floor(((n + 1) * count) / nodes.length);
-      clearItems(items, layout, true);
-      items.words.set(rows.subarray(from * leafStride, to * leafStride));
+    clearItems(items, layout, leaf);
+    const { stride } = items;
+    const nodes = Math.ceil(total / (leaf ? maxLeafItems : maxBranchItems));
+    const made = new Int32Array(nodes * branchStride);
+    for (let n = 0; n < nodes; n++) {
+      const from = Math.floor((n * total) / nodes);
+      const to = Math.floor(((n + 1) * total) / nodes);
+      items.words.set(given.subarray(from * stride, to * stride));
       items.count = to - from;
-      nodes[n] = writeNode(heap, items, 0, items.count);
+      writeNode(heap, items, 0, items.count, made, n * branchStride);
     }
-    return nodes;
-  };
-
-  const buildBranches = (children: Int32Array): Int32Array => {
-    const items = createNodeItems(layout);
-    const nodes = new Int32Array(Math.ceil(children.length / maxBranchItems));
-    for (let n = 0; n < nodes.length; n++) {
-      const from = Math.floor((n * children.length) / nodes.length);
-      const to = Math.floor(((n + 1) * children.length) / nodes.length);
-      clearItems(items, layout, false);
-      for (let i = from; i < to; i++) setBranchItem(heap.words, layout, children[i] as number, items, i - from);
-      items.count = to - from;
-      nodes[n] = writeNode(heap, items, 0, items.count);
-    }
-    return nodes;
+    return made;
   };
 
   return {
@@ -124,9 +113,9 @@ export function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
     },
     finish() {
       if (count === 0) return 0;
-      let nodes = buildLeaves();
-      while (nodes.length > 1) nodes = buildBranches(nodes);
-      return nodes[0] as number;
+      let nodes = buildNodes(rows, count, true);
+      while (nodes.length > branchStride) nodes = buildNodes(nodes, nodes.length / branchStride, false);
+      return nodes[2 * width] as number;
     },
   };
 }

@@ -2,24 +2,8 @@ import type { Heap } from "./heap.ts";
 import { childFor, compareLeafItem, placeInLeaf } from "./find-key.ts";
 import type { KeyWords } from "./key-words.ts";
 import type { Releaser } from "./release-tree.ts";
-import {
-  clearItems,
-  createNodeItems,
-  setBranchItem,
-  spliceItems,
-  takeNode,
-  writeNode,
-  type NodeItems,
-} from "./node-items.ts";
-import {
-  isLeaf,
-  itemColumn,
-  itemCount,
-  maxBranchItems,
-  maxLeafItems,
-  maxLevels,
-  type NodeLayout,
-} from "./node-layout.ts";
+import { clearItems, createNodeItems, spliceItems, takeNode, writeNode, type NodeItems } from "./node-items.ts";
+import { isLeaf, itemAt, itemCount, maxBranchItems, maxLeafItems, maxLevels, type NodeLayout } from "./node-layout.ts";
 
 /** Most blocks that one change allocates, that of the entry included: two nodes a level, and the new root. */
 export const allocationsOfChange = 2 * maxLevels + 2;
@@ -42,15 +26,24 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
   const { width } = layout;
   const levels: readonly NodeItems[] = Array.from({ length: maxLevels }, () => createNodeItems(layout));
   const joined = createNodeItems(layout);
-  /** The nodes that the last call of `pack` made: one, or two. */
-  const made: [number, number] = [0, 0];
+  const { branchStride } = layout;
+  /** One or two items of a branch: the nodes that were made last. */
+  const made = new Int32Array(2 * branchStride);
+  let madeCount = 0;
 
   const pack = (items: NodeItems): void => {
     const { count } = items;
     const most = items.isLeaf ? maxLeafItems : maxBranchItems;
-    const split = count <= most ? count : count >> 1;
-    made[0] = writeNode(heap, items, 0, split);
-    made[1] = split === count ? 0 : writeNode(heap, items, split, count);
+    madeCount = count <= most ? 1 : 2;
+    const split = madeCount === 1 ? count : count >> 1;
+    writeNode(heap, items, 0, split, made, 0);
+    if (madeCount === 2) writeNode(heap, items, split, count, made, branchStride);
+  };
+
+  /** All in one node. */
+  const packOne = (items: NodeItems): number => {
+    madeCount = 1;
+    return writeNode(heap, items, 0, items.count, made, 0);
   };
 
   const open = (level: number, node: number): NodeItems => {
@@ -62,10 +55,8 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
 
   /** Puts what was made below in the place of `removed` children from `at` on. */
   const setChildren = (items: NodeItems, at: number, removed: number): void => {
-    const [first, second] = made;
-    spliceItems(items, at, removed, second === 0 ? 1 : 2);
-    setBranchItem(words, layout, first, items, at);
-    if (second !== 0) setBranchItem(words, layout, second, items, at + 1);
+    spliceItems(items, at, removed, madeCount);
+    items.words.set(madeCount === 2 ? made : made.subarray(0, branchStride), at * branchStride);
   };
 
   const put = (level: number, node: number, key: KeyWords, item: number): void => {
@@ -98,15 +89,13 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
       const items = open(level, node);
       releaser.entry(items.words[at * items.stride + 2 * width] as number);
       spliceItems(items, at, 1, 0);
-      return items.count === 0 ? 0 : writeNode(heap, items, 0, items.count);
+      return items.count === 0 ? 0 : packOne(items);
     }
     const at = childFor(words, layout, node, key);
     const items = open(level, node);
     const { stride } = items;
     const child = remove(level + 1, items.words[at * stride + 2 * width] as number, key);
     if (itemCount(words, child) >= (isLeaf(words, child) ? maxLeafItems : maxBranchItems) / 4) {
-      made[0] = child;
-      made[1] = 0;
       setChildren(items, at, 1);
     } else {
       // A child that has become small shares its items with the one beside it; a branch has at least two.
@@ -118,7 +107,7 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
       pack(joined);
       setChildren(items, left, 2);
     }
-    return writeNode(heap, items, 0, items.count);
+    return packOne(items);
   };
 
   return {
@@ -132,20 +121,20 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
           items.words[width + w] = key.last[w] as number;
         }
         items.words[2 * width] = item;
-        return writeNode(heap, items, 0, 1);
+        return packOne(items);
       }
       put(1, root, key, item);
-      if (made[1] === 0) return made[0];
+      if (madeCount === 1) return made[2 * width] as number;
       const items = levels[0] as NodeItems;
       clearItems(items, layout, false);
       setChildren(items, 0, 0);
-      return writeNode(heap, items, 0, items.count);
+      return packOne(items);
     },
 
     remove(root, key) {
       let top = remove(1, root, key);
       while (top !== 0 && !isLeaf(words, top) && itemCount(words, top) === 1) {
-        const only = words[itemColumn(words, top)] as number;
+        const only = itemAt(words, layout, top, 0);
         const items = levels[0] as NodeItems;
         clearItems(items, layout, false);
         takeNode(heap, layout, top, items);
