@@ -17,7 +17,7 @@ interface Point {
 
 const usual: Point = { entries: 100_000, exporters: 2, templates: 1 };
 const rate = 150_000;
-/** Long enough that each template of each exporter has been seen so often that code is made for it. */
+/** Long enough that each template of each exporter has been seen so often that a program is made for it. */
 const warmRecords = 64;
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
