@@ -58,7 +58,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const outputs = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
-  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, 1, decodesHere);
+  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, { forFlows: decodesHere });
   const sink = fanOut([...outputs, ...sinks]);
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);

@@ -1,5 +1,5 @@
 import type { CustomElement, FlowPipelineOptions } from "../flow/index.ts";
-import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
+import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../record/index.ts";
 import type { Clock, Log, Metrics } from "../report/index.ts";
 import type { Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "./settings/index.ts";
@@ -10,6 +10,7 @@ export interface DecodingParts {
   readonly elements: readonly CustomElement[];
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
+  readonly workspace?: Workspace;
   readonly enrichment: Pick<Enrichment, "netifs" | "names" | "addresses">;
   /** Names the interfaces of exporters. */
   readonly interfaces?: Enricher | undefined;
@@ -20,7 +21,7 @@ export interface DecodingParts {
 
 /** What one thread needs to turn datagrams into enriched lines, by the settings. */
 export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
-  const { elements, sink, allocate, enrichment, interfaces, log, metrics, clock } = parts;
+  const { elements, sink, allocate, workspace, enrichment, interfaces, log, metrics, clock } = parts;
   return {
     elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
@@ -33,6 +34,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.addresses]),
     sink,
     ...(allocate !== undefined && { allocate }),
+    workspace,
     log,
     metrics,
     clock,

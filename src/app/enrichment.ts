@@ -1,4 +1,5 @@
 import {
+  addressTableBytes,
   createHostNameSource,
   createMapFile,
   createMmdbSource,
@@ -16,7 +17,7 @@ import {
   type MmdbOptions,
   type WatchAddresses,
 } from "../enrich/index.ts";
-import type { Enricher } from "../record/index.ts";
+import type { Enricher, Workspace } from "../record/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
@@ -38,19 +39,30 @@ const filePollMs = 60_000;
 const maxQueuedNames = 16_384;
 const negativeTtlMs = 3_600_000;
 
+export interface EnrichmentOptions {
+  /** Among how many threads the queries to name servers are divided. Default: one. */
+  readonly threads?: number;
+  /** Default true. Without it there is metadata alone: nothing else is asked about the records of devices. */
+  readonly forFlows?: boolean;
+  /** Where tables are to lie, with room for {@link enrichmentBytes}. Left out: in one of their own. */
+  readonly workspace?: Workspace;
+}
+
+/** What the enrichers take of a workspace at most. */
+export function enrichmentBytes(settings: PlainSettings): number {
+  return addressTableBytes(settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE);
+}
+
 /**
  * Builds the enrichers that the settings ask for; it shares nothing with another call, so that each thread may have its own.
  *
  * @param metadata the store of user-defined metadata; undefined when there is none.
- * @param threads among how many the queries to name servers are divided.
- * @param forFlows without it there is metadata alone: nothing else is asked about the records of devices.
  */
 export function createEnrichment(
   settings: PlainSettings,
   metadata: { readonly watch: WatchAddresses } | undefined,
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
-  threads = 1,
-  forFlows = true,
+  { threads = 1, forFlows = true, workspace }: EnrichmentOptions = {},
 ): Enrichment {
   const sources: (AddressSource & Component)[] = [];
   const mmdb = forFlows ? mmdbOptions(settings) : undefined;
@@ -86,6 +98,7 @@ export function createEnrichment(
           ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
           invalidate: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE,
           maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
+          workspace,
         });
   const files: MapFile<unknown>[] = [];
   const follow = <T>(label: string, path: string, read: Parameters<typeof createMapFile<T>>[0]["read"]): MapFile<T> => {

@@ -1,5 +1,12 @@
 import { quoteKey, type Address } from "../ip/index.ts";
-import type { Enricher, RecordFields, Value } from "../record/index.ts";
+import {
+  createWorkspace,
+  createWorkspaceMemory,
+  type Enricher,
+  type RecordFields,
+  type Value,
+  type Workspace,
+} from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
 import type { AddressIndex, AddressRange } from "../udm/index.ts";
 import { addressScope, type AddressScope } from "./address-scope.ts";
@@ -12,7 +19,7 @@ import {
   makeAdditions,
   type Additions,
 } from "./additions.ts";
-import { addressOf, createAddressTable } from "./address-table.ts";
+import { addressOf, addressTableBytes, createAddressTable } from "./address-table.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { flowLocality, localityName, renderedLocalities, type Locality } from "./locality.ts";
@@ -43,6 +50,8 @@ export interface AddressEnricherOptions {
   readonly invalidate: boolean;
   /** Most addresses to keep. */
   readonly maxCached: number;
+  /** Where its table is to lie, with room for {@link addressTableBytes}. Left out: in one of its own. */
+  readonly workspace?: Workspace | undefined;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -65,7 +74,10 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
   const scopeIn = (object: EnrichedObject, address: Address | undefined): AddressScope | undefined =>
     locality && address && endpointObjects.has(object.name) ? addressScope(address) : undefined;
   const known = createKnownAddresses({ ...options, metadata, sources, scopeIn, nameOf, log });
+  const workspace = options.workspace ?? createWorkspace(createWorkspaceMemory(addressTableBytes(options.maxCached)));
   const table = createAddressTable({
+    workspace,
+    locality,
     maxCached: options.maxCached,
     ttlMs,
     lastChange: (a, b, c, d) => metadata.history.last(a, b, c, d),
@@ -146,7 +158,8 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
       unwatch = [];
     },
     lines: {
-      begin: () => table.setTime(clock.monotonic(), metadata.stamp),
+      begin: () => table.setTime(clock.monotonic(), metadata.stamp, metadata.index !== undefined || knowsMore),
+      workspace,
       numbers: [],
       addresses: [
         {
@@ -157,6 +170,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
               ? end
               : table.append(object, from, at, length, hasVlan, into, end, system),
           finish: locality ? (into, end) => table.finish(into, end) : undefined,
+          table: table.access,
         },
       ],
     },

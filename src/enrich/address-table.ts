@@ -1,6 +1,13 @@
 import type { Address } from "../ip/index.ts";
 import { unmapAddress } from "../ip/index.ts";
-import { lineObjects, type AddressAdditions } from "../record/index.ts";
+import {
+  addressLayout,
+  lineObjects,
+  spaceFor,
+  type AddressAdditions,
+  type AddressTableAccess,
+  type Workspace,
+} from "../record/index.ts";
 import { isLater } from "./change-history.ts";
 import { flowLocality, renderedLocalities } from "./locality.ts";
 import {
@@ -22,8 +29,12 @@ import {
 } from "./stored-additions.ts";
 
 export interface AddressTableOptions {
+  /** Where the table is to lie; {@link addressTableBytes} says how much it takes of it. */
+  readonly workspace: Workspace;
   /** Most addresses to keep; one that is source and destination takes two places of twice as many. */
   readonly maxCached: number;
+  /** Whether flows are told where they are by both their ends. */
+  readonly locality: boolean;
   /** How long what was made is used. Zero: it is made each time. */
   readonly ttlMs: number;
   /**
@@ -36,8 +47,8 @@ export interface AddressTableOptions {
 }
 
 /** Rendered additions by address, as bytes in memory of fixed size that no garbage collector has to look at. */
-export interface AddressTable extends Required<Omit<AddressAdditions, "finish">> {
-  finish(into: DataView, end: number): number;
+export interface AddressTable extends Required<Omit<AddressAdditions, "finish" | "table">> {
+  readonly access: AddressTableAccess;
   /** Adds the locality of the flow whose ends were asked for last. */
   finish(into: DataView, end: number): number;
   /**
@@ -45,8 +56,9 @@ export interface AddressTable extends Required<Omit<AddressAdditions, "finish">>
    *
    * @param now milliseconds of a clock that never goes back.
    * @param stamp what was made under an earlier one is made again where something has changed since.
+   * @param isOn whether anything is known of any address.
    */
-  setTime(now: number, stamp: number): void;
+  setTime(now: number, stamp: number, isOn: boolean): void;
   /** What was made of an address is made again. @param address not IPv4-mapped. */
   forget(address: Address): void;
   readonly hits: number;
@@ -61,20 +73,24 @@ export interface AddressTable extends Required<Omit<AddressAdditions, "finish">>
 
 /** Bytes kept for each address; those of few addresses are longer. */
 const averageLength = 256;
-/** Addresses come from strangers, who may choose them so that they all want the same slot. */
-const maxProbes = 16;
+const { maxProbes, slotBytes, controlBytes } = addressLayout;
 /** Expiry is kept in 32 bits of milliseconds: after so many the count begins again with an empty table. */
 const epochMs = 2 ** 29;
 
 /** A slot is eight words: the address as four (IPv4 in its mapped form), then these. */
-const slotWords = 8;
-const tagWord = 4;
-const startWord = 5;
-const lengthsWord = 6;
-const expiresWord = 7;
+const slotWords = slotBytes / 4;
+const tagWord = addressLayout.slotTag / 4;
+const startWord = addressLayout.slotStart / 4;
+const lengthsWord = addressLayout.slotLengths / 4;
+const expiresWord = addressLayout.slotExpires / 4;
 const expired = -1;
 const objectCount = Object.keys(lineObjects).length;
+const finishBytes = 32;
+
 interface Generation {
+  /** The places of the slots and of the arena in the workspace. */
+  readonly slotsAt: number;
+  readonly arenaAt: number;
   readonly words: Int32Array;
   readonly arena: DataView;
   used: number;
@@ -86,18 +102,25 @@ interface Generation {
  * becomes the old one, and what the old one still holds is dropped.
  */
 export function createAddressTable(options: AddressTableOptions): AddressTable {
-  const { make, lastChange } = options;
-  const half = Math.max(1, options.maxCached);
+  const { make, lastChange, workspace } = options;
+  const { half, slots, arenaBytes } = sizesOf(options.maxCached);
   const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
-  const slots = 2 ** Math.ceil(Math.log2(1.5 * half + maxProbes));
   const mask = slots - 1;
-  const arenaBytes = Math.max(4 * maxStored, half * averageLength);
-  const createGeneration = (): Generation => ({
-    words: new Int32Array(slots * slotWords),
-    arena: new DataView(new ArrayBuffer(arenaBytes + 8)),
-    used: 0,
-    arenaEnd: 0,
-  });
+  const { buffer } = workspace.memory;
+  const createGeneration = (): Generation => {
+    const slotsAt = workspace.allocate(slots * slotBytes);
+    const arenaAt = workspace.allocate(arenaBytes);
+    return {
+      slotsAt,
+      arenaAt,
+      words: new Int32Array(buffer, slotsAt, slots * slotWords),
+      arena: new DataView(buffer, arenaAt, arenaBytes + 8),
+      used: 0,
+      arenaEnd: 0,
+    };
+  };
+  const control = workspace.allocate(controlBytes);
+  const { view } = workspace;
   let young = createGeneration();
   let old = createGeneration();
   let epochStart = Number.NEGATIVE_INFINITY;
@@ -124,7 +147,16 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     clear(dropped);
     old = young;
     young = dropped;
+    showYoung();
   };
+
+  const showYoung = (): void => {
+    view.setUint32(control + addressLayout.controlSlots, young.slotsAt, true);
+    view.setUint32(control + addressLayout.controlMask, mask, true);
+    view.setUint32(control + addressLayout.controlArena, young.arenaAt, true);
+  };
+  showYoung();
+  if (options.locality) writeFinishTexts(workspace, control);
 
   /** Of the record under way: the numbers of its localities. */
   let sourceIs = 0;
@@ -241,7 +273,14 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
 
   return {
     maxLength,
-    setTime(time, stamp) {
+    access: {
+      control,
+      locate(object, a, b, c, d) {
+        const place = locate(object, a, b, c, d);
+        return young.slotsAt + 4 * place;
+      },
+    },
+    setTime(time, stamp, isOn) {
       if (!(time - epochStart < epochMs)) {
         clear(young);
         clear(old);
@@ -250,6 +289,9 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       now = time - epochStart;
       expires = Math.floor(now + ttlMs);
       tagBase = stamp << 2;
+      view.setInt32(control + addressLayout.controlNow, now, true);
+      view.setInt32(control + addressLayout.controlTag, tagBase, true);
+      view.setUint32(control + addressLayout.controlIsOn, isOn ? 1 : 0, true);
     },
     forget({ family, value }) {
       const bits = family === 4 ? value | (0xffffn << 32n) : value;
@@ -317,13 +359,13 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       return end + text.length;
     },
     get hits() {
-      return hits;
+      return hits + view.getFloat64(control + addressLayout.controlHits, true);
     },
     get misses() {
       return misses;
     },
     get matches() {
-      return matches;
+      return matches + view.getFloat64(control + addressLayout.controlMatches, true);
     },
     get evictions() {
       return evictions;
@@ -335,6 +377,44 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       return touched;
     },
   };
+}
+
+/** The bytes of a workspace that a table of so many addresses takes. */
+export function addressTableBytes(maxCached: number): number {
+  const { slots, arenaBytes } = sizesOf(maxCached);
+  return 2 * (spaceFor(slots * slotBytes) + spaceFor(arenaBytes)) + spaceFor(controlBytes) + 3 * spaceFor(finishBytes);
+}
+
+function sizesOf(maxCached: number): { half: number; slots: number; arenaBytes: number } {
+  const half = Math.max(1, maxCached);
+  return {
+    half,
+    slots: 2 ** Math.ceil(Math.log2(1.5 * half + maxProbes)),
+    arenaBytes: Math.max(4 * maxStored, half * averageLength),
+  };
+}
+
+/** Puts down what both ends of a flow add together, for whoever reads the table by itself. */
+function writeFinishTexts(workspace: Workspace, control: number): void {
+  const { view, bytes } = workspace;
+  view.setUint32(control + addressLayout.controlHasFinish, 1, true);
+  const places = new Map(
+    Object.values(renderedLocalities).map((text) => {
+      const at = workspace.allocate(finishBytes);
+      bytes.set(text, at);
+      return [text, at] as const;
+    }),
+  );
+  localities.forEach((source, i) => {
+    localities.forEach((destination, j) => {
+      const locality = flowLocality(source, destination);
+      if (locality === undefined) return;
+      const text = renderedLocalities[locality];
+      const at = control + addressLayout.controlFinish + 8 * (8 * i + j);
+      view.setUint32(at, places.get(text) as number, true);
+      view.setUint32(at + 4, text.length, true);
+    });
+  });
 }
 
 function hashOf(object: number, a: number, b: number, c: number, d: number): number {

@@ -1,3 +1,4 @@
+export { addressTableBytes } from "./address-table.ts";
 export type { AddressFacts, AddressSource } from "./address-source.ts";
 export { mergeEntries } from "./merge-entries.ts";
 export {

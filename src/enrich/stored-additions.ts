@@ -1,3 +1,4 @@
+import { addressLayout } from "../record/index.ts";
 import type { RenderedAdditions, SystemAddition } from "./additions.ts";
 import type { Locality } from "./locality.ts";
 
@@ -27,17 +28,12 @@ export const maxLength = maxText + 1 + maxSystem;
  * them whether metadata gave any of it, and whether a system comes first in what is stored: its number and `length of the
  * number's field * 65536 + length of the organisation's`, each a double; both fields then stand behind the text.
  */
-const withVlanShift = 16;
-const localityShift = 13;
-const lengthMask = 0x1fff;
-const systemBit = 1 << 29;
-const metadataBit = 1 << 30;
-const systemHead = 16;
+const { withVlanShift, localityShift, localityMask, lengthMask, systemBit, metadataBit, systemHead } = addressLayout;
 export const localities: readonly (Locality | undefined)[] = [undefined, "internal", "private", "public", "multicast"];
 const nothing = new Uint8Array();
 
 /** In place of the lengths: the address needs the way of fields. */
-export const careful = -1;
+export const careful = addressLayout.carefulLengths;
 
 /** More than anything takes that is stored. */
 export const maxStored = maxLength + systemHead;
@@ -65,12 +61,12 @@ export function hasSystem(lengths: number): boolean {
 
 /** The position in {@link localities}. */
 export function localityNumber(lengths: number): number {
-  return (lengths >> localityShift) & 7;
+  return (lengths >> localityShift) & localityMask;
 }
 
 /** Writes what can be stored. @returns where it ends. */
 export function writeAdditions({ rendered, system }: MadeAdditions, arena: DataView, start: number): number {
-  const bytes = new Uint8Array(arena.buffer);
+  const bytes = new Uint8Array(arena.buffer, arena.byteOffset, arena.byteLength);
   const withVlan = rendered?.withVlan ?? nothing;
   const textAt = start + (system === undefined ? 0 : systemHead);
   bytes.set(withVlan, textAt);

@@ -73,20 +73,11 @@ export function registerFlowMetrics(
   );
   metrics.counterFrom(
     "netgloss_flow_compiled_templates_total",
-    "Templates by content that a program or a function was made for, could not be made for, or was dropped of; postponed: those " +
-      "that kept their program because all functions were in use.",
+    "Templates by content that code was made for, could not be made for, or was dropped of for lack of use.",
     ["outcome"],
     () => Object.entries(plans?.counts ?? {}).map(([outcome, count]): Series => [{ outcome }, count]),
   );
-  metrics.gaugeFrom(
-    "netgloss_flow_compiled_templates",
-    "Templates that a program or a function is kept for.",
-    ["as"],
-    () => [
-      [{ as: "program" }, (plans?.programs ?? 0) - (plans?.functions ?? 0)],
-      [{ as: "function" }, plans?.functions ?? 0],
-    ],
-  );
+  metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates that code is kept for.", [], () => plans?.size ?? 0);
 
   metrics.counterFrom("netgloss_flow_evicted_total", "What was forgotten, by a limit or by its age.", ["what"], () =>
     evictedSeries(exporters),

@@ -1,4 +1,13 @@
-import { createLineBuffer, type AllocateSlab, type Enricher, type Sink } from "../record/index.ts";
+import {
+  createLineBuffer,
+  createWorkspace,
+  createWorkspaceMemory,
+  type AllocateSlab,
+  type Enricher,
+  type Sink,
+  type Workspace,
+} from "../record/index.ts";
+import { copyingLines } from "./copying-lines.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import { tryCompileCommunityId } from "./compiled/community-id-code.ts";
 import { createFlowReader, type PathCounts } from "./compiled/flow-reader.ts";
@@ -36,14 +45,14 @@ export interface FlowPipelineOptions {
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
   /**
-   * About so many records of a template are decoded field by field before there is a program that writes their lines.
-   * Default 64. Infinity: there is none, and every flow sample of sFlow becomes fields.
+   * About so many records of a template are decoded field by field before code is made for it. Default 64. Infinity: no code
+   * is made, and every flow sample of sFlow becomes fields.
    */
   readonly compileAfter?: number;
-  /** About so many records of a template are written by its program before code is made for it. Default 65 536. */
-  readonly functionAfter?: number;
-  /** Where the lines are to lie; left out: in memory of their own. */
+  /** Where the lines are to lie: in the workspace, if they are to be written fast. Left out: in memory of their own. */
   readonly allocate?: AllocateSlab;
+  /** Where records are decoded, unless the enricher has its tables in one; left out: in one of its own. */
+  readonly workspace?: Workspace | undefined;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -86,8 +95,8 @@ export const tidyEveryMs = 60_000;
 
 /** Registers its metrics, so there is one for each {@link Metrics}. */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
-  const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
-  const { splitBiflows = false, compileAfter = 64, functionAfter = 65_536 } = options;
+  const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
+  const { splitBiflows = false, compileAfter = 64 } = options;
   const elements = createElementSource(options.elements ?? []);
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
@@ -100,7 +109,13 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const limitedLog = limitLog(log, clock);
   const times = createTimeFormat();
   const reader = createRecordReader(times, templates.planTemplate);
-  const lines = createLineBuffer(options.allocate);
+  const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
+  const { allocate, sink } =
+    options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
+  const lines = createLineBuffer(allocate);
+  if (workspace.memory.wasm === undefined && compileAfter < Number.POSITIVE_INFINITY) {
+    limitedLog.warn({}, "there is no WebAssembly here: templates are interpreted, which is slower");
+  }
   const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
   const writeCommunityId = enricher.lines === undefined ? undefined : tryCompileCommunityId(limitedLog);
   const flows = createFlowReader({
@@ -108,12 +123,10 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     times,
     lines,
     enricher: enricher.lines,
+    workspace,
     communityId,
     compileAfter,
-    functionAfter,
-    writeCommunityId,
     counts: paths,
-    log: limitedLog,
   });
   const samples =
     enricher.lines === undefined || writeCommunityId === undefined || compileAfter === Number.POSITIVE_INFINITY

@@ -15,7 +15,7 @@ const looks = 10;
 
 export function createLineInbox(memory: LineMemory, sink: Sink): LineInbox {
   const notes = createNoteReader(memory);
-  const slabBytes = memory.lines.byteLength / memory.slabs;
+  const { lines: bytes, at, slabBytes } = memory;
   let timer: NodeJS.Timeout | undefined;
   let empty = 0;
 
@@ -24,7 +24,7 @@ export function createLineInbox(memory: LineMemory, sink: Sink): LineInbox {
     let hasSome = false;
     for (let note = notes.next(); note !== undefined; note = notes.next()) {
       const { slab, from, to, count } = note;
-      const lines = new Uint8Array(memory.lines, slab * slabBytes + from, to - from);
+      const lines = new Uint8Array(bytes, at + slab * slabBytes + from, to - from);
       lendLines(sink, lines, count, () => notes.giveBack(slab));
       hasSome = true;
     }

@@ -11,15 +11,18 @@ export interface LineNote {
 /**
  * The memory between a line outbox and its inbox; it goes through `postMessage`.
  *
- *     lines    slab | slab | slab …
+ *     lines    slab | slab | slab …, from a place on
  *     notes    Int32: written, asleep | notes dealt with, of each slab | slab, from, to, count of each note …
  *
  * Notes lie in a ring; `written` counts them since the beginning and wraps at 2^32.
  */
 export interface LineMemory {
   readonly lines: SharedArrayBuffer;
-  readonly notes: SharedArrayBuffer;
+  /** Where the first slab begins. */
+  readonly at: number;
+  readonly slabBytes: number;
   readonly slabs: number;
+  readonly notes: SharedArrayBuffer;
 }
 
 const writtenWord = 0;
@@ -29,10 +32,18 @@ const headWords = 48;
 const noteWords = 4;
 const ringNotes = 4096;
 
-/** What is not used of it takes no memory. */
-export function createLineMemory(slabs: number, slabBytes: number): LineMemory {
+/**
+ * What is not used of it takes no memory.
+ *
+ * @param within memory that has room for the slabs, from `at` on; left out: memory of their own.
+ */
+export function createLineMemory(
+  slabs: number,
+  slabBytes: number,
+  within: Pick<LineMemory, "lines" | "at"> = { lines: new SharedArrayBuffer(slabs * slabBytes), at: 0 },
+): LineMemory {
   const words = headWords + slabs + noteWords * ringNotes;
-  return { lines: new SharedArrayBuffer(slabs * slabBytes), notes: new SharedArrayBuffer(4 * words), slabs };
+  return { ...within, slabBytes, slabs, notes: new SharedArrayBuffer(4 * words) };
 }
 
 /** The side that tells. */

@@ -7,6 +7,8 @@ export interface LineOutboxOptions {
   readonly wake: () => void;
   /** Told of lines for which there was no memory. */
   readonly dropped: (records: number, bytes: number) => void;
+  /** As long as a slab, for lines that are lost because every slab is in use; left out: memory of its own. */
+  readonly spare?: Buffer;
 }
 
 /** A sink whose lines are read in another thread without being copied: they are written where both can see them. */
@@ -33,20 +35,19 @@ interface Slab {
   told: number;
 }
 
-export function createLineOutbox({ memory, wake, dropped }: LineOutboxOptions): LineOutbox {
+export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutboxOptions): LineOutbox {
   const notes = createNoteWriter(memory, wake);
-  const slabBytes = memory.lines.byteLength / memory.slabs;
+  const { slabBytes } = memory;
   // A thread before this one may have told of them.
   const slabs = Array.from({ length: memory.slabs }, (_, number): Slab => {
-    const buffer = Buffer.from(memory.lines, number * slabBytes, slabBytes);
+    const buffer = Buffer.from(memory.lines, memory.at + number * slabBytes, slabBytes);
     return { number, buffer, told: notes.returned(number) };
   });
   /** The slab that lines are being written to. */
   let current: Slab | undefined;
   /** The slab of what was not told yet. */
   let pending: Slab | undefined;
-  /** Memory for lines that are lost because every slab is in use. */
-  let spare: Buffer | undefined;
+  let { spare } = options;
   let from = 0;
   let to = 0;
   let count = 0;
@@ -95,7 +96,7 @@ export function createLineOutbox({ memory, wake, dropped }: LineOutboxOptions): 
         copy(lines, records);
         return;
       }
-      const start = lines.byteOffset - current.number * slabBytes;
+      const start = lines.byteOffset - current.buffer.byteOffset;
       if (count > 0 && pending === current && start === to) {
         to += lines.length;
         count += records;

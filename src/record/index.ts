@@ -6,9 +6,19 @@ export {
   lineObjects,
   scopedNumber,
   type AddressAdditions,
+  type AddressTableAccess,
   type LineEnricher,
   type NumberAdditions,
 } from "./line-enricher.ts";
 export type { RecordFields, Scalar, Value } from "./record-fields.ts";
 export { lendLines, type Sink } from "./sink.ts";
 export { renderFields, type RenderedFields } from "./rendered-fields.ts";
+export {
+  createWorkspace,
+  createWorkspaceMemory,
+  kernelReserve,
+  spaceFor,
+  type Workspace,
+  type WorkspaceMemory,
+} from "./workspace.ts";
+export * as addressLayout from "./address-layout.ts";

@@ -16,8 +16,12 @@ export interface LineBuffer {
    * returned place on. Nothing has happened until {@link LineBuffer.close}; bytes behind it may be overwritten.
    */
   open(bytes: number): number;
-  /** Adds the line that was written since `open`; it ends before `end`, with its line feed. */
-  close(end: number): void;
+  /**
+   * Adds the lines that were written since `open`; the last ends before `end`, with its line feed.
+   *
+   * @param lines how many there are. Default: one.
+   */
+  close(end: number, lines?: number): void;
   /** The memory that lines are written to. Another one after `open` or `append`. */
   readonly view: DataView;
   /** The same bytes. */
@@ -205,9 +209,9 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuff
       reserve(bytes);
       return end;
     },
-    close(lineEnd) {
+    close(lineEnd, lines = 1) {
       end = lineEnd;
-      count++;
+      count += lines;
     },
     get view() {
       return view;

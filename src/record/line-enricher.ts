@@ -1,4 +1,5 @@
 import type { RenderedFields } from "./rendered-fields.ts";
+import type { Workspace } from "./workspace.ts";
 
 /**
  * What an enricher adds, for lines that a compiled decoder writes without making a record first: bytes are copied into the
@@ -10,6 +11,10 @@ export interface LineEnricher {
   begin(): void;
   readonly numbers: readonly NumberAdditions[];
   readonly addresses: readonly AddressAdditions[];
+  /** Whether what is to be added to records of an exporter may meet other names in them, so that they must become fields. */
+  readonly needsFields?: ((exporter: string) => boolean) | undefined;
+  /** Where the tables of its addresses lie; undefined when it has none. */
+  readonly workspace?: Workspace | undefined;
 }
 
 /** The position of an object in a record, for {@link AddressAdditions}. */
@@ -54,6 +59,20 @@ export interface AddressAdditions {
    * @returns where what was added ends, at most {@link AddressAdditions.maxLength} bytes further.
    */
   readonly finish?: ((into: DataView, end: number) => number) | undefined;
+  /** For those who read the tables by themselves. */
+  readonly table?: AddressTableAccess | undefined;
+}
+
+/** A table of addresses in a workspace, laid out as {@link addressLayout} says. */
+export interface AddressTableAccess {
+  /** The place of its control block. */
+  readonly control: number;
+  /**
+   * Looks an address of four words up that is not in the table, or no longer right there; IPv4 comes in its mapped form.
+   *
+   * @returns the place of its slot, right until something else is asked for.
+   */
+  readonly locate: (object: number, a: number, b: number, c: number, d: number) => number;
 }
 
 /** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
@@ -79,10 +98,13 @@ export function scopedNumber(scope: number, number: number): number {
 export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]): LineEnricher | undefined {
   const present = parts.filter((part) => part !== undefined);
   if (present.length < parts.length) return undefined;
+  const workspaces = new Set(present.flatMap(({ workspace }) => workspace ?? []));
   return {
     begin() {
       for (const part of present) part.begin();
     },
+    needsFields: (exporter) => present.some((part) => part.needsFields?.(exporter) === true),
+    workspace: workspaces.size === 1 ? [...workspaces][0] : undefined,
     numbers: present.flatMap(({ numbers }) => numbers),
     addresses: present.flatMap(({ addresses }) => addresses),
   };

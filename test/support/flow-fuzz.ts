@@ -40,11 +40,10 @@ export interface FlowFuzzOutcome {
   readonly bytesOut: number;
   /** Records of an exporter that does everything right, decoded between the others. */
   readonly good: number;
-  /** Records by the way they went, and templates that programs and functions were made for. */
+  /** Records by the way they went, and templates that code was made for. */
   readonly compiled: number;
   readonly interpreted: number;
   readonly careful: number;
-  readonly programs: number;
   readonly functions: number;
   /** Datagrams that an interpreting pipeline decoded beside the other: every byte that came out was the same. */
   readonly compared: number;
@@ -67,7 +66,6 @@ export async function fuzzFlows(count: number, seed: number): Promise<FlowFuzzOu
     compiled: 0,
     interpreted: 0,
     careful: 0,
-    programs: 0,
     functions: 0,
     compared: 0,
   };
@@ -102,14 +100,9 @@ async function fuzzRound({ next, random, count, name, number }: Round): Promise<
     splitBiflows: number % 3 === 0,
     clock: { now: () => time, monotonic: () => time },
   };
-  const never = Number.POSITIVE_INFINITY;
-  const compileAfter = [0, 3, 30][number % 3] as number;
-  const functionAfter = [never, 0, 100][(number >>> 2) % 3] as number;
-  const subject = await createSubject({ ...settings, compileAfter, functionAfter });
+  const subject = await createSubject({ ...settings, compileAfter: [0, 3, 30][number % 3] as number });
   const isCompared = number % 4 === 0;
-  const model = isCompared
-    ? await createSubject({ ...settings, compileAfter: never, functionAfter: never })
-    : undefined;
+  const model = isCompared ? await createSubject({ ...settings, compileAfter: Number.POSITIVE_INFINITY }) : undefined;
   const checker = createLineChecker();
   const goodOnes = goodDatagrams();
   const sendGood = (): string => {
@@ -168,7 +161,6 @@ async function fuzzRound({ next, random, count, name, number }: Round): Promise<
     compiled: await subject.value("netgloss_flow_records_by_path_total", { path: "compiled" }),
     interpreted: await subject.value("netgloss_flow_records_by_path_total", { path: "interpreted" }),
     careful: await subject.value("netgloss_flow_records_careful_total"),
-    programs: await subject.value("netgloss_flow_compiled_templates_total", { outcome: "programs" }),
     functions: await subject.value("netgloss_flow_compiled_templates_total", { outcome: "compiled" }),
     compared: isCompared ? count : 0,
   };
@@ -189,7 +181,6 @@ interface SubjectOptions {
   readonly communityId: boolean;
   readonly splitBiflows: boolean;
   readonly compileAfter: number;
-  readonly functionAfter: number;
   readonly clock: Clock;
 }
 

@@ -7,15 +7,12 @@ import type { UdmEntry } from "../../src/udm/index.ts";
 import { receivedAt } from "./flow-rig.ts";
 import { manualWatch } from "./udm-watch.ts";
 
-/**
- * Pipelines that are told the same: one interprets every template, one makes a program for each at its first record, one a
- * function.
- */
+/** Two pipelines that are told the same: one interprets every template, one compiles each at its first record. */
 export interface FlowTwins {
-  /** Sends a datagram to all; what comes out and what is logged must be the same. Returns it. */
+  /** Sends a datagram to both; what comes out and what is logged must be the same. Returns it. */
   send(datagram: Buffer, from?: { readonly address?: string; readonly port?: number }): string;
   setMetadata(entries: readonly UdmEntry[]): void;
-  /** Everything that was counted must be the same. Returns how many records went which way where functions are made. */
+  /** Everything that was counted must be the same. Returns how many records went which way in the compiling one. */
   finish(): Promise<{ compiled: number; interpreted: number; careful: number }>;
 }
 
@@ -33,7 +30,7 @@ export async function createFlowTwins(
   const watch = manualWatch([]);
   const clock = { now: () => receivedAt, monotonic: () => receivedAt };
 
-  const createTwin = async (compileAfter: number, functionAfter: number) => {
+  const createTwin = async (compileAfter: number) => {
     const metrics = createMetrics();
     const pieces: Uint8Array[] = [];
     const logged: string[] = [];
@@ -74,20 +71,17 @@ export async function createFlowTwins(
       metrics,
       clock,
       compileAfter,
-      functionAfter,
       ...common,
     });
     return { metrics, pieces, logged, pipeline, count: () => records };
   };
-  const never = Number.POSITIVE_INFINITY;
-  const interpreting = await createTwin(never, never);
-  const programmed = await createTwin(0, never);
-  const compiling = await createTwin(0, 0);
+  const interpreting = await createTwin(Number.POSITIVE_INFINITY);
+  const compiling = await createTwin(0);
 
   return {
     setMetadata: (entries) => watch.set(entries),
     send(datagram, { address = "192.0.2.254", port = 50_000 } = {}) {
-      const texts = [interpreting, programmed, compiling].map(({ pipeline, pieces, logged }) => {
+      const texts = [interpreting, compiling].map(({ pipeline, pieces, logged }) => {
         pieces.length = 0;
         logged.length = 0;
         // A view in a memory of its own, at no round place.
@@ -96,10 +90,9 @@ export async function createFlowTwins(
         pipeline.process(memory.subarray(3), address, port);
         return [Buffer.concat(pieces).toString("latin1"), logged.join("\n")];
       });
-      assert.deepEqual(texts[1], texts[0], "a program differs");
-      assert.deepEqual(texts[2], texts[0], "a function differs");
-      const text = texts[0]?.[0] ?? "";
-      assert.ok(!(texts[0]?.[1] ?? "").includes("internal error"), texts[0]?.[1]);
+      assert.deepEqual(texts[1], texts[0]);
+      const text = texts[1]?.[0] ?? "";
+      assert.ok(!(texts[1]?.[1] ?? "").includes("internal error"), texts[1]?.[1]);
       return Buffer.from(text, "latin1").toString();
     },
     async finish() {
@@ -109,8 +102,7 @@ export async function createFlowTwins(
       const outcome = (all: readonly string[]): string[] => all.filter((line) => !aboutTheWay.test(line));
       const expected = outcome(await lines(interpreting));
       assert.deepEqual(outcome(compiled), expected);
-      assert.deepEqual(outcome(await lines(programmed)), expected);
-      for (const twin of [programmed, compiling]) assert.equal(twin.count(), interpreting.count());
+      assert.equal(compiling.count(), interpreting.count());
       // Off the text, for reading every metric again takes longer than most cases.
       const value = (series: string): number =>
         Number(compiled.find((line) => line.startsWith(`${series} `))?.slice(series.length) ?? 0);

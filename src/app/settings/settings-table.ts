@@ -87,7 +87,7 @@ export const settingsTable = {
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: row(
     "Metadata",
-    int(1, 16_777_216, "addresses"),
+    int(1, 4_194_304, "addresses"),
     262_144,
     "How many addresses the cache holds; beyond that the oldest go.",
   ),

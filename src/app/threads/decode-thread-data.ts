@@ -1,5 +1,7 @@
 import type { CustomElement, RingHandle } from "../../flow/index.ts";
-import type { LineMemory } from "../../output/index.ts";
+import { createLineMemory, type LineMemory } from "../../output/index.ts";
+import { createWorkspaceMemory, kernelReserve, spaceFor, type WorkspaceMemory } from "../../record/index.ts";
+import { enrichmentBytes } from "../enrichment.ts";
 import type { SharedIndexHandle } from "../../udm/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
@@ -12,6 +14,8 @@ export interface DecodeThreadData {
   /** For its look into the metadata; absent: there is none. */
   readonly metadata: SharedIndexHandle | undefined;
   readonly ring: RingHandle;
+  /** In which it works; the slabs of its lines come first in it. */
+  readonly memory: WorkspaceMemory;
   /** For its lines. */
   readonly lines: LineMemory;
 }
@@ -25,7 +29,7 @@ const freeSlabs = 24;
  * How many slabs a thread may have: more than the fullest queue can hold, because an output that is stuck must lose its
  * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
  */
-export function slabCount(settings: PlainSettings): number {
+function slabCount(settings: PlainSettings): number {
   const queues = [
     settings.SVC_OUTPUT_FILE_ENABLE ? settings.SVC_OUTPUT_FILE_QUEUE_SIZE : 0,
     settings.SVC_OUTPUT_STDOUT_ENABLE ? settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE : 0,
@@ -33,6 +37,17 @@ export function slabCount(settings: PlainSettings): number {
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }
+/** The most that a workspace can have. */
+const maxWorkspace = 4 * 1024 ** 3;
+
+/** Makes the memory of a decoding thread: for what it works with, for its lines and for those that are lost. */
+export function decodeMemory(settings: PlainSettings): Pick<DecodeThreadData, "memory" | "lines"> {
+  const other = enrichmentBytes(settings) + spaceFor(slabBytes);
+  const slabs = Math.min(slabCount(settings), Math.floor((maxWorkspace - kernelReserve - other) / slabBytes));
+  const memory = createWorkspaceMemory(slabs * slabBytes + other);
+  return { memory, lines: createLineMemory(slabs, slabBytes, { lines: memory.buffer, at: kernelReserve }) };
+}
+
 /** A decoding thread tells that there are lines for the main thread, which does not look for them. */
 export interface LinesNote {
   readonly lines: true;

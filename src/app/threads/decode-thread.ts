@@ -3,6 +3,7 @@ import { workerData } from "node:worker_threads";
 import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState } from "../../flow/index.ts";
 import { createLineOutbox } from "../../output/index.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
+import { createWorkspace } from "../../record/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
 import { openSharedIndex } from "../../udm/index.ts";
 import { decodingOptions } from "../decoding-options.ts";
@@ -12,7 +13,9 @@ import type { DecodeThreadData, LinesNote } from "./decode-thread-data.ts";
 import { createThreadMetadata } from "./thread-metadata.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
-const { settings, elements, metadata: handle, ring, lines, count } = workerData as DecodeThreadData;
+const { settings, elements, metadata: handle, ring, memory, lines, count } = workerData as DecodeThreadData;
+const workspace = createWorkspace(memory, lines.slabs * lines.slabBytes);
+const spareAt = workspace.allocate(lines.slabBytes);
 const metrics = createMetrics();
 const log = threadLog(settings.SVC_LOG_LEVEL);
 
@@ -22,19 +25,27 @@ const droppedRecords = metrics.counter(
 );
 droppedRecords.add(0);
 const outbox = createLineOutbox({
-  memory: lines,
+  // The same memory as one object: it tells its lines from others by that.
+  memory: { ...lines, lines: workspace.memory.buffer },
+  spare: workspace.bytes.subarray(spareAt, spareAt + lines.slabBytes),
   wake: () => postNote({ lines: true } satisfies LinesNote),
   dropped: (records) => droppedRecords.add(records),
 });
 const directory = createInterfaceDirectory();
 const metadata = handle && createThreadMetadata(openSharedIndex(handle));
-const enrichment = createEnrichment(settings, metadata, { log, metrics, clock: systemClock }, count);
+const enrichment = createEnrichment(
+  settings,
+  metadata,
+  { log, metrics, clock: systemClock },
+  { threads: count, workspace },
+);
 const options = decodingOptions(settings, {
   elements,
   enrichment,
   interfaces: settings.SVC_INPUT_SNMP_ENABLE ? createInterfaceEnricher(directory, metrics) : undefined,
   sink: outbox,
   allocate: (bytes) => outbox.allocate(bytes),
+  workspace,
   log,
   metrics,
   clock: systemClock,

@@ -9,13 +9,13 @@ import {
   type StateKeeper,
   type StateStore,
 } from "../../flow/index.ts";
-import { createLineInbox, createLineMemory } from "../../output/index.ts";
+import { createLineInbox } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Health, Log, MetricFamily, Metrics } from "../../report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import type { UdmFileStore } from "../../udm/index.ts";
-import { ringBytes, slabBytes, slabCount, type DecodeThreadData } from "./decode-thread-data.ts";
+import { decodeMemory, ringBytes, type DecodeThreadData } from "./decode-thread-data.ts";
 import type { ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { threadFor } from "./ring-switch.ts";
 import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
@@ -178,7 +178,7 @@ function startDecoder(
   number: number,
   onDeath: () => void,
 ): Thread {
-  const lines = createLineMemory(slabCount(settings), slabBytes);
+  const { memory, lines } = decodeMemory(settings);
   const inbox = createLineInbox(lines, sink);
   let handle = metadata?.readerHandle();
   const closeReader = (): void => {
@@ -188,7 +188,7 @@ function startDecoder(
   const thread = startThread({
     name: `decode ${number}`,
     entry: new URL("./decode-thread.js", import.meta.url),
-    data: { settings, elements, count, metadata: handle, ring, lines } satisfies DecodeThreadData,
+    data: { settings, elements, count, metadata: handle, ring, memory, lines } satisfies DecodeThreadData,
     log,
     // There is but one note of these threads: that there are lines.
     onNote: () => inbox.wake(),

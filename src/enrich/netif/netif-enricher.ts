@@ -1,13 +1,5 @@
+import { addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../ip/index.ts";
 import {
-  addressKey,
-  formatAddress,
-  formatAddressBytes,
-  keyContains,
-  parseAddress,
-  unmapAddress,
-} from "../../ip/index.ts";
-import {
-  lineObjects,
   renderFields,
   type Enricher,
   type NumberAdditions,
@@ -86,14 +78,9 @@ export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions
     lines: {
       begin() {},
       numbers: objects.flatMap((object) => netifSuffixes.map((suffix) => numberAdditions(object, suffix))),
-      addresses: [
-        {
-          maxLength: 0,
-          // Metadata may write any name.
-          append: (object, from, at, length, _hasVlan, _into, end) =>
-            object === lineObjects.export && hasMetadata(netifsOf(exporterText(from, at, length))) ? -1 : end,
-        },
-      ],
+      addresses: [],
+      // Metadata may write any name.
+      needsFields: (exporter) => hasMetadata(netifsOf(exporter)),
     },
     enrich(record) {
       const exporter = record.get("flow.export.ip.addr");
@@ -155,12 +142,6 @@ function renderFact(netifs: Netifs, suffix: string, name: string): ReadonlyMap<n
 function hasMetadata(netifs: Netifs): boolean {
   for (const { metadata } of netifs.values()) if (metadata.size > 0) return true;
   return false;
-}
-
-/** Text of an address of 4 or 16 bytes. */
-function exporterText(from: DataView, at: number, length: number): string {
-  const bytes = new Uint8Array(from.buffer, from.byteOffset, from.byteLength);
-  return formatAddressBytes(bytes, at, length === 16 ? 6 : 4);
 }
 
 function registerMetrics(metrics: Metrics, counts: { fields: number; renamed: number }): void {

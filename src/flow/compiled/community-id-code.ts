@@ -45,7 +45,7 @@ export function tryCompileCommunityId(log: Log): WriteCommunityId | undefined {
     return compileCommunityId();
   } catch (error) {
     if (!(error instanceof EvalError)) throw error;
-    log.warn({ error }, "code may not be made from text here: templates are interpreted, which is slower");
+    log.warn({ error }, "code may not be made from text here: samples of sFlow become fields first, which is slower");
     return undefined;
   }
 }

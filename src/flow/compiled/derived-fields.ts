@@ -1,4 +1,4 @@
-import { renderFields, type LineBuffer, type RecordFields } from "../../record/index.ts";
+import { renderFields, type RecordFields } from "../../record/index.ts";
 import { addNames, type NameTable } from "../options/name-table.ts";
 import { flowRate, type RateSources } from "../sampling/flow-rate.ts";
 import type { Plan, Step } from "../template/plan.ts";
@@ -63,7 +63,8 @@ const maxRendered = 4096;
 /** No names of one record are longer: six of 255 characters of up to six bytes, and their own names. */
 export const maxNamesLength = 12_288;
 
-export function createDerivedFields(lines: LineBuffer, readSteps: ReadSteps): DerivedFields {
+/** @param memory where names are written. */
+export function createDerivedFields(memory: Uint8Array, readSteps: ReadSteps): DerivedFields {
   const told: ToldByOptions = {
     rates: { manualRate: undefined, own: undefined, whole: undefined },
     own: undefined,
@@ -102,7 +103,7 @@ export function createDerivedFields(lines: LineBuffer, readSteps: ReadSteps): De
           if (rendered.size >= maxRendered) rendered.clear();
           rendered.set(key, bytes);
         }
-        lines.bytes.set(bytes, at);
+        memory.set(bytes, at);
         return at + bytes.length;
       };
     },

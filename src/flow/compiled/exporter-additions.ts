@@ -52,7 +52,7 @@ export function createExporterAdditions(enricher: LineEnricher): ExporterAdditio
     numbersAdded,
     use(exporter) {
       const bytes = bytesOf(exporter);
-      if (bytes === undefined) return false;
+      if (bytes === undefined || enricher.needsFields?.(exporter) === true) return false;
       enricher.begin();
       for (let i = 0; i < addresses.length; i++) {
         const place = texts[i] as (typeof texts)[number];

@@ -1,21 +1,27 @@
-import { renderFields, type LineBuffer, type RecordFields } from "../../record/index.ts";
+import { renderFields, type RecordFields, type Workspace } from "../../record/index.ts";
 import { toUnsigned } from "../mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
-import type { Step } from "../template/plan.ts";
+import type { Plan, Step } from "../template/plan.ts";
 import { locateFields, readStep, type FieldPlaces } from "../template/read-step.ts";
-import type { RecordTools } from "./compile-record.ts";
-import { createDerivedFields, type ReadSteps } from "./derived-fields.ts";
-import { createTimeWriter } from "./write-values.ts";
+import { createDerivedFields, type DerivedFields, type ReadSteps } from "./derived-fields.ts";
 
-/** The interpreter's help for compiled code, and the bytes that both read. */
-export interface InterpretStep extends Pick<RecordTools, "interpret" | "bootTime" | "times" | "derived"> {
+/** The interpreter's help for the kernel. Lines are written into the workspace; records are in the datagram. */
+export interface InterpretStep {
+  /** Writes what the interpreter makes of a step. Returns where it ends. */
+  interpret(plan: Plan, step: number, at: number, from: number): number;
+  /** When the exporter started by the record itself, milliseconds since the epoch; NaN when it does not say. */
+  bootTime(plan: Plan, from: number): number;
+  readonly derived: DerivedFields;
   /** Sets what the records that follow are read from. */
   setSource(bytes: Buffer, clock: ExportClock, bootTime: number | undefined): FieldSource;
 }
 
-/** @param places are set beforehand for records with variable lengths. */
-export function createInterpretStep(lines: LineBuffer, places: FieldPlaces, times: TimeFormat): InterpretStep {
+export function createInterpretStep(
+  { bytes: memory }: Workspace,
+  places: FieldPlaces,
+  times: TimeFormat,
+): InterpretStep {
   const record: RecordFields = new Map();
   let toldBootTime: number | undefined;
   let source: FieldSource | undefined;
@@ -23,14 +29,13 @@ export function createInterpretStep(lines: LineBuffer, places: FieldPlaces, time
   const readSteps: ReadSteps = (plan, steps, from) => {
     record.clear();
     if (source === undefined) return record;
-    if (!plan.hasVariableLength) locateFields(plan, source.bytes, from, source.bytes.length, places);
+    locateFields(plan, source.bytes, from, source.bytes.length, places);
     for (let i = 0; i < steps.length; i++) readStep(record, source, steps[i] as Step, places);
     return record;
   };
 
   return {
-    times: createTimeWriter(),
-    derived: createDerivedFields(lines, readSteps),
+    derived: createDerivedFields(memory, readSteps),
     setSource(bytes, clock, bootTime) {
       toldBootTime = bootTime;
       source = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), clock, times, bootTime };
@@ -38,12 +43,12 @@ export function createInterpretStep(lines: LineBuffer, places: FieldPlaces, time
     },
     interpret(plan, step, at, from) {
       const rendered = renderFields([...readSteps(plan, [plan.steps[step] as Step], from)]);
-      lines.bytes.set(rendered, at);
+      memory.set(rendered, at);
       return at + rendered.length;
     },
     bootTime(plan, from) {
       if (source === undefined) return Number.NaN;
-      if (!plan.hasVariableLength) locateFields(plan, source.bytes, from, source.bytes.length, places);
+      locateFields(plan, source.bytes, from, source.bytes.length, places);
       const field = plan.bootTimeField;
       const length = places.lengths[field] as number;
       const value = length === 0 ? undefined : toUnsigned(source, places.offsets[field] as number, length);

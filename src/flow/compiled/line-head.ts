@@ -1,48 +1,35 @@
-import type { LineEnricher } from "../../record/index.ts";
 import type { RecordContext } from "../template/record-reader.ts";
-import { createExporterAdditions } from "./exporter-additions.ts";
-import type { RecordState } from "./record-state.ts";
 import { writeAscii, writeSafeInteger } from "./write-values.ts";
+
+type HeadFields = RecordContext["head"];
 
 /** What the lines of one datagram have in common, written once. */
 export interface LineHead {
-  readonly state: RecordState;
-  /**
-   * Takes the head of the records that follow.
-   *
-   * @returns whether their lines can be written without fields.
-   */
-  use(head: RecordContext["head"]): boolean;
-  /** Bytes that the exporter's address adds. */
-  exporterLength(): number;
-  /** Tells the enricher what it gave since the last call. */
-  done(): void;
+  /** What is written; undefined when nothing that can be used is. */
+  readonly fields: HeadFields | undefined;
+  readonly length: number;
+  /** The address of the exporter, empty when the fields do not say it. */
+  readonly exporter: string;
+  /** Takes the head of the records that follow. @returns whether their lines can begin with it. */
+  use(fields: HeadFields): boolean;
+  forget(): void;
 }
 
-/** Heads have some ten short fields. */
-const maxLength = 4096;
 const maxNames = 256;
 
-export function createLineHead(enricher: LineEnricher): LineHead {
-  const exporter = createExporterAdditions(enricher);
-  const head = Buffer.alloc(maxLength + 8);
-  const view = new DataView(head.buffer, head.byteOffset, head.length);
-  const state: RecordState = {
-    head: view,
-    headLength: 0,
-    exportTime: 0,
-    uptime: Number.NaN,
-    isHeaderUptime: false,
-    rate: -1,
-    isRateOfRecord: false,
-    hasNames: false,
-    exporterTexts: exporter.texts,
-    numberTables: exporter.numberTables,
-    numbersAdded: exporter.numbersAdded,
-  };
+/**
+ * @param memory where it is written, from `at` on.
+ * @param maxLength bytes; heads have some ten short fields.
+ */
+export function createLineHead(memory: Buffer, at: number, maxLength: number): LineHead {
+  const view = new DataView(memory.buffer, memory.byteOffset + at, maxLength + 8);
   const names = new Map<string, string>();
-  let current: RecordContext["head"] | undefined;
-  let isUsable = false;
+  let current: HeadFields | undefined;
+  /** What was written last, and where each of its fields ends: heads of one exporter differ in few of them. */
+  let written: HeadFields = [];
+  const ends: number[] = [];
+  let length = 0;
+  let exporter = "";
 
   /** `,"name":` */
   const nameText = (name: string): string => {
@@ -54,43 +41,70 @@ export function createLineHead(enricher: LineEnricher): LineHead {
     return text;
   };
 
-  const writeText = (at: number, text: string): number => {
-    for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7e) return at + head.write(text, at);
-    return writeAscii(view, at, text);
+  const writeText = (end: number, text: string): number => {
+    for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7e) return end + memory.write(text, at + end);
+    return writeAscii(view, end, text);
   };
 
-  const render = (fields: RecordContext["head"]): boolean => {
+  /** @returns where the field ends; -1 when it is none that can be written. */
+  const writeField = (end: number, name: string, value: HeadFields[number][1]): number => {
+    const label = nameText(name);
+    if (typeof value === "string") {
+      if (end + 3 * label.length + 6 * value.length + 2 > maxLength) return -1;
+      return writeText(writeText(end, label), JSON.stringify(value));
+    }
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) return -1;
+    if (end + 3 * label.length + 20 > maxLength) return -1;
+    return writeSafeInteger(view, writeText(end, label), value);
+  };
+
+  const write = (fields: HeadFields): boolean => {
+    const before = written;
+    written = [];
+    let isMoved = false;
     let end = 0;
-    for (const [name, value] of fields) {
-      const label = nameText(name);
-      if (typeof value === "string") {
-        if (end + 3 * label.length + 6 * value.length + 2 > maxLength) return false;
-        end = writeText(writeText(end, label), JSON.stringify(value));
-      } else if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) {
-        if (end + 3 * label.length + 20 > maxLength) return false;
-        end = writeSafeInteger(view, writeText(end, label), value);
-      } else return false;
+    for (let i = 0; i < fields.length; i++) {
+      const [name, value] = fields[i] as HeadFields[number];
+      if (name === "flow.export.ip.addr") exporter = typeof value === "string" ? value : "";
+      const last = before[i];
+      const lastEnd = ends[i] ?? -1;
+      if (!isMoved && last !== undefined && last[0] === name && last[1] === value) {
+        end = lastEnd;
+        continue;
+      }
+      // Numbers are written by whole words, beyond their end: what stays there is put back.
+      const [behind, more] = lastEnd < 0 ? [0, 0] : [view.getInt32(lastEnd), view.getInt32(lastEnd + 4)];
+      end = writeField(end, name, value);
+      if (end < 0) return false;
+      isMoved ||= end !== lastEnd;
+      if (!isMoved) {
+        view.setInt32(end, behind);
+        view.setInt32(end + 4, more);
+      }
+      ends[i] = end;
     }
     if (end === 0) return false;
     view.setUint8(0, 0x7b);
-    state.headLength = end;
+    length = end;
+    written = fields;
     return true;
   };
 
-  const useExporter = (fields: RecordContext["head"]): boolean => {
-    const text = fields.find(([name]) => name === "flow.export.ip.addr")?.[1];
-    return typeof text === "string" && exporter.use(text);
-  };
-
   return {
-    state,
-    use(fields) {
-      if (fields === current) return isUsable;
-      current = fields;
-      isUsable = render(fields) && useExporter(fields);
-      return isUsable;
+    get fields() {
+      return current;
     },
-    exporterLength: () => exporter.length(),
-    done: () => exporter.done(),
+    get length() {
+      return length;
+    },
+    get exporter() {
+      return exporter;
+    },
+    use(fields) {
+      exporter = "";
+      current = write(fields) ? fields : undefined;
+      return current !== undefined;
+    },
+    forget: () => void (current = undefined),
   };
 }

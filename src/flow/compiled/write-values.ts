@@ -40,13 +40,6 @@ export function writeSafeInteger(out: DataView, at: number, value: number): numb
   return end + 8;
 }
 
-/** @param high the upper 32 bits, @param low the lower. */
-export function writeUint64(out: DataView, at: number, high: number, low: number): number {
-  if (high === 0) return writeUint32(out, at, low);
-  if (high <= 0x1fffff) return writeSafeInteger(out, at, high * 0x1_0000_0000 + low);
-  return writeAscii(out, at, String((BigInt(high) << 32n) | BigInt(low)));
-}
-
 /** Without quotes. */
 export function writeAscii(out: DataView, at: number, text: string): number {
   for (let i = 0; i < text.length; i++) out.setUint8(at + i, text.charCodeAt(i));
@@ -91,7 +84,7 @@ export function writeIpv6(out: DataView, at: number, input: DataView, from: numb
     ((c & 0xffff) === 0 ? 32 : 0) |
     (d >>> 16 === 0 ? 64 : 0) |
     ((d & 0xffff) === 0 ? 128 : 0);
-  const gap = gaps[zeros] as number;
+  const gap = zeroGroupGaps[zeros] as number;
   const gapStart = gap >>> 4;
   const gapEnd = gapStart + (gap & 15);
   let end = at;
@@ -114,7 +107,7 @@ export function writeIpv6(out: DataView, at: number, input: DataView, from: numb
 }
 
 /** By which groups are zero: where the first longest run of at least two begins (four bits), and its length (four bits). */
-const gaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
+export const zeroGroupGaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
   let best = 0;
   for (let start = 0; start < 8; start++) {
     let length = 0;
@@ -130,27 +123,6 @@ export function writeMac(out: DataView, at: number, input: DataView, from: numbe
     out.setUint32(at + 3 * i, (hexPairs[input.getUint8(from + i)] as number) | (colon << 16), true);
   }
   return at + 17;
-}
-
-/** `0x` and two digits for each byte, without quotes. */
-export function writeHex(out: DataView, at: number, input: DataView, from: number, length: number): number {
-  out.setUint16(at, 0x7830, true);
-  for (let i = 0; i < length; i++) out.setUint16(at + 2 + 2 * i, hexPairs[input.getUint8(from + i)] as number, true);
-  return at + 2 + 2 * length;
-}
-
-/** Text that has nothing to escape, without its padding, and the quote behind it; -1 for any other. */
-export function writePlainText(out: DataView, at: number, input: DataView, from: number, length: number): number {
-  let end = from + length;
-  while (end > from && input.getUint8(end - 1) === 0) end--;
-  const shift = at - from;
-  for (let i = from; i < end; i++) {
-    const byte = input.getUint8(i);
-    if (byte < 0x20 || byte > 0x7e || byte === 0x22 || byte === 0x5c) return -1;
-    out.setUint8(i + shift, byte);
-  }
-  out.setUint8(end + shift, 0x22);
-  return end + shift + 1;
 }
 
 const lastSecond = 253_402_300_799;

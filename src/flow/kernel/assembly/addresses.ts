@@ -1,0 +1,179 @@
+// Looks up what is known of addresses, as src/enrich/address-table.ts does, in the same memory.
+import {
+  carefulLengths,
+  controlArena,
+  controlFinish,
+  controlHasFinish,
+  controlHits,
+  controlIsOn,
+  controlMask,
+  controlMatches,
+  controlNow,
+  controlSlots,
+  controlTag,
+  lengthMask,
+  localityMask,
+  localityShift,
+  maxProbes,
+  metadataBit,
+  slotBytes,
+  slotExpires,
+  slotLengths,
+  slotStart,
+  slotTag,
+  systemBit,
+  systemHead,
+  withVlanShift,
+} from "../../../record/address-layout";
+import { locate } from "./imports";
+import { copy } from "./values";
+
+let control: usize = 0;
+let hits: i32 = 0;
+let matches: i32 = 0;
+/** Of the record under way. */
+let sourceIs: i32 = 0;
+let destinationIs: i32 = 0;
+let recordMatches: i32 = 0;
+
+@inline
+export function beginAddresses(at: usize): bool {
+  control = at;
+  hits = 0;
+  matches = 0;
+  return at != 0 && load<u32>(at, controlIsOn) != 0;
+}
+
+@inline
+export function endAddresses(): void {
+  if (control == 0) return;
+  store<f64>(control, load<f64>(control, controlHits) + <f64>hits, controlHits);
+  store<f64>(control, load<f64>(control, controlMatches) + <f64>matches, controlMatches);
+}
+
+@inline
+export function beginRecord(): void {
+  sourceIs = 0;
+  destinationIs = 0;
+  recordMatches = 0;
+}
+
+@inline
+export function endRecord(): void {
+  matches += recordMatches;
+}
+
+@inline
+function hashOf(object: i32, a: u32, b: u32, c: u32, d: u32): u32 {
+  const mixed = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
+  const hash = (mixed ^ (mixed >>> 15) ^ object) * 0x85ebca6b;
+  return hash ^ (hash >>> 13);
+}
+
+@inline
+function hashAt(object: i32, at: usize, isIpv6: bool): u32 {
+  return isIpv6
+    ? hashOf(object, word(at), word(at + 4), word(at + 8), word(at + 12))
+    : hashOf(object, 0, 0, 0xffff, word(at));
+}
+
+@inline
+function word(at: usize): u32 {
+  return bswap(load<u32>(at));
+}
+
+/** Asks for the memory of several addresses at once, which are going to be looked up. */
+export function touchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  let sum: u32 = 0;
+  for (let i = 0; i < count; i++, at += stride) {
+    sum += load<u32>(slots + slotBytes * (hashAt(object, at, isIpv6) & mask), slotStart);
+  }
+  return sum;
+}
+
+/** And for their texts, when the slots have come. */
+export function touchTexts(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  const arena = load<u32>(control, controlArena);
+  let sum: u32 = 0;
+  for (let i = 0; i < count; i++, at += stride) {
+    const text = arena + load<u32>(slots + slotBytes * (hashAt(object, at, isIpv6) & mask), slotStart);
+    sum += load<u8>(text) + load<u8>(text, 64);
+  }
+  return sum;
+}
+
+/** The slot of an address, right at the time; 0 when it is not in the table. */
+@inline
+function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  let place = hashOf(object, a, b, c, d);
+  for (let probe = 0; probe < maxProbes; probe++, place++) {
+    const at: usize = slots + slotBytes * (place & mask);
+    const tag = load<i32>(at, slotTag);
+    if (tag == 0) return 0;
+    if (load<u32>(at, 12) != d || (tag & 3) != object + 1) continue;
+    if (load<u32>(at, 8) != c || load<u32>(at, 4) != b || load<u32>(at) != a) continue;
+    const isFresh = load<i32>(control, controlNow) < load<i32>(at, slotExpires);
+    return isFresh && (tag & ~3) == load<i32>(control, controlTag) ? at : 0;
+  }
+  return 0;
+}
+
+/**
+ * Copies what an address adds below its object.
+ *
+ * @param system what the record says, -1 when it does not.
+ * @returns where it ends; 0 when the record must become fields.
+ */
+export function append(object: i32, address: usize, length: i32, hasVlan: bool, system: i64, p: usize): usize {
+  const isIpv6 = length == 16;
+  const a = isIpv6 ? word(address) : 0;
+  const b = isIpv6 ? word(address + 4) : 0;
+  const c = isIpv6 ? word(address + 8) : 0xffff;
+  const d = word(isIpv6 ? address + 12 : address);
+  let at = search(object, a, b, c, d);
+  if (at != 0) hits++;
+  else at = <usize>locate(object, a, b, c, d);
+  const lengths = load<i32>(at, slotLengths);
+  if (lengths == 0) return p;
+  if (lengths == carefulLengths) return 0;
+  // The record's own has to be replaced.
+  if (system == 0 && (lengths & systemBit) != 0) return 0;
+  if ((lengths & metadataBit) != 0) recordMatches++;
+  const where = (lengths >> localityShift) & localityMask;
+  if (object == 0) sourceIs = where;
+  else destinationIs = where;
+  const start: usize = load<u32>(control, controlArena) + load<u32>(at, slotStart);
+  const withVlan = (lengths >> withVlanShift) & lengthMask;
+  const text = hasVlan ? lengths & lengthMask : withVlan;
+  if ((lengths & systemBit) == 0) {
+    copy(p, start, text);
+    return p + text;
+  }
+  copy(p, start + systemHead, text);
+  p += text;
+  const isTold = system != -1;
+  if (isTold && <f64>system != load<f64>(start)) return p;
+  const parts = <i64>load<f64>(start, 8);
+  const organisation = <i32>(parts & 0xffff);
+  const number = <i32>(parts >> 16);
+  const systemAt = start + systemHead + withVlan;
+  const added = isTold ? organisation : number + organisation;
+  copy(p, isTold ? systemAt + number : systemAt, added);
+  return p + added;
+}
+
+/** Copies what follows from both ends. */
+export function finish(p: usize): usize {
+  if (load<u32>(control, controlHasFinish) == 0) return p;
+  const text = control + controlFinish + 8 * (8 * sourceIs + destinationIs);
+  const length = load<i32>(text, 4);
+  if (length == 0) return p;
+  copy(p, load<u32>(text), length);
+  return p + length;
+}

@@ -1,0 +1,26 @@
+// What the other side does. An address of memory is given as it is; the others' results are those of the functions of the same
+// name in src/flow/kernel/kernel.ts.
+
+@external("kernel", "fillSecond")
+export declare function fillSecond(place: i32, second: f64): void;
+
+@external("kernel", "interpret")
+export declare function interpret(step: i32, p: i32, from: i32): i32;
+
+@external("kernel", "bootTime")
+export declare function bootTime(from: i32): f64;
+
+@external("kernel", "rateOf")
+export declare function rateOf(from: i32): f64;
+
+@external("kernel", "writeNames")
+export declare function writeNames(p: i32, from: i32): i32;
+
+@external("kernel", "writeEstimates")
+export declare function writeEstimates(p: i32, rate: f64, octets: f64, packets: f64): i32;
+
+@external("kernel", "addNumber")
+export declare function addNumber(index: i32, p: i32, value: f64, scope: f64): i32;
+
+@external("kernel", "locate")
+export declare function locate(object: i32, a: i32, b: i32, c: i32, d: i32): i32;

@@ -1,0 +1,43 @@
+// How what is known of addresses lies in a workspace, for those who fill it and for those who read it. This file is compiled
+// to WebAssembly too, so it holds numbers only. Sizes and places are in bytes; numbers are little-endian.
+
+/** A slot: the address as four words (IPv4 in its mapped form), then these words. */
+export const slotBytes = 32;
+/** Stamp * 4 + object + 1; 0 for an empty slot. */
+export const slotTag = 16;
+/** Where its text begins in the arena. */
+export const slotStart = 20;
+/** Lengths and marks, as `src/enrich/stored-additions.ts` packs them; 0: nothing, {@link carefulLengths}: not as bytes. */
+export const slotLengths = 24;
+/** Until when it may be used. */
+export const slotExpires = 28;
+/** Addresses come from strangers, who may choose them so that they all want the same slot. */
+export const maxProbes = 16;
+
+export const carefulLengths = -1;
+export const withVlanShift = 16;
+export const localityShift = 13;
+export const localityMask = 7;
+export const lengthMask = 0x1fff;
+export const systemBit = 536_870_912;
+export const metadataBit = 1_073_741_824;
+/** In front of the text of a slot with a system: its number, then its lengths, each a double. */
+export const systemHead = 16;
+
+/** The control block of a table. Where the slots in use begin, how many there are less one, where the arena in use begins. */
+export const controlSlots = 0;
+export const controlMask = 4;
+export const controlArena = 8;
+/** The time, and the stamp * 4 under which slots are right without a further look. */
+export const controlNow = 12;
+export const controlTag = 16;
+/** 0: nothing is known of any address. */
+export const controlIsOn = 20;
+/** Whether a text follows from the localities of both ends: by `source * 8 + destination` its place and length. */
+export const controlHasFinish = 24;
+export const controlFinish = 32;
+export const finishTexts = 64;
+/** What the reader counts, as doubles: slots found right, and those with metadata. */
+export const controlHits = 544;
+export const controlMatches = 552;
+export const controlBytes = 560;

@@ -1,0 +1,15 @@
+// What is used of WebAssembly, which the types of Node leave to those of browsers.
+declare namespace WebAssembly {
+  class Memory {
+    constructor(descriptor: { initial: number; maximum: number; shared: true });
+    readonly buffer: SharedArrayBuffer;
+  }
+  interface Module {
+    readonly kind?: "module";
+  }
+  const Module: new (bytes: Uint8Array) => Module;
+  class Instance {
+    constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>);
+    readonly exports: Readonly<Record<string, unknown>>;
+  }
+}

@@ -1,0 +1,64 @@
+/** Memory that a thread can hand to another; it goes through `postMessage`. */
+export interface WorkspaceMemory {
+  /** Undefined where the engine runs without WebAssembly. */
+  readonly wasm: WebAssembly.Memory | undefined;
+  readonly buffer: SharedArrayBuffer;
+}
+
+/**
+ * The one memory in which a thread decodes: what the kernel of `src/flow/kernel` reads and writes has to lie there, from the
+ * datagram to the lines. Its size is fixed; what is not used of it takes no memory.
+ */
+export interface Workspace {
+  readonly memory: WorkspaceMemory;
+  readonly bytes: Buffer;
+  readonly view: DataView;
+  /**
+   * Takes memory for good. All of it is zero.
+   *
+   * @returns where it begins, a multiple of 64; eight bytes and more behind it may be read and written.
+   * @throws RangeError when there is not so much.
+   */
+  allocate(bytes: number): number;
+}
+
+/** The first bytes of a workspace belong to the kernel. */
+export const kernelReserve = 16 * 1024 * 1024;
+const page = 65_536;
+const alignment = 64;
+/** More than the kernel reads or writes behind anything. */
+const slack = 64;
+
+/** @param bytes beside the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
+export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
+  const pages = Math.ceil((kernelReserve + bytes) / page);
+  // oxlint-disable-next-line typescript/no-unnecessary-condition -- with --jitless there is none
+  if (globalThis.WebAssembly === undefined) {
+    return { wasm: undefined, buffer: new SharedArrayBuffer(pages * page) };
+  }
+  const wasm = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  return { wasm, buffer: wasm.buffer };
+}
+
+/** @param taken bytes behind the kernel's that others use. */
+export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken = 0): Workspace {
+  const buffer = wasm?.buffer ?? given;
+  let end = kernelReserve + taken;
+  return {
+    memory: { wasm, buffer },
+    bytes: Buffer.from(buffer),
+    view: new DataView(buffer),
+    allocate(bytes) {
+      const at = end;
+      end += spaceFor(bytes);
+      if (end > buffer.byteLength)
+        throw new RangeError(`a workspace of ${buffer.byteLength} bytes has no ${bytes} left`);
+      return at;
+    },
+  };
+}
+
+/** What {@link Workspace.allocate} takes for so many bytes. */
+export function spaceFor(bytes: number): number {
+  return Math.ceil((bytes + slack) / alignment) * alignment;
+}
