@@ -3,9 +3,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAddressEnricher } from "../../src/enrich/index.ts";
+import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
-import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
+import {
+  createWorkspace,
+  createWorkspaceMemory,
+  joinLineEnrichers,
+  spaceFor,
+  type Enricher,
+} from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createUdmFileStore, type UdmFileStore, type UdmStore } from "../../src/udm/index.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -18,6 +24,9 @@ const rounds = 5;
 const chosen = process.argv.slice(2);
 
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
+/** As a decoding thread has them for its lines. */
+const slabBytes = 2 * 1024 * 1024;
+const slabCount = 4;
 
 const protocols = [
   { protocol: "netflow9", name: "NetFlow v9", goal: "≤ 400" },
@@ -94,12 +103,21 @@ interface Measured {
 async function measure(store: UdmStore, options: Measured): Promise<number> {
   const { protocol, isEnriched, communityId, addresses, packets, compileAfter } = options;
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
+  const maxCached = 131_072;
+  const memory = createWorkspaceMemory(addressTableBytes(maxCached) + slabCount * spaceFor(slabBytes));
+  const workspace = createWorkspace(memory);
+  const slabs = Array.from({ length: slabCount }, () => {
+    const at = workspace.allocate(slabBytes);
+    return workspace.bytes.subarray(at, at + slabBytes);
+  });
+  let slab = 0;
   const udm = createAddressEnricher({
     ...common,
+    workspace,
     watch: (listener) => store.watch(listener),
     ttlMs: 7_200_000,
     invalidate: true,
-    maxCached: 131_072,
+    maxCached,
   });
   await udm.start();
   let records = 0;
@@ -109,6 +127,8 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
     sink: { write: (_lines, count) => void (records += count) },
     communityId,
     compileAfter,
+    workspace,
+    allocate: (bytes) => (bytes > slabBytes ? Buffer.alloc(bytes) : (slabs[slab++ % slabCount] as Buffer)),
   });
   // Where no address is to be met again, no datagram is either.
   const isFresh = addresses === addressPools.all;

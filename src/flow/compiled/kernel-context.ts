@@ -82,6 +82,7 @@ export function createKernelContext(
     view.setBigUint64(block(i) + layout.numberBefore, before, true);
   });
   view.setUint8(layout.numberCount, numbers.length);
+  view.setUint8(layout.slotCount, nextSlot);
   view.setUint8(layout.hasCommunityId, communityId ? 1 : 0);
   view.setUint32(layout.addressControl, table?.table?.control ?? 0, true);
 

@@ -7,16 +7,18 @@ import {
 } from "../../record/index.ts";
 import { createKernel } from "../kernel/kernel.ts";
 import * as layout from "../kernel/layout.ts";
+import type { ExportClock } from "../mapping/field-source.ts";
+import type { DecodeOutput } from "../decoder.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import { flowRate, isOneRate } from "../sampling/flow-rate.ts";
 import type { Plan } from "../template/plan.ts";
 import { createFieldPlaces } from "../template/read-step.ts";
-import type { ByteRange, ReadResult, RecordContext } from "../template/record-reader.ts";
+import type { ByteRange, RecordContext } from "../template/record-reader.ts";
 import { createCompiledPlans, type CompiledPlan } from "./compiled-plans.ts";
 import { namesOfOptions } from "./derived-fields.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
 import { bootTimeOf, rateSources, type FlowReader, type FlowSources, type PathCounts } from "./flow-reader.ts";
-import { createInterpretStep } from "./interpret-step.ts";
+import { createInterpretStep, type InterpretStep } from "./interpret-step.ts";
 import { createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
 import { writeNumberAddition } from "./number-addition.ts";
@@ -36,8 +38,6 @@ export interface KernelReaderOptions {
   readonly interpreted: FlowReader["read"];
 }
 
-/** Records of a set whose addresses are looked for beforehand: so many are still near when their turn comes. */
-const maxTouched = 64;
 /** Behind a line this much may be overwritten. */
 const slack = 64;
 /** Long sets are handed over in pieces. */
@@ -59,6 +59,14 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
   /** Of the set that is read: its plan, and what is to be taken from a place to have the offset in the datagram. */
   let plan: Plan | undefined;
   let base = 0;
+  /** Where the interpreter finds the records; asked for by few sets. */
+  let source: readonly [bytes: Buffer, clock: ExportClock, bootTime: number | undefined] | undefined;
+
+  const helped = (): InterpretStep => {
+    if (source !== undefined) steps.setSource(...source);
+    source = undefined;
+    return steps;
+  };
 
   const remembered = <T extends object>(known: WeakMap<Plan, T>, make: (of: Plan) => T): T => {
     const of = plan as Plan;
@@ -71,10 +79,16 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
   };
 
   const kernel = createKernel(workspace, {
-    interpret: (step, at, from) => steps.interpret(plan as Plan, step, at, from - base),
-    bootTime: (from) => steps.bootTime(plan as Plan, from - base),
-    rateOf: (from) => remembered(rates, (of) => steps.derived.rate(of))(from - base),
-    writeNames: (at, from) => remembered(names, (of) => steps.derived.names(of))(at, from - base),
+    interpret: (step, at, from) => helped().interpret(plan as Plan, step, at, from - base),
+    bootTime: (from) => helped().bootTime(plan as Plan, from - base),
+    rateOf(from) {
+      const { derived } = helped();
+      return remembered(rates, (of) => derived.rate(of))(from - base);
+    },
+    writeNames(at, from) {
+      const { derived } = helped();
+      return remembered(names, (of) => derived.names(of))(at, from - base);
+    },
     writeEstimates: (at, rate, octets, packets) => writeEstimates(view, at, rate, octets, packets),
     addNumber(index, at, value, scope) {
       const table = numberTables[index];
@@ -136,8 +150,13 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
       headLength: head.length,
       exporterLength: exporter.length(),
     });
-    steps.setSource(range.bytes, record.clock, bootTime);
+    source = [range.bytes, record.clock, bootTime];
     return compiled;
+  };
+
+  const handOver = (output: DecodeOutput, written: number): void => {
+    if (written > 0) output.wrote(written);
+    counts.compiled += written;
   };
 
   const read: FlowReader["read"] = (of, range, record, sources, output) => {
@@ -154,19 +173,19 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
     let at: number = layout.input;
     let count = 0;
     let written = 0;
-    const handOver = (): void => {
-      if (written > 0) output.wrote(written);
-      counts.compiled += written;
-      written = 0;
-    };
-    const touched = Math.min(maxTouched, Math.floor((end - start) / minLength));
+    // So many are still near when their turn comes.
+    const touched = Math.min(layout.maxTouched, Math.floor((end - start) / minLength));
     if (!hasVariableLength) kernel.touch(program, at, touched);
     try {
       while (true) {
         const room = fixedRoom + maxLengthPerByte * (hasVariableLength ? last - at : minLength);
         const line = lines.open(room);
         const { buffer, byteOffset, length } = lines.bytes;
-        if (buffer !== memory.buffer) return rest(at);
+        if (buffer !== memory.buffer) {
+          // The lines need more memory than the workspace has in one piece.
+          const rest = interpreted(of, { bytes, start: at - base, end }, record, sources, output);
+          return { count: count + rest.count, isCut: rest.isCut };
+        }
         const out = byteOffset + line;
         const limit = Math.min(byteOffset + length, out + Math.max(flushBytes, room));
         const outcome = kernel.run(program, at, layout.input, last, out, limit);
@@ -176,7 +195,10 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
         written += records;
         at = view.getUint32(layout.resultNext, true);
         if (outcome === layout.isDone || outcome === layout.isCut) return { count, isCut: outcome === layout.isCut };
-        if (lines.byteLength >= flushBytes) handOver();
+        if (lines.byteLength >= flushBytes) {
+          handOver(output, written);
+          written = 0;
+        }
         if (outcome === layout.isCareful) {
           counts.careful++;
           count++;
@@ -185,15 +207,9 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
         }
       }
     } finally {
-      handOver();
+      handOver(output, written);
       context.takeNumbersAdded(exporter.numbersAdded);
       exporter.done();
-    }
-
-    /** What is left of a set when its lines need more memory than the workspace has in one piece. */
-    function rest(from: number): ReadResult {
-      const left = interpreted(of, { bytes, start: from - base, end }, record, sources, output);
-      return { count: count + left.count, isCut: left.isCut };
     }
   };
 

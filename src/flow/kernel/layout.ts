@@ -20,6 +20,8 @@ export const rateIsOfRecord = 298;
 export const hasNames = 299;
 export const hasCommunityId = 300;
 export const numberCount = 301;
+/** How many slots are used. */
+export const slotCount = 302;
 /** A double; negative when it is not known. */
 export const rate = 304;
 /** What the address of the exporter adds. */
@@ -100,6 +102,10 @@ export const shaBlock = 133_248;
 
 /** The datagram, or a set of it. */
 export const input = 135_168;
+/** Hashes of the addresses that are looked for together: of so many sources, then of as many destinations. */
+export const hashes = 202_752;
+export const maxTouched = 64;
+
 /** The head of the lines, and what the exporter's address adds. */
 export const headText = 204_800;
 export const headTextBytes = 8192;

@@ -33,14 +33,29 @@ export function createTimeFormat(): TimeFormat {
     cachedTexts[slot] = text;
     return text;
   };
+  // The headers of many datagrams have the same time: the same text is not put together again.
+  let wholeSecond = Number.NaN;
+  let wholeText: string | undefined;
+  let millisecond = Number.NaN;
+  let millisecondText: string | undefined;
   const join = (head: string | undefined, tail: string | undefined): string | undefined =>
     head === undefined || tail === undefined ? undefined : head + tail;
 
   return {
-    seconds: (seconds) => join(prefix(seconds), "Z"),
-    milliseconds: (milliseconds) => {
-      const seconds = Math.floor(milliseconds / 1000);
-      return join(prefix(seconds), milliTails[milliseconds - seconds * 1000]);
+    seconds(seconds) {
+      if (seconds !== wholeSecond) {
+        wholeText = join(prefix(seconds), "Z");
+        wholeSecond = seconds;
+      }
+      return wholeText;
+    },
+    milliseconds(milliseconds) {
+      if (milliseconds !== millisecond) {
+        const seconds = Math.floor(milliseconds / 1000);
+        millisecondText = join(prefix(seconds), milliTails[milliseconds - seconds * 1000]);
+        millisecond = milliseconds;
+      }
+      return millisecondText;
     },
     fraction: (seconds, fraction, digits) => join(prefix(seconds), `.${String(fraction).padStart(digits, "0")}Z`),
   };

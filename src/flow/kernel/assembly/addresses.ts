@@ -25,6 +25,7 @@ import {
   systemHead,
   withVlanShift,
 } from "../../../record/address-layout";
+import { hashes, maxTouched } from "../layout";
 import { locate } from "./imports";
 import { copy } from "./values";
 
@@ -82,26 +83,29 @@ function word(at: usize): u32 {
   return bswap(load<u32>(at));
 }
 
-/** Asks for the memory of several addresses at once, which are going to be looked up. */
+/** Asks for the memory of several addresses at once, at most {@link maxTouched}, which are going to be looked up. */
 export function touchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);
   const mask = load<u32>(control, controlMask);
+  const kept: usize = hashes + 4 * maxTouched * object;
   let sum: u32 = 0;
   for (let i = 0; i < count; i++, at += stride) {
-    sum += load<u32>(slots + slotBytes * (hashAt(object, at, isIpv6) & mask), slotStart);
+    const hash = hashAt(object, at, isIpv6) & mask;
+    store<u32>(kept + 4 * i, hash);
+    sum += load<u32>(slots + slotBytes * hash, slotStart);
   }
   return sum;
 }
 
-/** And for their texts, when the slots have come. */
-export function touchTexts(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
+/** And for their texts. */
+export function touchTexts(object: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);
-  const mask = load<u32>(control, controlMask);
+  const kept: usize = hashes + 4 * maxTouched * object;
   const arena = load<u32>(control, controlArena);
   let sum: u32 = 0;
-  for (let i = 0; i < count; i++, at += stride) {
-    const text = arena + load<u32>(slots + slotBytes * (hashAt(object, at, isIpv6) & mask), slotStart);
-    sum += load<u8>(text) + load<u8>(text, 64);
+  for (let i = 0; i < count; i++) {
+    const text = arena + load<u32>(slots + slotBytes * load<u32>(kept + 4 * i), slotStart);
+    sum += load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
   }
   return sum;
 }

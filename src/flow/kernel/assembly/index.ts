@@ -211,7 +211,8 @@ function writeRecord(program: usize, from: usize, varies: bool, hasAddresses: bo
   const head = load<i32>(L.headLength);
   copy(p, L.headText, head);
   p += head;
-  for (let i = L.slots; i < L.slots + 8 * L.maxSlots; i += 16) v128.store(i, i32x4.splat(-1));
+  const slotsEnd = L.slots + 8 * <i32>load<u8>(L.slotCount);
+  for (let i = L.slots; i < slotsEnd; i += 16) v128.store(i, i32x4.splat(-1));
   const exportTime = load<i64>(L.exportTime);
   let at = program + L.programOperations;
   let chosen = 0;
@@ -383,7 +384,7 @@ export function run(program: usize, at: usize, start: usize, end: usize, out: us
   return status;
 }
 
-/** Brings near what is known of the addresses of the next records of a set. */
+/** Brings near what is known of the addresses of the next records of a set. @param count at most `maxTouched`. */
 export function touch(program: usize, at: usize, count: i32): void {
   if (!beginAddresses(load<u32>(L.addressControl))) return;
   const stride = load<i32>(program, L.programMinLength);
@@ -394,7 +395,7 @@ export function touch(program: usize, at: usize, count: i32): void {
   let sum = load<u32>(L.touchedSum);
   if (sourceLength != 0) sum += touchSlots(0, source, sourceLength == 16, stride, count);
   if (destinationLength != 0) sum += touchSlots(1, destination, destinationLength == 16, stride, count);
-  if (sourceLength != 0) sum += touchTexts(0, source, sourceLength == 16, stride, count);
-  if (destinationLength != 0) sum += touchTexts(1, destination, destinationLength == 16, stride, count);
+  if (sourceLength != 0) sum += touchTexts(0, count);
+  if (destinationLength != 0) sum += touchTexts(1, count);
   store<u32>(L.touchedSum, sum);
 }
