@@ -20,14 +20,16 @@ export interface Workspace {
    * @throws RangeError when there is not so much.
    */
   allocate(bytes: number): number;
+  /** Takes the kernel's share. @returns false when someone has it already: there is one kernel in a workspace. */
+  takeKernel(): boolean;
 }
 
 /** The first bytes of a workspace belong to the kernel. */
 export const kernelReserve = 16 * 1024 * 1024;
 const page = 65_536;
 const alignment = 64;
-/** More than the kernel reads or writes behind anything. */
-const slack = 64;
+/** More than the kernel reads behind anything, when it only asks for memory that may be needed. */
+const slack = 256;
 
 /** @param bytes beside the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
 export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
@@ -44,6 +46,7 @@ export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
 export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken = 0): Workspace {
   const buffer = wasm?.buffer ?? given;
   let end = kernelReserve + taken;
+  let hasKernel = false;
   return {
     memory: { wasm, buffer },
     bytes: Buffer.from(buffer),
@@ -54,6 +57,11 @@ export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken 
       if (end > buffer.byteLength)
         throw new RangeError(`a workspace of ${buffer.byteLength} bytes has no ${bytes} left`);
       return at;
+    },
+    takeKernel() {
+      const isFree = !hasKernel;
+      hasKernel = true;
+      return isFree;
     },
   };
 }

@@ -43,10 +43,11 @@ const slack = 64;
 /** Long sets are handed over in pieces. */
 const flushBytes = 256 * 1024;
 
-/** @returns undefined where there is no kernel, or the enricher has more than it does. */
+/** @returns undefined where there is no kernel, another has it, or the enricher has more than it does. */
 export function createKernelReader(options: KernelReaderOptions): FlowReader | undefined {
   const { times, lines, enricher, workspace, communityId, compileAfter, counts, interpreted } = options;
   const { bytes: memory, view } = workspace;
+  if (workspace.memory.wasm === undefined || !workspace.takeKernel()) return undefined;
   const context = createKernelContext(workspace, enricher, communityId);
   if (context === undefined) return undefined;
   const head = createLineHead(memory, layout.headText, layout.headTextBytes);
@@ -172,7 +173,7 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
     const last = end + base;
     let at: number = layout.input;
     let count = 0;
-    let written = 0;
+    let pending = 0;
     // So many are still near when their turn comes.
     const touched = Math.min(layout.maxTouched, Math.floor((end - start) / minLength));
     if (!hasVariableLength) kernel.touch(program, at, touched);
@@ -190,14 +191,17 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
         const limit = Math.min(byteOffset + length, out + Math.max(flushBytes, room));
         const outcome = kernel.run(program, at, layout.input, last, out, limit);
         const records = view.getUint32(layout.resultCount, true);
-        lines.close(view.getUint32(layout.resultEnd, true) - byteOffset, records);
+        const written = view.getUint32(layout.resultEnd, true);
+        // It has been done by then, so this can only be told: a bound that was worked out beforehand is wrong.
+        if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
+        lines.close(written - byteOffset, records);
         count += records;
-        written += records;
+        pending += records;
         at = view.getUint32(layout.resultNext, true);
         if (outcome === layout.isDone || outcome === layout.isCut) return { count, isCut: outcome === layout.isCut };
         if (lines.byteLength >= flushBytes) {
-          handOver(output, written);
-          written = 0;
+          handOver(output, pending);
+          pending = 0;
         }
         if (outcome === layout.isCareful) {
           counts.careful++;
@@ -207,7 +211,7 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
         }
       }
     } finally {
-      handOver(output, written);
+      handOver(output, pending);
       context.takeNumbersAdded(exporter.numbersAdded);
       exporter.done();
     }
