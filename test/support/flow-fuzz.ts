@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAddressEnricher } from "../../src/enrich/index.ts";
+import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
 import { createFlowPipeline, type FlowPipeline, type Limits } from "../../src/flow/index.ts";
-import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
+import {
+  createWorkspace,
+  createWorkspaceMemory,
+  joinLineEnrichers,
+  spaceFor,
+  type Enricher,
+  type Workspace,
+} from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Clock, type Log, type Metrics } from "../../src/report/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
 import { createLineChecker } from "./check-lines.ts";
@@ -194,15 +201,20 @@ async function createSubject({ isEnriched, ...options }: SubjectOptions): Promis
     warn() {},
     error: (detail, message) => void errors.push(message, JSON.stringify(detail)),
   };
+  const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached) + spaceFor(slabBytes)));
+  const slabAt = workspace.allocate(slabBytes);
+  const slab = workspace.bytes.subarray(slabAt, slabAt + slabBytes);
   const pipeline = createFlowPipeline({
     ...options,
-    enricher: isEnriched ? await enricherOfEntries(metrics, options.clock) : nothingKnown,
-    sink: { write: (lines) => void pieces.push(lines) },
+    enricher: isEnriched ? await enricherOfEntries(metrics, options.clock, workspace) : nothingKnown,
+    // The slab is used again.
+    sink: { write: (lines) => void pieces.push(Buffer.from(lines)) },
     optionsRecords: true,
     limits,
+    workspace,
     allocate(bytes) {
       assert.ok(bytes <= maxSlab, `a slab of ${bytes} bytes`);
-      return Buffer.allocUnsafeSlow(bytes);
+      return bytes <= slabBytes ? slab : Buffer.allocUnsafeSlow(bytes);
     },
     log,
     metrics,
@@ -225,9 +237,13 @@ async function createSubject({ isEnriched, ...options }: SubjectOptions): Promis
 
 const noBytes = Buffer.alloc(0);
 /** With lines, so that records may go the compiled way. */
+const maxCached = 1000;
+/** As a decoding thread has it. */
+const slabBytes = 2 * 1024 * 1024;
+
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 
-async function enricherOfEntries(metrics: Metrics, clock: Clock): Promise<Enricher> {
+async function enricherOfEntries(metrics: Metrics, clock: Clock, workspace: Workspace): Promise<Enricher> {
   const watch = manualWatch([
     udmEntry("192.0.2.0/24", { name: "office", tags: ["one", "two"], metadata: { ".site": "A", tenant: "t1" } }),
     udmEntry("198.51.100.0/24", { name: "abroad", vlan: 7n, internal: true, metadata: { tenant: "t2" } }),
@@ -239,7 +255,8 @@ async function enricherOfEntries(metrics: Metrics, clock: Clock): Promise<Enrich
     watch: watch.watch,
     ttlMs: 1_000_000,
     invalidate: true,
-    maxCached: 1000,
+    maxCached,
+    workspace,
     clock,
     metrics,
     log: silentLog,
