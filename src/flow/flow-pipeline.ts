@@ -114,7 +114,10 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const lines = createLineBuffer(allocate);
   if (workspace.memory.wasm === undefined && compileAfter < Number.POSITIVE_INFINITY) {
-    limitedLog.warn({}, "there is no WebAssembly here: templates are interpreted, which is slower");
+    limitedLog.warn(
+      {},
+      "no WebAssembly here, or no 8 GiB of addresses for it (ulimit -v): templates are interpreted, which is slower",
+    );
   }
   const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
   const writeCommunityId = enricher.lines === undefined ? undefined : tryCompileCommunityId(limitedLog);

@@ -1,6 +1,6 @@
 /** Memory that a thread can hand to another; it goes through `postMessage`. */
 export interface WorkspaceMemory {
-  /** Undefined where the engine runs without WebAssembly. */
+  /** Undefined where the engine runs without WebAssembly, or has no addresses for it. */
   readonly wasm: WebAssembly.Memory | undefined;
   readonly buffer: SharedArrayBuffer;
 }
@@ -27,6 +27,7 @@ export interface Workspace {
 /** The first bytes of a workspace belong to the kernel. */
 export const kernelReserve = 16 * 1024 * 1024;
 const page = 65_536;
+const maxPages = 65_536;
 const alignment = 64;
 /** More than the kernel reads behind anything, when it only asks for memory that may be needed. */
 const slack = 256;
@@ -34,12 +35,20 @@ const slack = 256;
 /** @param bytes beside the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
 export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
   const pages = Math.ceil((kernelReserve + bytes) / page);
+  const wasm = tryWasmMemory(pages);
+  return { wasm, buffer: wasm?.buffer ?? new SharedArrayBuffer(pages * page) };
+}
+
+function tryWasmMemory(pages: number): WebAssembly.Memory | undefined {
   // oxlint-disable-next-line typescript/no-unnecessary-condition -- with --jitless there is none
-  if (globalThis.WebAssembly === undefined) {
-    return { wasm: undefined, buffer: new SharedArrayBuffer(pages * page) };
+  if (globalThis.WebAssembly === undefined) return undefined;
+  try {
+    return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  } catch (error) {
+    // The engine takes 8 GiB of addresses for it, which `ulimit -v` may forbid.
+    if (error instanceof RangeError && pages <= maxPages) return undefined;
+    throw error;
   }
-  const wasm = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
-  return { wasm, buffer: wasm.buffer };
 }
 
 /** @param taken bytes behind the kernel's that others use. */
