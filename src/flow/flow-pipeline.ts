@@ -113,12 +113,6 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const lines = createLineBuffer(allocate);
-  if (workspace.memory.wasm === undefined && compileAfter < Number.POSITIVE_INFINITY) {
-    limitedLog.warn(
-      {},
-      "no WebAssembly here, or no 8 GiB of addresses for it (ulimit -v): templates are interpreted, which is slower",
-    );
-  }
   const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
   const writeCommunityId = enricher.lines === undefined ? undefined : tryCompileCommunityId(limitedLog);
   const flows = createFlowReader({
@@ -131,6 +125,12 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     compileAfter,
     counts: paths,
   });
+  if (flows.plans === undefined && enricher.lines !== undefined && compileAfter < Number.POSITIVE_INFINITY) {
+    limitedLog.warn(
+      {},
+      "templates are interpreted, which is slower: WebAssembly with SIMD and 8 GiB of addresses (ulimit -v) is needed",
+    );
+  }
   const samples =
     enricher.lines === undefined || writeCommunityId === undefined || compileAfter === Number.POSITIVE_INFINITY
       ? undefined

@@ -8,6 +8,7 @@ declare namespace WebAssembly {
     readonly kind?: "module";
   }
   const Module: new (bytes: Uint8Array) => Module;
+  class CompileError extends Error {}
   class Instance {
     constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>);
     readonly exports: Readonly<Record<string, unknown>>;

@@ -34,7 +34,7 @@ export interface Kernel {
   touch(program: number, at: number, count: number): void;
 }
 
-/** @returns undefined where there is no WebAssembly. */
+/** @returns undefined where there is no WebAssembly, or none that the module can be compiled for. */
 export function createKernel(workspace: Workspace, imports: KernelImports): Kernel | undefined {
   const { wasm } = workspace.memory;
   if (wasm === undefined) return undefined;
@@ -44,7 +44,18 @@ export function createKernel(workspace: Workspace, imports: KernelImports): Kern
     view.setBigInt64(at, BigInt(second), true);
     bytes.write(`"${new Date(second * 1000).toISOString().slice(0, 19)}`, at + 8);
   };
-  const module = new WebAssembly.Module(Buffer.from(lineKernel, "base64"));
+  const module = compile(Buffer.from(lineKernel, "base64"));
+  if (module === undefined) return undefined;
   const { exports } = new WebAssembly.Instance(module, { env: { memory: wasm }, kernel: { ...imports, fillSecond } });
   return exports as unknown as Kernel;
+}
+
+function compile(bytes: Uint8Array): WebAssembly.Module | undefined {
+  try {
+    return new WebAssembly.Module(bytes);
+  } catch (error) {
+    // An old processor without the instructions for SIMD.
+    if (error instanceof WebAssembly.CompileError) return undefined;
+    throw error;
+  }
 }
