@@ -1,4 +1,5 @@
-// Looking up addresses in the metadata index, beside the interval trees of npm on the same table; memory, changes, building.
+// Looking up addresses in the metadata index, beside the interval trees of npm and PostgreSQL on the same table; memory,
+// changes, building.
 import { IntervalTree as FlattenTree } from "@flatten-js/interval-tree";
 import nodeIntervalTree from "node-interval-tree";
 import { formatAddress, parseKey, type Family, type Key } from "../../src/ip/index.ts";
@@ -12,6 +13,7 @@ import { createCursor } from "../../src/udm/shared/tree-cursor.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { createRandom } from "../support/random.ts";
+import { postgresLookUps } from "./postgres-peer.ts";
 
 const queryCount = 1 << 18;
 const random = createRandom(2463534242);
@@ -35,8 +37,12 @@ function measure(size: number, family: Family): void {
 
   const queries =
     keys.length === 0 ? [] : Array.from({ length: queryCount }, () => addressIn(keys[random() % size] as Key));
-  const ours = lookUps(shared, family, queries);
-  const peers = family === 4 && size <= 100_000 ? peerLookUps(keys, queries) : undefined;
+  const find = createFinder(shared, family, queries);
+  const ours = callsASecond(queryCount, find);
+  const peers = [
+    ...(family === 4 && size <= 100_000 ? peerLookUps(keys, queries) : []),
+    ...(size >= 100_000 ? postgresPeer(shared, family, keys, queries) : []),
+  ];
   const goal = size === 1_000_000 ? `≥ ${family === 4 ? 2.5 : 2} M/s` : undefined;
   const row = {
     what: `covering entries, ${name}`,
@@ -44,8 +50,8 @@ function measure(size: number, family: Family): void {
     unit: "M/s",
     ...(goal !== undefined && { goal }),
   };
-  if (peers === undefined) reportRow(row);
-  else for (const { what, rate } of peers) reportRow({ ...row, peer: { what, value: rate / 1e6 } });
+  if (peers.length === 0) reportRow(row);
+  for (const { what, rate } of peers) reportRow({ ...row, peer: { what, value: rate / 1e6 } });
 
   const { tree, entries } = shared.stats();
   reportRow({ what: `tree, ${name}`, value: tree / size, unit: "B/entry", goal: "≤ 40" });
@@ -56,22 +62,24 @@ function measure(size: number, family: Family): void {
   measureChanges(shared, built, keys, name);
 }
 
-function lookUps(shared: SharedIndex, family: Family, queries: readonly bigint[]): number {
+/** Looks up all addresses and returns how many entries cover them. */
+function createFinder(shared: SharedIndex, family: Family, queries: readonly bigint[]): () => number {
   const handle = shared.handle();
   const pin = createSnapshotPin(handle.control, handle);
   const search = createCoveringSearch(new Int32Array(handle.heap));
   const words = new Int32Array(4 * queries.length);
   for (const [i, value] of queries.entries()) words.set(addressWords({ family, value }), 4 * i);
   const address = new Int32Array(4);
-  let found = 0;
-  return callsASecond(queries.length, () => {
+  return () => {
+    let found = 0;
     for (let at = 0; at < words.length; at += 4) {
       for (let w = 0; w < 4; w++) address[w] = words[at + w] as number;
       found += search.find(pin.pin(), family, address);
       pin.unpin();
     }
     if (found === 0) throw new Error("nothing was found");
-  });
+    return found;
+  };
 }
 
 function peerLookUps(keys: readonly Key[], queries: readonly bigint[]): { what: string; rate: number }[] {
@@ -92,6 +100,32 @@ function peerLookUps(keys: readonly Key[], queries: readonly bigint[]): { what: 
     { what: "@flatten-js/interval-tree", rate: rate((address) => flatten.search([address, address]) as unknown[]) },
     { what: "node-interval-tree", rate: rate((address) => node.search(address, address)) },
   ];
+}
+
+/** All keys here are prefixes. A peer that fails or finds other entries is told, and left out. */
+function postgresPeer(
+  shared: SharedIndex,
+  family: Family,
+  keys: readonly Key[],
+  queries: readonly bigint[],
+): { what: string; rate: number }[] {
+  const asked = queries.slice(0, 20_000);
+  try {
+    const peer = postgresLookUps(
+      keys.map(({ text }) => text),
+      asked.map((value) => formatAddress({ family, value })),
+    );
+    if (peer === undefined) return [];
+    const found = createFinder(shared, family, asked)();
+    if (peer.found !== found) throw new Error(`it found ${peer.found} entries, we ${found}`);
+    return [
+      { what: "PostgreSQL (GiST inet_ops, prefixes only)", rate: peer.oneByOne },
+      { what: "PostgreSQL (the same by one join)", rate: peer.joined },
+    ];
+  } catch (error) {
+    console.log(`PostgreSQL: ${String(error)}`);
+    return [];
+  }
 }
 
 function measureWithin(shared: SharedIndex, queries: readonly bigint[], name: string): void {
