@@ -19,7 +19,8 @@ import {
   makeAdditions,
   type Additions,
 } from "./additions.ts";
-import { addressOf, addressTableBytes, createAddressTable } from "./address-table.ts";
+import { addressTableBytes, createAddressTable } from "./address-table.ts";
+import { addressOf } from "./address-words.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { flowLocality, localityName, renderedLocalities, type Locality } from "./locality.ts";

@@ -1,5 +1,4 @@
 import type { Address } from "../ip/index.ts";
-import { unmapAddress } from "../ip/index.ts";
 import {
   addressLayout,
   lineObjects,
@@ -8,6 +7,7 @@ import {
   type AddressTableAccess,
   type Workspace,
 } from "../record/index.ts";
+import { hashAt, hashOf } from "./address-words.ts";
 import { isLater } from "./change-history.ts";
 import { flowLocality, renderedLocalities } from "./locality.ts";
 import {
@@ -415,25 +415,4 @@ function writeFinishTexts(workspace: Workspace, control: number): void {
       view.setUint32(at + 4, text.length, true);
     });
   });
-}
-
-function hashOf(object: number, a: number, b: number, c: number, d: number): number {
-  const mixed = Math.imul(
-    d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
-    0x9e3779b1,
-  );
-  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
-  return hash ^ (hash >>> 13);
-}
-
-/** The hash of an address that lies in a datagram. */
-function hashAt(object: number, from: DataView, at: number, isIpv6: boolean): number {
-  if (!isIpv6) return hashOf(object, 0, 0, 0xffff, from.getInt32(at));
-  return hashOf(object, from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12));
-}
-
-/** The address of four words, unmapped. */
-export function addressOf(a: number, b: number, c: number, d: number): Address {
-  const words = [a, b, c, d].map((word) => BigInt(word >>> 0));
-  return unmapAddress({ family: 6, value: words.reduce((value, word) => (value << 32n) | word, 0n) });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createMetadataNames, makeAdditions } from "../../src/enrich/additions.ts";
-import { addressOf } from "../../src/enrich/address-table.ts";
+import { addressOf } from "../../src/enrich/address-words.ts";
 import { enrichedObjects, type EnrichedObject } from "../../src/enrich/enriched-object.ts";
 import { createTextAdditions } from "../../src/enrich/text-additions.ts";
 import type { MadeAdditions } from "../../src/enrich/stored-additions.ts";

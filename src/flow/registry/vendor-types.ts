@@ -3,9 +3,25 @@ import type { DataType } from "./information-element.ts";
 /** An element of a vendor that publishes no registry: id, name, abstract data type. */
 export type VendorRow = readonly [id: number, name: string, type: DataType];
 
+/** Barracuda has two numbers for the same elements. */
+const barracuda: readonly VendorRow[] = [
+  [1, "timestamp", "dateTimeSeconds"],
+  [2, "logOp", "unsigned8"],
+  [3, "trafficType", "unsigned8"],
+  [4, "fwRule", "string"],
+  [5, "serviceName", "string"],
+  [6, "reason", "unsigned32"],
+  [7, "reasonText", "string"],
+  [8, "bindIPv4Address", "ipv4Address"],
+  [9, "bindTransportPort", "unsigned16"],
+  [10, "connIPv4Address", "ipv4Address"],
+  [11, "connTransportPort", "unsigned16"],
+  [12, "auditCounter", "unsigned32"],
+];
+
 /**
  * Elements by private enterprise number whose types are known from vendors' manuals and from what other collectors make of
- * them, those alone where two of these agree or the vendor itself says it. Lists and plain bytes are left out.
+ * them. Where these contradict each other an element is left out, and so are lists and plain bytes.
  */
 export const vendorTypes: readonly (readonly [pen: number, rows: readonly VendorRow[]])[] = [
   // Cisco: AVC, application response time ("AVC Metric Definition Guide")
@@ -458,42 +474,9 @@ export const vendorTypes: readonly (readonly [pen: number, rows: readonly Vendor
       [4, "flowDirection", "unsigned8"],
     ],
   ],
-  // Barracuda
-  [
-    10704,
-    [
-      [1, "timestamp", "dateTimeSeconds"],
-      [2, "logOp", "unsigned8"],
-      [3, "trafficType", "unsigned8"],
-      [4, "fwRule", "string"],
-      [5, "serviceName", "string"],
-      [6, "reason", "unsigned32"],
-      [7, "reasonText", "string"],
-      [8, "bindIPv4Address", "ipv4Address"],
-      [9, "bindTransportPort", "unsigned16"],
-      [10, "connIPv4Address", "ipv4Address"],
-      [11, "connTransportPort", "unsigned16"],
-      [12, "auditCounter", "unsigned32"],
-    ],
-  ],
-  // Barracuda, once phion
-  [
-    12326,
-    [
-      [1, "timestamp", "dateTimeSeconds"],
-      [2, "logOp", "unsigned8"],
-      [3, "trafficType", "unsigned8"],
-      [4, "fwRule", "string"],
-      [5, "serviceName", "string"],
-      [6, "reason", "unsigned32"],
-      [7, "reasonText", "string"],
-      [8, "bindIPv4Address", "ipv4Address"],
-      [9, "bindTransportPort", "unsigned16"],
-      [10, "connIPv4Address", "ipv4Address"],
-      [11, "connTransportPort", "unsigned16"],
-      [12, "auditCounter", "unsigned32"],
-    ],
-  ],
+  [10704, barracuda],
+  // Its number of before, as phion
+  [12326, barracuda],
   // Procera
   [
     15397,

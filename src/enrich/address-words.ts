@@ -1,0 +1,23 @@
+import { unmapAddress, type Address } from "../ip/index.ts";
+
+/** The hash of an address of four words below an object. The kernel of flows looks for addresses by the same one. */
+export function hashOf(object: number, a: number, b: number, c: number, d: number): number {
+  const mixed = Math.imul(
+    d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
+    0x9e3779b1,
+  );
+  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
+  return hash ^ (hash >>> 13);
+}
+
+/** The hash of an address that lies in a datagram. */
+export function hashAt(object: number, from: DataView, at: number, isIpv6: boolean): number {
+  if (!isIpv6) return hashOf(object, 0, 0, 0xffff, from.getInt32(at));
+  return hashOf(object, from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12));
+}
+
+/** The address of four words, unmapped. */
+export function addressOf(a: number, b: number, c: number, d: number): Address {
+  const words = [a, b, c, d].map((word) => BigInt(word >>> 0));
+  return unmapAddress({ family: 6, value: words.reduce((value, word) => (value << 32n) | word, 0n) });
+}
