@@ -8,13 +8,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ip: [],
   report: [],
   record: ["ip"],
-  udm: ["ip", "report"],
-  enrich: ["ip", "report", "record", "udm"],
+  yaml: [],
+  file: ["report"],
+  udm: ["ip", "report", "yaml", "file"],
+  enrich: ["ip", "report", "record", "yaml", "file", "udm"],
   flow: ["ip", "report", "record"],
   snmp: ["ip", "report", "record"],
   output: ["report", "record"],
   api: ["ip", "report", "udm", "snmp"],
-  app: ["ip", "report", "record", "udm", "enrich", "flow", "snmp", "output", "api"],
+  app: ["ip", "report", "record", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
 };
 
 const root = resolve(import.meta.dirname, "../..");

@@ -7,7 +7,8 @@ import { createFileSink, createOutputMetrics, createStdoutSink } from "../output
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
-import { createUdmFileStore, nodeFileIo, type UdmFileStore } from "../udm/index.ts";
+import { createUdmFileStore, type UdmFileStore } from "../udm/index.ts";
+import { nodeFileIo } from "../file/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
 import { flowElements } from "./flow-elements.ts";

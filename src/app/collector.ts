@@ -3,7 +3,8 @@ import { fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
-import { nodeFileIo, UdmError } from "../udm/index.ts";
+import { nodeFileIo } from "../file/index.ts";
+import { UdmError } from "../udm/index.ts";
 import {
   apiOptions,
   createFlows,

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { limitLog, type Clock, type Component, type Log } from "../report/index.ts";
-import { LockedError, takeFileLock, type FileIo, type FileLock } from "../udm/index.ts";
+import { LockedError, takeFileLock, type FileIo, type FileLock } from "../file/index.ts";
 
 /** What the lock is named after, with `.lock` behind it in the directory: it tells people who holds it. */
 const lockName = "collector";

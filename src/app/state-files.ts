@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { StateFiles } from "../flow/index.ts";
-import type { FileIo, OpenFile } from "../udm/index.ts";
+import type { FileIo, OpenFile } from "../file/index.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;

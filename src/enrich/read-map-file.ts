@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { FileFault, isNullNode, positionAt, readYaml, type YamlMapping, type YamlNode } from "../udm/index.ts";
+import { YamlFault, isNullNode, positionAt, readYaml, type YamlMapping, type YamlNode } from "../yaml/index.ts";
 
 /** Something wrong with a file. */
 export interface FileFinding {
@@ -77,7 +77,7 @@ function readRoot(text: string): YamlNode | undefined {
   try {
     return readYaml(text);
   } catch (error) {
-    if (!(error instanceof FileFault)) throw error;
+    if (!(error instanceof YamlFault)) throw error;
     throw new FileFindings([{ severity: "error", ...error.position, message: error.message }]);
   }
 }

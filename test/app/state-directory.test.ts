@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createStateDirectory } from "../../src/app/state-directory.ts";
 import { systemClock, type Log } from "../../src/report/index.ts";
-import { nodeFileIo } from "../../src/udm/index.ts";
+import { nodeFileIo } from "../../src/file/index.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createStateFiles } from "../../src/app/state-files.ts";
 import { createStateStore, type ExporterState, type StateStore } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
-import type { FileIo } from "../../src/udm/index.ts";
+import type { FileIo } from "../../src/file/index.ts";
 import { faultFileIo } from "../support/fault-file-io.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { until } from "../support/until.ts";

@@ -8,7 +8,7 @@ import {
   type UdmSelection,
   type UdmText,
 } from "../../src/udm/index.ts";
-import { renderEntry } from "../../src/udm/yaml-writer.ts";
+import { renderEntry } from "../../src/udm/model/render-entry.ts";
 
 export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmIndex {
   const sorted = [...entries].sort((a, b) => (modelOrder(a.key) < modelOrder(b.key) ? -1 : 1));

@@ -2,12 +2,12 @@ import { createHealth, createMetrics, systemClock } from "../../src/report/index
 import type { Health, Log, Metrics } from "../../src/report/index.ts";
 import {
   createUdmFileStore,
-  type FileIo,
   type UdmEntry,
   type UdmFileStoreOptions,
   type UdmIndex,
   type UdmFileStore,
 } from "../../src/udm/index.ts";
+import { type FileIo } from "../../src/file/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 import { leastEntries } from "./shared-index.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/ip/index.ts";
-import { createChangeLog, readChanges } from "../../src/udm/change-log.ts";
+import { createChangeLog, readChanges } from "../../src/udm/store/change-log.ts";
 import { runs } from "../support/runs.ts";
 import { denseKeyText } from "../support/udm-entry.ts";
 

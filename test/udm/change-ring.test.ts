@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseKey, type Key } from "../../src/ip/index.ts";
-import { createChangeBuffer, createChangeReader, createChangeWriter } from "../../src/udm/shared/change-ring.ts";
+import { createChangeBuffer, createChangeReader, createChangeWriter } from "../../src/udm/index/change-ring.ts";
 
 const range = ({ family, first, last }: Key): object => ({ family, first, last });
 

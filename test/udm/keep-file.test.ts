@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
-import { UdmError, type FileIo, type UdmStore } from "../../src/udm/index.ts";
+import { UdmError, type UdmStore } from "../../src/udm/index.ts";
+import { type FileIo } from "../../src/file/index.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";

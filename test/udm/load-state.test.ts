@@ -10,12 +10,12 @@ import { parseKey } from "../../src/ip/index.ts";
 import {
   createSharedIndex,
   loadState,
-  nodeFileIo,
   openSharedIndex,
   UdmError,
   type SharedIndex,
   type UdmIndex,
 } from "../../src/udm/index.ts";
+import { nodeFileIo } from "../../src/file/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { plainEntries, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";

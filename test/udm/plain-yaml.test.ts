@@ -6,13 +6,13 @@ import { compareKeys, parseKey } from "../../src/ip/index.ts";
 import {
   createPlainReader,
   createSharedIndex,
-  FileFault,
   loadState,
   UdmError,
   Unfamiliar,
   type UdmEntry,
   type UdmIndex,
 } from "../../src/udm/index.ts";
+import { YamlFault } from "../../src/yaml/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, plainEntries, readFileText, storeOn } from "../support/udm-store-fixture.ts";
@@ -77,7 +77,7 @@ async function load(text: string): Promise<{ entries: unknown; texts?: string; i
     return { entries, texts, isOurs };
   } catch (error) {
     shared.takeBack(loan);
-    if (!(error instanceof FileFault)) throw error;
+    if (!(error instanceof YamlFault)) throw error;
     return { entries: `${memoryPath}:${error.position.line}:${error.position.column}: ${error.message}` };
   }
 }

@@ -4,7 +4,7 @@ import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { nodeFileIo } from "../../src/udm/index.ts";
+import { nodeFileIo } from "../../src/file/index.ts";
 import { storeOn } from "../support/udm-store-fixture.ts";
 import { runs } from "../support/runs.ts";
 import { until } from "../support/until.ts";

@@ -1,9 +1,9 @@
 import { formatAddress } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
-import type { FileIo } from "../../udm/index.ts";
+import type { FileIo } from "../../file/index.ts";
 import { addressScope } from "../address-scope.ts";
 import { createListeners, endpointObjects, noFacts, type AddressFacts, type AddressSource } from "../address-source.ts";
-import { createWatchedFile } from "../watched-file.ts";
+import { createWatchedFile } from "../../file/index.ts";
 import { asFacts, autonomousSystem, geoFields, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
 

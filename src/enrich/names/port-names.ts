@@ -1,5 +1,5 @@
 import { quoteKey } from "../../ip/index.ts";
-import { isNullNode, type YamlNode } from "../../udm/index.ts";
+import { isNullNode, type YamlNode } from "../../yaml/index.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../read-map-file.ts";
 import { serviceNames } from "./service-names.gen.ts";
 

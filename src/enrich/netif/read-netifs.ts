@@ -1,5 +1,6 @@
 import { compareKeys, compareSpecificity, KeyError, parseKey, quoteKey, type Key } from "../../ip/index.ts";
-import { checkValues, isNullNode, type YamlMapping, type YamlNode } from "../../udm/index.ts";
+import { checkValues } from "../../udm/index.ts";
+import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
 import type { Fact } from "../address-source.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../read-map-file.ts";
 

@@ -1,0 +1,79 @@
+import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./index.ts";
+import type { Component } from "../report/index.ts";
+
+export interface WatchedFileOptions {
+  readonly path: string;
+  /** How often to look whether the file is another one, in milliseconds; 0 for never. */
+  readonly pollMs: number;
+  readonly io?: Pick<FileIo, "state" | "read">;
+  /** Takes the content; throws when it is of no use, and then what was taken before stays. */
+  readonly take: (bytes: Uint8Array) => void;
+  /** The content could not be read, or not be used. */
+  readonly failed: (error: unknown) => void;
+}
+
+export interface WatchedFile extends Component {
+  /** Looks at once. @param force reads a file that seems unchanged, too. */
+  reload(force: boolean): Promise<void>;
+}
+
+/** A file that changes while it is read is read again, this often at most. */
+const maxReads = 3;
+const longestTimeout = 2 ** 31 - 1;
+
+/**
+ * Hands over a file's content at the start and whenever its size, time or inode changed. Content that was refused is not
+ * tried again until the file changes; neither that nor a missing file makes `start` fail.
+ */
+export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
+  const { path, pollMs, io = nodeFileIo, take, failed } = options;
+  let seen: FileStamp | undefined;
+  let isRunning = false;
+  let timer: NodeJS.Timeout | undefined;
+  let last: Promise<void> = Promise.resolve();
+
+  const read = async (force: boolean): Promise<void> => {
+    try {
+      let state = await io.state(path);
+      if (!force && sameStamp(seen, state)) return;
+      for (let reads = 0; reads < maxReads; reads++) {
+        if (state.kind !== "file") throw new Error(`${path} is not a regular file`);
+        const bytes = await io.read(path);
+        const after = await io.state(path);
+        if (sameStamp(state, after)) {
+          seen = after;
+          take(bytes);
+          return;
+        }
+        state = after;
+      }
+      throw new Error(`${path} changes while it is read`);
+    } catch (error) {
+      failed(error);
+    }
+  };
+  const reload = (force: boolean): Promise<void> => {
+    last = last.then(() => read(force));
+    return last;
+  };
+  const schedule = (): void => {
+    if (!isRunning || pollMs <= 0) return;
+    timer = setTimeout(() => void reload(false).then(schedule), Math.min(pollMs, longestTimeout));
+    timer.unref();
+  };
+
+  return {
+    name: `file ${path}`,
+    async start() {
+      isRunning = true;
+      await reload(true);
+      schedule();
+    },
+    async stop() {
+      isRunning = false;
+      clearTimeout(timer);
+      await last;
+    },
+    reload,
+  };
+}

@@ -1,0 +1,79 @@
+import type { UdmEntry } from "../model/udm-entry.ts";
+import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
+import type { IndexLoan, IndexReturn } from "./lent-builder.ts";
+import type { SharedIndexHandle } from "./shared-reader.ts";
+
+export interface SharedIndexOptions {
+  /** Most entries of one state. Memory is reserved for so many, which costs address space until it is used. */
+  readonly maxEntries: number;
+  /** What a message about a limit says of how to raise it. */
+  readonly limitName?: string;
+  /** Most readers at a time. */
+  readonly maxReaders?: number;
+  /** Told when the system gives less memory than was asked for. */
+  readonly onSmallerReserve?: (bytes: number, askedFor: number) => void;
+}
+
+/**
+ * An index in shared memory. The thread that made it makes all changes; others read what it publishes.
+ *
+ * Each state that it gives out as a {@link UdmIndex} keeps its memory until the object is garbage, or was released. A
+ * state of which no object, no reader and no publication is left gives back what no other state shares.
+ */
+export interface SharedIndex {
+  /** The state of no entries, version 0. */
+  empty(): UdmIndex;
+  /** Makes a state of many entries. */
+  builder(): SharedIndexBuilder;
+  /**
+   * Lends the memory that is free to a thread that builds a state ({@link createLentBuilder}). Until it is taken back,
+   * no state can be made or changed here.
+   *
+   * @param before the state that the new one follows; it must be held until then.
+   */
+  lend(before?: UdmIndex): IndexLoan;
+  /** Takes the memory back from a thread that does not touch it any more, with what it has built. */
+  adopt(loan: IndexLoan, built: IndexReturn): UdmIndex;
+  /** The same when nothing of it is wanted. */
+  takeBack(loan: IndexLoan): void;
+  /**
+   * Makes a state the one that readers see, all of it at once.
+   *
+   * @returns where it may differ from the one that was published before; undefined: anywhere.
+   */
+  publish(index: UdmIndex): readonly AddressRange[] | undefined;
+  /** Gives a state up at once whose object nobody uses any more. */
+  release(index: UdmIndex): void;
+  /** What a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */
+  handle(): SharedIndexHandle;
+  /** Gives a reader's place back; to be called when a thread has ended without closing its reader. */
+  closeReader(handle: SharedIndexHandle): void;
+  stats(): SharedIndexStats;
+}
+
+/** Takes entries in any order; those in list order need no sorting. */
+export interface SharedIndexBuilder {
+  /** @throws UdmError `resource_exhausted` */
+  add(entry: UdmEntry): void;
+  /**
+   * The state of the entries that were added. The builder must not be used afterwards.
+   *
+   * @throws Error when two entries have one key; UdmError `resource_exhausted`
+   */
+  finish(version: number): UdmIndex;
+  /** Gives up what was added. */
+  drop(): void;
+}
+
+/** Bytes, and numbers of states. */
+export interface SharedIndexStats {
+  readonly reserved: number;
+  readonly tree: number;
+  readonly entries: number;
+  /** What was in use once and waits to be used again. */
+  readonly free: number;
+  /** States that objects of this thread keep. */
+  readonly heldSnapshots: number;
+  /** Readers that are in the middle of a look-up. */
+  readonly activeReaders: number;
+}

@@ -1,0 +1,330 @@
+import type { Family, Key } from "../../ip/index.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import type { UdmEdit, UdmIndex } from "../model/udm-index.ts";
+import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ring.ts";
+import { createEntryReader, createEntryWriter } from "./entry-block.ts";
+import { findKey } from "./find-key.ts";
+import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
+import type { SharedIndex, SharedIndexBuilder, SharedIndexOptions } from "./index-contract.ts";
+import { fullError, tooManyError, type IndexLimits } from "./index-limits.ts";
+import { createKeyWords, setKeyWords } from "./key-words.ts";
+import { blockOf, layouts, retain } from "./node-layout.ts";
+import { createControl, createPublisher } from "./reader-slots.ts";
+import { createReleaser } from "./release-tree.ts";
+import { reserveHeap } from "./reserve-heap.ts";
+import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
+import { createStateBuilder } from "./state-builder.ts";
+import { createStateQuestions } from "./state-questions.ts";
+import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
+
+/** What a {@link UdmIndex} object stands for. When it is garbage, its state is given up. */
+interface Moment {
+  snapshot: number;
+  /**
+   * Memory that is never touched. The collector of garbage does not know how much shared memory hangs on an object;
+   * this makes it come in time.
+   */
+  readonly weight: ArrayBuffer | undefined;
+  /** Tells it from all others. */
+  readonly serial: number;
+  /** Undefined when it was not made by changing another, or by too many changes. */
+  changes: ChangesOf | undefined;
+}
+
+interface ChangesOf {
+  /** Serial of the state that was changed. */
+  readonly since: number;
+  readonly keys: readonly Key[];
+}
+
+/** About what a small change leaves behind. */
+const momentWeight = 8 * 1024;
+const cachedEntries = 4096;
+/** Nodes freed with each state that is given up: more than a small change replaces. */
+const freedAtOnce = 100;
+/** Nodes freed in a turn of the event loop that is taken for it: about a millisecond. */
+const freedATurn = 2000;
+
+export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
+  const { maxEntries, limitName = "a limit of the index", maxReaders = 64 } = options;
+  const heap = createHeap(reserveHeap(maxEntries, options.onSmallerReserve));
+  const limits: IndexLimits = { maxEntries, limitName };
+  const { words } = heap;
+  const control = createControl(maxReaders);
+  const changeBuffer = createChangeBuffer();
+  const publisher = createPublisher(control);
+  const releaser = createReleaser(heap);
+  let writer = createEntryWriter(heap);
+  const reader = createEntryReader(heap.buffer, cachedEntries);
+  const questions = createStateQuestions(heap.buffer, reader);
+  const editors: Readonly<Record<Family, TreeEditor>> = {
+    4: createTreeEditor(heap, layouts[4], releaser),
+    6: createTreeEditor(heap, layouts[6], releaser),
+  };
+  const keyWords = createKeyWords();
+  const moments = new WeakMap<UdmIndex, Moment>();
+  const lost = new FinalizationRegistry<number>((snapshot) => giveUp(snapshot));
+  const lostRoots = new FinalizationRegistry<Roots>((roots) => releaseRoots(roots));
+  const noteChanges = createChangeWriter(changeBuffer);
+  let published = 0;
+  let publishedSerial = 0;
+  let lastSerial = 0;
+  /** States that were published and may still have readers. */
+  let retired: number[] = [];
+  let heldSnapshots = 0;
+  let isWorking = false;
+
+  /** Frees what was given up, a little in each turn. */
+  const work = (): void => {
+    if (!releaser.work(freedAtOnce) || isWorking) return;
+    isWorking = true;
+    setImmediate(() => {
+      isWorking = false;
+      releaser.work(freedATurn);
+      work();
+    }).unref();
+  };
+
+  const releaseSnapshot = (snapshot: number): void => {
+    if (--(words[snapshot + 1] as number) > 0) return;
+    for (const family of [4, 6] as const) releaser.tree(layouts[family], rootOf(words, snapshot, family));
+    heap.free(snapshot);
+  };
+
+  const sweepRetired = (): void => {
+    retired = retired.filter((snapshot) => {
+      if (publisher.isPinned(snapshot)) return true;
+      releaseSnapshot(snapshot);
+      return false;
+    });
+    work();
+  };
+
+  const giveUp = (snapshot: number): void => {
+    heldSnapshots--;
+    releaseSnapshot(snapshot);
+    sweepRetired();
+  };
+
+  const releaseRoots = (roots: Roots): void => {
+    for (const family of [4, 6] as const) {
+      releaser.tree(layouts[family], roots[family]);
+      roots[family] = 0;
+    }
+    work();
+  };
+
+  /** Makes sure that a change of a tree cannot fail in its middle. */
+  const makeRoom = (): void => {
+    if (heap.hasRoom(allocationsOfChange)) return;
+    freeAll();
+    if (!heap.hasRoom(allocationsOfChange)) throw fullError(heap, limits);
+  };
+
+  const freeAll = (): void => {
+    sweepRetired();
+    while (releaser.work(freedATurn));
+  };
+
+  const writeEntry = (entry: UdmEntry): number => {
+    try {
+      return writer.write(entry, keyWords);
+    } catch (error) {
+      if (!(error instanceof HeapFullError)) throw error;
+    }
+    freeAll();
+    try {
+      return writer.write(entry, keyWords);
+    } catch (error) {
+      throw error instanceof HeapFullError ? fullError(heap, limits) : error;
+    }
+  };
+
+  /** Gives a state an object, which holds it. */
+  const show = (snapshot: number, changes?: ChangesOf, weight = 0): UdmIndex => {
+    const moment: Moment = {
+      snapshot,
+      weight: weight === 0 ? undefined : new ArrayBuffer(weight),
+      serial: ++lastSerial,
+      changes,
+    };
+    heldSnapshots++;
+    lost.register(moment, snapshot, moment);
+    const held = (): number => {
+      if (moment.snapshot === 0) throw new Error("this state of the metadata was released");
+      return moment.snapshot;
+    };
+    const index: UdmIndex = {
+      version: versionOf(words, snapshot),
+      size: sizeOf(words, snapshot),
+      ...questions.of(held),
+      edit: () => createEdit(held(), moment.serial),
+    };
+    moments.set(index, moment);
+    return index;
+  };
+
+  const createEdit = (before: number, since: number): UdmEdit => {
+    const roots: Roots = { 4: rootOf(words, before, 4), 6: rootOf(words, before, 6) };
+    const version = versionOf(words, before) + 1;
+    /** What is garbage when the edit is. */
+    const state = { size: sizeOf(words, before), isDone: false };
+    /** Of entries that may have changed; undefined when there are too many. */
+    let keys: Key[] | undefined = [];
+    const noteKey = (key: Key): void => {
+      if (keys === undefined || keys.length < mostChanges) keys?.push(key);
+      else keys = undefined;
+    };
+    retainRoots(words, roots);
+    lostRoots.register(state, roots, state);
+    const find = (key: Key): number => {
+      if (state.isDone) throw new Error("this edit is done");
+      return findKey(words, layouts[key.family], roots[key.family], setKeyWords(keyWords, key));
+    };
+    const end = (): void => {
+      if (state.isDone) throw new Error("this edit is done");
+      state.isDone = true;
+      lostRoots.unregister(state);
+    };
+    return {
+      get size() {
+        return state.size;
+      },
+      get(key) {
+        const item = find(key);
+        return item === 0 ? undefined : reader.entry(blockOf(item));
+      },
+      put(entry) {
+        const { family } = entry.key;
+        const isNew = find(entry.key) === 0;
+        if (isNew && state.size >= maxEntries) throw tooManyError(limits);
+        const block = writeEntry(entry);
+        try {
+          makeRoom();
+        } catch (error) {
+          heap.free(block);
+          throw error;
+        }
+        noteKey(entry.key);
+        roots[family] = editors[family].put(roots[family], keyWords, block | keyWords.rank);
+        if (isNew) state.size++;
+      },
+      delete(key) {
+        if (find(key) === 0) return false;
+        makeRoom();
+        noteKey(key);
+        roots[key.family] = editors[key.family].remove(roots[key.family], keyWords);
+        state.size--;
+        return true;
+      },
+      mark() {
+        const kept: Roots = { ...roots };
+        const { size } = state;
+        retainRoots(words, kept);
+        return {
+          undo() {
+            releaseRoots(roots);
+            Object.assign(roots, kept);
+            state.size = size;
+          },
+          keep: () => releaseRoots(kept),
+        };
+      },
+      done() {
+        makeRoom();
+        end();
+        const snapshot = writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version });
+        return show(snapshot, keys && { since, keys }, momentWeight);
+      },
+      drop() {
+        end();
+        releaseRoots(roots);
+      },
+    };
+  };
+
+  const builder = (): SharedIndexBuilder => {
+    const states = createStateBuilder(heap, limits);
+    return {
+      add(entry) {
+        states.checkRoom();
+        setKeyWords(keyWords, entry.key);
+        states.add(entry.key.family, keyWords, writeEntry(entry));
+      },
+      finish(version) {
+        const twice = states.sort();
+        if (twice !== 0) throw new Error(`two entries have the key ${reader.entry(blockOf(twice)).key.text}`);
+        const slabs = states.slabs();
+        if (!heap.hasRoom(slabs)) freeAll();
+        if (!heap.hasRoom(slabs)) throw fullError(heap, limits);
+        return show(states.finish(version));
+      },
+      drop: () => states.drop(releaser),
+    };
+  };
+
+  return {
+    empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 })),
+    builder,
+    lend(before) {
+      freeAll();
+      const snapshot = (before && moments.get(before)?.snapshot) ?? 0;
+      const version = (before?.version ?? 0) + 1;
+      return { heap: heap.lend(), limits, before: snapshot, version, serial: writer.serial() };
+    },
+    adopt(loan, built) {
+      heap.takeBack(loan.heap, built.heap);
+      writer = createEntryWriter(heap, built.serial);
+      const [tree, entries] = built.heap.used;
+      return show(built.snapshot, undefined, Math.max(momentWeight, (tree + entries) >>> 2));
+    },
+    takeBack: (loan) => heap.takeBack(loan.heap),
+    publish(index) {
+      const moment = moments.get(index);
+      if (moment === undefined || moment.snapshot === 0) throw new Error("not a state of this index");
+      const { snapshot, changes } = moment;
+      if (snapshot === published) return [];
+      const changed = changes?.since === publishedSerial ? changes.keys : undefined;
+      // Told once; what is published again later differs from something else.
+      moment.changes = undefined;
+      retain(words, snapshot);
+      noteChanges(versionOf(words, snapshot), changed);
+      publisher.publish(snapshot, versionOf(words, snapshot));
+      if (published !== 0) retired.push(published);
+      published = snapshot;
+      publishedSerial = moment.serial;
+      sweepRetired();
+      return changed;
+    },
+    release(index) {
+      const moment = moments.get(index);
+      if (moment === undefined || moment.snapshot === 0) return;
+      lost.unregister(moment);
+      const { snapshot } = moment;
+      moment.snapshot = 0;
+      giveUp(snapshot);
+    },
+    handle() {
+      const slot = publisher.takeSlot();
+      if (slot === undefined) throw new Error(`an index has ${maxReaders} readers at most`);
+      return { heap: heap.buffer, control, changes: changeBuffer, ...slot };
+    },
+    closeReader(handle) {
+      publisher.freeSlot(handle);
+      sweepRetired();
+    },
+    stats() {
+      const tree = heap.usedBytes(treePart);
+      const entries = heap.usedBytes(entryPart);
+      const free = heap.heldBytes() - tree - entries;
+      const activeReaders = publisher.pinnedReaders();
+      return { reserved: heap.buffer.byteLength, tree, entries, free, heldSnapshots, activeReaders };
+    },
+  };
+}
+
+type Roots = Record<Family, number>;
+
+function retainRoots(words: Int32Array, roots: Roots): void {
+  for (const family of [4, 6] as const) if (roots[family] !== 0) retain(words, roots[family]);
+}

@@ -1,0 +1,91 @@
+import type { Address, Family } from "../../ip/index.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import type { AddressIndex } from "../model/udm-index.ts";
+import { createChangeReader, type Changes } from "./change-ring.ts";
+import { createCoveringSearch } from "./covering-entries.ts";
+import { createCoveringTexts } from "./covering-texts.ts";
+import { createEntryReader } from "./entry-block.ts";
+import { addressWords, setBytesWords, setPlainWords } from "./key-words.ts";
+import { blockOf } from "./node-layout.ts";
+import { createSnapshotPin, type ReaderSlot } from "./reader-slots.ts";
+
+/** What another thread needs to read an index; goes through `postMessage`. For one reader. */
+export interface SharedIndexHandle extends ReaderSlot {
+  readonly heap: SharedArrayBuffer;
+  readonly control: SharedArrayBuffer;
+  readonly changes: SharedArrayBuffer;
+}
+
+/** Reads the published state from any thread, without ever waiting. */
+export interface SharedIndexReader {
+  /**
+   * The low 32 bits of the version that is published, by one atomic load. What is looked up after this is of that
+   * version or a later one.
+   */
+  version(): number;
+  /**
+   * What may have changed since the last call. What is looked up after this is of that version or a later one, of which the
+   * next call tells.
+   */
+  changes(): Changes;
+  /** Every entry that covers the address, in list order, all of one state. The address is taken as it is (no unmapping). */
+  covering(address: Address): UdmEntry[];
+  /** {@link AddressIndex.texts} */
+  readonly texts: AddressIndex["texts"];
+  /** The same for 4 or 16 bytes in network order. */
+  coveringBytes(bytes: Uint8Array, offset: number, family: Family): UdmEntry[];
+  /** Gives the reader's place back. It must not be used afterwards. */
+  close(): void;
+}
+
+/** Entries kept as objects: those that many addresses have in common. */
+const cachedEntries = 4096;
+
+/** Opens a handle; once only. */
+export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
+  const { heap, control, changes } = handle;
+  const pin = createSnapshotPin(control, handle);
+  const search = createCoveringSearch(new Int32Array(heap));
+  const entries = createEntryReader(heap, cachedEntries);
+  const texts = createCoveringTexts(heap);
+  const scratch = new Int32Array(4);
+  let isOpen = true;
+
+  const covering = (family: Family, address: Int32Array): UdmEntry[] => {
+    if (!isOpen) throw new Error("this reader was closed");
+    const snapshot = pin.pin();
+    try {
+      const count = snapshot === 0 ? 0 : search.find(snapshot, family, address);
+      const found: UdmEntry[] = [];
+      for (let i = 0; i < count; i++) found.push(entries.entry(blockOf(search.items[i] as number)));
+      return found;
+    } finally {
+      pin.unpin();
+    }
+  };
+
+  return {
+    version: () => pin.version(),
+    changes: createChangeReader(changes, () => pin.version()),
+    covering: (address) => covering(address.family, addressWords(address)),
+    coveringBytes(bytes, offset, family) {
+      setBytesWords(scratch, family, bytes, offset);
+      return covering(family, scratch);
+    },
+    texts(a, b, c, d, use) {
+      if (!isOpen) throw new Error("this reader was closed");
+      const family = setPlainWords(scratch, a, b, c, d);
+      const snapshot = pin.pin();
+      try {
+        if (snapshot === 0) return undefined;
+        return texts.find(snapshot, family, scratch) ? use(texts.texts) : undefined;
+      } finally {
+        pin.unpin();
+      }
+    },
+    close() {
+      if (isOpen) pin.close();
+      isOpen = false;
+    },
+  };
+}

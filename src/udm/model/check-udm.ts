@@ -1,0 +1,130 @@
+import { KeyError, parseKey, quoteKey, type Key } from "../../ip/index.ts";
+import { udmFields, type UdmField, type UdmValues } from "./udm-entry.ts";
+import { maxViolations, type UdmViolation } from "./udm-error.ts";
+
+/** One entry as a client sends it, with the types of the schema and nothing checked yet. */
+export interface UdmInput extends Omit<UdmValues, "metadata"> {
+  readonly key: string;
+  readonly metadata: Iterable<readonly [string, string]>;
+}
+
+/** A violation that does not yet know its place in a batch. */
+export type FieldViolation = Omit<UdmViolation, "index">;
+
+export type UdmCheck =
+  | { readonly ok: true; readonly key: Key; readonly values: UdmValues }
+  | { readonly ok: false; readonly violations: readonly FieldViolation[] };
+
+/** Lengths in characters, counted as Unicode code points. */
+const maxName = 255;
+const maxTag = 255;
+const maxMetadataKey = 255;
+const maxMetadataValue = 4096;
+const maxVlan = 2n ** 64n - 1n;
+
+/**
+ * Checks one entry of a request: its key, and the values that the request changes.
+ *
+ * @param fields the fields that a mask names; undefined for all. The others are not looked at and come back unset.
+ * @returns the entry, or all that is wrong with it, in the order of the fields, at most {@link maxViolations}.
+ */
+export function checkUdm(input: UdmInput, fields: readonly UdmField[] = udmFields): UdmCheck {
+  const { key, violations } = checkKey(input.key);
+  // Read once: an iterable may be used up by it.
+  const metadata = [...input.metadata];
+  violations.push(...checkValues({ ...input, metadata }, fields));
+  if (key === undefined || violations.length > 0) return { ok: false, violations: violations.slice(0, maxViolations) };
+  const changes = new Set(fields);
+  const values: UdmValues = {
+    name: changes.has("name") ? input.name : "",
+    tags: changes.has("tags") ? [...input.tags] : [],
+    vlan: changes.has("vlan") ? input.vlan : 0n,
+    internal: changes.has("internal") && input.internal,
+    metadata: new Map(changes.has("metadata") ? metadata : []),
+  };
+  return { ok: true, key, values };
+}
+
+/**
+ * The rules for values, without the key. A request that breaks one is refused; an entry of the file that breaks one is
+ * loaded as it is, with a warning for each violation.
+ *
+ * @returns at most {@link maxViolations}, in the order of the fields.
+ */
+export function checkValues(
+  values: Omit<UdmInput, "key">,
+  fields: readonly UdmField[] = udmFields,
+): readonly FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  for (const field of udmFields) {
+    if (!fields.includes(field)) continue;
+    for (const violation of valueRules[field](values)) {
+      if (violations.push(violation) === maxViolations) return violations;
+    }
+  }
+  return violations;
+}
+
+type ValueRules = Readonly<Record<UdmField, (values: Omit<UdmInput, "key">) => Iterable<FieldViolation>>>;
+
+const valueRules: ValueRules = {
+  *name({ name }) {
+    const fault = textFault(name, maxName);
+    if (fault) yield { field: "name", description: `name ${quoteKey(name)} ${fault}` };
+  },
+  *tags({ tags }) {
+    for (const [i, tag] of tags.entries()) {
+      const fault = tag === "" ? "is empty" : textFault(tag, maxTag);
+      if (fault) yield { field: `tags[${i}]`, description: `tag ${quoteKey(tag)} ${fault}` };
+    }
+  },
+  *vlan({ vlan }) {
+    if (vlan >= 0n && vlan <= maxVlan) return;
+    yield { field: "vlan", description: `vlan ${quoteKey(vlan.toString())} is not an unsigned 64-bit integer` };
+  },
+  // Every boolean is a good one.
+  internal: () => [],
+  *metadata({ metadata }) {
+    const seen = new Set<string>();
+    for (const [key, value] of metadata) {
+      const field = `metadata[${quoteKey(key)}]`;
+      const keyFault = seen.has(key) ? "appears twice" : metadataKeyFault(key);
+      if (keyFault) yield { field, description: `metadata key ${quoteKey(key)} ${keyFault}` };
+      const fault = textFault(value, maxMetadataValue);
+      if (fault) yield { field, description: `value ${quoteKey(value)} of metadata key ${quoteKey(key)} ${fault}` };
+      seen.add(key);
+    }
+  },
+};
+
+function checkKey(text: string): { key?: Key; violations: FieldViolation[] } {
+  try {
+    return { key: parseKey(text), violations: [] };
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return { violations: [{ field: "key", description: error.message }] };
+  }
+}
+
+function metadataKeyFault(key: string): string | undefined {
+  if (key === "") return "is empty";
+  const fault = textFault(key, maxMetadataKey);
+  if (fault) return fault;
+  if (/\s/u.test(key)) return "contains white space";
+  const names = key.startsWith(".") ? key.slice(1) : key;
+  return names.split(".").includes("") ? "has an empty part between dots" : undefined;
+}
+
+function textFault(text: string, maxLength: number): string | undefined {
+  if (isLonger(text, maxLength)) return `is longer than ${maxLength} characters`;
+  // U+0000 to U+001F and U+007F to U+009F.
+  if (/\p{Cc}/u.test(text)) return "contains a control character";
+  // Half of a pair has no form in UTF-8: neither a response nor the file could show it.
+  return /\p{Cs}/u.test(text) ? "contains half of a surrogate pair" : undefined;
+}
+
+/** A code point takes one or two units of a JavaScript string, so most lengths need no counting. */
+function isLonger(text: string, maxLength: number): boolean {
+  if (text.length <= maxLength) return false;
+  return text.length > 2 * maxLength || [...text].length > maxLength;
+}

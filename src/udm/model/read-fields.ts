@@ -1,0 +1,92 @@
+import type { UdmContext } from "./udm-entry.ts";
+import { isNullNode, type YamlMapping, type YamlNode, type YamlPair } from "../../yaml/index.ts";
+
+/** Ends the reading with an error at an offset of the text. */
+export type Fail = (message: string, at: number) => never;
+
+const plainTags: ReadonlySet<string> = new Set(["!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"]);
+
+/** The text of a scalar as it is spelt; null and an absent value are the empty text. */
+export function readText(node: YamlNode, what: string, fail: Fail): string {
+  if (node.kind !== "scalar") return fail(`${what} must be a text, not a ${nodeNames[node.kind]}`, node.at);
+  if (node.tag !== undefined && !plainTags.has(node.tag)) return fail(`${what} has the tag ${node.tag}`, node.at);
+  return isNullNode(node) ? "" : node.text;
+}
+
+const nodeNames = { scalar: "text", sequence: "list", mapping: "mapping" } as const;
+
+/** A list of texts; a single text is a list of one, null an empty one. */
+export function readTexts(node: YamlNode, what: string, fail: Fail): string[] {
+  if (isNullNode(node)) return [];
+  if (node.kind === "sequence") return node.items.map((item, i) => readText(item, `${what}[${i}]`, fail));
+  if (node.kind === "scalar") return [readText(node, what, fail)];
+  return fail(`${what} must be a list, not a mapping`, node.at);
+}
+
+const maxVlan = 2n ** 64n - 1n;
+
+/** A decimal integer, quoted or not. Other spellings (`0x10`, `010`, `1e3`) mean different numbers to different readers. */
+export function readVlan(node: YamlNode, fail: Fail): bigint {
+  const text = readText(node, "vlan", fail);
+  if (text === "") return 0n;
+  const vlan = /^(?:0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : -1n;
+  if (vlan < 0n || vlan > maxVlan) {
+    fail(`vlan must be a decimal integer from 0 to ${maxVlan}, not ${JSON.stringify(text.slice(0, 64))}`, node.at);
+  }
+  return vlan;
+}
+
+const trueTexts: ReadonlySet<string> = new Set(["true", "yes", "on", "y"]);
+const falseTexts: ReadonlySet<string> = new Set(["false", "no", "off", "n", ""]);
+
+/** A bool in the spellings of YAML 1.1, in any case, quoted or not. */
+export function readBool(node: YamlNode, what: string, fail: Fail): boolean {
+  const text = readText(node, what, fail).toLowerCase();
+  if (trueTexts.has(text)) return true;
+  if (falseTexts.has(text)) return false;
+  return fail(`${what} must be true or false, not ${JSON.stringify(text.slice(0, 64))}`, node.at);
+}
+
+/** String to string; every value as it is spelt. */
+export function readTextMap(node: YamlNode, what: string, fail: Fail): ReadonlyMap<string, string> {
+  if (isNullNode(node)) return new Map();
+  if (node.kind !== "mapping") return fail(`${what} must be a mapping, not a ${nodeNames[node.kind]}`, node.at);
+  return new Map(
+    mergedPairs(node, fail).map(({ key, value }) => [
+      key.text,
+      readText(value, `${what}[${JSON.stringify(key.text)}]`, fail),
+    ]),
+  );
+}
+
+/** Undefined without a limit. A context that is not known limits the entry all the same: it applies nowhere. */
+export function readContexts(node: YamlNode, fail: Fail): readonly UdmContext[] | undefined {
+  const texts = readTexts(node, "contexts", fail);
+  return texts.length === 0 ? undefined : texts.filter((text) => text === "exporter" || text === "endpoint");
+}
+
+/**
+ * The pairs of a mapping with its merge key (`<<`, YAML 1.1) resolved: what the mapping says itself wins over what is
+ * merged, an earlier merged mapping over a later one.
+ */
+export function mergedPairs(mapping: YamlMapping, fail: Fail): readonly YamlPair[] {
+  const merge = mapping.pairs.find(isMerge);
+  if (merge === undefined) return mapping.pairs;
+  const own = mapping.pairs.filter((pair) => pair !== merge);
+  const seen = new Set(own.map((pair) => pair.key.text));
+  const merged: YamlPair[] = [];
+  const sources = merge.value.kind === "sequence" ? merge.value.items : [merge.value];
+  for (const source of sources) {
+    if (source.kind !== "mapping") return fail("<< must merge a mapping or a list of mappings", merge.key.at);
+    for (const pair of mergedPairs(source, fail)) {
+      if (seen.has(pair.key.text)) continue;
+      seen.add(pair.key.text);
+      merged.push(pair);
+    }
+  }
+  return [...own, ...merged];
+}
+
+function isMerge({ key }: YamlPair): boolean {
+  return key.text === "<<" && (key.tag === "!!merge" || (key.isPlain && key.tag === undefined));
+}

@@ -1,0 +1,68 @@
+import type { Log } from "../../report/index.ts";
+import { checkValues } from "../model/check-udm.ts";
+import { itemsATurn, nextTurn } from "../model/next-turn.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+
+/** Entries whose warnings are logged one by one; the rest is a number. */
+const maxWarnings = 20;
+
+/** What a file has in entries that a request could not have made (a long name, odd characters), or that apply nowhere. */
+export interface EntryWarnings {
+  /** How many such entries there are. */
+  readonly count: number;
+  /** Of the first ones. */
+  readonly shown: readonly { readonly key: string; readonly problems: readonly string[] }[];
+}
+
+/** Gathers warnings, entry by entry. */
+export function createWarnings(): EntryWarnings & { look(entry: UdmEntry): void } {
+  const shown: { readonly key: string; readonly problems: readonly string[] }[] = [];
+  const warnings = {
+    count: 0,
+    shown,
+    look(entry: UdmEntry): void {
+      if (isSurelyFine(entry)) return;
+      const problems = checkValues(entry).map((violation) => violation.description);
+      if (entry.fileOnly?.contexts?.length === 0)
+        problems.push("its contexts are not known, so that it applies nowhere");
+      if (problems.length === 0) return;
+      warnings.count++;
+      if (shown.length < maxWarnings) shown.push({ key: entry.key.text, problems });
+    },
+  };
+  return warnings;
+}
+
+/** {@link createWarnings} for all of a file, with turns of the event loop between. */
+export async function findWarnings(entries: readonly UdmEntry[]): Promise<EntryWarnings> {
+  const warnings = createWarnings();
+  for (const [i, entry] of entries.entries()) {
+    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
+    warnings.look(entry);
+  }
+  return warnings;
+}
+
+/** Logs a warning for each entry; such entries are used as they are. */
+export function logWarnings({ count, shown }: EntryWarnings, path: string, log: Log): void {
+  for (const { key, problems } of shown) {
+    log.warn({ path, key, problems }, "an entry of the metadata file breaks the rules for values");
+  }
+  const more = count - shown.length;
+  if (more > 0) log.warn({ path, more }, "more entries break the rules for values");
+}
+
+const printableAscii = /^[ -~]*$/;
+/** Parts of ASCII signs other than blanks and dots, joined by dots. */
+const asciiMetadataKey = /^\.?[!--/-~]+(?:\.[!--/-~]+)*$/;
+
+/** A cheap look that most entries pass; of the others nothing is said. */
+function isSurelyFine({ name, tags, metadata, fileOnly }: UdmEntry): boolean {
+  if (fileOnly?.contexts !== undefined || name.length > 255 || !printableAscii.test(name)) return false;
+  for (const tag of tags) if (tag === "" || tag.length > 255 || !printableAscii.test(tag)) return false;
+  for (const [key, value] of metadata) {
+    if (key.length > 255 || !asciiMetadataKey.test(key)) return false;
+    if (value.length > 4096 || !printableAscii.test(value)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,112 @@
+import { dirname } from "node:path";
+import { YamlFault } from "../../yaml/index.ts";
+import { readLibraryContent, type LibraryContent } from "./library-content.ts";
+import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState } from "../../file/index.ts";
+import { itemsATurn, nextTurn } from "../model/next-turn.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { Unfamiliar } from "./plain-yaml-cursor.ts";
+import { createPlainReader } from "./plain-yaml-reader.ts";
+import { UdmError } from "../model/udm-error.ts";
+
+/** A file that changes while it is read is read again, this often at most. */
+const maxReads = 3;
+
+/** The bytes of a file at one moment. */
+export interface FileBytes {
+  /** Undefined when there is no file. */
+  readonly stamp: FileStamp | undefined;
+  readonly bytes: Uint8Array;
+}
+
+/** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
+export class LoadError extends Error {
+  readonly code: "io" | "content";
+  /** Of the content that could not be used. */
+  readonly stamp: FileStamp | undefined;
+
+  constructor(code: "io" | "content", message: string, stamp?: FileStamp, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "LoadError";
+    this.code = code;
+    this.stamp = stamp;
+  }
+}
+
+/**
+ * Reads a metadata file. One that is not there is an empty database, provided that its folder is there: an address plan
+ * on a volume that is not mounted must not look empty.
+ *
+ * @param shownPath the name of the file in messages.
+ * @throws LoadError
+ */
+export async function readMetadataFile(io: FileIo, path: string, shownPath: string): Promise<FileBytes> {
+  try {
+    const before = await stateOrMissing(io, path);
+    if (before === undefined) return { stamp: undefined, bytes: new Uint8Array(0) };
+    const { bytes, state } = await readSettled(io, path, before);
+    return { stamp: state, bytes };
+  } catch (error) {
+    throw new LoadError("io", `${shownPath}: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}
+
+/** What is wrong with the content of a file, as its name and the place in it. */
+export function contentError(error: unknown, shownPath: string, stamp: FileStamp | undefined): unknown {
+  if (error instanceof UdmError) return error;
+  if (!(error instanceof YamlFault)) {
+    return new LoadError("io", `${shownPath}: ${messageOf(error)}`, undefined, { cause: error });
+  }
+  const { line, column } = error.position;
+  return new LoadError("content", `${shownPath}:${line}:${column}: ${error.message}`, stamp, { cause: error });
+}
+
+/** What bytes say. @throws YamlFault */
+export async function readContent(bytes: Uint8Array): Promise<LibraryContent> {
+  return (await readPlain(bytes)) ?? (await readLibraryContent(bytes));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** @returns undefined when the library has to read the file. */
+async function readPlain(bytes: Uint8Array): Promise<LibraryContent | undefined> {
+  const reader = createPlainReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+  const entries: UdmEntry[] = [];
+  try {
+    for (let some = reader.read(itemsATurn); some.length > 0; some = reader.read(itemsATurn)) {
+      for (const { entry } of some) entries.push(entry);
+      if (some.length === itemsATurn) await nextTurn();
+    }
+  } catch (error) {
+    if (error instanceof Unfamiliar) return undefined;
+    throw error;
+  }
+  return { entries, unknownFields: reader.unknownFields, isOurs: reader.isAsWritten() };
+}
+
+async function stateOrMissing(io: FileIo, path: string): Promise<FileState | undefined> {
+  try {
+    return await io.state(path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    if ((await io.state(dirname(path))).kind !== "folder") throw error;
+    return undefined;
+  }
+}
+
+async function readSettled(
+  io: FileIo,
+  path: string,
+  before: FileState,
+): Promise<{ bytes: Uint8Array; state: FileState }> {
+  let state = before;
+  for (let reads = 0; reads < maxReads; reads++) {
+    if (state.kind !== "file") throw new Error("is not a regular file");
+    const bytes = await io.read(path);
+    const after = await io.state(path);
+    if (sameStamp(state, after)) return { bytes, state };
+    state = after;
+  }
+  throw new Error("changes while it is read");
+}

@@ -1,0 +1,364 @@
+import type { Worker } from "node:worker_threads";
+import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
+import { applyWrites } from "../model/apply-writes.ts";
+import { createChangeLog } from "./change-log.ts";
+import { createCommitQueue, type Outcome } from "./commit-queue.ts";
+import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "../../file/index.ts";
+import { createFileThread, type FileThread } from "./file-thread-client.ts";
+import { LockedError, takeFileLock, type FileLock } from "../../file/index.ts";
+import { contentError, LoadError, readContent, readMetadataFile } from "./load-file.ts";
+import type { LoadedState } from "./load-state.ts";
+import { itemsATurn, nextTurn } from "../model/next-turn.ts";
+import type { SharedIndex } from "../index/index-contract.ts";
+import { createSharedIndex } from "../index/shared-index.ts";
+import type { SharedIndexHandle } from "../index/shared-reader.ts";
+import { resolveTarget } from "../../file/index.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { UdmError } from "../model/udm-error.ts";
+import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
+import { createStoreMetrics } from "./udm-store-metrics.ts";
+import { createUdmSaver } from "./udm-saver.ts";
+import type { UdmStore, UdmWrite } from "../model/udm-store.ts";
+import { noteChanges } from "./note-changes.ts";
+import { findWarnings, logWarnings } from "./entry-warnings.ts";
+import { withEntries } from "../model/with-entries.ts";
+
+export interface UdmFileStoreOptions {
+  /** Path of the YAML file. */
+  readonly path: string;
+  /** Whether writes are taken: the file is then ours alone, locked, rewritten, and not read again once it was read. */
+  readonly owned: boolean;
+  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
+  readonly refreshMs: number;
+  /** Most entries; memory is reserved for so many, which costs address space until it is used. */
+  readonly maxEntries?: number;
+  /** What a message about a limit says of how to raise it. */
+  readonly limitName?: string;
+  readonly io?: FileIo;
+  /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
+  readonly startThread?: (() => Worker) | undefined;
+  /** A file of so many bytes is a big one. */
+  readonly threadBytes?: number;
+  /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
+  readonly stateDirectory?: string;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  readonly after?: (action: () => void, ms: number) => () => void;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly health: Health;
+}
+
+type StateListener = Parameters<UdmStore["watch"]>[0];
+
+/** What the file says. */
+interface FileState extends Omit<LoadedState, "built"> {
+  readonly index: UdmIndex;
+  readonly isInThread: boolean;
+}
+
+/** Without {@link UdmFileStoreOptions.maxEntries}. */
+const defaultMaxEntries = 2_000_000;
+
+/** Name of the readiness check. */
+const checkName = "metadata";
+
+/** Smaller files are read and written faster than a thread is asked. In bytes. */
+const bigFile = 256 * 1024;
+
+/** How many names a log line lists. */
+const maxShown = 10;
+
+/** A store that threads can look into. */
+export interface UdmFileStore extends UdmStore, Component {
+  /**
+   * What a reader in another thread needs to see each state from the moment that its commit is answered; each reader
+   * needs its own. It sees no entries while no state could be read.
+   */
+  readerHandle(): SharedIndexHandle;
+  /** To be called when a thread with a reader has ended, however that was. */
+  closeReader(handle: SharedIndexHandle): void;
+}
+
+/**
+ * The store that keeps its entries in one YAML file.
+ *
+ * - A file that cannot be used at the start does not stop it: `current` and `commit` throw, the health check says why,
+ *   the file is not touched, and `load` tries again. Only a file that another collector holds makes `start` fail.
+ * - `commit` saves all writes that wait by one replacement of the file, then makes them current, then answers.
+ * - `load` of an owned store that has a state returns that state: the file says the same, unless a person has edited it,
+ *   and such edits are not taken.
+ * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
+ */
+export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
+  const { path, owned, refreshMs, io = nodeFileIo, after = unheldTimeout, log, clock, health } = options;
+  const shared = createSharedIndex({
+    maxEntries: options.maxEntries ?? defaultMaxEntries,
+    ...(options.limitName !== undefined && { limitName: options.limitName }),
+    onSmallerReserve: (bytes, askedFor) =>
+      log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
+  });
+  const report = createStoreMetrics(
+    options.metrics,
+    () => index?.size ?? 0,
+    () => shared.stats(),
+  );
+  const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
+  const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
+  const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
+  const listeners = new Set<StateListener>();
+
+  let isRunning = false;
+  let index: UdmIndex | undefined;
+  /** Whether `index` says what the file says: only then may the file be rewritten. */
+  let isLoaded = false;
+  /** Why it does not. */
+  let fault = new UdmError("unavailable", "the metadata store has not been started");
+  let target = path;
+  let lock: FileLock | undefined;
+  /** Of the content that was read or written last; undefined also when there was none. */
+  let seen: FileStamp | undefined;
+  let cancelRefresh: () => void = () => {};
+
+  const current = (): UdmIndex => {
+    if (index === undefined) throw fault;
+    return index;
+  };
+
+  const tell = (listener: StateListener, state: UdmIndex, changed?: readonly AddressRange[]): void => {
+    try {
+      listener(state, changed);
+    } catch (error) {
+      log.error({ error }, "a listener to metadata changes failed");
+    }
+  };
+
+  const makeCurrent = (next: UdmIndex): void => {
+    if (next === index) return;
+    const changed = shared.publish(next);
+    index = next;
+    for (const listener of listeners) tell(listener, next, changed);
+  };
+
+  const commitGroup = async (batches: readonly (readonly UdmWrite[])[]): Promise<Outcome<readonly UdmEntry[]>[]> => {
+    if (!isLoaded) throw fault;
+    const edit = current().edit();
+    const changes = createChangeLog();
+    const outcomes: Outcome<readonly UdmEntry[]>[] = [];
+    for (const batch of batches) {
+      try {
+        const result = await applyWrites(edit, batch);
+        outcomes.push({ result });
+        await noteChanges(changes, batch, result);
+      } catch (error) {
+        if (!(error instanceof UdmError)) throw error;
+        outcomes.push({ error });
+      }
+    }
+    if (changes.isEmpty) {
+      edit.drop();
+      return outcomes;
+    }
+    const next = edit.done();
+    report.groupSize(batches.length);
+    try {
+      seen = await save(changes.take(), next);
+    } catch (error) {
+      shared.release(next);
+      throw error;
+    }
+    makeCurrent(next);
+    return outcomes;
+  };
+
+  const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
+    try {
+      return await saver.save(target, changes, next);
+    } catch (error) {
+      const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
+      throw new UdmError("unavailable", message, [], { cause: error });
+    }
+  };
+
+  const queue = createCommitQueue(commitGroup);
+
+  const read = async (): Promise<UdmIndex> => {
+    if (owned && isLoaded) return current();
+    try {
+      await open();
+      const { stamp, bytes } = await readMetadataFile(io, target, path);
+      seen = stamp;
+      if (stamp === undefined && isLoaded && current().size > 0) {
+        throw new LoadError("io", `${path}: the file is gone`);
+      }
+      const state = await stateOf(bytes).catch((error: unknown) => {
+        throw contentError(error, path, stamp);
+      });
+      makeCurrent(state.index);
+      isLoaded = true;
+      if (owned) saver.loaded({ stamp, isOurs: state.isOurs, isInThread: state.isInThread });
+      noteSuccess(state, stamp);
+      return current();
+    } catch (error) {
+      throw noteFailure(error);
+    }
+  };
+
+  const stateOf = (bytes: Uint8Array): Promise<FileState> =>
+    thread !== undefined && bytes.length >= Math.max(threadBytes, 1) ? loadInThread(thread, bytes) : loadHere(bytes);
+
+  const loadInThread = async (loader: FileThread, bytes: Uint8Array): Promise<FileState> => {
+    const loan = shared.lend(index);
+    const loaded = await loader.load(bytes, loan, owned).catch((error: unknown) => {
+      shared.takeBack(loan);
+      throw error;
+    });
+    const { built, ...rest } = loaded;
+    if (built === undefined) shared.takeBack(loan);
+    const next = built === undefined ? current() : shared.adopt(loan, built);
+    return { ...rest, index: next, isInThread: true };
+  };
+
+  const loadHere = async (bytes: Uint8Array): Promise<FileState> => {
+    const { entries, unknownFields, isOurs } = await readContent(bytes);
+    const next = index === undefined ? await firstState(shared, entries) : await withEntries(index, entries);
+    const warnings = await findWarnings(entries);
+    return { index: next, size: entries.length, unknownFields, warnings, isOurs, isInThread: false };
+  };
+
+  /** Finds the file and, when it is to be ours, takes it. */
+  const open = async (): Promise<void> => {
+    try {
+      const found = await resolveTarget(io, path);
+      if (found !== target) {
+        await lock?.release();
+        lock = undefined;
+        target = found;
+      }
+      if (!owned || lock !== undefined) return;
+      lock = await takeFileLock(io, target, { subject: `the metadata file ${target}`, clock, log });
+      await saver.replay(target);
+    } catch (error) {
+      if (error instanceof LockedError) throw error;
+      throw new LoadError("io", `${path}: ${messageOf(error)}`, undefined, { cause: error });
+    }
+    await saver.removeLeftOvers(target);
+  };
+
+  const noteSuccess = ({ size, unknownFields, warnings }: FileState, stamp: FileStamp | undefined): void => {
+    logWarnings(warnings, path, log);
+    report.loaded(warnings.count);
+    health.set({ name: checkName, ready: true });
+    log.info({ path, entries: size }, stamp === undefined ? "no metadata file yet" : "metadata file read");
+    if (unknownFields.size > 0) {
+      const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
+      log.warn({ path, fields }, "the metadata file has fields that are kept but not used");
+    }
+  };
+
+  const noteFailure = (error: unknown): UdmError => {
+    const failure = new UdmError("unavailable", messageOf(error), [], { cause: error });
+    if (error instanceof LoadError) seen = error.stamp;
+    report.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
+    if (!isLoaded) fault = failure;
+    health.set({ name: checkName, ready: isLoaded, detail: failure.message });
+    const outcome = isLoaded ? "the state before stays" : "there is no metadata";
+    log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
+    return failure;
+  };
+
+  const refresh = async (): Promise<void> => {
+    const state = await io.state(path).catch(() => undefined);
+    const isUnchanged = state === undefined ? isLoaded && current().size === 0 : sameStamp(seen, state);
+    if (isRunning && !isUnchanged) await queue.alone(read).catch(() => {});
+    scheduleRefresh();
+  };
+
+  const scheduleRefresh = (): void => {
+    if (isRunning && !owned && refreshMs > 0) {
+      cancelRefresh = after(() => void refresh(), Math.min(refreshMs, longestTimeout));
+    }
+  };
+
+  return {
+    name: "metadata",
+
+    async start() {
+      isRunning = true;
+      try {
+        await queue.alone(read);
+      } catch (error) {
+        if (error instanceof UdmError && error.cause instanceof LockedError) {
+          isRunning = false;
+          throw error;
+        }
+      }
+      scheduleRefresh();
+    },
+
+    async stop() {
+      isRunning = false;
+      cancelRefresh();
+      await queue.idle();
+      if (owned) {
+        isLoaded = false;
+        fault = new UdmError("unavailable", "the metadata store was stopped");
+      }
+      await thread?.stop();
+      await lock?.release();
+      lock = undefined;
+    },
+
+    load: () => queue.alone(read),
+
+    current,
+
+    async commit(writes) {
+      const start = clock.monotonic();
+      try {
+        if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
+        const entries = await queue.submit(writes);
+        report.committed("ok", clock.monotonic() - start);
+        return entries;
+      } catch (error) {
+        report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
+        throw error;
+      }
+    },
+
+    readerHandle: () => shared.handle(),
+    closeReader: (handle) => shared.closeReader(handle),
+
+    watch(listener) {
+      listeners.add(listener);
+      if (index !== undefined) tell(listener, index);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+async function firstState(shared: SharedIndex, entries: readonly UdmEntry[]): Promise<UdmIndex> {
+  const builder = shared.builder();
+  try {
+    for (const [i, entry] of entries.entries()) {
+      if (i % itemsATurn === itemsATurn - 1) await nextTurn();
+      builder.add(entry);
+    }
+    return builder.finish(1);
+  } catch (error) {
+    builder.drop();
+    throw error;
+  }
+}
+
+/** The longest time that a timer of Node takes; a longer one would fire at once. */
+const longestTimeout = 2 ** 31 - 1;
+
+function unheldTimeout(action: () => void, ms: number): () => void {
+  const timer = setTimeout(action, ms).unref();
+  return () => clearTimeout(timer);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

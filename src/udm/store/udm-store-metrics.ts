@@ -1,0 +1,70 @@
+import type { Metrics } from "../../report/index.ts";
+import type { SharedIndexStats } from "../index/index-contract.ts";
+import type { UdmErrorCode } from "../model/udm-error.ts";
+
+/** What a store reports of its loads and commits. */
+export interface StoreMetrics {
+  /** The file was read; so many of its entries break the rules for values. */
+  loaded(warnings: number): void;
+  loadFailed(reason: "io" | "content" | "locked" | "other"): void;
+  /** One batch was answered after `ms` milliseconds of waiting and working. */
+  committed(result: "ok" | "error" | UdmErrorCode, ms: number): void;
+  /** So many batches are about to be saved at once. */
+  groupSize(batches: number): void;
+}
+
+export function createStoreMetrics(
+  metrics: Metrics,
+  entries: () => number,
+  stats: () => SharedIndexStats,
+): StoreMetrics {
+  metrics.gaugeFrom("netgloss_udm_entries", "Metadata entries in use.", [], entries);
+  metrics.gaugeFrom(
+    "netgloss_udm_index_bytes",
+    "Memory of the metadata index: of its tree, of entries, used before and now free, and address space reserved.",
+    ["part"],
+    () => {
+      const { tree, entries: blocks, free, reserved } = stats();
+      return Object.entries({ tree, entries: blocks, free, reserved }).map(([part, bytes]) => [{ part }, bytes]);
+    },
+  );
+  metrics.gaugeFrom(
+    "netgloss_udm_index_pinned_snapshots",
+    "States of the metadata that are kept for somebody: the current one, those that lists are still made from, and those that await the collection of garbage.",
+    [],
+    () => stats().heldSnapshots,
+  );
+  const loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
+  const warnings = metrics.counter(
+    "netgloss_udm_load_warnings_total",
+    "Entries read from the metadata file that a request could not have made; they are used as they are.",
+  );
+  const loadFailures = metrics.counter(
+    "netgloss_udm_load_failures_total",
+    "Times the metadata file could not be used, by reason.",
+    ["reason"],
+  );
+  const commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", ["result"]);
+  const commitSeconds = metrics.histogram(
+    "netgloss_udm_commit_seconds",
+    "Time from a write request to its answer, the waiting for others included.",
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  );
+  const groupSizes = metrics.histogram(
+    "netgloss_udm_commit_group_size",
+    "Write requests answered by one replacement of the file.",
+    [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  );
+  return {
+    loaded: (count) => {
+      loads.add();
+      warnings.add(count);
+    },
+    loadFailed: (reason) => loadFailures.add(1, { reason }),
+    committed: (result, ms) => {
+      commits.add(1, { result });
+      commitSeconds.observe(ms / 1000);
+    },
+    groupSize: (batches) => groupSizes.observe(batches),
+  };
+}

@@ -1,0 +1,32 @@
+import { EVENT_ID, parseEvents, YAMLException } from "js-yaml";
+import { YamlFault, positionAt } from "./yaml-fault.ts";
+import { createYamlComposer } from "./yaml-composer.ts";
+import type { YamlNode } from "./yaml-node.ts";
+
+/**
+ * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed.
+ *
+ * @returns undefined for a text that says nothing.
+ * @throws YamlFault for a syntax error, and for what {@link createYamlComposer} refuses.
+ */
+export function readYaml(text: string): YamlNode | undefined {
+  const composer = createYamlComposer(text, parse(text));
+  let root: YamlNode | undefined;
+  for (let event = composer.peek(); event !== undefined; event = composer.peek()) {
+    composer.skip();
+    if (event.type !== EVENT_ID.DOCUMENT) continue;
+    const node = composer.node();
+    if (root !== undefined) composer.fail("a second document: the file must hold one", node.at);
+    root = node;
+  }
+  return root;
+}
+
+function parse(text: string): ReturnType<typeof parseEvents> {
+  try {
+    return parseEvents(text, {});
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    throw new YamlFault(error.reason, positionAt(text, error.mark?.position ?? 0));
+  }
+}
