@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
@@ -17,6 +17,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   output: ["report", "record"],
   api: ["ip", "report", "udm", "snmp"],
   app: ["ip", "report", "record", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
+};
+
+/**
+ * The parts inside a room, in order: a part may import from itself and from those before it; parts of one group know
+ * nothing of one another. A part is a folder (`http`), a folder in a folder (`session/usm`) or a file (`index.ts`).
+ * `.` stands for the files of the room that no other part names; a row without `.` has it at its end.
+ * Every folder directly in a room that has a row is named by the row.
+ */
+const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
+  snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],
 };
 
 const root = resolve(import.meta.dirname, "../..");
@@ -48,10 +58,55 @@ test("every folder under src is a room of the table", () => {
   assert.deepEqual(unknown, []);
 });
 
+test("inside a room a part imports only from the parts before it", () => {
+  const problems = Object.keys(parts).flatMap((room) => wrongPartImports(room));
+  assert.deepEqual(problems, []);
+});
+
+test("the row of a room names parts that exist, and every folder of the room", () => {
+  const problems: string[] = [];
+  for (const [room, row] of Object.entries(parts)) {
+    const named = row.flat();
+    for (const part of named) if (!existsSync(join(source, room, part))) problems.push(`${room}/${part} is not there`);
+    for (const entry of readdirSync(join(source, room), { withFileTypes: true })) {
+      const isNamed = named.some((part) => part === entry.name || part.startsWith(`${entry.name}/`));
+      if (entry.isDirectory() && entry.name !== "gen" && !isNamed) problems.push(`${room}/${entry.name} has no place`);
+    }
+  }
+  assert.deepEqual(problems, []);
+});
+
 test("files are named in kebab-case", () => {
   const odd = sourceFiles(source).filter((file) => !/\/[a-z0-9]+(-[a-z0-9]+)*(\.gen|_pb|\.d)?\.ts$/.test(file));
   assert.deepEqual(odd, []);
 });
+
+function wrongPartImports(room: string): string[] {
+  const folder = join(source, room);
+  const row = (parts[room] ?? []).map((group) => [group].flat());
+  const named = row.flat().filter((part) => part !== ".");
+  const partOf = (file: string): string => {
+    const path = relative(folder, file);
+    const holders = named.filter((part) => path === part || path.startsWith(`${part}/`));
+    return holders.toSorted((a, b) => b.length - a.length)[0] ?? ".";
+  };
+  const levelOf = (part: string): number => {
+    const level = row.findIndex((group) => group.includes(part));
+    return level === -1 ? row.length : level;
+  };
+  return sourceFiles(folder).flatMap((file) => {
+    const from = partOf(file);
+    return imports(file)
+      .filter((target) => target.startsWith("."))
+      .map((target) => resolve(dirname(file), target))
+      .filter((imported) => roomOf(imported) === room && !relative(folder, imported).startsWith("gen/"))
+      .filter((imported) => partOf(imported) !== from && levelOf(partOf(imported)) >= levelOf(from))
+      .map(
+        (imported) =>
+          `${relative(root, file)} imports ${relative(root, imported)}: ${partOf(imported)} is not before ${from}`,
+      );
+  });
+}
 
 function sourceFiles(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => {
