@@ -1,4 +1,4 @@
-import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./index.ts";
+import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
 import type { Component } from "../report/index.ts";
 
 export interface WatchedFileOptions {
