@@ -9,7 +9,6 @@ import {
 } from "../record/index.ts";
 import { copyingLines } from "./copying-lines.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
-import { tryCompileCommunityId } from "./compiled/community-id-code.ts";
 import { createFlowReader, type PathCounts } from "./compiled/flow-reader.ts";
 import { createDecoders } from "./decoders.ts";
 import type { CustomElement } from "./elements/custom-element.ts";
@@ -21,6 +20,7 @@ import { createFlowCounts } from "./flow-counts.ts";
 import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { createTimeFormat } from "./mapping/time-format.ts";
+import { createCommunityIdWriter } from "./kernel/community-id-writer.ts";
 import { createManualRates } from "./sampling/manual-rates.ts";
 import { createFlowSampleWriter } from "./sflow/flow-sample-writer.ts";
 import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
@@ -114,7 +114,6 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const lines = createLineBuffer(allocate);
   const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
-  const writeCommunityId = enricher.lines === undefined ? undefined : tryCompileCommunityId(limitedLog);
   const flows = createFlowReader({
     reader,
     times,
@@ -132,12 +131,12 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     );
   }
   const samples =
-    enricher.lines === undefined || writeCommunityId === undefined || compileAfter === Number.POSITIVE_INFINITY
+    enricher.lines === undefined || flows.kernel === undefined
       ? undefined
       : createFlowSampleWriter({
           lines,
           enricher: enricher.lines,
-          writeCommunityId: communityId ? writeCommunityId : undefined,
+          writeCommunityId: communityId ? createCommunityIdWriter(workspace, flows.kernel) : undefined,
         });
   registerFlowMetrics(metrics, counts, exporters, restored, paths, flows.plans);
   const processor = createFlowProcessor({

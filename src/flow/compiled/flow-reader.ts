@@ -2,6 +2,7 @@ import type { LineBuffer, LineEnricher, RecordFields, Workspace } from "../../re
 import { splitBiflow } from "../biflow/split-biflow.ts";
 import { addIcmp, completeFlow } from "../complete-flow.ts";
 import type { DecodeOutput } from "../decoder.ts";
+import type { Kernel } from "../kernel/kernel.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import type { DomainOptions } from "../options/domain-options.ts";
 import { addNames } from "../options/name-table.ts";
@@ -36,6 +37,8 @@ export interface FlowReader {
   read(plan: Plan, range: ByteRange, context: RecordContext, sources: FlowSources, output: DecodeOutput): ReadResult;
   /** Undefined where nothing can be compiled. */
   readonly plans: CompiledPlans | undefined;
+  /** What writes the lines; undefined where there is no kernel. */
+  readonly kernel: Kernel | undefined;
 }
 
 export interface FlowReaderOptions {
@@ -59,7 +62,7 @@ export function createFlowReader(options: FlowReaderOptions): FlowReader {
     enricher === undefined || compileAfter === Number.POSITIVE_INFINITY
       ? undefined
       : createKernelReader({ ...options, enricher, interpreted });
-  return reader ?? { read: interpreted, plans: undefined };
+  return reader ?? { read: interpreted, plans: undefined, kernel: undefined };
 }
 
 function createInterpretedReader(reader: RecordReader, counts: PathCounts): FlowReader["read"] {

@@ -217,7 +217,7 @@ export function createKernelReader(options: KernelReaderOptions): FlowReader | u
     }
   };
 
-  return { read, plans };
+  return { read, plans, kernel };
 }
 
 const noFields: RecordFields = new Map();

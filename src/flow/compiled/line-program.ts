@@ -4,7 +4,7 @@ import { panaL7Pen } from "../mapping/convert-field.ts";
 import type { Convert } from "../mapping/field-source.ts";
 import type { Output, Plan, Step } from "../template/plan.ts";
 import { variableLength } from "../template/template.ts";
-import { communityIdLength } from "./community-id-code.ts";
+import { communityIdLength } from "../kernel/community-id-writer.ts";
 import { maxNamesLength } from "./derived-fields.ts";
 import { maxNumberAddition } from "./number-addition.ts";
 import { createProgramWriter, type ProgramWriter } from "./program-writer.ts";

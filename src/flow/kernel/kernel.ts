@@ -32,6 +32,23 @@ export interface Kernel {
   run(program: number, at: number, start: number, end: number, out: number, limit: number): number;
   /** Brings near what is known of the addresses of the next records. */
   touch(program: number, at: number, count: number): void;
+  /**
+   * Writes `,"flow.community.id":"…"` at a place, or nothing where the rules give none. A number that the flow does not have is -1.
+   *
+   * @param source, destination places of the addresses, of `length` bytes each: 4 or 16.
+   * @returns where it ends.
+   */
+  communityId(
+    at: number,
+    source: number,
+    destination: number,
+    length: number,
+    protocol: number,
+    sourcePort: number,
+    destinationPort: number,
+    icmpType: number,
+    icmpCode: number,
+  ): number;
 }
 
 /** @returns undefined where there is no WebAssembly, or none that the module can be compiled for. */

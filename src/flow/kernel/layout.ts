@@ -99,6 +99,9 @@ export const lastSecond = 253_402_300_799;
 
 /** Eighty words of SHA-1. */
 export const shaBlock = 133_248;
+/** For a Community ID that is asked for from outside: two addresses, then the text. */
+export const communityIdInput = 133_760;
+export const communityIdOutput = 133_824;
 
 /** The datagram, or a set of it. */
 export const input = 135_168;

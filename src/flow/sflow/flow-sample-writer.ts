@@ -1,5 +1,4 @@
 import { lineObjects, type LineBuffer, type LineEnricher } from "../../record/index.ts";
-import { communityIdLength, type WriteCommunityId } from "../compiled/community-id-code.ts";
 import { createExporterAdditions } from "../compiled/exporter-additions.ts";
 import { lineText, nameText, putText } from "../compiled/line-text.ts";
 import { createNumberWriter } from "../compiled/number-writer.ts";
@@ -9,6 +8,7 @@ import type { DecodeOutput } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter } from "../exporter/exporter.ts";
 import { sourceKey } from "../exporter/sample-sources.ts";
+import { communityIdLength, type WriteCommunityId } from "../kernel/community-id-writer.ts";
 import { innerNames, outerNames } from "../packet/put-packet.ts";
 import { innerTexts, maxPacketLength, outerTexts, writePacket } from "../packet/write-packet.ts";
 import { flowFormats } from "./flow-record-layouts.ts";

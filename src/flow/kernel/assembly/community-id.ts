@@ -1,4 +1,4 @@
-// The Community ID, as src/flow/compiled/community-id-code.ts writes it.
+// The Community ID (specification: https://github.com/corelight/community-id-spec), version 1 with seed 0.
 import { base64Table, communityIdText, icmpPartnerTable, icmpV6PartnerTable, shaBlock } from "../layout";
 import { putText } from "./values";
 

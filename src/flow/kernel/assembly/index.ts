@@ -399,3 +399,31 @@ export function touch(program: usize, at: usize, count: i32): void {
   if (destinationLength != 0) sum += touchTexts(1, count);
   store<u32>(L.touchedSum, sum);
 }
+
+/**
+ * Writes the field with the Community ID of a flow whose addresses lie in memory, for lines that no program makes. Numbers that
+ * the flow does not have are -1.
+ */
+export function communityId(
+  p: usize,
+  source: usize,
+  destination: usize,
+  length: i32,
+  protocol: i32,
+  sourcePort: i32,
+  destinationPort: i32,
+  icmpType: i32,
+  icmpCode: i32,
+): usize {
+  return writeCommunityId(
+    p,
+    source,
+    destination,
+    length,
+    protocol,
+    sourcePort,
+    destinationPort,
+    icmpType,
+    icmpCode,
+  );
+}
