@@ -2,6 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { Admission } from "./guard/admission.ts";
+import { hostFault } from "./guard/host-header.ts";
 import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import type { BodyReader } from "./http/read-body.ts";
@@ -66,6 +67,13 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
   const serve = (call: Call): Promise<void> | undefined => {
     const route = routes.get(call.path) ?? routes.get(viewWithId(call.path));
     if (route !== undefined) call.label = route.label;
+    const fault = call.stream === undefined ? hostFault(call.request) : undefined;
+    if (fault !== undefined) {
+      metrics.reject("host");
+      // What one part of the way takes for another host, a proxy may have taken for another request.
+      sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
+      return undefined;
+    }
     admit(call, route);
     if (route === undefined) {
       refuseUnknown(call, parts.servicePaths);

@@ -101,6 +101,37 @@ test("HTTP/1.0 without Host, absolute targets and odd ones are answered", async 
   assert.equal((await fetch(`${url}/livez`)).status, 200);
 });
 
+test("HTTP/1.1 needs exactly one valid Host header, HTTP/1.0 none", async (t) => {
+  const { port, metrics } = await startApi(t);
+  const answer = (version: string, ...hosts: string[]): Promise<string> => {
+    const head = ["GET /livez HTTP/" + version, ...hosts, "Connection: close", "", ""];
+    return exchange(t, port, head.join("\r\n"));
+  };
+  const bad: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ["1.1", [], /needs a Host header/],
+    ["1.1", ["Host: localhost", "host: localhost"], /2 Host headers/],
+    ["1.1", ["Host: localhost", "Host: other.localhost"], /2 Host headers/],
+    ["1.0", ["Host: localhost", "Host: localhost"], /2 Host headers/],
+    ["1.1", ["Host: local host"], /not a host/],
+    ["1.1", ["Host: localhost/path"], /not a host/],
+    ["1.1", ["Host: user@localhost"], /not a host/],
+    ["1.1", ["Host: localhost:http"], /not a host/],
+    ["1.1", ["Host: ::1"], /not a host/],
+    ["1.1", ["Host: [::1"], /not a host/],
+    ["1.1", ["Host: local%zzhost"], /not a host/],
+  ];
+  for (const [version, hosts, expected] of bad) {
+    const text = await answer(version, ...hosts);
+    assert.match(text, /^HTTP\/1\.1 400 [^]*"code":"invalid_argument"/, hosts.join());
+    assert.match(text, expected);
+  }
+  assert.equal(await metrics.value("netgloss_api_rejected_total", { reason: "host" }), bad.length);
+  for (const host of ["Host:", "Host: localhost:", "Host: [::1]:80", "Host: a_b.localhost:8080", "HOST: 127.0.0.1"]) {
+    assert.match(await answer("1.1", host), /^HTTP\/1\.1 200 /, host);
+  }
+  assert.match(await answer("1.0"), /^HTTP\/1\.1 200 /);
+});
+
 test("the connection preface may come byte by byte", async (t) => {
   const { port } = await startApi(t);
   const session = openHttp2(t, `http://127.0.0.1:${port}`);

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { constants } from "node:http2";
-import { suite, test } from "node:test";
+import { connect, type Socket } from "node:net";
+import { suite, test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import { selfSignedFiles } from "../support/self-signed.ts";
 import { contractPath, postJson, startApi, until, type ApiFixture } from "./api-fixture.ts";
 import { answerOf, exchange, openHttp2, openRaw } from "./raw-http.ts";
 
@@ -27,6 +31,59 @@ suite("slow and hostile clients", { concurrency: true }, () => {
     undecided.socket.write("PRI * HTTP/2.0\r\n");
     assert.deepEqual(await Promise.all([silent.closed, undecided.closed]), ["", ""]);
     assert.equal(await rejected(api, "headers"), 2);
+    assert.equal((await fetch(`${api.url}/livez`)).status, 200);
+  });
+
+  for (const tls of [false, true]) {
+    test(`frames of HTTP/2 that do not end, ${tls ? "by TLS" : "in clear"}`, async (t) => {
+      const files = tls ? selfSignedFiles(t) : undefined;
+      const api = await startApi(t, { limits: { headersTimeout: 1_000 }, ...(files && { tls: files }) });
+      const open = (): Promise<Socket> => openHttp2Socket(t, api.port, files?.cert);
+      const header = frame(1, 5, 1, getLivez);
+      const begin = Buffer.concat([preface, frame(8, 0, 0, Buffer.from([0, 1, 0, 0]))]);
+      const dripping: readonly (readonly [string, Uint8Array, Uint8Array])[] = [
+        ["a header block byte by byte", begin, header.subarray(0, -1)],
+        ["the head of a frame byte by byte", begin, header.subarray(0, 8)],
+        ["a header block whose end never comes", Buffer.concat([begin, header.subarray(0, 11)]), Buffer.alloc(0)],
+        ["continuations", Buffer.concat([begin, frame(1, 1, 1, getLivez)]), frame(9, 0, 1, Buffer.from([0x82]))],
+        ["no settings", preface.subarray(0, 24), Buffer.alloc(0)],
+        ["settings byte by byte", preface.subarray(0, 24), frame(4, 0, 0, Buffer.alloc(60)).subarray(0, 50)],
+        ["half the preface", preface.subarray(0, 12), Buffer.alloc(0)],
+      ];
+      const ends = dripping.map(async ([what, start, rest]) => {
+        const socket = await open();
+        const closed = new Promise((resolve) => socket.on("close", resolve));
+        socket.write(start);
+        // A second after the first, as if nothing else were to be sent.
+        let at = 0;
+        const drip = setInterval(() => at < rest.length && socket.write(rest.subarray(at, ++at)), 100);
+        const isLate = { value: true };
+        await Promise.race([closed.then(() => (isLate.value = false)), sleep(8_000, undefined, { ref: false })]);
+        clearInterval(drip);
+        assert.equal(isLate.value, false, what);
+      });
+      // A client that only keeps its connection is not one of them, nor is one with many calls.
+      const session = openHttp2(t, api.url, files?.cert);
+      const calls = setInterval(() => void answerOf(session.request({ ":path": "/livez" })), 150);
+      t.after(() => clearInterval(calls));
+      const idle = openHttp2(t, api.url, files?.cert);
+      assert.equal((await answerOf(idle.request({ ":path": "/livez" }))).status, 200);
+      await Promise.all(ends);
+      // More than eight continuations end a connection by themselves.
+      const ended = (await rejected(api, "headers")) + (await rejected(api, "protocol"));
+      assert.equal(ended, dripping.length);
+      assert.deepEqual([session.destroyed, idle.destroyed], [false, false]);
+    });
+  }
+
+  test("a flood of continuations of a header block", async (t) => {
+    const api = await startApi(t);
+    const floods = [frame(9, 0, 1), frame(9, 0, 1, Buffer.from([0x82])), frame(9, 0, 1, Buffer.alloc(16_384, 0x82))];
+    for (const one of floods) {
+      const raw = openRaw(t, api.port);
+      raw.socket.write(Buffer.concat([preface, frame(1, 1, 1, getLivez), ...Array<Buffer>(2_000).fill(one)]));
+      await raw.closed;
+    }
     assert.equal((await fetch(`${api.url}/livez`)).status, 200);
   });
 
@@ -165,6 +222,25 @@ test("a handler that takes long is no fault of the client", async (t) => {
   const [first, second] = await Promise.all([create("10.0.0.1"), answerOf(stream)]);
   assert.deepEqual([first.status, second.status], [200, 200]);
 });
+
+/** A connection that may speak HTTP/2 at once. */
+async function openHttp2Socket(t: TestContext, port: number, ca: string | undefined): Promise<Socket> {
+  const options = { port, host: "127.0.0.1", servername: "localhost", ALPNProtocols: ["h2"] };
+  const socket = ca === undefined ? connect(options) : connectTls({ ...options, ca });
+  t.after(() => socket.destroy());
+  socket.on("error", () => {});
+  socket.resume();
+  await new Promise((resolve) => socket.once(ca === undefined ? "connect" : "secureConnect", resolve));
+  return socket;
+}
+
+/** HPACK: method GET, scheme http and path /livez, authority localhost. */
+const getLivez = Buffer.concat([
+  Buffer.from([0x82, 0x86, 0x04, 6]),
+  Buffer.from("/livez"),
+  Buffer.from([0x41, 9]),
+  Buffer.from("localhost"),
+]);
 
 /** A frame of HTTP/2 (RFC 9113 section 4.1). */
 function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {

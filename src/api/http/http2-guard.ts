@@ -5,7 +5,12 @@ import type { ApiLimits } from "./limits.ts";
 
 const floodWindow = 10_000;
 
-/** Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods. */
+/**
+ * Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods.
+ *
+ * Node reports whole frames only. A connection that has received bytes and has no stream is therefore asked by a PING whether it is
+ * between two frames: the answer cannot come in the middle of a header block (RFC 9113 section 4.3), or of any other frame.
+ */
 export interface Http2Guard {
   watch(session: ServerHttp2Session): void;
   /** Ends what has been idle, or closing, for too long. To be called every now and then. */
@@ -17,6 +22,13 @@ export interface Http2Guard {
 }
 
 interface SessionState {
+  readonly opened: number;
+  /** Whether the client's settings have come, the first frame that it has to send. */
+  hasSettings: boolean;
+  /** Bytes received when the last PING was answered. */
+  answeredBytes: number;
+  /** When the PING was sent that has not been answered. */
+  askedAt: number | undefined;
   streams: number;
   /** When the last stream ended or, once the session is closing, when that began. */
   since: number;
@@ -46,10 +58,40 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   };
 
+  const ask = (session: ServerHttp2Session, state: SessionState, now: number): void => {
+    if (session.socket.bytesRead === state.answeredBytes) return;
+    const isSent = session.ping((error) => {
+      if (error !== null || session.destroyed) return;
+      state.askedAt = undefined;
+      state.answeredBytes = session.socket.bytesRead;
+    });
+    if (isSent) state.askedAt = now;
+  };
+
+  /** Whether the client has been in the middle of a frame, or has owed its settings, for too long. */
+  const isDripping = (session: ServerHttp2Session, state: SessionState, now: number): boolean => {
+    if (!state.hasSettings) return now - state.opened > limits.headersTimeout;
+    // With a stream, an answer may be on its way that the client takes slowly, and the PING behind it.
+    if (state.streams > 0) state.askedAt = undefined;
+    else if (state.askedAt === undefined) ask(session, state, now);
+    else return now - state.askedAt > limits.headersTimeout;
+    return false;
+  };
+
   return {
     watch(session) {
       const now = clock.monotonic();
-      const state: SessionState = { streams: 0, since: now, closing: false, windowStart: now, controlFrames: 0 };
+      const state: SessionState = {
+        opened: now,
+        hasSettings: false,
+        answeredBytes: 0,
+        askedAt: undefined,
+        streams: 0,
+        since: now,
+        closing: false,
+        windowStart: now,
+        controlFrames: 0,
+      };
       sessions.set(session, state);
       session.on("stream", (stream: ServerHttp2Stream) => {
         state.streams++;
@@ -60,7 +102,10 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
         });
       });
       session.on("ping", () => count(session, state));
-      session.on("remoteSettings", () => count(session, state));
+      session.on("remoteSettings", () => {
+        state.hasSettings = true;
+        count(session, state);
+      });
       // A session's failure is its client's affair; without a listener it would be the process's.
       session.on("error", () => {});
       session.on("close", () => sessions.delete(session));
@@ -68,7 +113,11 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
     sweep() {
       const now = clock.monotonic();
       for (const [session, state] of sessions) {
-        if (state.closing) {
+        if (session.destroyed) continue;
+        if (isDripping(session, state, now)) {
+          reject("headers");
+          session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        } else if (state.closing) {
           if (state.streams === 0 && now - state.since > limits.stallTimeout) session.destroy();
         } else if (state.streams === 0 && now - state.since > limits.idleTimeout) {
           close(session, state);

@@ -183,7 +183,7 @@ export function createListener(options: ListenerOptions): Listener {
       // A client that watches health and is gone without a word is found by the kernel's probes only.
       keepAlive: true,
       keepAliveInitialDelay: 60_000,
-      // Requests of HTTP/1.0 clients and health checkers come without one.
+      // Looked at by the dispatcher, which answers in the form of errors; HTTP/1.0 may come without one.
       requireHostHeader: false,
     };
     if (options.tls === undefined) {
