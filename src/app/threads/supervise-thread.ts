@@ -1,91 +1,155 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../report/index.ts";
 import type { Thread } from "./thread.ts";
+import { systemTimers, type Timers } from "./timers.ts";
 
 export interface SupervisionOptions {
-  /** Makes the thread anew. It must call `onDeath` when it has ended without being asked to. */
+  /** Makes a new thread. It must call `onDeath` in a later turn, once, when it has ended without being asked to. */
   readonly make: (onDeath: () => void) => Thread;
   /** Has the thread do its work. What it throws at the first start fails that. */
   readonly begin: (thread: Thread) => Promise<void>;
-  /** Told when the thread has died, and when another one works in its place. */
+  /** Called when the working thread has died, and when another one works in its place. */
   readonly onChange: (isAlive: boolean) => void;
   readonly log: Log;
+  readonly timers?: Timers;
 }
 
 /** A thread that is started again should it die. */
 export interface SupervisedThread {
-  /** Starts it for the first time. */
+  /** Starts it for the first time; called once. @throws what `begin` throws, or Error when the thread was stopped meanwhile. */
   start(): Promise<void>;
-  /** Undefined while it is not alive. */
+  /** Undefined while it does not work. */
   thread(): Thread | undefined;
-  /** Ends it, after it has done what `finish` asks of it or `ms` have passed. */
+  /**
+   * Ends it, after it has done what `finish` asks of it or `ms` have passed. A thread that only begins is ended at once.
+   * When the promise resolves, no thread is left and none will be started.
+   */
   stop(finish: (thread: Thread) => Promise<void>, ms: number): Promise<void>;
 }
 
 /** How long to wait before a thread that died is started again: longer each time, up to the last. */
 const restartMs = [0, 100, 1000, 10_000] as const;
-/** One that has lived so long begins with the shortest wait again. */
+/** When a thread has worked for longer than this, its death is followed by the shortest wait again. */
 const healthyMs = 60_000;
 
-export function superviseThread({ make, begin, onChange, log }: SupervisionOptions): SupervisedThread {
-  let thread: Thread | undefined;
-  let isStopping = false;
-  let deaths = 0;
+/** There is one thread at most in every state. */
+type State =
+  | { readonly name: "idle" }
+  /** `begin` is pending. */
+  | { readonly name: "beginning"; readonly thread: Thread; readonly isFirst: boolean }
+  | { readonly name: "working"; readonly thread: Thread; readonly since: number }
+  /** `begin` has failed: the thread is being ended before another one takes its place. */
+  | { readonly name: "ending"; readonly ended: Promise<void> }
+  | { readonly name: "waiting"; readonly cancel: () => void }
+  /** `stop` was called: the thread does what is left to do. */
+  | { readonly name: "finishing"; readonly thread: Thread }
+  | { readonly name: "stopped" };
 
-  const makeOne = (): Thread => {
-    const startedAt = performance.now();
-    return make(() => {
-      if (performance.now() - startedAt > healthyMs) deaths = 0;
-      if (thread !== undefined) onChange(false);
-      thread = undefined;
-      void beginAgain();
-    });
+/**
+ *     idle ─ start ─→ beginning ── begin resolves ──→ working
+ *                      ↑  │  └─ begin rejects → ending   │
+ *                      │  │ dies                  │      │ dies
+ *                      │  ↓                       ↓      │
+ *                      └─ waiting ←───────────────┴──────┘       stop: each → stopped, working → finishing → stopped
+ *
+ * What arrives for a thread that is not the one of the state (a `begin` that settles late, a death after the end) changes
+ * nothing. At the first start, a failure leads to `stopped`.
+ */
+export function superviseThread(options: SupervisionOptions): SupervisedThread {
+  const { make, begin, onChange, log, timers = systemTimers } = options;
+  let state: State = { name: "idle" };
+  let failures = 0;
+  // Calls change the state: TypeScript must not believe what it saw before.
+  const current = (): State => state;
+
+  const makeOne = (isFirst: boolean): Thread => {
+    const thread = make(() => died(thread));
+    state = { name: "beginning", thread, isFirst };
+    return thread;
+  };
+
+  /** @returns false when the thread is not wanted any more. */
+  const works = (thread: Thread): boolean => {
+    if (state.name !== "beginning" || state.thread !== thread) return false;
+    state = { name: "working", thread, since: timers.now() };
+    return true;
+  };
+
+  const died = (thread: Thread): void => {
+    if (!("thread" in state) || state.thread !== thread) return;
+    if (state.name === "finishing") {
+      state = { name: "stopped" };
+    } else if (state.name === "beginning") {
+      if (state.isFirst) state = { name: "stopped" };
+      else waitToBegin();
+    } else {
+      if (timers.now() - state.since > healthyMs) failures = 0;
+      waitToBegin();
+      onChange(false);
+    }
+  };
+
+  const waitToBegin = (): void => {
+    const ms = restartMs[Math.min(failures++, restartMs.length - 1)] ?? 0;
+    state = { name: "waiting", cancel: timers.after(ms, () => void beginAgain()) };
   };
 
   const beginAgain = async (): Promise<void> => {
-    await pause(restartMs[Math.min(deaths++, restartMs.length - 1)], undefined, { ref: false });
-    if (isStopping) return;
-    const made = makeOne();
+    let thread: Thread | undefined;
     try {
-      await begin(made);
+      thread = makeOne(false);
+      await begin(thread);
     } catch (error) {
+      // When it died or was stopped, that has been dealt with.
+      if (thread !== undefined && (state.name !== "beginning" || state.thread !== thread)) return;
       log.error({ error }, "a thread could not be started again, trying again");
-      await made.end();
-      void beginAgain();
+      const ending = { name: "ending", ended: thread?.end() ?? Promise.resolve() } as const;
+      state = ending;
+      await ending.ended;
+      if (current() === ending) waitToBegin();
       return;
     }
-    thread = made;
-    onChange(true);
+    if (works(thread)) onChange(true);
   };
 
   return {
     async start() {
-      const made = makeOne();
       try {
-        await begin(made);
+        const thread = makeOne(true);
+        await begin(thread);
+        if (!works(thread)) throw new Error("a thread was stopped before it had begun its work");
       } catch (error) {
-        isStopping = true;
-        await made.end();
+        const failed = current();
+        state = { name: "stopped" };
+        if (failed.name === "beginning") await failed.thread.end();
         throw error;
       }
-      thread = made;
     },
-    thread: () => thread,
+    thread: () => (state.name === "working" || state.name === "finishing" ? state.thread : undefined),
     async stop(finish, ms) {
-      isStopping = true;
-      const last = thread;
-      if (last === undefined) return;
-      const late = new AbortController();
-      const isLate = pause(ms, true, { signal: late.signal }).catch(() => true);
-      try {
-        if ((await Promise.race([finish(last), isLate])) === true) {
-          log.error({ seconds: ms / 1000 }, "a thread did not finish in time; what it had not done yet is lost");
-        }
-      } finally {
-        late.abort();
-        thread = undefined;
-        await last.end();
+      const last = state;
+      if (last.name === "working") {
+        state = { name: "finishing", thread: last.thread };
+        await finishing(finish(last.thread), ms, timers, log);
       }
+      state = { name: "stopped" };
+      if (last.name === "waiting") last.cancel();
+      else if (last.name === "ending") await last.ended;
+      else if ("thread" in last) await last.thread.end();
     },
   };
+}
+
+/** Waits until it has finished, whatever comes of it, or so many milliseconds have passed. */
+async function finishing(finish: Promise<void>, ms: number, timers: Timers, log: Log): Promise<void> {
+  let cancel = (): void => {};
+  const late = new Promise<true>((resolve) => (cancel = timers.after(ms, () => resolve(true))));
+  try {
+    if ((await Promise.race([finish, late])) === true) {
+      log.error({ seconds: ms / 1000 }, "a thread did not finish in time; what it had not done yet is lost");
+    }
+  } catch (error) {
+    log.error({ error }, "a thread could not finish; what it had not done yet is lost");
+  } finally {
+    cancel();
+  }
 }
