@@ -36,6 +36,15 @@ export function parseKey(text: string): Key {
   return addressKey(address);
 }
 
+/**
+ * The network that a prefix with host bits covers, as text: `10.20.30.0/24` for `10.20.30.40/24`. Undefined for all other
+ * keys.
+ */
+export function networkOfKey({ kind, family, first, written, text }: Key): string | undefined {
+  if (kind !== "cidr" || written === first) return undefined;
+  return `${formatAddress({ family, value: first })}${text.slice(text.indexOf("/"))}`;
+}
+
 /** The key of kind `ip` for an address. */
 export function addressKey(address: Address): Key {
   const { family, value } = address;

@@ -27,4 +27,4 @@ export type {
   UdmSelection,
   UdmText,
 } from "./model/udm-index.ts";
-export type { UdmStore, UdmWrite } from "./model/udm-store.ts";
+export type { UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";

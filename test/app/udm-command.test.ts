@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
@@ -71,6 +72,15 @@ test("set creates an entry, changes only what is given, and clears what is named
   assert.doesNotMatch(cleared.out, /internal|name/);
 });
 
+test("set warns of host bits", async (t) => {
+  const run = await start(t);
+  const { code, out, err } = await run("set", "10.20.30.40/24", "--name", "x");
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(out), { key: "10.20.30.40/24", name: "x" });
+  assert.equal(err, "warning: 10.20.30.40/24 has host bits: it covers all of 10.20.30.0/24\n");
+  assert.equal((await run("set", "10.20.30.0/24", "--name", "y")).err, "");
+});
+
 test("set without fields creates a bare entry and never empties one", async (t) => {
   const run = await start(t);
   assert.equal((await run("set", "10.0.0.1", "--name", "x")).code, 0);
@@ -131,4 +141,13 @@ test("credentials come from the settings or the URL", async (t) => {
   const other = createFakeTerminal(["udm", "count", "--url", "http://admin:wrong@127.0.0.1:1"], {});
   assert.equal(await runProgram(other), 1);
   assert.doesNotMatch(other.written.err, /wrong/, "no password in messages");
+});
+
+test("check warns of host bits", async (t) => {
+  const path = join(tempDirectory(t), "plan.yml");
+  writeFileSync(path, "10.20.30.40/24: {}\n");
+  const terminal = createFakeTerminal(["udm", "check", path]);
+  assert.equal(await runProgram(terminal), 0);
+  assert.equal(terminal.written.out, `${path}: 1 entry\n`);
+  assert.match(terminal.written.err, /^warning: a prefix with host bits covers .*"covers":"10\.20\.30\.0\/24"/);
 });

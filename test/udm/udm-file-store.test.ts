@@ -209,6 +209,31 @@ suite("a file store that owns its file", () => {
     await store.stop();
   });
 
+  test("says at a reload that an edit is not used and where the next write keeps it", async () => {
+    const io = memoryFileIo();
+    io.put(memoryPath, "10.0.0.1:\n  name: a\n");
+    const { store, lines, metrics } = storeOn(io);
+    await store.start();
+    await store.load();
+    assert.equal(await metrics.value("netgloss_udm_edits_ignored_total"), 0);
+    io.put(memoryPath, "10.0.0.9: {name: edited}\n");
+    await store.load();
+    assert.equal(await metrics.value("netgloss_udm_edits_ignored_total"), 1);
+    const warning = lines.find(({ level, message }) => level === "warn" && message.includes("changed by hand"));
+    assert.match(warning?.message ?? "", /the API owns the metadata.*the next write replaces it and keeps it/);
+    const keptAs = String(warning?.fields["keptAs"]);
+    assert.match(keptAs, /ipaddrs\.yml\.edited-/);
+    await create(store, "10.0.0.2");
+    assert.equal(io.text(keptAs), "10.0.0.9: {name: edited}\n");
+    const before = lines.length;
+    await store.load();
+    assert.equal(lines.length, before);
+    io.remove(memoryPath);
+    await store.load();
+    assert.match(lines.at(-1)?.message ?? "", /is gone; .* the next write makes the file again/);
+    await store.stop();
+  });
+
   test("keeps mode, owner and symbolic links", async (t) => {
     const folder = await newFolder();
     await mkdir(join(folder, "real"));

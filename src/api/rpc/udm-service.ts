@@ -78,13 +78,14 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
   };
 
   const commit = async (
+    method: string,
     writes: readonly UdmWrite[],
     waiting: Waiting,
     fieldPath: (index: number) => string,
   ): Promise<readonly UdmEntry[]> => {
     waiting.throwIfAborted();
     try {
-      return await store().commit(writes);
+      return await store().commit(writes, { method });
     } catch (error) {
       throw toApiError(error, fieldPath);
     }
@@ -92,6 +93,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
 
   /** One create or update for each element, or an error with all that is wrong with them. */
   const writeAll = async (
+    method: string,
     op: "create" | "update",
     udms: readonly (Udm | undefined)[],
     fields: readonly UdmField[] | undefined,
@@ -118,7 +120,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
     }
     if (violations.length > 0) throw badRequest(violations);
     if (writes.length === 0) return [];
-    return commit(writes, waiting, (index) => `${pathOf(index)}udm.`);
+    return commit(method, writes, waiting, (index) => `${pathOf(index)}udm.`);
   };
 
   const maskedFields = (mask: UpdateUdmRequest["updateMask"]): readonly UdmField[] | undefined => {
@@ -152,11 +154,12 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
     renderUdms: (request, text, maxBytes) => current().render(selectionOf(request), text, ",", maxBytes),
 
     async createUdm(request, waiting) {
-      return first(await writeAll("create", [request.udm], undefined, waiting, single));
+      return first(await writeAll("CreateUdm", "create", [request.udm], undefined, waiting, single));
     },
 
     batchCreateUdms: async (request, waiting) =>
       writeAll(
+        "BatchCreateUdms",
         "create",
         request.requests.map((element) => element.udm),
         undefined,
@@ -166,12 +169,13 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
 
     async updateUdm(request, waiting) {
       const fields = maskedFields(request.updateMask);
-      return first(await writeAll("update", [request.udm], fields, waiting, single));
+      return first(await writeAll("UpdateUdm", "update", [request.udm], fields, waiting, single));
     },
 
     async batchUpdateUdms(request, waiting) {
       const fields = maskedFields(request.updateMask);
       return writeAll(
+        "BatchUpdateUdms",
         "update",
         request.requests.map((element) => element.udm),
         fields,
@@ -183,7 +187,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
     async deleteUdm(request, waiting) {
       store();
       const key = requestKey(request.key);
-      await commit([{ op: "delete", key }], waiting, single);
+      await commit("DeleteUdm", [{ op: "delete", key }], waiting, single);
     },
   };
 }

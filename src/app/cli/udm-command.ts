@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
+import { networkOfKey, parseKey } from "../../ip/index.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import type { Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
@@ -54,6 +55,8 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
     .option("--clear <field>", "empty this field: name, tags, vlan, internal, metadata; repeat for more", collect)
     .action(async (key: string, options: SetOptions) => {
       terminal.out(`${JSON.stringify(await setEntry(callOf(set), key, options))}\n`);
+      const network = networkOfKey(parseKey(key));
+      if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
     });
 
   const remove = client("delete <key>", "delete the entry with this very key").action(async (key: string) => {

@@ -6,6 +6,8 @@ export interface KeyScanner {
   /** What was read last. */
   readonly family: Family;
   readonly words: KeyWords;
+  /** Whether it is a prefix whose address as written is not the first of its network. */
+  hasHostBits(): boolean;
   /** @returns the offset behind the key that starts here; -1 for what is none, or not in canonical text. */
   scan(at: number): number;
 }
@@ -126,6 +128,11 @@ export function createKeyScanner(bytes: Uint8Array): KeyScanner {
     words,
     get family() {
       return family;
+    },
+    hasHostBits() {
+      if (words.rank !== 0) return false;
+      for (let w = 0; w < width; w++) if (words.first[w] !== words.written[w]) return true;
+      return false;
     },
     scan(start) {
       at = start;

@@ -9,6 +9,16 @@ export type UdmWrite =
   | { readonly op: "update"; readonly key: Key; readonly values: UdmValues; readonly fields?: readonly UdmField[] }
   | { readonly op: "delete"; readonly key: Key };
 
+/** Where a write came from, for the log. */
+export interface WriteOrigin {
+  /** Name of the method that was called: `UpdateUdm`. */
+  readonly method?: string;
+  /** Who was authenticated. */
+  readonly user?: string;
+  /** Address of the client. */
+  readonly peer?: string;
+}
+
 /**
  * Durable entries. Writes are taken one after the other in the order of the calls; each is validated against the state
  * that the writes before it leave.
@@ -27,15 +37,15 @@ export interface UdmStore {
    */
   current(): UdmIndex;
   /**
-   * Applies the writes as one: all, durably, or none. Resolves after they are saved and the new state is current, with
+   * Applies the writes as one: all, durably, or none. Each write that is saved is logged with its origin. Resolves after they are saved and the new state is current, with
    * one entry for each write: as it now is, or for a delete as it was.
    *
    * @throws UdmError; nothing has changed then.
    */
-  commit(writes: readonly UdmWrite[]): Promise<readonly UdmEntry[]>;
+  commit(writes: readonly UdmWrite[], origin?: WriteOrigin): Promise<readonly UdmEntry[]>;
   /**
    * Calls the listener with the current state, at once if there is one, and after each change, with where the state may
-   * differ from that told before; undefined: anywhere.
+   * differ from the one before; undefined: anywhere.
    *
    * @returns a function that ends it.
    */

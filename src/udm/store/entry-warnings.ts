@@ -1,4 +1,6 @@
+import { networkOfKey, type Key } from "../../ip/index.ts";
 import type { Log } from "../../report/index.ts";
+import { hostBitsWarning } from "./audit-log.ts";
 import { checkValues } from "../model/check-udm.ts";
 import { itemsATurn, nextTurn } from "../model/next-turn.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
@@ -12,15 +14,36 @@ export interface EntryWarnings {
   readonly count: number;
   /** Of the first ones. */
   readonly shown: readonly { readonly key: string; readonly problems: readonly string[] }[];
+  /** Prefixes with host bits. */
+  readonly hostBits: {
+    readonly count: number;
+    /** The first ones, and the networks that they cover. */
+    readonly shown: readonly { readonly key: string; readonly covers: string }[];
+  };
 }
 
 /** Gathers warnings, entry by entry. */
-export function createWarnings(): EntryWarnings & { look(entry: UdmEntry): void } {
+export interface WarningsGatherer extends EntryWarnings {
+  look(entry: UdmEntry): void;
+  /** Looks at the key alone. */
+  lookAtKey(key: Key): void;
+}
+
+export function createWarnings(): WarningsGatherer {
+  const hostBits = { count: 0, shown: [] as { readonly key: string; readonly covers: string }[] };
   const shown: { readonly key: string; readonly problems: readonly string[] }[] = [];
   const warnings = {
     count: 0,
     shown,
+    hostBits,
+    lookAtKey(key: Key): void {
+      const covers = networkOfKey(key);
+      if (covers === undefined) return;
+      hostBits.count++;
+      if (hostBits.shown.length < maxWarnings) hostBits.shown.push({ key: key.text, covers });
+    },
     look(entry: UdmEntry): void {
+      warnings.lookAtKey(entry.key);
       if (isSurelyFine(entry)) return;
       const problems = checkValues(entry).map((violation) => violation.description);
       if (entry.fileOnly?.contexts?.length === 0)
@@ -44,12 +67,13 @@ export async function findWarnings(entries: readonly UdmEntry[]): Promise<EntryW
 }
 
 /** Logs a warning for each entry; such entries are used as they are. */
-export function logWarnings({ count, shown }: EntryWarnings, path: string, log: Log): void {
+export function logWarnings({ count, shown, hostBits }: EntryWarnings, path: string, log: Log): void {
   for (const { key, problems } of shown) {
     log.warn({ path, key, problems }, "an entry of the metadata file breaks the rules for values");
   }
   const more = count - shown.length;
   if (more > 0) log.warn({ path, more }, "more entries break the rules for values");
+  if (hostBits.count > 0) log.warn({ path, keys: hostBits.shown, entries: hostBits.count }, hostBitsWarning);
 }
 
 const printableAscii = /^[ -~]*$/;

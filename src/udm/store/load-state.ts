@@ -38,6 +38,7 @@ function loadPlain(loan: IndexLoan, bytes: Uint8Array): LoadedState | undefined 
     for (;;) {
       if (reader.scan(scanner)) {
         builder.addTexts(scanner.family, scanner.key, scanner);
+        if (scanner.hasHostBits()) warnings.lookAtKey(scanner.parsedKey());
         continue;
       }
       const [found] = reader.read(1);
@@ -69,11 +70,11 @@ async function loadByLibrary(loan: IndexLoan, bytes: Uint8Array): Promise<Loaded
 
 function finish(
   builder: LentBuilder,
-  { count, shown }: EntryWarnings,
+  { count, shown, hostBits }: EntryWarnings,
   unknownFields: ReadonlyMap<string, number>,
   isOurs: boolean,
 ): LoadedState {
-  return { built: builder.finish(), size: builder.size, unknownFields, warnings: { count, shown }, isOurs };
+  return { built: builder.finish(), size: builder.size, unknownFields, warnings: { count, shown, hostBits }, isOurs };
 }
 
 /** The builder looks after the order of keys. */

@@ -1,4 +1,4 @@
-import type { Family } from "../../ip/index.ts";
+import { parseKey, type Family, type Key } from "../../ip/index.ts";
 import { createKeyScanner } from "../index/key-scanner.ts";
 import type { RenderedTexts } from "../index/entry-block.ts";
 import type { KeyWords } from "../index/key-words.ts";
@@ -16,6 +16,9 @@ export interface PlainEntryScanner extends RenderedTexts {
   /** Of what was read last. */
   readonly family: Family;
   readonly key: KeyWords;
+  /** Whether the key is a prefix that covers more than what it seems to. */
+  hasHostBits(): boolean;
+  parsedKey(): Key;
   /** Whether its bytes are what {@link renderEntry} writes for it. */
   readonly isAsWritten: boolean;
 }
@@ -39,6 +42,8 @@ export function createPlainEntryScanner(bytes: Buffer): PlainEntryScanner {
   let yamlOut = 0;
   let jsonBytes = 0;
   let isAsWritten = true;
+  let keyStart = 0;
+  let keyEnd = 0;
 
   const put = (text: Uint8Array): void => {
     for (let i = 0; i < text.length; i++) json[out++] = text[i] as number;
@@ -288,6 +293,8 @@ export function createPlainEntryScanner(bytes: Buffer): PlainEntryScanner {
     const from = isQuoted ? start + 1 : start;
     const end = keys.scan(from);
     if (end < 0) return false;
+    keyStart = from;
+    keyEnd = end;
     at = end;
     if (isQuoted && bytes[at++] !== quote) return false;
     if (bytes[at++] !== colon) return false;
@@ -316,6 +323,8 @@ export function createPlainEntryScanner(bytes: Buffer): PlainEntryScanner {
   return {
     key: keys.words,
     words,
+    hasHostBits: () => keys.hasHostBits(),
+    parsedKey: () => parseKey(bytes.toString("latin1", keyStart, keyEnd)),
     get family() {
       return keys.family;
     },

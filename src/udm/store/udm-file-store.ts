@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
-import { applyWrites } from "../model/apply-writes.ts";
-import { createChangeLog } from "./change-log.ts";
+import { applyBatches } from "./apply-batches.ts";
+import { createAuditLog } from "./audit-log.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "../../file/index.ts";
 import { createFileThread, type FileThread } from "./file-thread-client.ts";
@@ -18,8 +18,7 @@ import { UdmError } from "../model/udm-error.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
-import type { UdmStore, UdmWrite } from "../model/udm-store.ts";
-import { noteChanges } from "./note-changes.ts";
+import type { UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import { findWarnings, logWarnings } from "./entry-warnings.ts";
 import { withEntries } from "../model/with-entries.ts";
 
@@ -47,6 +46,12 @@ export interface UdmFileStoreOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly health: Health;
+}
+
+/** One call of `commit`. */
+interface Batch {
+  readonly writes: readonly UdmWrite[];
+  readonly origin: WriteOrigin;
 }
 
 type StateListener = Parameters<UdmStore["watch"]>[0];
@@ -86,8 +91,8 @@ export interface UdmFileStore extends UdmStore, Component {
  * - A file that cannot be used at the start does not stop it: `current` and `commit` throw, the health check says why,
  *   the file is not touched, and `load` tries again. Only a file that another collector holds makes `start` fail.
  * - `commit` saves all writes that wait by one replacement of the file, then makes them current, then answers.
- * - `load` of an owned store that has a state returns that state: the file says the same, unless a person has edited it,
- *   and such edits are not taken.
+ * - `load` of an owned store that has a state returns that state: the file says the same, unless a person has edited it.
+ *   Such an edit is not used; `load` logs a warning that names the file in which the next write keeps it.
  * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
  */
 export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
@@ -106,6 +111,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
+  const audit = createAuditLog(log, clock, after);
   const listeners = new Set<StateListener>();
 
   let isRunning = false;
@@ -140,34 +146,25 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     for (const listener of listeners) tell(listener, next, changed);
   };
 
-  const commitGroup = async (batches: readonly (readonly UdmWrite[])[]): Promise<Outcome<readonly UdmEntry[]>[]> => {
+  const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<readonly UdmEntry[]>[]> => {
     if (!isLoaded) throw fault;
-    const edit = current().edit();
-    const changes = createChangeLog();
-    const outcomes: Outcome<readonly UdmEntry[]>[] = [];
-    for (const batch of batches) {
-      try {
-        const result = await applyWrites(edit, batch);
-        outcomes.push({ result });
-        await noteChanges(changes, batch, result);
-      } catch (error) {
-        if (!(error instanceof UdmError)) throw error;
-        outcomes.push({ error });
-      }
-    }
-    if (changes.isEmpty) {
-      edit.drop();
-      return outcomes;
-    }
-    const next = edit.done();
+    const { outcomes, changed } = await applyBatches(
+      current(),
+      batches.map(({ writes }) => writes),
+    );
+    if (changed === undefined) return outcomes;
+    const { next, changes } = changed;
     report.groupSize(batches.length);
     try {
-      seen = await save(changes.take(), next);
+      seen = await save(changes, next);
     } catch (error) {
       shared.release(next);
       throw error;
     }
     makeCurrent(next);
+    for (const [i, { writes, origin }] of batches.entries()) {
+      if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, next.version, origin);
+    }
     return outcomes;
   };
 
@@ -183,7 +180,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const queue = createCommitQueue(commitGroup);
 
   const read = async (): Promise<UdmIndex> => {
-    if (owned && isLoaded) return current();
+    if (owned && isLoaded) {
+      await warnOfEdit();
+      return current();
+    }
     try {
       await open();
       const { stamp, bytes } = await readMetadataFile(io, target, path);
@@ -224,6 +224,18 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     const next = index === undefined ? await firstState(shared, entries) : await withEntries(index, entries);
     const warnings = await findWarnings(entries);
     return { index: next, size: entries.length, unknownFields, warnings, isOurs, isInThread: false };
+  };
+
+  /** A file that is ours is not read again: says so when somebody has changed it. */
+  const warnOfEdit = async (): Promise<void> => {
+    const there = await io.state(target).catch(() => undefined);
+    if (sameStamp(seen, there)) return;
+    report.editIgnored();
+    const message =
+      there === undefined
+        ? "the metadata file is gone; the API owns the metadata, the next write makes the file again"
+        : "the metadata file was changed by hand; the API owns the metadata, so that the edit is not used: the next write replaces it and keeps it under another name";
+    log.warn({ path, ...(there !== undefined && { keptAs: saver.editedPath(target) }) }, message);
   };
 
   /** Finds the file and, when it is to be ours, takes it. */
@@ -300,6 +312,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       isRunning = false;
       cancelRefresh();
       await queue.idle();
+      audit.flush();
       if (owned) {
         isLoaded = false;
         fault = new UdmError("unavailable", "the metadata store was stopped");
@@ -313,11 +326,11 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
 
     current,
 
-    async commit(writes) {
+    async commit(writes, origin = {}) {
       const start = clock.monotonic();
       try {
         if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
-        const entries = await queue.submit(writes);
+        const entries = await queue.submit({ writes, origin });
         report.committed("ok", clock.monotonic() - start);
         return entries;
       } catch (error) {

@@ -23,6 +23,8 @@ export interface UdmSaver {
    * @throws SaveError; the file is as it was.
    */
   save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp>;
+  /** Where the next save keeps what a person has written to the file since it was read or saved. */
+  editedPath(target: string): string;
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
   loaded(file: ReadFile): void;
   /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
@@ -87,15 +89,19 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     }
   };
 
-  const plan = (target: string): SavePlan => {
+  const editedPath = (target: string): string => {
     editedName ??= `${basename(target)}.edited-${new Date(clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
+    return join(dirname(target), editedName);
+  };
+
+  const plan = (target: string): SavePlan => {
     return {
       target,
       temporary: temporaryPath(target, run, number++),
       asidePath: temporaryPath(target, run, number++),
       expected,
       originalPath: isOurs ? undefined : `${target}.orig`,
-      editedPath: join(dirname(target), editedName),
+      editedPath: editedPath(target),
       imagePath: stateDirectory === "" ? undefined : imagePathOf(stateDirectory, target),
       isInPlace,
     };
@@ -147,11 +153,15 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
       report.kept(reason);
       if (reason === "original") log.info({ path }, "the metadata file as a person wrote it is kept");
       else
-        log.warn({ target, path }, "the metadata file was edited beside the API; what it held is kept, but not used");
+        log.warn(
+          { target, path },
+          "the metadata file was changed by hand while the API owns it; what it held is kept, but not used",
+        );
     }
   };
 
   return {
+    editedPath,
     removeLeftOvers,
     async replay(target) {
       if (stateDirectory === "") return;

@@ -7,6 +7,8 @@ export interface StoreMetrics {
   /** The file was read; so many of its entries break the rules for values. */
   loaded(warnings: number): void;
   loadFailed(reason: "io" | "content" | "locked" | "other"): void;
+  /** A load found a file that a person has changed although the store owns it. */
+  editIgnored(): void;
   /** One batch was answered after `ms` milliseconds of waiting and working. */
   committed(result: "ok" | "error" | UdmErrorCode, ms: number): void;
   /** So many batches are about to be saved at once. */
@@ -30,7 +32,7 @@ export function createStoreMetrics(
   );
   metrics.gaugeFrom(
     "netgloss_udm_index_pinned_snapshots",
-    "States of the metadata that are kept for somebody: the current one, those that lists are still made from, and those that await the collection of garbage.",
+    "States of the metadata that are kept for somebody: the current one, those that lists are still made from, and those that the garbage collector has not found yet.",
     [],
     () => stats().heldSnapshots,
   );
@@ -43,6 +45,10 @@ export function createStoreMetrics(
     "netgloss_udm_load_failures_total",
     "Times the metadata file could not be used, by reason.",
     ["reason"],
+  );
+  const editsIgnored = metrics.counter(
+    "netgloss_udm_edits_ignored_total",
+    "Times a reload found the metadata file changed by hand while the API owns it. The next write keeps the edit under another name.",
   );
   const commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", ["result"]);
   const commitSeconds = metrics.histogram(
@@ -60,6 +66,7 @@ export function createStoreMetrics(
       loads.add();
       warnings.add(count);
     },
+    editIgnored: () => editsIgnored.add(),
     loadFailed: (reason) => loadFailures.add(1, { reason }),
     committed: (result, ms) => {
       commits.add(1, { result });

@@ -1,0 +1,78 @@
+import { networkOfKey } from "../../ip/index.ts";
+import type { Clock, Log, LogFields } from "../../report/index.ts";
+import type { UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+
+/** Lines that may be logged at once; so many come back with each second. */
+const burst = 20;
+const linesASecond = 10;
+/** Keys that a line lists. */
+const maxKeys = 10;
+
+/** Says who changed what. */
+export interface AuditLog {
+  /** A write that is saved. @param revision version of the state that it led to. */
+  written(writes: readonly UdmWrite[], revision: number, origin: WriteOrigin): void;
+  /** Logs how many writes had no line of their own since the last one. */
+  flush(): void;
+}
+
+/**
+ * One line at level info for each write, as long as they are few. Of masses of writes most have their line at level debug;
+ * the next line at level info says how many they were.
+ *
+ * @param after runs an action once after a time in milliseconds.
+ */
+export function createAuditLog(log: Log, clock: Clock, after: (action: () => void, ms: number) => unknown): AuditLog {
+  let tokens = burst;
+  let last = clock.monotonic();
+  let skipped = { writes: 0, entries: 0 };
+  let isFlushDue = false;
+
+  const hasToken = (): boolean => {
+    const now = clock.monotonic();
+    tokens = Math.min(burst, tokens + ((now - last) * linesASecond) / 1000);
+    last = now;
+    if (tokens < 1) return false;
+    tokens--;
+    return true;
+  };
+
+  const flush = (): void => {
+    isFlushDue = false;
+    if (skipped.writes === 0) return;
+    log.info(skipped, "more metadata was written; each write has a line at level debug");
+    skipped = { writes: 0, entries: 0 };
+  };
+
+  return {
+    flush,
+    written(writes, revision, origin) {
+      if (writes.length === 0) return;
+      const isShown = hasToken();
+      const method = origin.method ?? writes[0]?.op;
+      const keys = writes.slice(0, maxKeys).map(({ key }) => key.text);
+      const fields: LogFields = { ...origin, method, keys, entries: writes.length, revision };
+      if (isShown) {
+        flush();
+        log.info(fields, "metadata written");
+      } else {
+        skipped = { writes: skipped.writes + 1, entries: skipped.entries + writes.length };
+        log.debug(fields, "metadata written");
+        if (!isFlushDue) after(flush, 1000);
+        isFlushDue = true;
+      }
+      warnOfHostBits(isShown ? log.warn : log.debug, writes);
+    },
+  };
+}
+
+function warnOfHostBits(say: (fields: LogFields, message: string) => void, writes: readonly UdmWrite[]): void {
+  const covers = writes.flatMap(({ op, key }) => {
+    const network = op === "delete" ? undefined : networkOfKey(key);
+    return network === undefined ? [] : [{ key: key.text, covers: network }];
+  });
+  if (covers.length === 0) return;
+  say({ keys: covers.slice(0, maxKeys), entries: covers.length }, hostBitsWarning);
+}
+
+export const hostBitsWarning = "a prefix with host bits covers its whole network, not only the address";
