@@ -61,18 +61,18 @@ export function createAuditLog(log: Log, clock: Clock, after: (action: () => voi
         if (!isFlushDue) after(flush, 1000);
         isFlushDue = true;
       }
-      warnOfHostBits(isShown ? log.warn : log.debug, writes);
+      warnOfHostBits(log, isShown ? "warn" : "debug", writes);
     },
   };
 }
 
-function warnOfHostBits(say: (fields: LogFields, message: string) => void, writes: readonly UdmWrite[]): void {
+function warnOfHostBits(log: Log, level: "warn" | "debug", writes: readonly UdmWrite[]): void {
   const covers = writes.flatMap(({ op, key }) => {
     const network = op === "delete" ? undefined : networkOfKey(key);
     return network === undefined ? [] : [{ key: key.text, covers: network }];
   });
   if (covers.length === 0) return;
-  say({ keys: covers.slice(0, maxKeys), entries: covers.length }, hostBitsWarning);
+  log[level]({ keys: covers.slice(0, maxKeys), entries: covers.length }, hostBitsWarning);
 }
 
 export const hostBitsWarning = "a prefix with host bits covers its whole network, not only the address";
