@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { connect as connectHttp2 } from "node:http2";
 import { test } from "node:test";
 import { contractPath, postJson, startApi } from "./api-fixture.ts";
+import { restOutcome } from "./udm-clients.ts";
 import { envelope, exchange, openHttp2, openRaw, postHttp2 } from "./raw-http.ts";
 
 const rpc = `${contractPath}/CreateUdm`;
@@ -42,6 +43,49 @@ test("JSON that is not, or not quite", async (t) => {
     const sent = await post(url + rpc, Buffer.from(body as string));
     assert.equal(sent.status, 400, name);
     assert.match((sent.body as { message: string }).message, expected, name);
+  }
+  assert.equal(store.current().size, 0);
+});
+
+test("all wrong types of a request are reported in one answer, with their paths", async (t) => {
+  const { url, store } = await startApi(t, { maxBodyBytes: 20_000_000 });
+  const refusal = async (method: string, body: unknown): Promise<{ message: string; fields: string[] }> => {
+    const answer = await postJson(`${url}${contractPath}/${method}`, body);
+    assert.deepEqual([answer.status, answer.body["code"]], [400, "invalid_argument"]);
+    const { message, fields } = restOutcome(answer.status, JSON.stringify(answer.body)) as never;
+    return { message, fields };
+  };
+  const udm = {
+    key: 1,
+    name: "n",
+    tags: ["a", 2, null],
+    vlan: "x",
+    internal: "yes",
+    metadata: { a: 1, b: "c", d: [] },
+  };
+  const ofOne = ["key", "tags[1]", "tags[2]", "vlan", "internal", 'metadata["a"]', 'metadata["d"]'];
+  assert.deepEqual(await refusal("CreateUdm", { udm }), {
+    message: "udm.key: must be a string (and 6 more)",
+    fields: ofOne.map((field) => `udm.${field}`),
+  });
+  const good = { udm: { key: "10.0.0.1" } };
+  const requests = [good, { udm }, { udm: 7 }, good, { udn: {} }, { udm: { key: "10.0.0.2", vlan: -1 } }];
+  const expected = [
+    ...ofOne.map((field) => `requests[1].udm.${field}`),
+    "requests[2].udm",
+    "requests[4]",
+    "requests[5].udm.vlan",
+  ];
+  for (const padding of ["", " ".repeat(70_000)]) {
+    const text = JSON.stringify({ requests }).replace("{", `{${padding}`);
+    assert.deepEqual((await refusal("BatchCreateUdms", text)).fields, expected, "also when read in turns");
+  }
+  const many = Array.from({ length: 5_000 }, () => ({ udm: { key: "10.0.0.1", vlan: "x" } }));
+  for (const count of [150, 5_000]) {
+    const { message, fields } = await refusal("BatchUpdateUdms", { requests: many.slice(0, count) });
+    assert.equal(fields.length, 100);
+    assert.equal(fields.at(-1), "requests[99].udm.vlan");
+    assert.equal(message, 'requests[0].udm.vlan: "x" is not an integer (and 99 more)');
   }
   assert.equal(store.current().size, 0);
 });

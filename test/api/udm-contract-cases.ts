@@ -108,7 +108,9 @@ check("refusals carry code, key and fields", async (call) => {
     ["requests[1].udm.key", "requests[1].udm.name", "requests[2].udm"],
   ]);
   const twice = { requests: [{ udm: { key: "10.0.0.3" } }, { udm: { key: "10.0.0.3" } }] };
-  assert.deepEqual(outline(await call("batchCreateUdms", twice)), ["invalid_argument", ["requests[1].udm.key"]]);
+  const refusedTwice = await call("batchCreateUdms", twice);
+  assert.deepEqual(outline(refusedTwice), ["invalid_argument", ["requests[1].udm.key"]]);
+  assert.match(message(refusedTwice), /^requests\[1\]\.udm\.key: key "10\.0\.0\.3" is already in the batch/);
   const half = { requests: [{ udm: { key: "10.0.0.1" } }, { udm: { key: "10.0.0.9" } }] };
   assert.deepEqual(outline(await call("batchUpdateUdms", half)), ["not_found", ["requests[1].udm.key"]]);
   assert.deepEqual(await call("countUdms", {}), ok({ count: 1 }));

@@ -3,7 +3,8 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
 import { JsonSyntaxError, parseJson, parseJsonInTurns, type JsonNode } from "./parse-json.ts";
 import { createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
-import { apiError } from "../rpc/api-error.ts";
+import { maxViolations } from "../../udm/index.ts";
+import { apiError, violationsError } from "../rpc/api-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -19,7 +20,7 @@ export function decodeRequest<Desc extends DescMessage>(
 ): MessageShape<Desc> {
   const node = decodeJson(bytes);
   try {
-    return readMessage(desc, node, unknownFields);
+    return readMessage(desc, node, unknownFields, maxViolations);
   } catch (error) {
     throw fieldFault(error);
   }
@@ -36,7 +37,7 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
   await turn();
   const text = decodeText(bytes);
   await turn();
-  const reader = createMessageReader(desc, unknownFields);
+  const reader = createMessageReader(desc, unknownFields, maxViolations);
   const node = await parseJsonInTurns(text, turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
     throw syntaxFault(error);
   });
@@ -75,7 +76,5 @@ function syntaxFault(error: unknown): unknown {
 
 function fieldFault(error: unknown): unknown {
   if (!(error instanceof JsonFieldError)) return error;
-  return apiError("invalid_argument", "MALFORMED_JSON", error.message, {
-    violations: [{ field: error.field, description: error.description }],
-  });
+  return violationsError("invalid_argument", "MALFORMED_JSON", error.faults, (field) => field !== "");
 }

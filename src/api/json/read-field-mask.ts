@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { FieldMaskSchema, type FieldMask } from "@bufbuild/protobuf/wkt";
-import { JsonFieldError } from "./json-field-error.ts";
+import { fieldError } from "./json-field-error.ts";
 import { quote, type JsonNode } from "./parse-json.ts";
 
 /**
@@ -15,16 +15,16 @@ export function readFieldMask(node: JsonNode, field: string): FieldMask {
     return create(FieldMaskSchema, { paths });
   }
   if (!(node instanceof Map)) {
-    throw new JsonFieldError(field, 'must be a string "name,tags" or an object {"paths": ["name", "tags"]}');
+    throw fieldError(field, 'must be a string "name,tags" or an object {"paths": ["name", "tags"]}');
   }
   for (const name of node.keys()) {
-    if (name !== "paths") throw new JsonFieldError(field, `unknown field ${quote(String(name))}: expected "paths"`);
+    if (name !== "paths") throw fieldError(field, `unknown field ${quote(String(name))}: expected "paths"`);
   }
   const paths = (node as ReadonlyMap<string, JsonNode>).get("paths") ?? [];
-  if (!Array.isArray(paths)) throw new JsonFieldError(`${field}.paths`, "must be an array of strings");
+  if (!Array.isArray(paths)) throw fieldError(`${field}.paths`, "must be an array of strings");
   return create(FieldMaskSchema, {
     paths: paths.map((path: JsonNode, i) => {
-      if (typeof path !== "string") throw new JsonFieldError(`${field}.paths[${i}]`, "must be a string");
+      if (typeof path !== "string") throw fieldError(`${field}.paths[${i}]`, "must be a string");
       return path;
     }),
   });

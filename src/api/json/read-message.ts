@@ -1,9 +1,9 @@
-import { create, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
-import { JsonFieldError } from "./json-field-error.ts";
+import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
 import { quote, type JsonNode, type TakeItem } from "./parse-json.ts";
 import { readFieldMask } from "./read-field-mask.ts";
-import { readUint64 } from "./read-uint64.ts";
+import { readScalar } from "./read-scalar.ts";
 
 /** What to do with a name that is not a field of the message. */
 export type UnknownFields = "reject" | "ignore";
@@ -12,14 +12,16 @@ export type UnknownFields = "reject" | "ignore";
  * Reads a request message from JSON by the rules of proto3 JSON, with two additions: a field mask may be an object of
  * paths, and 64-bit numbers are exact. Names are lowerCamelCase or as in the schema; null is the zero value.
  *
- * @throws JsonFieldError at the first thing that does not fit.
+ * @param maxFaults at how many the reading ends.
+ * @throws JsonFieldError with all that does not fit.
  */
 export function readMessage<Desc extends DescMessage>(
   desc: Desc,
   node: JsonNode,
   unknownFields: UnknownFields,
+  maxFaults: number,
 ): MessageShape<Desc> {
-  return readObject(desc, node, "", unknownFields) as MessageShape<Desc>;
+  return createMessageReader(desc, unknownFields, maxFaults).finish(node);
 }
 
 /** Reads a message whose lists of messages, right below the top, come item by item while the text is parsed. */
@@ -28,7 +30,7 @@ export interface MessageReader<Desc extends DescMessage> {
   takerOf(name: string): TakeItem | undefined;
   /**
    * @param node the rest, with empty arrays in the place of what was taken.
-   * @throws JsonFieldError for what is wrong in the rest, else for the first wrong item.
+   * @throws JsonFieldError with all that does not fit, the items first.
    */
   finish(node: JsonNode): MessageShape<Desc>;
 }
@@ -36,8 +38,10 @@ export interface MessageReader<Desc extends DescMessage> {
 export function createMessageReader<Desc extends DescMessage>(
   desc: Desc,
   unknownFields: UnknownFields,
+  maxFaults: number,
 ): MessageReader<Desc> {
-  const lists: { readonly field: DescField; readonly items: unknown[]; error?: unknown }[] = [];
+  const lists: { readonly field: DescField; readonly items: unknown[] }[] = [];
+  const reader: Reader = { unknownFields, maxFaults, faults: [] };
   return {
     takerOf(name) {
       const field = fieldsByJsonName(desc).get(name);
@@ -45,99 +49,110 @@ export function createMessageReader<Desc extends DescMessage>(
       const list: (typeof lists)[number] = { field, items: [] };
       lists.push(list);
       return (item, index) => {
-        if ("error" in list) return;
-        try {
-          list.items.push(readSingle(field.message, undefined, item, `${name}[${index}]`, unknownFields));
-        } catch (error) {
-          list.error = error;
-        }
+        if (reader.faults.length >= maxFaults) return;
+        const message = collectFaults(reader, () => readSingle(reader, field, item, `${name}[${index}]`));
+        if (message !== undefined) list.items.push(message);
       };
     },
     finish(node) {
-      const message = readMessage(desc, node, unknownFields);
-      for (const list of lists) {
-        if ("error" in list) throw list.error;
-        (message as unknown as Record<string, unknown>)[list.field.localName] = list.items;
-      }
-      return message;
+      const message = collectFaults(reader, () => readObject(reader, desc, node, "")) as Record<string, unknown>;
+      if (reader.faults.length > 0) throw new JsonFieldError(reader.faults);
+      for (const list of lists) message[list.field.localName] = list.items;
+      return message as MessageShape<Desc>;
     },
   };
 }
 
-function readObject(desc: DescMessage, node: JsonNode, path: string, unknownFields: UnknownFields): object {
-  if (!(node instanceof Map)) throw new JsonFieldError(path, "must be an object");
+interface Reader {
+  readonly unknownFields: UnknownFields;
+  readonly maxFaults: number;
+  /** What has been found wrong. */
+  readonly faults: JsonFault[];
+}
+
+/** @returns undefined when there were faults, which have been noted. */
+function collectFaults<Value>(reader: Reader, read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    noteFaults(reader, error);
+    return undefined;
+  }
+}
+
+function noteFaults({ faults, maxFaults }: Reader, error: unknown): void {
+  if (!(error instanceof JsonFieldError)) throw error;
+  faults.push(...error.faults.slice(0, maxFaults - faults.length));
+}
+
+/** A message with what fits; what does not is noted. */
+function readObject(reader: Reader, desc: DescMessage, node: JsonNode, path: string): object {
+  if (!(node instanceof Map)) throw fieldError(path, "must be an object");
   const message = create(desc) as unknown as Record<string, unknown>;
   const seen = new Map<DescField, string>();
   for (const [name, value] of node as ReadonlyMap<string, JsonNode>) {
-    const field = fieldsByJsonName(desc).get(name);
-    if (field === undefined) {
-      if (unknownFields === "ignore") continue;
-      throw new JsonFieldError(path, `unknown field ${quote(name)}: expected one of ${expectedNames(desc)}`);
+    if (reader.faults.length >= reader.maxFaults) break;
+    try {
+      const field = fieldsByJsonName(desc).get(name);
+      if (field === undefined) {
+        if (reader.unknownFields === "ignore") continue;
+        throw fieldError(path, `unknown field ${quote(name)}: expected one of ${expectedNames(desc)}`);
+      }
+      const other = seen.get(field);
+      if (other !== undefined) throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
+      seen.set(field, name);
+      // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
+      if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
+      setField(message, field, readField(reader, field, value, path === "" ? name : `${path}.${name}`));
+    } catch (error) {
+      noteFaults(reader, error);
     }
-    const other = seen.get(field);
-    if (other !== undefined) throw new JsonFieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
-    seen.set(field, name);
-    // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
-    if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
-    message[field.localName] = readField(field, value, path === "" ? name : `${path}.${name}`, unknownFields);
   }
   return message;
 }
 
-function readField(field: DescField, node: JsonNode, path: string, unknownFields: UnknownFields): unknown {
-  switch (field.fieldKind) {
-    case "message":
-      return readSingle(field.message, undefined, node, path, unknownFields);
-    case "scalar":
-      return readSingle(undefined, field.scalar, node, path, unknownFields);
-    case "list": {
-      if (!Array.isArray(node)) throw new JsonFieldError(path, "must be an array");
-      return node.map((item: JsonNode, i) =>
-        readSingle(field.message, field.scalar, item, `${path}[${i}]`, unknownFields),
-      );
+function setField(message: Record<string, unknown>, field: DescField, value: unknown): void {
+  if (field.oneof === undefined) message[field.localName] = value;
+  else message[field.oneof.localName] = { case: field.localName, value };
+}
+
+function readField(reader: Reader, field: DescField, node: JsonNode, path: string): unknown {
+  if (field.fieldKind === "map") return readMap(reader, field, node, path);
+  if (field.fieldKind !== "list") return readSingle(reader, field, node, path);
+  if (!Array.isArray(node)) throw fieldError(path, "must be an array");
+  const items: unknown[] = [];
+  for (const [i, item] of (node as readonly JsonNode[]).entries()) {
+    if (reader.faults.length >= reader.maxFaults) break;
+    try {
+      items.push(readSingle(reader, field, item, `${path}[${i}]`));
+    } catch (error) {
+      noteFaults(reader, error);
     }
-    case "enum":
-      throw unsupported(path);
-    case "map":
-    default:
-      return readStringMap(node, path);
   }
+  return items;
 }
 
-function readSingle(
-  message: DescMessage | undefined,
-  scalar: ScalarType | undefined,
-  node: JsonNode,
-  path: string,
-  unknownFields: UnknownFields,
-): unknown {
-  if (message?.typeName === FieldMaskSchema.typeName) return readFieldMask(node, path);
-  if (message !== undefined) return readObject(message, node, path, unknownFields);
-  if (scalar === ScalarType.UINT64) return readUint64(node, path);
-  if (scalar === ScalarType.STRING) {
-    if (typeof node !== "string") throw new JsonFieldError(path, "must be a string");
-    return node;
-  }
-  if (scalar === ScalarType.BOOL) {
-    if (typeof node !== "boolean") throw new JsonFieldError(path, "must be true or false");
-    return node;
-  }
-  throw unsupported(path);
-}
-
-function readStringMap(node: JsonNode, path: string): Record<string, string> {
-  if (!(node instanceof Map)) throw new JsonFieldError(path, "must be an object of strings");
+function readMap(reader: Reader, field: DescField, node: JsonNode, path: string): Record<string, unknown> {
+  if (!(node instanceof Map)) throw fieldError(path, "must be an object");
   // Without a prototype `__proto__` is a key like any other.
-  const values = Object.create(null) as Record<string, string>;
+  const values = Object.create(null) as Record<string, unknown>;
   for (const [key, value] of node as ReadonlyMap<string, JsonNode>) {
-    if (typeof value !== "string") throw new JsonFieldError(`${path}[${quote(key)}]`, "must be a string");
-    values[key] = value;
+    if (reader.faults.length >= reader.maxFaults) break;
+    try {
+      values[key] = readSingle(reader, field, value, `${path}[${quote(key)}]`);
+    } catch (error) {
+      noteFaults(reader, error);
+    }
   }
   return values;
 }
 
-function unsupported(path: string): Error {
-  return new Error(`the JSON reader has no rule for the type of field ${path}`);
+/** A value of the field's type: of a list one item, of a map one value. */
+function readSingle(reader: Reader, field: DescField, node: JsonNode, path: string): unknown {
+  const { message, enum: enumeration, scalar } = field;
+  if (message?.typeName === FieldMaskSchema.typeName) return readFieldMask(node, path);
+  if (message !== undefined) return readObject(reader, message, node, path);
+  return readScalar(enumeration ?? scalar, node, path);
 }
 
 const fieldMaps = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();

@@ -50,6 +50,24 @@ export function apiError(
   ]);
 }
 
+/**
+ * What is wrong with the fields of a request, as an error. Its message is the first, behind its path where a batch or bare text needs
+ * one, and how many more there are.
+ *
+ * @param violations at least one.
+ */
+export function violationsError(
+  code: ApiErrorCode,
+  reason: string,
+  violations: readonly FieldViolation[],
+  needsPath: (field: string) => boolean = (field) => field.startsWith("requests["),
+): ConnectError {
+  const [{ field, description }, ...others] = violations as [FieldViolation, ...FieldViolation[]];
+  const path = needsPath(field) ? `${field}: ` : "";
+  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+  return apiError(code, reason, `${path}${description}${more}`, { violations });
+}
+
 /** What the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
 const maxTrailerBytes = 4096;
 

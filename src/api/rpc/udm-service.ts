@@ -22,7 +22,7 @@ import type {
   Udm,
   UpdateUdmRequest,
 } from "../gen/udm/v1/udm_pb.ts";
-import { apiError, type FieldViolation } from "./api-error.ts";
+import { apiError, violationsError, type FieldViolation } from "./api-error.ts";
 import type { Waiting } from "./timeouts.ts";
 import { parseUpdateMask } from "./parse-update-mask.ts";
 
@@ -229,11 +229,7 @@ function requestKey(text: string): Key {
 }
 
 function badRequest(violations: readonly FieldViolation[]): ConnectError {
-  const shown = violations.slice(0, maxViolations);
-  const [{ field, description }, ...others] = shown as [FieldViolation, ...FieldViolation[]];
-  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  const where = field.startsWith("requests[") ? `${field}: ` : "";
-  return apiError("invalid_argument", "INVALID_FIELD", `${where}${description}${more}`, { violations: shown });
+  return violationsError("invalid_argument", "INVALID_FIELD", violations.slice(0, maxViolations));
 }
 
 const reasons = {
@@ -247,12 +243,13 @@ const reasons = {
 /** Anything but a refusal of the store stays as it is: a fault of ours. */
 function toApiError(error: unknown, fieldPath: (index: number) => string): unknown {
   if (!(error instanceof UdmError)) return error;
-  return apiError(error.code, reasons[error.code], error.message, {
-    violations: error.violations.map(({ index, field, description }) => ({
-      field: `${fieldPath(index)}${field}`,
-      description,
-    })),
-  });
+  const { code, message } = error;
+  if (error.violations.length === 0) return apiError(code, reasons[code], message);
+  const violations = error.violations.map(({ index, field, description }) => ({
+    field: `${fieldPath(index)}${field}`,
+    description,
+  }));
+  return violationsError(code, reasons[code], violations);
 }
 
 function first(entries: readonly UdmEntry[]): UdmEntry {

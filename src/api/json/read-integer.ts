@@ -1,28 +1,33 @@
 import { JsonNumber, quote, type JsonNode } from "./parse-json.ts";
-import { JsonFieldError } from "./json-field-error.ts";
+import { fieldError } from "./json-field-error.ts";
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-const max = (1n << 64n) - 1n;
 
 /**
- * Reads a uint64 from a number literal or a string of one, exactly. As proto3 JSON has it, `1e3` and `7.0` are
+ * Reads an integer from a number literal or a string of one, exactly. As proto3 JSON has it, `1e3` and `7.0` are
  * integers.
  *
  * @throws JsonFieldError
  */
-export function readUint64(node: JsonNode, field: string): bigint {
+export function readInteger(
+  node: JsonNode,
+  field: string,
+  { min, max }: { readonly min: bigint; readonly max: bigint },
+): bigint {
   if (!(node instanceof JsonNumber) && typeof node !== "string") {
-    throw new JsonFieldError(field, "must be a number or a string of digits");
+    throw fieldError(field, "must be a number or a string of digits");
   }
   const text = typeof node === "string" ? node : node.text;
   const value = exactInteger(text);
-  if (value === undefined) throw new JsonFieldError(field, `${quote(text)} is not an integer`);
-  if (value < 0n || value > max) throw new JsonFieldError(field, `${quote(text)} is not within 0 to ${max}`);
+  if (value === undefined) throw fieldError(field, `${quote(text)} is not an integer`);
+  if (value === "large" || value < min || value > max) {
+    throw fieldError(field, `${quote(text)} is not within ${min} to ${max}`);
+  }
   return value;
 }
 
-/** @returns undefined when the text is not an integer; -1 stands for anything too large to be worth computing. */
-function exactInteger(text: string): bigint | undefined {
+/** @returns undefined when the text is not an integer, `large` for more than 20 digits. */
+function exactInteger(text: string): bigint | "large" | undefined {
   const match = decimal.exec(text);
   if (match === null) return undefined;
   const [, sign = "", whole = "", fraction = "", exponentText = "0"] = match;
@@ -32,7 +37,7 @@ function exactInteger(text: string): bigint | undefined {
   // The value is `significant` times ten to the power of `scale`.
   const scale = Number(exponentText) - fraction.length + (digits.length - significant.length);
   if (scale < 0) return undefined;
-  if (significant.length + scale > 20) return -1n;
+  if (significant.length + scale > 20) return "large";
   const value = BigInt(significant) * 10n ** BigInt(scale);
   return sign === "-" ? -value : value;
 }
