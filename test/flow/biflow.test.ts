@@ -156,6 +156,17 @@ test("what a firewall says of initiator and responder is two directions, too", (
   });
 });
 
+test("the outer header's ends change places with those of the flow", () => {
+  const template: PacketTemplate = { id: 264, fields: fields([8, 4], [12, 4], [8, 4], [12, 4], [231, 4], [232, 4]) };
+  const rig = createFlowRig({ splitBiflows: true });
+  const ends = ["203.0.113.1", "203.0.113.2", "192.0.2.1", "198.51.100.2"].map(ipv4);
+  const record = [...ends, uints([1500, 4]), uints([9000, 4])];
+  const [, second] = rig.send(netflow9([netflow9Templates(template), dataSet(template, record)])).map(own);
+  assert.equal(second?.["flow.src.ip.addr"], "198.51.100.2");
+  assert.equal(second["flow.outer.src.ip.addr"], "203.0.113.2");
+  assert.equal(second["flow.outer.dst.ip.addr"], "203.0.113.1");
+});
+
 const vendors = referenceData("flow/vendors");
 
 test("YAF: a TCP connection becomes two flows", { skip: vendors.skip }, () => {

@@ -91,6 +91,26 @@ const everydayRecord: Values = [
   [uint(4, 1), uint(3, 1)],
 ];
 
+const underlay = [ipv4("203.0.113.1"), ipv4("203.0.113.2")];
+const overlay = [ipv4("10.0.0.1"), ipv4("10.0.0.2")];
+/** Source, destination, TCP, source and destination port, flags of IPv4 within something else. */
+const inner4 = [v4Source, v4Destination, uint(6, 1), uint(1024, 2), uint(443, 2), uint(0x12, 1)];
+const inner4Fields = [
+  [8, 4],
+  [12, 4],
+  [4, 1],
+  [7, 2],
+  [11, 2],
+  [6, 1],
+] as const;
+const zeros = (bytes: Buffer): Buffer => Buffer.alloc(bytes.length);
+const ipInIp: PacketTemplate = { id: 256, fields: fields([8, 4], [12, 4], [4, 1], [5, 1], ...inner4Fields, [1, 4]) };
+const srv6: PacketTemplate = { id: 256, fields: fields([27, 16], [28, 16], [4, 1], ...inner4Fields) };
+const threeHeaders: PacketTemplate = {
+  id: 256,
+  fields: fields([8, 4], [12, 4], [4, 1], [8, 4], [12, 4], [4, 1], ...inner4Fields),
+};
+
 const basicList: PacketField = { id: 291, length: "variable" };
 const macs: PacketTemplate = { id: 257, fields: fields([56, 6], [80, 6]) };
 const listed: PacketTemplate = { id: 300, fields: fields([8, 4], [292, "variable"], [293, "variable"]) };
@@ -567,6 +587,89 @@ export const goldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
+    "ipfix-ip-in-ip-header-after-header",
+    [
+      ipfixRecord(ipInIp, [underlay, [uint(4, 1), uint(0xb8, 1)], inner4, [uint(1500, 4)]]),
+      ipfixRecord(ipInIp, [underlay, [uint(6, 1), uint(0xb8, 1)], inner4.map(zeros), [uint(1500, 4)]]),
+    ],
+  ],
+  [
+    "netflow9-headers-element-by-element",
+    [
+      netflow9Record(
+        {
+          id: 256,
+          fields: fields(
+            [8, 4],
+            [8, 4],
+            [12, 4],
+            [12, 4],
+            [4, 1],
+            [4, 1],
+            [7, 2],
+            [7, 2],
+            [11, 2],
+            [11, 2],
+            [6, 1],
+            [192, 1],
+            [192, 1],
+          ),
+        },
+        [
+          [underlay[0] as Buffer, v4Source, underlay[1] as Buffer, v4Destination, uint(17, 1), uint(6, 1)],
+          [uint(40_000, 2), uint(1024, 2), uint(2152, 2), uint(443, 2), uint(0x12, 1), uint(64, 1), uint(63, 1)],
+        ],
+      ),
+    ],
+  ],
+  [
+    "ipfix-srv6-with-ipv4-inside",
+    [
+      ipfixRecord(srv6, [[v6Source, v6Destination, uint(43, 1)], inner4]),
+      ipfixRecord(srv6, [[v6Source, v6Destination, uint(6, 1)], inner4.map(zeros)]),
+      ipfixRecord(srv6, [[Buffer.alloc(16), Buffer.alloc(16), uint(0, 1)], inner4]),
+    ],
+  ],
+  [
+    "ipfix-ipv6-in-ipv4",
+    [
+      ipfixRecord(
+        { id: 256, fields: fields([8, 4], [12, 4], [27, 16], [28, 16], [9, 1], [29, 1], [4, 1], [7, 2], [11, 2]) },
+        [[...underlay, v6Source, v6Destination, uint(24, 1), uint(48, 1), uint(17, 1), uint(1024, 2), uint(53, 2)]],
+      ),
+    ],
+  ],
+  [
+    "ipfix-three-headers",
+    [
+      ipfixRecord(threeHeaders, [underlay, [uint(47, 1)], overlay, [uint(4, 1)], inner4]),
+      ipfixRecord(threeHeaders, [underlay, [uint(47, 1)], overlay, [uint(6, 1)], inner4.map(zeros)]),
+    ],
+  ],
+  [
+    "ipfix-headers-of-which-only-some-elements-are-repeated",
+    [
+      ipfixRecord(
+        {
+          id: 256,
+          fields: fields([8, 4], [12, 4], [4, 1], [56, 6], [80, 6], [8, 4], [12, 4], [4, 1], [7, 2], [11, 2], [5, 1]),
+        },
+        [
+          [...underlay, uint(47, 1), hex("00:00:5e:00:53:01"), hex("00:00:5e:00:53:ff"), v4Source, v4Destination],
+          [uint(1, 1), uint(0, 2), uint(0x0303, 2), uint(0, 1)],
+        ],
+      ),
+    ],
+  ],
+  [
+    "ipfix-named-elements-repeated-outside-headers",
+    [
+      ipfixRecord({ id: 256, fields: fields([1, 4], [1, 8], [7, 2], [7, 2], [15, 4], [15, 4], [10, 4], [10, 4]) }, [
+        [uint(10, 4), uint(11, 8), uint(1, 2), uint(2, 2), v4Source, v4Destination, uint(3, 4), uint(4, 4)],
+      ]),
+    ],
+  ],
+  [
     "ipfix-both-address-families-one-zero",
     [
       ipfixRecord({ id: 256, fields: fields([8, 4], [12, 4], [27, 16], [28, 16]) }, [
@@ -582,6 +685,17 @@ export const goldenCases: readonly GoldenCase[] = [
     [
       ipfixRecord({ id: 256, fields: fields([23, 4], [1, 4], [231, 4], [232, 4]) }, [
         [uint(40, 4), uint(0, 4), uint(30, 4), uint(20, 4)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-delta-of-zero-beside-a-total",
+    [
+      ipfixRecord({ id: 256, fields: fields([85, 8], [86, 8], [1, 8], [2, 8]) }, [
+        [uint(123_456, 8), uint(78, 8), uint(0, 8), uint(0, 8)],
+      ]),
+      ipfixRecord({ id: 257, fields: fields([85, 8], [172, 8], [23, 8], [298, 8]) }, [
+        [uint(123_456, 8), uint(78, 8), uint(0, 8), uint(0, 8)],
       ]),
     ],
   ],

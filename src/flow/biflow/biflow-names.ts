@@ -17,9 +17,11 @@ const opposites = new Map([
   ["out", "in"],
 ]);
 
-/** The name with source and destination, in and out in each other's place. */
+/** The name with source and destination, in and out in each other's place; those of outer headers, too. */
 export function swapSides(name: string): string {
-  const [first, side = "", ...rest] = name.split(".");
-  const opposite = first === "flow" ? opposites.get(side) : undefined;
-  return opposite === undefined ? name : [first, opposite, ...rest].join(".");
+  const segments = name.split(".");
+  if (segments[0] !== "flow") return name;
+  const at = segments[1] === "outer" || segments[1] === "middle" ? 2 : 1;
+  const opposite = opposites.get(segments[at] ?? "");
+  return opposite === undefined ? name : segments.with(at, opposite).join(".");
 }

@@ -2,7 +2,7 @@ import type { LineEnricher } from "../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
 import { panaL7Pen } from "../mapping/convert-field.ts";
 import type { Convert } from "../mapping/field-source.ts";
-import type { Output, Plan, Step } from "../template/plan.ts";
+import type { Output, Plan, Presence, Step } from "../template/plan.ts";
 import { variableLength } from "../template/template.ts";
 import { communityIdLength } from "../kernel/community-id-writer.ts";
 import { maxNamesLength } from "./derived-fields.ts";
@@ -63,15 +63,25 @@ export function lineProgram(plan: Plan, { enricher, slots, byteTable }: LineProg
   let maxLength =
     maxEstimates + maxIcmp + maxNamesLength + communityIdLength + enricher.numbers.length * maxNumberAddition;
   for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
+  const writeSteps = (from: number, to: number): boolean => {
+    for (let i = from; i < to;) {
+      const group = byteGroup(plan, steps.slice(0, to), i, slots);
+      if (group.length > 0) {
+        const table = byteTable(group);
+        maxLength += table.maxLength;
+        writeGroup(context, group, table.place);
+        i += group.length;
+      } else if (writeStep(context, steps[i] as Step, i)) i++;
+      else return false;
+    }
+    return true;
+  };
   for (let i = 0; i < steps.length;) {
-    const group = byteGroup(plan, steps, i, slots);
-    if (group.length > 0) {
-      const table = byteTable(group);
-      maxLength += table.maxLength;
-      writeGroup(context, group, table.place);
-      i += group.length;
-    } else if (writeStep(context, steps[i] as Step, i)) i++;
-    else return undefined;
+    const when = steps[i]?.when;
+    let next = i + 1;
+    while (next < steps.length && steps[next]?.when === when) next++;
+    if (!writeWhen(context, when ?? [], () => writeSteps(i, next))) return undefined;
+    i = next;
   }
   writer.operation({ code: layout.opRest });
 
@@ -127,7 +137,7 @@ function addressPlaces({ steps, lengths, hasVariableLength }: Plan): {
 }[] {
   if (hasVariableLength) return [];
   return ["flow.src.ip.addr", "flow.dst.ip.addr"].flatMap((name, i) => {
-    const step = steps.find(({ kind, outputs }) => kind === "field" && outputs[0].name === name);
+    const step = steps.find(({ kind, outputs, when }) => kind === "field" && !when && outputs[0].name === name);
     const field = step?.outputs[0].field ?? -1;
     const length = lengths[field];
     if (length !== 4 && length !== 16) return [];
@@ -144,6 +154,23 @@ function placeOf({ lengths, hasVariableLength }: Plan, field: number): number {
   return hasVariableLength ? field : offsetOf(lengths, field);
 }
 
+/** Writes what is done only where all of these hold. Returns what the block does. */
+function writeWhen(context: StepContext, when: readonly Presence[], block: () => boolean): boolean {
+  const [first, ...rest] = when;
+  if (first === undefined) return block();
+  const { plan, writer } = context;
+  // A first field without bytes is never chosen for its value: 0 then means that none is set.
+  const none = [0, 0];
+  const pairs = first.fields.flatMap((field) => [placeOf(plan, field), plan.lengths[field] as number]);
+  const tail = Buffer.from(Uint16Array.from([...none, ...pairs]).buffer);
+  writer.operation({ code: layout.opSelect, length: 1 + first.fields.length, tail });
+  let isWritten = false;
+  writer.skip({ code: first.isSet ? layout.opIf : layout.opUnless, length: 0 }, () => {
+    isWritten = writeWhen(context, rest, block);
+  });
+  return isWritten;
+}
+
 /** The steps from one on that read the same single byte; none when the first is better read by itself. */
 function byteGroup(plan: Plan, steps: readonly Step[], from: number, slots: StepContext["slots"]): Step[] {
   const group: Step[] = [];
@@ -158,7 +185,7 @@ function byteGroup(plan: Plan, steps: readonly Step[], from: number, slots: Step
       isPure(output.convert) &&
       (!slots.has(output.name) || isNumberOfByte(output.convert));
     if (!isOfGroup) break;
-    group.push(step);
+    group.push(step.when === undefined ? step : { ...step, when: undefined });
   }
   const [only] = group;
   // A table of what anybody may call a name would be made for each of these names.

@@ -23,6 +23,15 @@ const firewallExtendedEvents: ReadonlyMap<number, string> = new Map([
   [1004, "first packet was not TCP SYN"],
 ]);
 
+/** Kinds of tunnels by the outer header's protocol (IANA, "Protocol Numbers"); those within UDP are not known by it. */
+const tunnelTypes: ReadonlyMap<number, string> = new Map([
+  [4, "ipip"],
+  [41, "ipip"],
+  [47, "gre"],
+  [97, "etherip"],
+  [137, "mpls-in-ip"],
+]);
+
 /** The classification engine of RFC 6759 whose selectors begin with an enterprise number. */
 export const panaL7Pen = 20;
 
@@ -64,6 +73,7 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   dscp: ofNumber((value) => (value < 256 ? value >>> 2 : undefined)),
   ecn: ofNumber((value) => (value < 256 ? value & 3 : undefined)),
   protocolName: ofNumber((value) => protocolNames[value]),
+  tunnelTypeName: nameOf(tunnelTypes),
   tcpTags: ofNumber(tcpFlagNames),
   directionName: ofNumber((value) => directions[value]),
   endReasonName: ofNumber((value) => endReasons[value]),

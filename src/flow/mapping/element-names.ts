@@ -84,16 +84,32 @@ export function netflow9ScopeNames(type: number): ElementNames {
 
 /** The names of an element in the reverse direction. */
 export function reverseNames(forward: ElementNames): ElementNames {
-  const { names, fallback, takesEmpty } = forward;
-  return {
-    names: names.map(({ name, convert, preference }) => ({ name: reverseName(name), convert, preference })),
-    fallback: { ...fallback, name: reverseName(fallback.name), hexName: reverseName(fallback.hexName) },
-    takesEmpty,
-  };
+  return namesBelow("flow.reverse.", forward);
 }
 
-function reverseName(name: string): string {
-  return `flow.reverse.${name.replace(/^flow\./, "")}`;
+/** Which of several headers around one another: the outermost, or the second of three. */
+export type OuterHeader = "outer" | "middle";
+
+const protocolIdentifier = 4;
+
+/**
+ * The names of an element of a header around that of the flow: `flow.outer.` or `flow.middle.` before what remains of the
+ * name without its `flow.`. The protocol of the outermost one names the kind of tunnel, too.
+ */
+export function outerNames(inner: ElementNames, id: number, header: OuterHeader): ElementNames {
+  const outer = namesBelow(`flow.${header}.`, inner);
+  if (id !== protocolIdentifier || header !== "outer") return outer;
+  const tunnel = { name: "flow.tunnel.type.name", convert: convertField.tunnelTypeName, preference: 0 };
+  return { ...outer, names: [...outer.names, tunnel] };
+}
+
+function namesBelow(prefix: string, { names, fallback, takesEmpty }: ElementNames): ElementNames {
+  const below = (name: string): string => prefix + name.replace(/^flow\./, "");
+  return {
+    names: names.map(({ name, convert, preference }) => ({ name: below(name), convert, preference })),
+    fallback: { ...fallback, name: below(fallback.name), hexName: below(fallback.hexName) },
+    takesEmpty,
+  };
 }
 
 function converter(element: InformationElement | undefined, conversion: Conversion): Convert {

@@ -6,6 +6,7 @@ export type Conversion =
   | "dscp"
   | "ecn"
   | "protocolName"
+  | "tunnelTypeName"
   | "tcpTags"
   | "directionName"
   | "endReasonName"
@@ -102,18 +103,19 @@ export const fieldNames: readonly FieldName[] = [
   [235, "flow.out.vrf.id", "value"],
   [61, "flow.direction.name", "directionName"],
 
+  // Counts since the last record of the flow, then counts since its beginning: adding these up would count twice.
   [1, "flow.bytes", "value"],
-  [85, "flow.bytes", "value"],
   [23, "flow.bytes", "value"],
-  [171, "flow.bytes", "value"],
   [231, "flow.bytes", "value"],
   [352, "flow.bytes", "value"],
+  [85, "flow.bytes", "value"],
+  [171, "flow.bytes", "value"],
   [353, "flow.bytes", "value"],
   [2, "flow.packets", "value"],
-  [86, "flow.packets", "value"],
   [24, "flow.packets", "value"],
-  [172, "flow.packets", "value"],
   [298, "flow.packets", "value"],
+  [86, "flow.packets", "value"],
+  [172, "flow.packets", "value"],
   [232, "flow.reverse.bytes", "value"],
   [299, "flow.reverse.packets", "value"],
 

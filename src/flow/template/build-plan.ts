@@ -1,13 +1,16 @@
 import {
   netflow9ScopeNames,
+  outerNames,
   registeredElements,
   type ElementNames,
   type ElementSource,
+  type OuterHeader,
 } from "../mapping/element-names.ts";
 import { elementKey } from "../registry/registry.ts";
 import { samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, slowFields } from "./build-slow-steps.ts";
-import type { Output, Plan, Step } from "./plan.ts";
+import { headerLevels, type HeaderLevels } from "./header-levels.ts";
+import type { Output, Plan, Presence, Step } from "./plan.ts";
 import { variableLength, type Template } from "./template.ts";
 
 const paddingOctets = 210;
@@ -46,77 +49,131 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
   };
 }
 
-/** An element under one name: one output, or several where the template repeats the element. */
+/** A field under one name. */
 interface Claim {
-  readonly outputs: readonly [Output, ...Output[]];
+  readonly output: Output;
   readonly preference: number;
 }
 
+type NamesOf = (group: ElementFields) => ElementNames;
+
 function buildSteps(template: Template, elements: ElementSource, slow: ReadonlySet<number>): Step[] {
-  const claims = new Map<string, Claim[]>();
-  for (const { names, fallback, takesEmpty, fields } of groupByElement(template, elements, slow)) {
-    // An array of values with arrays derived from it would be hard to read: such an element keeps its plain value.
-    const chosen = fields.length > 1 && names.length > 1 ? [{ ...fallback, preference: 0 }] : names;
-    chosen.forEach(({ name, convert, preference }, i) => {
-      const outputs = fields.map((field) => ({
-        field,
-        name,
-        convert,
-        fallback: i === 0 ? fallback : undefined,
-        takesEmpty,
-      })) as [Output, ...Output[]];
-      const claim = { outputs, preference };
-      const others = claims.get(name);
-      if (others === undefined) claims.set(name, [claim]);
-      else others.push(claim);
-    });
-  }
-  return [...claims.values()].flatMap(stepsOf);
+  const levels = headerLevels(template);
+  if (levels === undefined) return stepsOf(groupByElement(template, elements, (field) => !slow.has(field)));
+  const headers = headerSteps(template, elements, levels);
+  const taken = new Set(headers.flatMap(({ outputs }) => outputs.map(({ name }) => name)));
+  const isPlain = (field: number): boolean => !slow.has(field) && !levels.fields.some((fields) => fields.has(field));
+  return [...headers, ...stepsOf(groupByElement(template, elements, isPlain), { taken })];
 }
 
-/** The steps for one name. Where it is contested, an element that is repeated does not compete. */
-function stepsOf(claims: readonly Claim[]): Step[] {
-  const ranked = claims.toSorted((a, b) => a.preference - b.preference);
-  const single = ranked.filter(({ outputs }) => outputs.length === 1).map(({ outputs: [output] }) => output);
-  const repeated = ranked.filter(({ outputs }) => outputs.length > 1);
-  const [first, ...rest] = single;
+/**
+ * The steps for the fields of headers around one another. The innermost header that is in the packet is the flow's; one that is
+ * all zeros leaves nothing.
+ */
+function headerSteps(template: Template, elements: ElementSource, { fields, addresses }: HeaderLevels): Step[] {
+  const groups = fields.map((level) => groupByElement(template, elements, (field) => level.has(field)));
+  const presence = (level: number, isSet: boolean): Presence => ({ fields: addresses[level] ?? [], isSet });
+  const outermost = presence(0, true);
+  const below = (header: OuterHeader) => (group: ElementFields) => outerNames(group, group.id, header);
   const steps: Step[] = [];
-  if (first !== undefined) steps.push({ kind: rest.length > 0 ? "contest" : "field", outputs: [first, ...rest] });
-  for (const { outputs } of repeated) {
-    const [head, ...tail] = claims.length > 1 ? outputs.map(plainOutput) : outputs;
-    if (head !== undefined) steps.push({ kind: "list", outputs: [head, ...tail] });
+  const absent: Presence[] = [];
+  for (let flow = fields.length - 1; flow >= 0; flow--) {
+    const when = flow === 0 ? [...absent] : [...absent, presence(flow, true)];
+    steps.push(...stepsOf(groups[flow] ?? [], { when }));
+    if (flow > 0) steps.push(...stepsOf(groups[0] ?? [], { when: [...when, outermost], names: below("outer") }));
+    if (flow > 1)
+      steps.push(...stepsOf(groups[1] ?? [], { when: [...when, presence(1, true)], names: below("middle") }));
+    absent.push(presence(flow, false));
   }
   return steps;
 }
 
-/** The output under the name of its fallback. */
-function plainOutput(output: Output): Output {
+interface StepOptions {
+  /** Of all the steps. */
+  readonly when?: readonly Presence[];
+  /** Default: the names of the elements. */
+  readonly names?: NamesOf;
+  /** Names that nothing here can have. */
+  readonly taken?: ReadonlySet<string>;
+}
+
+/** The steps for some elements of a template. */
+function stepsOf(
+  groups: readonly ElementFields[],
+  { when, names = (group) => group, taken }: StepOptions = {},
+): Step[] {
+  const claims = new Map<string, Claim[] | Step>();
+  for (const group of groups) {
+    const { names: own, fallback, takesEmpty } = names(group);
+    const last = group.fields.at(-1) as number;
+    const isRepeated = group.fields.length > 1;
+    if (isRepeated) {
+      // One name has one type: only those of the registries may be arrays.
+      const { name, convert } = fallback;
+      const all = group.fields.map((field) => ({ field, name, convert, fallback, takesEmpty }));
+      const outputs = all as [Output, ...Output[]];
+      claims.set(fallback.name, { kind: "list", outputs, when });
+    }
+    own.forEach(({ name, convert, preference }, i) => {
+      if (isRepeated && name === fallback.name) return;
+      // All values of a repeated element are in its list.
+      const lost = i === 0 && !isRepeated ? fallback : undefined;
+      const output = { field: last, name, convert, fallback: lost, takesEmpty };
+      const others = claims.get(name);
+      if (Array.isArray(others)) others.push({ output, preference });
+      else claims.set(name, [{ output, preference }]);
+    });
+  }
+  return [...claims].flatMap(([name, those]) => {
+    if (!Array.isArray(those)) return [those];
+    if (taken?.has(name) === true) return those.flatMap(({ output }) => plainStep(output, when));
+    return stepsOfName(name, those, when);
+  });
+}
+
+/** Counters, where the one that is preferred wins although it is zero: nothing new was counted. */
+const counterName = /^flow\.(reverse\.)?(bytes|packets)$/;
+
+/** The steps for one name. */
+function stepsOfName(name: string, claims: readonly Claim[], when: Step["when"]): Step[] {
+  const ranked = claims.toSorted((a, b) => a.preference - b.preference).map(({ output }) => output);
+  const [first, ...rest] = ranked as [Output, ...Output[]];
+  if (rest.length === 0) return [{ kind: "field", outputs: [first], when }];
+  if (!counterName.test(name)) return [{ kind: "contest", outputs: [first, ...rest], when }];
+  return [{ kind: "field", outputs: [first], when }, ...rest.flatMap((output) => plainStep(output, when))];
+}
+
+/** The step that gives an output the name of its fallback; none where it has no fallback. */
+function plainStep(output: Output, when: Step["when"]): Step[] {
   const { fallback } = output;
-  return fallback === undefined ? output : { ...output, name: fallback.name, convert: fallback.convert };
+  if (fallback === undefined) return [];
+  return [{ kind: "field", outputs: [{ ...output, name: fallback.name, convert: fallback.convert }], when }];
 }
 
 interface ElementFields extends ElementNames {
+  readonly id: number;
   /** Which fields of the template are this element. */
   readonly fields: number[];
 }
 
-/** The elements of a template in the order of their first field, without padding, what takes slow steps and what has no bytes. */
+/** The elements of the wanted fields of a template in the order of their first field, without padding and what has no bytes. */
 function groupByElement(
   { fields, dialect, scopeCount = 0 }: Template,
   elements: ElementSource,
-  slow: ReadonlySet<number>,
-): Iterable<ElementFields> {
+  isWanted: (field: number) => boolean,
+): readonly ElementFields[] {
   const groups = new Map<number, ElementFields>();
   fields.forEach(({ pen, id, length }, index) => {
     const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
     if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
     // Nothing can come of a field without bytes; thousands of them in a template would make much of little.
-    if (slow.has(index) || length === 0) return;
+    if (!isWanted(index) || length === 0) return;
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);
     if (group === undefined) {
-      groups.set(key, { ...(isNetflow9Scope ? netflow9ScopeNames(id) : elements.names(pen, id)), fields: [index] });
+      const names = isNetflow9Scope ? netflow9ScopeNames(id) : elements.names(pen, id);
+      groups.set(key, { ...names, id, fields: [index] });
     } else group.fields.push(index);
   });
-  return groups.values();
+  return [...groups.values()];
 }

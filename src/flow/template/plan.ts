@@ -19,13 +19,21 @@ export interface Output {
  * One name of a record and where its value comes from.
  *
  * - `field`: one field.
- * - `list`: one element that the template repeats; its values make an array.
+ * - `list`: one element that the template repeats; its values make an array. Such a name is never one of ours.
  * - `contest`: different elements that claim the name, best first. The first that is not all zero bytes has it, because
  *   exporters fill the address family that they do not use with zeros; the others go to their fallbacks.
  */
 export interface Step {
   readonly kind: "field" | "list" | "contest";
   readonly outputs: readonly [Output, ...Output[]];
+  /** The step is done where all of these hold; undefined is always. Steps of one case share the array. */
+  readonly when?: readonly Presence[] | undefined;
+}
+
+/** Whether one of these fields at least has a byte that is not zero. */
+export interface Presence {
+  readonly fields: readonly number[];
+  readonly isSet: boolean;
 }
 
 /**
@@ -62,7 +70,7 @@ export interface SlowField {
 /** What decoding a record of a template takes, worked out once. Plain data: it says all that a compiler would need. */
 export interface Plan {
   readonly template: Template;
-  /** In the order of the template's fields. No two write the same name. */
+  /** No two that can both be done for one record write the same name. */
   readonly steps: readonly Step[];
   /** A plan that has any is for the interpreter. */
   readonly slowSteps: readonly SlowStep[];

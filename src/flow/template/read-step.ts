@@ -1,7 +1,7 @@
 import type { RecordFields, Scalar } from "../../record/index.ts";
 import { toHex } from "../mapping/convert-type.ts";
 import type { FieldSource } from "../mapping/field-source.ts";
-import type { Output, Plan, Step } from "./plan.ts";
+import type { Output, Plan, Presence, Step } from "./plan.ts";
 import { variableLength } from "./template.ts";
 
 /** Where the fields of one record are, by their position in the template. */
@@ -46,12 +46,29 @@ export function locateFields(plan: Plan, bytes: Uint8Array, at: number, end: num
 export function readStep(
   record: RecordFields,
   source: FieldSource,
-  { kind, outputs }: Step,
+  { kind, outputs, when }: Step,
   places: FieldPlaces,
 ): void {
+  if (when !== undefined && !holds(source.bytes, when, places)) return;
   if (kind === "field") put(record, source, outputs[0], places);
   else if (kind === "list") putList(record, source, outputs, places);
   else putContest(record, source, outputs, places);
+}
+
+/** Whether all of these hold for the record whose fields have been located. */
+function holds(bytes: Uint8Array, when: readonly Presence[], { offsets, lengths }: FieldPlaces): boolean {
+  return when.every(({ fields, isSet: wanted }) => {
+    const isPresent = fields.some((field) => {
+      const at = offsets[field] as number;
+      return !isZeroRange(bytes, at, at + (lengths[field] as number));
+    });
+    return isPresent === wanted;
+  });
+}
+
+function isZeroRange(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (bytes[i] !== 0) return false;
+  return true;
 }
 
 function put(record: RecordFields, source: FieldSource, output: Output, places: FieldPlaces): void {
@@ -116,8 +133,5 @@ function putContest(record: RecordFields, source: FieldSource, outputs: Step["ou
 function isSet(source: FieldSource, { field, convert }: Output, { offsets, lengths }: FieldPlaces): boolean {
   const at = offsets[field] as number;
   const length = lengths[field] as number;
-  for (let i = at; i < at + length; i++) {
-    if (source.bytes[i] !== 0) return convert(source, at, length) !== undefined;
-  }
-  return false;
+  return !isZeroRange(source.bytes, at, at + length) && convert(source, at, length) !== undefined;
 }
