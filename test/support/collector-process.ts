@@ -29,14 +29,16 @@ export interface CollectorProcessOptions {
   /** Where the standard output goes. Default: nowhere. */
   readonly stdout?: "pipe" | "ignore" | number;
   readonly cwd?: string;
+  /** Further arguments of `serve`. */
+  readonly args?: readonly string[];
   /** How long it may take until it is ready. Default: a minute. */
   readonly readyMs?: number;
 }
 
 /** Starts `netgloss serve` as a process of its own and waits until it says that it is ready. */
 export async function startCollectorProcess(options: CollectorProcessOptions = {}): Promise<CollectorProcess> {
-  const { settings = {}, stdout = "ignore", cwd = root } = options;
-  const child = spawn(process.execPath, [join(root, "bin/netgloss.js"), "serve"], {
+  const { settings = {}, stdout = "ignore", cwd = root, args = [] } = options;
+  const child = spawn(process.execPath, [join(root, "bin/netgloss.js"), "serve", ...args], {
     cwd,
     env: {
       PATH: process.env["PATH"],

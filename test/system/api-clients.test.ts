@@ -1,8 +1,6 @@
-// Clients of the world against the real port: every command of docs/api.md as it stands there, and all protocols.
+// Clients of the world against the real port, by all protocols.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { startApi } from "../api/api-fixture.ts";
@@ -11,7 +9,6 @@ import { selfSignedFiles } from "../support/self-signed.ts";
 
 const run: (file: string, args: string[], options?: { env: NodeJS.ProcessEnv }) => Promise<{ stdout: string }> =
   promisify(execFile);
-const root = resolve(import.meta.dirname, "../../..");
 
 const hints = {
   curl: "apt-get install curl",
@@ -29,45 +26,6 @@ function need(t: TestContext, ...programs: Program[]): Record<Program, string> |
     paths[program] = path;
   }
   return paths as Record<Program, string>;
-}
-
-interface Sample {
-  readonly command: string;
-  readonly language: string;
-  readonly answer: string;
-}
-
-function samples(): Sample[] {
-  const text = readFileSync(resolve(root, "docs/api.md"), "utf8");
-  const pattern = /```sh\n([^]*?)```\n```(json|text)\n([^]*?)```/g;
-  return [...text.matchAll(pattern)].map(([, command = "", language = "", answer = ""]) => ({
-    command,
-    language,
-    answer,
-  }));
-}
-
-test("docs/api.md: every command answers as it says", async (t) => {
-  const programs = need(t, "curl", "grpcurl");
-  if (programs === undefined) return;
-  const { port } = await startApi(t);
-  let used = 0;
-  for (const { command, language, answer } of samples()) {
-    const hasProgram = !command.startsWith("buf ") || findBuf(t) !== undefined;
-    if (!hasProgram) continue;
-    const path = [...Object.values(programs).map((program) => dirname(program)), process.env["PATH"]].join(":");
-    const line = command.replaceAll("localhost:8080", `localhost:${port}`);
-    const { stdout } = await run("sh", ["-ec", line], { env: { ...process.env, PATH: path } });
-    if (language === "json") assert.deepEqual(JSON.parse(stdout), JSON.parse(answer), command);
-    else assert.equal(stdout, answer, command);
-    used++;
-  }
-  assert.ok(used >= 18, "each method has a line for curl and one for grpcurl");
-});
-
-/** A host without buf can still run the other commands. */
-function findBuf(t: TestContext): string | undefined {
-  return requireProgram({ skip: (message) => t.diagnostic(message ?? "") }, "buf", hints.buf);
 }
 
 const countPath = "/api/v1/enrich/ipaddr/udm.v1.UdmService/CountUdms";
