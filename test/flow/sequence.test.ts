@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as fc from "fast-check";
+import { accountSequence, createSequence } from "../../src/flow/exporter/sequence.ts";
 import {
   dataSet,
   fields,
@@ -11,6 +13,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
+import { runs } from "../support/runs.ts";
 
 type Counts = readonly [missing: number, late: number, resets: number];
 
@@ -138,6 +141,71 @@ test("an exporter that starts again begins a new count: told by its uptime, or b
   for (const sequence of [0x7000_0000, 0x7000_0000]) young.send(ipfix([], { sequence }));
   assert.equal((await counts(young, "ipfix"))[2], 2);
 });
+
+test("a number further ahead than the exporter can have sent since is a restart, not loss", async () => {
+  const rig = createFlowRig();
+  for (const sequence of [1000, 1001, 100_001_002]) rig.send(netflow9([], { sequence }));
+  assert.deepEqual(await counts(rig, "netflow9"), [0, 0, 1]);
+  // Ten datagrams a second, then an hour of silence: they may all be lost.
+  for (let i = 3; i < 103; i++) {
+    rig.time += 100;
+    rig.send(netflow9([], { sequence: 100_001_000 + i }));
+  }
+  rig.time += 3_600_000;
+  rig.send(netflow9([], { sequence: 100_001_000 + 103 + 36_000 }));
+  assert.deepEqual(await counts(rig, "netflow9"), [36_000, 0, 1]);
+  // So much more than before is another count.
+  rig.time += 10_000;
+  rig.send(netflow9([], { sequence: 102_000_000 }));
+  assert.deepEqual(await counts(rig, "netflow9"), [36_000, 0, 2]);
+});
+
+test("model: what is lost is counted exactly, and a restart never as more than could have been sent", () => {
+  const event = fc.record({
+    units: fc.integer({ min: 1, max: 30 }),
+    waitMs: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 600_000 })),
+    lost: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20_000 })),
+    restartsAt: fc.option(fc.integer({ min: 0, max: 0xffff_ffff }), { nil: undefined, freq: 8 }),
+  });
+  fc.assert(
+    fc.property(fc.array(event, { minLength: 2, maxLength: 60 }), (events) => {
+      const sequence = createSequence();
+      /** All that was received, for a rate worked out from the whole history. */
+      const received: { at: number; units: number }[] = [];
+      let now = 1_700_000_000_000;
+      let next = 0;
+      for (const { units, waitMs, lost, restartsAt } of events) {
+        const before = now;
+        now += waitMs;
+        const isFirst = received.length === 0;
+        const expected = next;
+        next = restartsAt ?? (next + lost) >>> 0;
+        const jump = (next - expected) | 0;
+        const { missing, event: outcome } = accountSequence(
+          sequence,
+          next,
+          { counted: units, flows: units },
+          false,
+          now,
+        );
+        // No second was busier than this, and every exporter may send a burst.
+        const peak = Math.max(0.1, ...received.map(({ at }) => unitsBetween(received, at, at + 1000) / 1000));
+        const most = 65_536 + 16 * peak * (now - before);
+        assert.ok(missing <= most + 1, `${missing} of at most ${most}`);
+        if (!isFirst && restartsAt === undefined && lost > 0 && outcome !== "late") {
+          assert.ok(missing === jump || sequence.doubts > 0, `${missing} where ${jump} were lost`);
+        }
+        received.push({ at: now, units });
+        next = (next + units) >>> 0;
+      }
+    }),
+    runs(300),
+  );
+});
+
+function unitsBetween(all: readonly { at: number; units: number }[], start: number, end: number): number {
+  return all.filter(({ at }) => at >= start && at <= end).reduce((sum, { units }) => sum + units, 0);
+}
 
 test("an uptime that wraps is no restart", async () => {
   const rig = createFlowRig();

@@ -13,6 +13,12 @@ export interface Sequence {
   doubts: number;
   /** What these gaps added to `missing`. */
   doubtful: number;
+  /** When the last datagram was received, milliseconds since the epoch. */
+  at: number;
+  /** Units received a millisecond: the rate of the busiest second lately. */
+  rate: number;
+  /** The second that is measured: when it began, and what was received since. */
+  readonly second: { at: number; units: number };
 }
 
 /** What a datagram holds of that which sequence numbers count. */
@@ -29,8 +35,17 @@ export interface SequenceStep {
   readonly event: "late" | "reset" | undefined;
 }
 
-/** A number that jumps ahead by more is no gap but another count. */
+/** A number that jumps ahead by more is no gap but another count, however long the exporter was silent. */
 const maxGap = 0x1000_0000;
+/** So many units may be lost at once. */
+const burst = 65_536;
+/** An exporter may send so many times what was received of it before. */
+const surge = 16;
+/** Units a millisecond that any exporter may send, although it was quiet before. */
+const quietRate = 0.1;
+/** A rate that is not reached any more is forgotten by this share in each second with datagrams. */
+const decay = 0.1;
+const secondMs = 1000;
 /** A number that lies back by less is a datagram overtaken on its way. */
 const maxLate = 4096;
 const ownWayAfter = 2;
@@ -38,23 +53,75 @@ const ownWayAfter = 2;
 const inOrder: SequenceStep = { missing: 0, recovered: 0, event: undefined };
 
 export function createSequence(): Sequence {
-  return { last: undefined, missing: 0, recovered: 0, late: 0, resets: 0, doubts: 0, doubtful: 0 };
+  return {
+    last: undefined,
+    missing: 0,
+    recovered: 0,
+    late: 0,
+    resets: 0,
+    doubts: 0,
+    doubtful: 0,
+    at: 0,
+    rate: 0,
+    second: { at: 0, units: 0 },
+  };
+}
+
+/**
+ * How many units an exporter can have sent since the datagram before, at most: a burst, and by its rate for the time that has passed.
+ *
+ * @param now milliseconds since the epoch.
+ */
+export function possibleGap({ at, rate }: Sequence, now: number): number {
+  const passed = Math.max(0, now - at);
+  return Math.min(maxGap, burst + surge * Math.max(rate, quietRate) * passed);
+}
+
+/** Takes what a datagram holds for the rate. */
+function measure(sequence: Sequence, units: number, now: number): void {
+  const { second } = sequence;
+  sequence.at = now;
+  const passed = now - second.at;
+  if (passed >= 0 && passed < secondMs) {
+    second.units += units;
+    return;
+  }
+  // A clock that was set back begins a second; so does the first datagram.
+  const seen = passed < 0 ? 0 : second.units / passed;
+  sequence.rate = Math.max(seen, sequence.rate * (1 - decay));
+  second.at = now;
+  second.units = units;
 }
 
 /**
  * Accounts for one datagram. Numbers are modulo 2^32 and give the units sent before the datagram. Exporters that break
  * this rule (softflowd counts the datagram's own flows in, others leave options out, count datagrams or nothing at all) are
  * recognised when their numbers fit such a way of counting twice where they do not fit the rule. An exporter that started again,
- * told by its uptime or by a number far from the expected one, begins a new count with nothing missing.
+ * as its uptime says, or a number further ahead than it can have sent since ({@link possibleGap}) or far behind, begins a new count
+ * with nothing missing.
  *
  * @param units what the datagram holds; undefined when that is not known, then the next is taken as it comes.
  * @param hasRestarted whether the exporter is known to have started again since the last datagram.
+ * @param now when the datagram was received, milliseconds since the epoch.
  */
 export function accountSequence(
   sequence: Sequence,
   number: number,
   units: SequenceUnits | undefined,
   hasRestarted: boolean,
+  now: number,
+): SequenceStep {
+  const step = accountNumber(sequence, number, units, hasRestarted, now);
+  measure(sequence, units?.counted ?? 0, now);
+  return step;
+}
+
+function accountNumber(
+  sequence: Sequence,
+  number: number,
+  units: SequenceUnits | undefined,
+  hasRestarted: boolean,
+  now: number,
 ): SequenceStep {
   const { last } = sequence;
   const advance = (): void => void (sequence.last = units && { number, units });
@@ -68,7 +135,7 @@ export function accountSequence(
     advance();
     return inOrder;
   }
-  if (hasRestarted || distance > maxGap || distance < -maxLate) {
+  if (hasRestarted || distance > possibleGap(sequence, now) || distance < -maxLate) {
     advance();
     sequence.resets++;
     return { missing: 0, recovered: 0, event: "reset" };

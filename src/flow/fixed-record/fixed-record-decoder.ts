@@ -108,7 +108,9 @@ export function createFixedRecordDecoder(format: FixedFormat, { reader, flows, t
       }
       const hasRestarted = noteUptime(domain, uptime);
       if (sequence === undefined) return;
-      output.sequence(accountSequence(domain.sequence, sequence, { counted: count, flows: count }, hasRestarted));
+      output.sequence(
+        accountSequence(domain.sequence, sequence, { counted: count, flows: count }, hasRestarted, datagram.receivedAt),
+      );
     },
   };
 }

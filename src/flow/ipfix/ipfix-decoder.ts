@@ -47,7 +47,9 @@ export function createIpfixDecoder({ times, reader, flows, settings }: DecoderPa
         output.problem("bad_length", detailOf(message, { length, bytes: bytes.length }));
       }
       const isWhole = length <= bytes.length && problem === undefined;
-      output.sequence(accountSequence(domain.sequence, sequence, isWhole ? units : undefined, false));
+      output.sequence(
+        accountSequence(domain.sequence, sequence, isWhole ? units : undefined, false, datagram.receivedAt),
+      );
     },
   };
 }

@@ -44,7 +44,9 @@ export function createNetflow9Decoder({ times, reader, flows, settings }: Decode
       const { sets, problem } = readSets(view, headerLength, bytes.length);
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
-      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, noteUptime(domain, uptime)));
+      output.sequence(
+        accountSequence(domain.sequence, sequence, oneDatagram, noteUptime(domain, uptime), datagram.receivedAt),
+      );
     },
   };
 }

@@ -257,7 +257,7 @@ export function createSflowDecoder({ times, samples, counts }: SflowDecoderParts
       const domain = exporter.domain("sflow", subAgent, undefined, agent);
       const hasRestarted = noteUptime(domain, uptime);
       if (hasRestarted) domain.samples.restart();
-      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted));
+      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
 
       const source = { bytes, view };
       let context: SampleContext | undefined;
