@@ -41,7 +41,12 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
   json("/livez", () => ({ live: true }));
   pages.set("/readyz", async (call) => {
     const ready = parts.health.isReady();
-    return sendJson(call, ready ? 200 : 503, { ready, checks: parts.health.checks() }, fresh);
+    return sendJson(
+      call,
+      ready ? 200 : 503,
+      { ready, degraded: parts.health.isDegraded(), checks: parts.health.checks() },
+      fresh,
+    );
   });
   pages.set("/metrics", async (call) => {
     const text = await parts.metrics.render();

@@ -2,7 +2,7 @@ import { createApiServer, type View } from "../api/index.ts";
 import { fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
-import type { Clock, Component, Log, Metrics } from "../report/index.ts";
+import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
 import {
@@ -17,6 +17,7 @@ import {
 import { createEnrichment } from "./enrichment.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
+import { reloadPlan } from "./reload-plan.ts";
 import { createStateDirectory } from "./state-directory.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 
@@ -33,6 +34,8 @@ export interface CollectorOptions {
 export interface Collector extends Component {
   /** What /metrics shows. */
   readonly metrics: Metrics;
+  /** What /readyz shows. */
+  readonly health: Health;
   /** The port of the API, once started. */
   apiPort(): number;
   /** The ports on which flows are received, once started. */
@@ -99,6 +102,7 @@ export function createCollector(options: CollectorOptions): Collector {
   return {
     name: "collector",
     metrics,
+    health,
     async start() {
       health.set({ name: checkName, ready: false, detail: "starting" });
       if (missing.length > 0) log.info({ missing }, "the metadata API is off: settings are missing");
@@ -112,7 +116,9 @@ export function createCollector(options: CollectorOptions): Collector {
     apiPort: () => api.address().port,
     flowPorts: () => flows?.ports() ?? [],
     reload() {
-      log.info({}, "reading again what may have changed");
+      const hasMetadata = health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
+      const { readsAgain, leavesAlone } = reloadPlan(settings, hasMetadata);
+      log.info({ readsAgain, leavesAlone }, "SIGHUP");
       if (settings.SVC_API_TLS_ENABLE) api.reloadCertificates();
       // The store says itself what came of it.
       metadata?.load().catch((error: unknown) => {

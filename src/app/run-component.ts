@@ -1,5 +1,5 @@
 import { exitCodes, type SignalSource } from "./cli/terminal.ts";
-import type { Clock, Component, Log } from "../report/index.ts";
+import { isExpected, type Clock, type Component, type Log } from "../report/index.ts";
 
 export interface RunOptions {
   readonly log: Log;
@@ -7,8 +7,8 @@ export interface RunOptions {
   readonly signals: SignalSource;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** Called when the component has started. */
-  readonly started?: () => void;
+  /** Called when the component has started. What it returns is called before the component is stopped. */
+  readonly started?: () => (() => void) | undefined;
   /** SIGHUP. */
   readonly reload?: () => void;
   /** SIGUSR2. */
@@ -46,7 +46,7 @@ export async function runComponent(component: Component, options: RunOptions): P
     }
   };
   const bug = (error: unknown): void => {
-    log.error({ error, stack: stackOf(error) }, "unexpected error, ending");
+    log.error({ error }, "unexpected error, ending");
     exit(exitCodes.failure);
   };
   const listeners: [string, (value: unknown) => void][] = [
@@ -62,11 +62,12 @@ export async function runComponent(component: Component, options: RunOptions): P
     try {
       await component.start();
     } catch (error) {
-      log.error(isExpected(error) ? { error: error.message } : { error, stack: stackOf(error) }, "cannot start");
+      log.error({ error: isExpected(error) ? error.message : error }, "cannot start");
       return exitCodes.failure;
     }
-    if (stopAskedAt === undefined) started?.();
+    const stopping = stopAskedAt === undefined ? started?.() : undefined;
     await asked;
+    stopping?.();
     const deadline = setTimeout(() => {
       log.error({ seconds: stopWithinMs / 1000 }, "not stopped in time, ending at once");
       exit(exitCodes.failure);
@@ -78,14 +79,4 @@ export async function runComponent(component: Component, options: RunOptions): P
   } finally {
     for (const [event, listener] of listeners) signals.off(event, listener);
   }
-}
-
-/** Whether an error is no fault of the program: what it says is enough. A bug shows its stack. */
-function isExpected(error: unknown): error is Error {
-  const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
-  return error instanceof Error && !bugs.some((bug) => error instanceof bug);
-}
-
-function stackOf(error: unknown): string | undefined {
-  return error instanceof Error ? error.stack : undefined;
 }

@@ -1,7 +1,8 @@
 import type { Metrics } from "../report/index.ts";
 
 /** Why an output did not write records. */
-export type DropReason = "queue_full" | "closed" | "stopped";
+const dropReasons = ["queue_full", "closed", "stopped"] as const;
+export type DropReason = (typeof dropReasons)[number];
 
 /** What one output counts. */
 export interface OutputReport {
@@ -53,8 +54,12 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
       const name = { output };
       records.add(0, name);
       bytes.add(0, name);
-      droppedRecords.add(0, { output, reason: "queue_full" });
-      droppedBytes.add(0, { output, reason: "queue_full" });
+      leftOut.add(0, name);
+      rotations.add(0, name);
+      for (const reason of dropReasons) {
+        droppedRecords.add(0, { output, reason });
+        droppedBytes.add(0, { output, reason });
+      }
       return {
         written(recordCount, byteCount) {
           records.add(recordCount, name);

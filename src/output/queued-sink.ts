@@ -78,7 +78,7 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
     report.failed(operation, errorCode(error));
     const reason = reasonOf(error);
     limited.error({ output: name, reason }, "output fails, trying again");
-    health.set({ name: checkName, ready: false, detail: `${reason}; trying again` });
+    health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
     isFailing = true;
   };
 
@@ -92,7 +92,8 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
   const drop = (reason: DropReason, records: number, bytes: number): void => {
     if (bytes === 0) return;
     report.dropped(reason, records, bytes);
-    limited.warn({ output: name, reason, records }, "records dropped");
+    // That the reader is gone is logged once.
+    if (reason !== "closed") limited.warn({ output: name, reason, records }, "records dropped");
   };
 
   /** @returns how many bytes were written: all, unless the sink ends. */
@@ -165,7 +166,12 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
     if (ended !== "closed") return;
     discard("closed");
     log.warn({ output: name }, "the reader of the output is gone; records for it are dropped");
-    health.set({ name: checkName, ready: true, detail: "the reader is gone" });
+    health.set({
+      name: checkName,
+      ready: true,
+      degraded: true,
+      detail: "the reader is gone; records for it are dropped and counted",
+    });
     options.onClosed?.();
   };
 

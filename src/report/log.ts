@@ -1,5 +1,6 @@
 import { pino, type DestinationStream } from "pino";
 import type { Clock } from "./clock.ts";
+import { describeError } from "./describe-error.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -34,7 +35,7 @@ export function createLog(options: LogOptions): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: pino.stdSerializers.err },
+      serializers: { error: describeError },
     },
     destination,
   );
@@ -79,6 +80,9 @@ function formatText(line: string): string {
 
 function formatField(value: unknown): string {
   if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
-  if (typeof value === "object" && value !== null && "message" in value) return JSON.stringify(value.message);
+  if (typeof value === "object" && value !== null && "message" in value) {
+    const stack = "stack" in value ? ` stack=${JSON.stringify(value.stack)}` : "";
+    return JSON.stringify(value.message) + stack;
+  }
   return JSON.stringify(value);
 }

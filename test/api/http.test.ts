@@ -16,6 +16,7 @@ test("liveness, readiness and metrics", async (t) => {
   assert.equal(notReady.status, 503);
   assert.deepEqual(await notReady.json(), {
     ready: false,
+    degraded: false,
     checks: [{ name: "udm", ready: false, detail: "/ipaddrs.yml:3:1: bad key" }],
   });
   health.set({ name: "udm", ready: true });

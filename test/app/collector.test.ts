@@ -141,16 +141,28 @@ test("with the API off the file is read, and read again on SIGHUP", async (t) =>
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, "ipaddrs.yml");
   writeFileSync(path, "10.1.2.3:\n  name: before\n");
-  const { flow, collector } = await start(t, {
+  let logged = "";
+  const log = createLog({ level: "info", format: "text", destination: { write: (line) => (logged += line) } });
+  const settings = {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "false",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: path,
-  });
+  };
+  const { flow, collector } = await start(t, settings, log);
   assert.equal((await flow("10.1.2.3", "10.0.0.1"))["flow.src.ip.subnet.name"], "before");
   writeFileSync(path, "10.1.2.3:\n  name: afterwards\n");
   collector.reload();
+  assert.match(logged, / SIGHUP readsAgain=\["metadata file"\] leavesAlone=\["settings: only a restart reads them"\]/);
   await until("the file is read again", async () => {
     return (await flow("10.1.2.3", "10.0.0.1"))["flow.src.ip.subnet.name"] === "afterwards";
   });
+});
+
+test("with the API on SIGHUP says that it leaves the metadata file alone", async (t) => {
+  let logged = "";
+  const log = createLog({ level: "info", format: "text", destination: { write: (line) => (logged += line) } });
+  const { collector } = await start(t, {}, log);
+  collector.reload();
+  assert.match(logged, / SIGHUP readsAgain=\[\] leavesAlone=\[.*"metadata file: the API owns it/);
 });
 
 test("over a broken file flows run, methods answer unavailable, and SIGHUP tries again", async (t) => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { flagOf, runProgram, settingNames, settingOf } from "../../src/app/index.ts";
+import { until } from "../support/until.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 
 const bin = join(import.meta.dirname, "../../../bin/netgloss.js");
@@ -155,6 +156,24 @@ test("files of elements are judged: config check and serve refuse bad ones, no f
     assert.match(lines[1] ?? "", /bad-elements\.yml:1:6: expected one of .*, not "int"$/);
     assert.match(lines[2] ?? "", /bad-elements\.yml:2:1: a name is letters/);
   }
+});
+
+test("serve over a broken metadata file says that it is not ready, and the error once", async () => {
+  const path = fileWith("broken.yml", "10.1.2.3:\n  name: [x\n");
+  const terminal = createFakeTerminal(["serve"], {
+    SVC_API_PORT: "0",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: path,
+  });
+  const ended = runProgram(terminal);
+  await until("it runs", () => terminal.written.err.includes("netgloss runs"));
+  terminal.signals.emit("SIGTERM", "SIGTERM");
+  assert.equal(await ended, 0);
+  const { err } = terminal.written;
+  assert.match(err, /WARN +netgloss runs, but it is not ready version=\S+ .*notReady=\["metadata"\]/);
+  assert.doesNotMatch(err, /netgloss is ready/);
+  assert.equal(err.split("broken.yml:").length, 2, err);
 });
 
 test("udm check judges a file offline", async () => {

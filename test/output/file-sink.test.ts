@@ -223,13 +223,13 @@ test("a full disk: the file keeps whole lines, everything is written once there 
   const { sink, path, health, value, messages } = await fileCase(t, { io });
   await sink.start();
   sink.write(lines(0, 20), 20);
-  await until(() => writes > 30 && !health.isReady());
+  await until(() => writes > 30 && health.isDegraded());
   assert.match(health.checks()[0]?.detail ?? "", /ENOSPC.*trying again/);
   assert.deepEqual(numbers(await readFile(path, "utf8")), [0, 1, 2]);
   const failures = (await value("errors_total", { operation: "write", code: "ENOSPC" })) ?? 0;
   assert.ok(failures >= 20);
   hasSpace = true;
-  await until(() => health.isReady());
+  await until(() => !health.isDegraded());
   await sink.stop();
   assert.deepEqual(numbers(await readFile(path, "utf8")), range(0, 20));
   assert.equal(await value("records_total"), 20);
@@ -241,7 +241,7 @@ test("a disk that stays full: stop gives up after one more try and counts", asyn
   const { sink, value, health } = await fileCase(t, { path: "/dev/full", retryMs: 10_000, flushMs: 10_000 });
   await sink.start();
   for (let i = 0; i < 5; i++) sink.write(lines(i * 10, 10), 10);
-  await until(() => !health.isReady());
+  await until(() => health.isDegraded());
   const start = performance.now();
   await sink.stop();
   assert.ok(performance.now() - start < 5000, "it does not wait for the disk");
@@ -306,10 +306,10 @@ test("a pipe whose reader goes away is written to again when another comes", asy
   const { sink, health, value } = await fileCase(t, { path });
   await sink.start();
   await until(async () => ((await value("errors_total", { operation: "open", code: "ENXIO" })) ?? 0) > 0);
-  assert.equal(health.isReady(), false);
+  assert.equal(health.isDegraded(), true);
   for (const n of [0, 1]) {
     const reader = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    await until(() => health.isReady() || n > 0);
+    await until(() => !health.isDegraded() || n > 0);
     sink.write(lines(n, 1), 1);
     const buffer = Buffer.alloc(1000);
     await until(async () => {

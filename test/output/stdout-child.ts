@@ -6,15 +6,17 @@ import { lines } from "./output-fixture.ts";
 
 const [queueBytes = 0, flushMs = 0, chunks = 0] = process.argv.slice(2).map(Number);
 const metrics = createMetrics();
+const health = createHealth();
+const warnings: string[] = [];
 const readerGone = new AbortController();
 const sink = createStdoutSink({
   queueBytes,
   flushMs,
   maxRate: 0,
-  log: silentLog,
+  log: { ...silentLog, warn: (_, message) => void warnings.push(message) },
   metrics: createOutputMetrics(metrics),
   clock: systemClock,
-  health: createHealth(),
+  health,
   onClosed: () => readerGone.abort(),
 });
 const told = new AbortController();
@@ -40,6 +42,10 @@ while (!told.signal.aborted && !readerGone.signal.aborted && sent < total) {
   longestTurn = Math.max(longestTurn, performance.now() - last);
   last = performance.now();
 }
+if (readerGone.signal.aborted) {
+  sink.write(lines(sent, 100), 100);
+  sent += 100;
+}
 await sink.stop();
 const outcome = {
   sent,
@@ -48,6 +54,8 @@ const outcome = {
   stopped: (await value("dropped_records_total", "stopped")) ?? 0,
   closed: (await value("dropped_records_total", "closed")) ?? 0,
   isClosed: readerGone.signal.aborted,
+  checks: health.checks(),
+  warnings,
   longestTurn,
 };
 process.stderr.write(JSON.stringify(outcome), () => process.exit(0));

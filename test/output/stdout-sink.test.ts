@@ -7,6 +7,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createStdoutSink } from "../../src/output/index.ts";
+import type { Check } from "../../src/report/index.ts";
 import { lines, numbers, outputFixture, range, until } from "./output-fixture.ts";
 
 interface Outcome {
@@ -16,6 +17,8 @@ interface Outcome {
   readonly stopped: number;
   readonly closed: number;
   readonly isClosed: boolean;
+  readonly checks: readonly Check[];
+  readonly warnings: readonly string[];
   /** Longest time between two turns of a loop that yields each millisecond. */
   readonly longestTurn: number;
 }
@@ -95,8 +98,11 @@ test("a reader of a pipe that leaves ends the output, not the process", async (t
   await writer.close();
   await until(async () => (await reader.read(Buffer.alloc(100)).catch(() => ({ bytesRead: 0 }))).bytesRead > 0);
   await reader.close();
-  const { isClosed, closed, sent, written } = await outcome;
+  const { isClosed, closed, sent, written, checks, warnings } = await outcome;
   assert.equal(isClosed, true);
+  const detail = "the reader is gone; records for it are dropped and counted";
+  assert.deepEqual(checks, [{ name: "output stdout", ready: true, degraded: true, detail }]);
+  assert.deepEqual(warnings, ["the reader of the output is gone; records for it are dropped"]);
   assert.ok(closed > 0);
   assert.equal(written + closed, sent);
 });

@@ -35,7 +35,7 @@ export interface CollectorProcessOptions {
   readonly readyMs?: number;
 }
 
-/** Starts `netgloss serve` as a process of its own and waits until it says that it is ready. */
+/** Starts `netgloss serve` as a process of its own and waits until it says that it runs. */
 export async function startCollectorProcess(options: CollectorProcessOptions = {}): Promise<CollectorProcess> {
   const { settings = {}, stdout = "ignore", cwd = root, args = [] } = options;
   const child = spawn(process.execPath, [join(root, "bin/netgloss.js"), "serve", ...args], {
@@ -62,7 +62,7 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
 
   const isReady = (): Record<string, unknown> | undefined => {
     if (child.exitCode !== null) throw new Error(`the collector ended with exit code ${child.exitCode}:\n${stderr}`);
-    return log().find((line) => line["msg"] === "netgloss is ready");
+    return log().find((line) => "api" in line && "flowPorts" in line);
   };
   const ready = await until("the collector is ready", isReady, options.readyMs);
   const api = String(ready["api"]);

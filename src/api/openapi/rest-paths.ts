@@ -127,15 +127,21 @@ export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions }
   const guarded: JsonSchema = hasBasicAuth ? { "401": refusals["401"] } : {};
   const readiness: JsonSchema = {
     type: "object",
-    required: ["ready", "checks"],
+    required: ["ready", "degraded", "checks"],
     properties: {
       ready: { type: "boolean" },
+      degraded: { type: "boolean", description: "It is ready, but not all of it works: the checks say what." },
       checks: {
         type: "array",
         items: {
           type: "object",
           required: ["name", "ready"],
-          properties: { name: { type: "string" }, ready: { type: "boolean" }, detail: { type: "string" } },
+          properties: {
+            name: { type: "string" },
+            ready: { type: "boolean" },
+            degraded: { type: "boolean" },
+            detail: { type: "string" },
+          },
         },
       },
     },

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { createLog, systemClock } from "../../report/index.ts";
+import { announceReadiness } from "../announce-readiness.ts";
 import { createCollector } from "../collector.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
@@ -33,8 +34,9 @@ export function addServeCommand(program: Command, terminal: Terminal, setExitCod
       started() {
         const api = localApiUrl(settings, collector.apiPort());
         const flowPorts = collector.flowPorts();
-        log.info({ version: packageVersion(), api, flowPorts }, "netgloss is ready");
+        const ends = announceReadiness(collector.health, log, { version: packageVersion(), api, flowPorts });
         if (settings.SVC_QUICKSTART_ENABLE) terminal.err(quickstartHints(settings, api, flowPorts));
+        return ends;
       },
       reload: () => collector.reload(),
       reopen: () => collector.reopen(),

@@ -64,7 +64,7 @@ export function startThread(options: ThreadOptions): Thread {
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
     if (isEnding) return;
-    log.error({ thread: name, error, stack: error.stack }, "a thread has ended unexpectedly");
+    log.error({ thread: name, error }, "a thread has ended unexpectedly");
     onDeath?.(error);
   };
   worker.on("message", take);

@@ -55,7 +55,7 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
       first === undefined
         ? `revision ${definitions.revision.slice(0, 12)}, ${definitions.devices.size} devices`
         : `${errors.length} errors, what is wrong is left out: ${formatFinding(first)}`;
-    health.set({ name: checkName, ready: true, detail });
+    health.set({ name: checkName, ready: true, ...(first !== undefined && { degraded: true }), detail });
     for (const finding of errors)
       parts.findingsLog.error({ finding: formatFinding(finding) }, "SNMP definition left out");
   }
@@ -65,7 +65,7 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const errors = errorsOf(findings);
     const [first] = errors.map(formatFinding);
     const detail = `revision ${old.revision.slice(0, 12)} stays: the files have ${errors.length} errors: ${first}`;
-    health.set({ name: checkName, ready: true, detail });
+    health.set({ name: checkName, ready: true, degraded: true, detail });
     log.warn({ errors: errors.length, first }, "SNMP definitions not applied: the old set stays in use");
     return { ok: false, findings: errors.map(applyFinding) };
   }

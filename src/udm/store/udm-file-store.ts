@@ -273,7 +273,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     if (error instanceof LoadError) seen = error.stamp;
     report.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
     if (!isLoaded) fault = failure;
-    health.set({ name: checkName, ready: isLoaded, detail: failure.message });
+    health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail: failure.message });
     const outcome = isLoaded ? "the state before stays" : "there is no metadata";
     log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
     return failure;
