@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createSnmpAgent, octets, oidOf, tableOf } from "../support/snmp-agent/index.ts";
+import { counter32, createSnmpAgent, octets, oidOf, tableOf } from "../support/snmp-agent/index.ts";
+import { formatOid } from "../../src/snmp/session/oid.ts";
 import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
@@ -93,6 +94,47 @@ describe("polling", { concurrency: 6 }, () => {
     rig.agent.table = named.with([{ oid: oidOf("1.3.6.1.2.1.2.2.1.2.2"), value: octets("wan0") }]);
     await until("the name", () => rig.device().interfaces["2"] === "wan0");
     assert.equal(rig.device().interfaces["1"], "short");
+  });
+
+  test("records of a poll have the names that the same poll reads, however late these come", async (t) => {
+    const ifName = oidOf("1.3.6.1.2.1.31.1.1.1.1");
+    const etherStats = "1.3.6.1.2.1.10.7.2.1.3";
+    const rig = await startSnmpRig(t, {
+      files: {
+        "devices/lab.yml": quickDevice.replace("retries: 0", "retries: 3"),
+        "objects/ether.yml":
+          "EtherLike-MIB::dot3StatsTable:\n  type: stable\n  index:\n    - type: Integer\n" +
+          "      oid: .1.3.6.1.2.1.10.7.2.1.1\n      name: netif\n      syntax: InterfaceIndex\n  attributes:\n" +
+          `    dot3StatsFCSErrors:\n      oid: .${etherStats}\n      name: ether.errors\n      syntax: Counter32\n`,
+        "object_groups/ether.yml": "ether:\n  objects:\n    - EtherLike-MIB::dot3StatsTable\n",
+        "device_groups/all.yml": "router:\n  object_groups:\n    - netif\n    - ether\n",
+        "autodiscover/sysoids/all.yml": "",
+      },
+      agent: { table: rigTable.with([{ oid: oidOf(`${etherStats}.1`), value: counter32(1, 1) }]) },
+    });
+    // Each time the names are to be read the interface has another one, and the first request for it is lost.
+    let renamed = 0;
+    let isSecond = true;
+    let isLost = false;
+    rig.agent.faults.liesAbout = (response, request) => {
+      if (formatOid(request.varbinds[0]?.oid ?? []) !== formatOid(ifName)) return response;
+      isSecond = !isSecond;
+      isLost = !isSecond;
+      if (isLost) {
+        rig.agent.table = rig.agent.table.with([{ oid: [...ifName, 1], value: octets(`name${++renamed}`) }]);
+      }
+      return response;
+    };
+    rig.agent.faults.sends = (datagram) => {
+      const sent = isLost ? [] : [datagram];
+      isLost = false;
+      return sent;
+    };
+    const namesOf = (object: string): unknown[] => rig.of(object).map((record) => record["netif.name"]);
+    await until("four polls", () => namesOf("EtherLike-MIB::dot3StatsTable").length >= 5);
+    const late = namesOf("EtherLike-MIB::dot3StatsTable").slice(2, 5);
+    assert.deepEqual(late, namesOf("IF-MIB::ifXTable").slice(2, 5));
+    assert.equal(new Set(late).size, 3);
   });
 
   test("rows that vanish are counted", async (t) => {

@@ -21,6 +21,11 @@ export interface DeviceNames {
   see(object: PolledObject, polled: PolledRows): boolean;
 }
 
+/** Whether something that the names are made of is among its columns. */
+export function givesNames({ columns }: PolledObject): boolean {
+  return columns.some(({ oid }) => learntColumn(oid) !== undefined);
+}
+
 export function createDeviceNames(): DeviceNames {
   let learnt = nothingLearnt;
   let interfaces: ReadonlyMap<number, string> = new Map();

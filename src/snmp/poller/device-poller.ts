@@ -8,12 +8,13 @@ import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { createAccessProbe } from "./access-probe.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
-import { createDeviceNames } from "./device-names.ts";
+import { createDeviceNames, givesNames } from "./device-names.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
 import { createHeartbeat, type Pulse } from "./heartbeat.ts";
 import { createLimiter } from "./limiter.ts";
+import { createNameOrder } from "./name-order.ts";
 import { createPollGrid } from "./poll-grid.ts";
-import { pollObject } from "./poll-object.ts";
+import { pollObject, type PolledRows } from "./poll-object.ts";
 import { compilePollPlan, type PolledObject, type PolledType } from "./poll-plan.ts";
 import { createProber } from "./prober.ts";
 import type { RecordWriter } from "./record-writer.ts";
@@ -77,6 +78,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const watched = createWatchedValues();
   const vanished = createVanishedRows();
   const names = createDeviceNames();
+  const nameOrder = createNameOrder();
   const limiter = createLimiter(() => device.maxConcurrentPolls);
   const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
   const accessProbe = createAccessProbe(client);
@@ -118,16 +120,26 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     const type = types().get(name);
     if (type === undefined || isStopped) return;
     const start = clock.monotonic();
+    const naming = new Set(type.objects.filter(givesNames));
+    const turn = nameOrder.begin(start - lagMs, naming.size);
     counts.polls++;
     counts.lag = lagMs / 1000;
     lastPoll = clock.now();
-    if (!(await isAlive(sessions.polling))) return;
-    // Names first, so that other tables of the same poll can use them.
-    const objects = [...type.objects].sort(
-      (a, b) => Number(b.id.startsWith("IF-MIB::")) - Number(a.id.startsWith("IF-MIB::")),
-    );
-    await Promise.all(objects.map((object) => limiter.run(() => pollOne(object))));
-    counts.duration = (clock.monotonic() - start) / 1000;
+    try {
+      if (!(await isAlive(sessions.polling))) return;
+      const read = async (object: PolledObject): Promise<void> => {
+        const polled = await limiter.run(() => readOne(object));
+        if (naming.has(object)) turn.learned();
+        // No place among those that read is held meanwhile: the names may be waiting for one.
+        if (polled !== undefined) await turn.known().then(() => writeOne(object, polled));
+      };
+      // Those that give names begin first, so that the records of the same poll wait as little as possible.
+      const objects = [...naming, ...type.objects.filter((object) => !naming.has(object))];
+      await Promise.all(objects.map(read));
+      counts.duration = (clock.monotonic() - start) / 1000;
+    } finally {
+      turn.end();
+    }
   }
 
   async function isAlive(by: Session | undefined): Promise<boolean> {
@@ -142,12 +154,12 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     }
   }
 
-  function onPulse({ isAnew, sysObjectId, sysName }: Pulse): void {
+  function onPulse({ isRestarted, sysObjectId, sysName }: Pulse): void {
     if (isStopped) return;
     hostName = sysName ?? hostName;
-    if (isAnew) {
+    if (isRestarted) {
       counts.restarts++;
-      log.info({ device: device.id }, "an SNMP device has started anew");
+      log.info({ device: device.id }, "an SNMP device has restarted");
       if (watchesResets()) parts.rediscover(device.id, "restart");
     }
     const known = plan?.sysObjectId;
@@ -161,17 +173,28 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
     );
 
-  async function pollOne(object: PolledObject): Promise<void> {
+  /** @returns undefined when there is nothing to write. */
+  async function readOne(object: PolledObject): Promise<PolledRows | undefined> {
     const by = sessions.polling;
-    if (by === undefined || isStopped || state !== "up") return;
+    if (by === undefined || isStopped || state !== "up") return undefined;
     const { maxOids, maxRepetitions } = device;
     const polled = await pollObject(by, object, { maxOids, maxRepetitions, repetitions }, clock);
-    if (polled.error?.code === "closed") return;
+    if (polled.error?.code === "closed") return undefined;
     if (!isStopped) {
       const reason = watched.see(object, polled, clock.monotonic());
       if (reason !== undefined) parts.rediscover(device.id, reason);
       if (names.see(object, polled)) parts.learnt(poller);
     }
+    if (!polled.isComplete) {
+      counts.partial++;
+      note(`${object.id}: ${polled.detail ?? "incomplete"}`);
+    }
+    // The other objects need not find out one by one, each with all its retries.
+    if (polled.error?.code === "timeout") await isAlive(sessions.single);
+    return polled;
+  }
+
+  async function writeOne(object: PolledObject, polled: PolledRows): Promise<void> {
     const written = await parts.writer.write(
       {
         ip: device.ip,
@@ -185,12 +208,6 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     counts.unreadable += written.unreadable;
     counts.badIndexes += written.badIndexes;
     if (polled.isComplete) counts.vanished += vanished.see(object.id, polled.rows);
-    else {
-      counts.partial++;
-      note(`${object.id}: ${polled.detail ?? "incomplete"}`);
-    }
-    // The other objects need not find out one by one, each with all its retries.
-    if (polled.error?.code === "timeout") await isAlive(sessions.single);
   }
 
   function goDown(message: string): void {
@@ -280,6 +297,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       device = nextDevice;
       definitions = nextDefinitions;
       compiled = undefined;
+      limiter.changed();
       // Other credentials are for the discovery to try: until it has, those that are known to work are used.
       if (sessions.haveAccessOf(device) && !sessions.suit(device)) openSessions();
       if (state === "up") planGrid(0);

@@ -7,8 +7,8 @@ import { hasRestarted, type UptimeReading } from "./uptime.ts";
 
 /** What one request tells about who is there. */
 export interface Pulse {
-  /** Whether the device has started anew since the pulse before. */
-  readonly isAnew: boolean;
+  /** Whether the device has restarted since the pulse before. */
+  readonly isRestarted: boolean;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
 }
@@ -34,10 +34,10 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): 
       engineId: engine === undefined ? undefined : Buffer.from(engine.id).toString("hex"),
       at: clock.monotonic(),
     };
-    const isAnew = lastReading !== undefined && hasRestarted(lastReading, reading);
+    const isRestarted = lastReading !== undefined && hasRestarted(lastReading, reading);
     lastReading = reading;
     const pulse: Pulse = {
-      isAnew,
+      isRestarted,
       sysObjectId: sysObjectId?.type === "ObjectIdentifier" ? sysObjectId.value : undefined,
       sysName: textOf(sysName),
     };

@@ -15,7 +15,7 @@ const wrap = 2 ** 32;
 const tolerance = (elapsed: number): number => elapsed / 10 + 6000;
 
 /**
- * Whether the device has started anew between two readings: its engine booted or is another one, or its uptime went
+ * Whether the device has restarted between two readings: its engine booted or is another one, or its uptime went
  * back, which every 497 days is the wrap of the counter and no restart. An uptime shorter than the time since the earlier
  * reading is a restart too, though it may be greater than it was.
  */
