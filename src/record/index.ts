@@ -22,3 +22,7 @@ export {
   type WorkspaceMemory,
 } from "./workspace.ts";
 export * as addressLayout from "./address-layout.ts";
+export { fieldGroups, findField, recordFields } from "./fields/field-table.ts";
+export { fieldPatterns } from "./fields/field-patterns.ts";
+export { fieldsPage } from "./fields/fields-page.ts";
+export type { FieldPattern, FieldType, RecordField } from "./fields/record-field.ts";

@@ -1,83 +1,24 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { fieldNames, type Conversion } from "../../src/flow/mapping/field-names.ts";
 import { createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { findElement } from "../../src/flow/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
-import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
-import type { XdrLayout } from "../../src/flow/sflow/xdr-layout.ts";
+import { fieldGroups, fieldsPage } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 const page = resolve(import.meta.dirname, "../../../docs/records.md");
-const tableHead = "| name | elements, best first |\n|---|---|\n";
 
-const sflowHead = "| structure | names |\n|---|---|\n";
-const elementsHead = "## Elements\n";
-
-const notes: Readonly<Partial<Record<Conversion, string>>> = {
-  dscp: "its upper six bits",
-  ecn: "its lower two bits",
-  protocolName: "IANA's keyword",
-  tcpTags: "names of the set flags",
-  directionName: "`ingress` or `egress`",
-  forwardingStatusName: "by its upper two bits",
-  forwardingReasonName: "IANA's text",
-  natEventName: "IANA's text",
-  natTypeName: "IANA's text",
-  natQuotaEventName: "IANA's text",
-  natThresholdEventName: "IANA's text",
-  firewallEventName: "IANA's text",
-  biflowDirectionName: "IANA's text",
-  mplsLabelTypeName: "IANA's text",
-  icmpType: "its upper byte",
-  icmpCode: "its lower byte",
-  applicationId: "engine, colon, selector (RFC 6759); engine 20 has an enterprise number and a colon between them",
-};
-
-/** The table of names, as the page has to show it. */
-function table(): string {
-  const rows = new Map<string, string[]>();
-  for (const [id, name, conversion] of fieldNames) {
-    const note = notes[conversion];
-    const text = `${findElement(0, id)?.name ?? ""} (${id}${note === undefined ? "" : `: ${note}`})`;
-    rows.set(name, [...(rows.get(name) ?? []), text]);
-  }
-  return [...rows].map(([name, elements]) => `| \`${name}\` | ${elements.join(", ")} |\n`).join("");
-}
-
-test("docs/records.md shows the table of names (UPDATE_DOCS=1 writes it)", () => {
+test("docs/records.md shows the table of record fields (`npm run generate` writes it)", () => {
   const text = readFileSync(page, "utf8");
-  const [before] = text.split(tableHead);
-  const expected = `${before}${tableHead}${table()}`;
-  if (process.env["UPDATE_DOCS"] === "1") writeFileSync(page, expected);
-  assert.equal(readFileSync(page, "utf8"), expected);
-});
-
-/** The tables of structures of sFlow, as the page has to show them. */
-function sflowTable(): string {
-  const rows = (kind: string, layouts: ReadonlyMap<number, XdrLayout>): string[] =>
-    [...layouts].map(([format, layout]) => {
-      const names = layout.filter(([name]) => name !== "").map(([name]) => `\`${name}\``);
-      return `| ${kind} ${format} | ${names.join(", ")} |\n`;
-    });
-  const tables = [...counterTables].map(
-    ([format, { once, columns }]) => [format, once.concat(columns.map((name) => [name, "list"]))] as const,
+  for (const group of [...Object.keys(fieldGroups), "patterns"]) assert.ok(text.includes(`<!-- fields: ${group} -->`));
+  assert.equal(
+    text,
+    fieldsPage(text, (id) => findElement(0, id)?.name ?? ""),
   );
-  const counters = [...counterLayouts, ...tables].toSorted(([a], [b]) => a - b);
-  return [...rows("flow", flowRecordLayouts), ...rows("counters", new Map(counters))].join("");
-}
-
-test("docs/records.md shows the structures of sFlow (UPDATE_DOCS=1 writes them)", () => {
-  const text = readFileSync(page, "utf8");
-  const [before, rest = ""] = text.split(sflowHead);
-  const after = rest.slice(rest.indexOf(elementsHead));
-  const expected = `${before}${sflowHead}${sflowTable()}\n${after}`;
-  if (process.env["UPDATE_DOCS"] === "1") writeFileSync(page, expected);
-  assert.equal(readFileSync(page, "utf8"), expected);
 });
 
 test("names of counters are given once, and none is the group of others", () => {

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { findElement } from "../../src/flow/registry/registry.ts";
+import { fieldNames } from "../../src/flow/mapping/field-names.ts";
+import { innerNames, outerNames } from "../../src/flow/packet/put-packet.ts";
+import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
+import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
+import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
+import { findField, recordFields, type FieldType, type RecordField, type Value } from "../../src/record/index.ts";
+
+type Golden = { readonly records: readonly (readonly Readonly<Record<string, Value>>[])[] };
+
+const folder = resolve(import.meta.dirname, "../../../test/flow/golden");
+const goldens = readdirSync(folder).map((name) => ({
+  name,
+  records: (JSON.parse(readFileSync(join(folder, name), "utf8")) as Golden).records.flat(),
+}));
+
+const isValue: Readonly<Record<FieldType, (value: Value) => boolean>> = {
+  keyword: (value) => typeof value === "string",
+  ip: (value) => typeof value === "string" && /^[0-9a-f.:]+$/.test(value),
+  long: (value) => Number.isSafeInteger(value),
+  // Golden files have bigints as texts that end with n.
+  unsigned_long: (value) => Number.isSafeInteger(value) || /^\d+n$/.test(value as string),
+  double: (value) => typeof value === "number",
+  boolean: (value) => typeof value === "boolean",
+  date: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/.test(value as string),
+  date_nanos: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value as string),
+  geo_point: (value) => /^-?[\d.]+,-?[\d.]+$/.test(value as string),
+};
+
+function fits({ type, isArray }: RecordField, value: Value, hasLists: boolean): boolean {
+  if (!Array.isArray(value)) return (!isArray || hasLists) && isValue[type](value);
+  return (isArray || hasLists) && value.every((each: Value) => isValue[type](each));
+}
+
+test("every field of every golden case is in the table, with its type; only lists make arrays of scalars", () => {
+  for (const { name, records } of goldens) {
+    for (const record of records) {
+      const hasLists = "flow.list.semantics" in record;
+      for (const [field, value] of Object.entries(record)) {
+        const found = findField(field);
+        assert.ok(found !== undefined && found.source !== "metadata", `${name}: ${field}`);
+        if ("name" in found) assert.ok(fits(found, value, hasLists), `${name}: ${field} is ${JSON.stringify(value)}`);
+      }
+    }
+  }
+});
+
+test("rows of the table: each name once, an example of its type, no name the group of another", () => {
+  const names = recordFields.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+  for (const field of recordFields) {
+    assert.ok(fits(field, field.example, false), field.name);
+    assert.ok(!names.some((other) => other.startsWith(`${field.name}.`)), field.name);
+  }
+});
+
+/** Numbers behind a word in the sources of a field: `IE 8, 27`. */
+function numbersOf({ source }: RecordField, word: string): number[] {
+  return [...source.matchAll(new RegExp(`\\b${word} (\\d+(?:, \\d+)*)`, "g"))].flatMap(([, list = ""]) =>
+    list.split(", ").map(Number),
+  );
+}
+
+function fieldOf(name: string): RecordField {
+  const found = findField(name);
+  assert.ok(found !== undefined && "name" in found, `${name} is not in the table`);
+  return found;
+}
+
+test("names of elements: the row says which, best first, and its type is theirs", () => {
+  const ids = new Map<string, number[]>();
+  for (const [id, name, conversion] of fieldNames) {
+    ids.set(name, [...(ids.get(name) ?? []), id]);
+    const { type } = fieldOf(name);
+    const element = findElement(0, id)?.type ?? "octetArray";
+    if (conversion === "value" && element.startsWith("unsigned")) assert.match(type, /long$/, name);
+    if (conversion === "value" && element === "unsigned64") assert.equal(type, "unsigned_long", name);
+    if (conversion === "value" && element.startsWith("ipv")) assert.equal(type, "ip", name);
+    if (conversion === "value" && element.startsWith("dateTime")) assert.equal(type, "date_nanos", name);
+  }
+  for (const [name, expected] of ids)
+    assert.deepEqual(numbersOf(fieldOf(name), "IE").slice(0, expected.length), expected, name);
+});
+
+test("structures of sFlow: every name of theirs is in the table with its structure, and the table has no other", () => {
+  const structures = new Map<string, number[]>();
+  const add = (name: string, format: number): void => {
+    if (name !== "") structures.set(name, [...(structures.get(name) ?? []), format]);
+  };
+  for (const [format, layout] of flowRecordLayouts) for (const [name] of layout) add(name, format);
+  for (const [name, formats] of structures) assert.deepEqual(numbersOf(fieldOf(name), "sFlow flow"), formats, name);
+  const counters = new Map([...counterLayouts].flatMap(([format, layout]) => layout.map(([name]) => [name, format])));
+  for (const [format, { once, columns }] of counterTables) {
+    for (const name of [...once.map(([each]) => each), ...columns]) counters.set(name, format);
+  }
+  for (const [name, format] of counters) assert.deepEqual(numbersOf(fieldOf(name), "sFlow counters"), [format], name);
+  for (const field of recordFields) {
+    for (const format of numbersOf(field, "sFlow flow"))
+      assert.ok(structures.get(field.name)?.includes(format), field.name);
+    for (const format of numbersOf(field, "sFlow counters")) assert.equal(counters.get(field.name), format);
+  }
+});
+
+test("names of packets are in the table, those of the packet within a tunnel too", () => {
+  for (const name of [...Object.values(outerNames), ...Object.values(innerNames)]) assert.ok(findField(name), name);
+});
