@@ -88,7 +88,7 @@ async function during(action: () => Promise<unknown>): Promise<Seen> {
 /** Since the last reading. */
 async function lag(): Promise<number> {
   const text = await (await fetch(`${collector.api}/metrics`)).text();
-  return 1000 * Number(/^netgloss_event_loop_lag_seconds\{quantile="1"\} (.*)$/m.exec(text)?.[1]);
+  return 1000 * Number(/^nodejs_eventloop_lag_max_seconds (.*)$/m.exec(text)?.[1]);
 }
 
 async function call(what: LongCall): Promise<LongCallResult> {

@@ -2,19 +2,21 @@ import type { Counter, Metrics } from "../report/index.ts";
 import { createCallTimes } from "./http/call-times.ts";
 
 /** Why a request or a connection was turned away before a handler saw it. */
-export type Rejection =
-  | "auth"
-  | "body"
-  | "connections"
-  | "flood"
-  | "headers"
-  | "host"
-  | "memory"
-  | "origin"
-  | "protocol"
-  | "timeout"
-  | "tls"
-  | "watchers";
+const rejections = [
+  "auth",
+  "body",
+  "connections",
+  "flood",
+  "headers",
+  "host",
+  "memory",
+  "origin",
+  "protocol",
+  "timeout",
+  "tls",
+  "watchers",
+] as const;
+export type Rejection = (typeof rejections)[number];
 
 export interface ApiMetrics {
   /** Counts a request and the time from its header to the end of its answer. */
@@ -28,7 +30,7 @@ export function createApiMetrics(metrics: Metrics): ApiMetrics {
   const rejected = metrics.counter(
     "netgloss_api_rejected_total",
     "Requests and connections turned away before a handler saw them, by reason.",
-    ["reason"],
+    { reason: rejections },
   );
   return {
     answered: createCallTimes(metrics),

@@ -98,12 +98,6 @@ export function registerFlowMetrics(
     return exporters.waiting.sets;
   });
   metrics.gaugeFrom("netgloss_flow_waiting_bytes", "Bytes of these.", [], () => exporters.waiting.bytes);
-  metrics.counterFrom(
-    "netgloss_flow_exporter_missing_total",
-    "Units missing from an exporter by its sequence numbers; only exporters that miss any.",
-    ["exporter", "protocol"],
-    () => missingByExporter(exporters),
-  );
 }
 
 function evictedSeries({ evictions }: ExporterTable): Series[] {
@@ -117,16 +111,4 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
     [{ what: "source" }, evictions.sources],
     [{ what: "waiting_set" }, evictions.waitingSets],
   ];
-}
-
-function missingByExporter(exporters: ExporterTable): Series[] {
-  const series: Series[] = [];
-  for (const exporter of exporters.all()) {
-    const missing = new Map<string, number>();
-    for (const { protocol, sequence } of exporter.domains()) {
-      if (sequence.missing > 0) missing.set(protocol, (missing.get(protocol) ?? 0) + sequence.missing);
-    }
-    for (const [protocol, count] of missing) series.push([{ exporter: exporter.address, protocol }, count]);
-  }
-  return series;
 }

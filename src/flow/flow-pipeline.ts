@@ -17,6 +17,7 @@ import { createExporterTable } from "./exporter/exporter-table.ts";
 import { viewExporter, type ExporterView } from "./exporter/exporter-view.ts";
 import { defaultLimits, type Limits } from "./exporter/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
+import { registerExporterMetrics } from "./exporter-metrics.ts";
 import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { createTimeFormat } from "./mapping/time-format.ts";
@@ -139,6 +140,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
           writeCommunityId: communityId ? createCommunityIdWriter(workspace, flows.kernel) : undefined,
         });
   registerFlowMetrics(metrics, counts, exporters, restored, paths, flows.plans);
+  registerExporterMetrics(metrics, exporters);
   const processor = createFlowProcessor({
     decoders: createDecoders({ times, reader, flows, samples, counts: paths, settings: templates }),
     exporters,

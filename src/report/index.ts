@@ -9,6 +9,7 @@ export {
   type Counter,
   type Gauge,
   type Histogram,
+  type LabelNames,
   type Labels,
   type Metrics,
   type Reading,

@@ -1,27 +1,26 @@
 import type { Labels, Reading } from "./metrics.ts";
 
-/** A metric that is kept elsewhere and read when it is asked for. */
-export interface ReadMetric {
+export interface MetricHead {
   readonly name: string;
-  readonly type: "counter" | "gauge";
   readonly help: string;
   readonly labelNames: readonly string[];
+}
+
+/** A metric that is kept elsewhere and read when it is asked for. */
+export interface ReadMetric extends MetricHead {
+  readonly type: "counter" | "gauge";
   readonly read: () => Reading;
 }
 
-/** What a metric was at one moment, as plain data. */
-export interface MetricFamily {
-  readonly name: string;
+/** A reading of a metric, as plain data. `labelNames` has all labels that its samples may have. */
+export interface MetricFamily extends MetricHead {
   readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  /** All labels that its samples may have. */
-  readonly labelNames: readonly string[];
   /** A histogram's samples have names of their own: `<name>_bucket`, `<name>_sum`, `<name>_count`. */
   readonly samples: readonly (readonly [Labels, number, name?: string])[];
 }
 
 /** Fails when Prometheus would refuse the names. @throws Error */
-export function checkNames({ name, labelNames }: Pick<ReadMetric, "name" | "labelNames">): void {
+export function checkNames({ name, labelNames }: Pick<MetricHead, "name" | "labelNames">): void {
   if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new Error(`${name} is no name of a metric`);
   for (const label of labelNames) {
     if (!/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/.test(label)) throw new Error(`${name}: ${label} is no name of a label`);
@@ -35,7 +34,7 @@ export function readFamily({ read, ...head }: ReadMetric): MetricFamily {
 
 /**
  * One family of several, of which each has counted its part: counters and histograms add up, and so do gauges, of which
- * each tells how much there is.
+ * each says how much there is.
  */
 export function joinFamilies(families: readonly [MetricFamily, ...MetricFamily[]]): MetricFamily {
   const [first] = families;

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from "prom-client";
+import { createCounter, createGauge, createHistogram, type Instrument } from "./instruments.ts";
 import {
   checkNames,
   formatFamily,
@@ -11,6 +11,9 @@ import {
 } from "./metric-family.ts";
 
 export type Labels = Readonly<Record<string, string | number>>;
+
+/** Label names; or, by name, the values known beforehand: each combination of them is there from the start, at zero. */
+export type LabelNames = readonly string[] | Readonly<Record<string, readonly string[]>>;
 
 export interface Counter {
   add(by?: number, labels?: Labels): void;
@@ -28,11 +31,12 @@ export interface Histogram {
 export type Reading = number | Iterable<readonly [Labels, number]>;
 
 /**
- * The metrics of one collector. Names start with `netgloss_`, counters end in `_total`, units are seconds and bytes.
+ * The metrics of one collector. Names start with `netgloss_`, but for those that all programs share (`process_`, `nodejs_`);
+ * counters end in `_total`, units are seconds and bytes. What `promtool check metrics` objects to is a fault.
  * A name may be registered once.
  */
 export interface Metrics {
-  counter(name: string, help: string, labelNames?: readonly string[]): Counter;
+  counter(name: string, help: string, labels?: LabelNames): Counter;
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
   histogram(name: string, help: string, buckets: readonly number[], labelNames?: readonly string[]): Histogram;
   /** A counter kept as a plain number elsewhere, where counting is part of a hot path. */
@@ -49,31 +53,24 @@ export interface Metrics {
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
-type PromMetric = PromCounter | PromGauge | PromHistogram;
-
 /** A scrape of more series than these gives the event loop its turn in between. */
 const seriesInOneTurn = 2000;
 
 export function createMetrics(): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
   /** In the order in which they were registered. */
-  const metrics = new Map<string, ReadMetric | PromMetric>();
+  const metrics = new Map<string, Instrument>();
   const sources: (() => Promise<readonly MetricFamily[]>)[] = [];
 
-  const register = <M extends ReadMetric | PromMetric>(name: string, make: () => M): M => {
+  const register = <M extends Instrument>(name: string, make: () => M): M => {
     if (metrics.has(name)) throw new Error(`${name} is registered already`);
     const metric = make();
     metrics.set(name, metric);
     return metric;
   };
   /** All of them are read before anything else can happen. */
-  const readAll = (): Promise<MetricFamily>[] =>
-    Array.from(metrics.values(), (metric) =>
-      "read" in metric ? Promise.resolve(readFamily(metric)) : promFamily(metric),
-    );
+  const readAll = (): readonly MetricFamily[] => Array.from(metrics.values(), (metric) => metric.read());
   const readEverything = async (): Promise<readonly MetricFamily[]> => {
-    const own = Promise.all(readAll());
+    const own = readAll();
     if (sources.length === 0) return own;
     const byName = new Map<string, [MetricFamily, ...MetricFamily[]]>();
     for (const family of (await Promise.all([own, ...sources.map((read) => read())])).flat()) {
@@ -88,29 +85,28 @@ export function createMetrics(): Metrics {
     (name: string, help: string, labelNames: readonly string[], read: () => Reading): void =>
       void register(name, () => {
         checkNames({ name, labelNames });
-        return { name, type, help, labelNames, read };
+        return { read: () => readFamily({ name, type, help, labelNames, read }) };
       });
 
   return {
-    counter(name, help, labelNames = []) {
-      const counter = register(name, () => new PromCounter({ name, help, labelNames: [...labelNames], registers }));
-      return { add: (by = 1, labels = {}) => counter.inc({ ...labels }, by) };
+    counter(name, help, labels = []) {
+      const labelNames = isList(labels) ? labels : Object.keys(labels);
+      const counter = register(name, () => createCounter({ name, help, labelNames }));
+      if (!isList(labels)) for (const known of combinations(labels)) counter.add(0, known);
+      return { add: (by = 1, labels = {}) => counter.add(by, labels) };
     },
     gauge(name, help, labelNames = []) {
-      const gauge = register(name, () => new PromGauge({ name, help, labelNames: [...labelNames], registers }));
-      return { set: (value, labels = {}) => gauge.set({ ...labels }, value) };
+      const gauge = register(name, () => createGauge({ name, help, labelNames }));
+      return { set: (value, labels = {}) => gauge.set(value, labels) };
     },
     histogram(name, help, buckets, labelNames = []) {
-      const histogram = register(
-        name,
-        () => new PromHistogram({ name, help, buckets: [...buckets], labelNames: [...labelNames], registers }),
-      );
-      return { observe: (value, labels = {}) => histogram.observe({ ...labels }, value) };
+      const histogram = register(name, () => createHistogram({ name, help, labelNames }, buckets));
+      return { observe: (value, labels = {}) => histogram.observe(value, labels) };
     },
     counterFrom: registerRead("counter"),
     gaugeFrom: registerRead("gauge"),
     addSource: (read) => void sources.push(read),
-    families: () => Promise.all(readAll()),
+    families: async () => readAll(),
     async render() {
       const families = await readEverything();
       let series = 0;
@@ -133,21 +129,17 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** One of prom-client's as plain data. */
-async function promFamily(metric: PromMetric): Promise<MetricFamily> {
-  const { name, help, type, values } = await metric.get();
-  const samples = values as readonly { metricName?: string; labels: Labels; value: number }[];
-  const labelNames = new Set(samples.flatMap(({ labels }) => Object.keys(labels)));
-  return {
-    name,
-    help,
-    // At run time a text, whatever its declaration says.
-    type: type as unknown as MetricFamily["type"],
-    labelNames: [...labelNames],
-    samples: samples.map(({ metricName, labels, value }) =>
-      metricName === undefined ? [labels, value] : [labels, value, metricName],
-    ),
-  };
+function isList(labels: LabelNames): labels is readonly string[] {
+  return Array.isArray(labels);
+}
+
+/** Every combination of one value for each label. */
+function combinations(labels: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
+  let found: readonly Labels[] = [{}];
+  for (const [label, values] of Object.entries(labels)) {
+    found = found.flatMap((one) => values.map((value) => ({ ...one, [label]: value })));
+  }
+  return found;
 }
 
 function sameLabels(a: Labels, b: Labels): boolean {

@@ -106,8 +106,13 @@ test("health and metrics are there, and tell what happened", async (t) => {
   assert.equal((await get("/readyz")).status, 200);
   const { status, text } = await get("/metrics");
   assert.equal(status, 200);
-  for (const name of ["netgloss_build_info", "netgloss_process_memory_bytes", "netgloss_event_loop_lag_seconds"]) {
-    assert.match(text, new RegExp(`^${name}\\{`, "m"), name);
+  for (const name of [
+    "netgloss_build_info",
+    "process_resident_memory_bytes",
+    "process_open_fds",
+    "nodejs_eventloop_lag_p99_seconds",
+  ]) {
+    assert.match(text, new RegExp(`^${name}[ {]`, "m"), name);
   }
   assert.equal(
     await collector.metrics.value("netgloss_build_info", { version: "0.0.0", node: process.versions.node }),

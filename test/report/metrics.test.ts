@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
-import { Counter, Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { createMetrics, type Labels } from "../../src/report/index.ts";
 import { runs } from "../support/runs.ts";
 
@@ -40,6 +40,65 @@ test("metrics that are read are written as prom-client writes them", async () =>
     ),
     runs(100),
   );
+});
+
+test("what is counted, set and observed is written as prom-client writes it", async () => {
+  const labels = fc.record({ a: fc.constantFrom("x", 'q"'), b: fc.constantFrom(1, 2) });
+  const value = fc.oneof(fc.nat(20), fc.double({ min: 0, max: 20, noNaN: true }));
+  const step = fc.tuple(fc.constantFrom("count", "set", "observe", "plain"), labels, value);
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const model = new Registry();
+      const shared = { help: "Help.", labelNames: ["a", "b"], registers: [model] };
+      const buckets = [0.5, 5, 10];
+      const expected = {
+        counter: new Counter({ name: "a_total", ...shared }),
+        gauge: new Gauge({ name: "b", ...shared }),
+        histogram: new Histogram({ name: "c_seconds", buckets, ...shared }),
+        plain: new Histogram({ name: "d_seconds", help: "Help.", buckets, registers: [model] }),
+      };
+      const metrics = createMetrics();
+      const counter = metrics.counter("a_total", "Help.", ["a", "b"]);
+      const gauge = metrics.gauge("b", "Help.", ["a", "b"]);
+      const histogram = metrics.histogram("c_seconds", "Help.", buckets, ["a", "b"]);
+      const plain = metrics.histogram("d_seconds", "Help.", buckets);
+      for (const [kind, of, by] of steps) {
+        if (kind === "count") {
+          counter.add(by, of);
+          expected.counter.inc(of, by);
+        } else if (kind === "set") {
+          gauge.set(by, of);
+          expected.gauge.set(of, by);
+        } else if (kind === "observe") {
+          histogram.observe(by, of);
+          expected.histogram.observe(of, by);
+        } else {
+          plain.observe(by);
+          expected.plain.observe(by);
+        }
+      }
+      assert.equal(await metrics.render(), await model.metrics());
+    }),
+    runs(100),
+  );
+});
+
+test("counters are there at zero for the labels known beforehand, others come as they are counted", async () => {
+  const metrics = createMetrics();
+  const counter = metrics.counter("a_total", "Help.", { step: ["read", "write"], result: ["ok", "failed"] });
+  counter.add(2, { step: "write", result: "ok" });
+  counter.add(1, { step: "sync", result: "ok" });
+  const series = (await metrics.render()).split("\n").filter((line) => line.startsWith("a_total"));
+  assert.deepEqual(series, [
+    'a_total{step="read",result="ok"} 0',
+    'a_total{step="read",result="failed"} 0',
+    'a_total{step="write",result="ok"} 2',
+    'a_total{step="write",result="failed"} 0',
+    'a_total{step="sync",result="ok"} 1',
+  ]);
+  assert.throws(() => counter.add(1, { step: "read" }), /a_total has the labels step, result, not step/);
+  assert.throws(() => counter.add(1, { step: "read", result: "ok", more: 1 }), /a_total has the labels/);
+  assert.throws(() => counter.add(-1, { step: "read", result: "ok" }), /cannot count -1/);
 });
 
 test("the text format to the letter, in the order of registration", async () => {

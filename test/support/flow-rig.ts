@@ -60,7 +60,10 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
     async counts() {
       const lines = (await metrics.render())
         .split("\n")
-        .filter((text) => /^netgloss_flow_.* [^0]/.test(text) && !/_by_path_|_compiled_/.test(text));
+        .filter(
+          (text) =>
+            /^netgloss_flow_.* [^0]/.test(text) && !/_by_path_|_compiled_|_exporter_(?:records|last_seen)_/.test(text),
+        );
       return Object.fromEntries(
         lines.map((text) => {
           const cut = text.lastIndexOf(" ");

@@ -66,9 +66,9 @@ const closeMs = 1000;
 export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
   const { settings, count, metrics, health, log } = options;
   const rings = Array.from({ length: count }, () => createRing(ringBytes));
-  const restarts = metrics.counter("netgloss_thread_restarts_total", "Threads that died and were started again.", [
-    "thread",
-  ]);
+  const restarts = metrics.counter("netgloss_thread_restarts_total", "Threads that died and were started again.", {
+    thread: ["decode", "receive"],
+  });
   let dead = 0;
   let ports: readonly number[] = settings.SVC_FLOW_SERVER_UDP_PORT;
   let isOpen = false;

@@ -1,4 +1,4 @@
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import { limitLog, type Clock, type Component, type LabelNames, type Log, type Metrics } from "../../report/index.ts";
 import type { ExporterState, StateChange } from "./exporter-state.ts";
 import { decodeStateFile, encodeStateFile, ignoreReasons, type IgnoreReason } from "./state-file.ts";
 import { readExporterState, writeExporterState } from "./state-text.ts";
@@ -48,6 +48,9 @@ interface Shard {
 }
 
 /** A change rewrites one file of so many. The number belongs to version 1 of the files. */
+/** What may fail for a file of state. */
+type StateOperation = "open" | "load" | "save" | "set_aside";
+
 const shardCount = 64;
 const defaultMaxFileBytes = 64 * 1024 * 1024;
 const soonMs = 100;
@@ -75,7 +78,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
   let timer: NodeJS.Timeout | undefined;
   let saving: Promise<void> | undefined;
 
-  const fail = (operation: string, file: string, error: unknown): void => {
+  const fail = (operation: StateOperation, file: string, error: unknown): void => {
     counts.failures.add(1, { operation });
     log.warn({ operation, file, error }, "what exporters told cannot be kept over a restart");
   };
@@ -201,12 +204,16 @@ function keep({ exporters }: Shard, state: ExporterState): void {
 
 function createStateMetrics(metrics: Metrics, exporters: () => number) {
   metrics.gaugeFrom("netgloss_flow_state_exporters", "Exporters whose state is kept over a restart.", [], exporters);
-  const counter = (name: string, help: string, labels: readonly string[] = []) =>
+  const counter = (name: string, help: string, labels: LabelNames = []) =>
     metrics.counter(`netgloss_flow_state_${name}_total`, help, labels);
   return {
     writes: counter("writes", "Files of exporters' state written."),
-    failures: counter("failures", "Files of exporters' state that could not be read or written.", ["operation"]),
-    ignored: counter("ignored", "Files of exporters' state that were found unusable at start.", ["reason"]),
+    failures: counter("failures", "Files of exporters' state that could not be read or written.", {
+      operation: ["open", "load", "save", "set_aside"] satisfies StateOperation[],
+    }),
+    ignored: counter("ignored", "Files of exporters' state that were found unusable at start.", {
+      reason: Object.keys(ignoreReasons),
+    }),
     leftOut: counter("left_out", "Exporters left out of a file of exporters' state because it was full."),
   };
 }

@@ -14,14 +14,16 @@ export interface PlanStore {
   keepOnly(deviceIds: ReadonlySet<string>): Promise<void>;
 }
 
+type PlanOperation = "load" | "save" | "remove";
+
 /**
  * One JSON file for each device in a directory, which is made when it is missing. With an empty path nothing is kept.
  */
 export function createPlanStore(directory: string, metrics: Metrics, log: Log): PlanStore {
-  const failures = metrics.counter("netgloss_snmp_plan_failures_total", "Plans that could not be read or written", [
-    "operation",
-  ]);
-  const fail = (operation: string, deviceId: string, error: unknown): void => {
+  const failures = metrics.counter("netgloss_snmp_plan_failures_total", "Plans that could not be read or written", {
+    operation: ["load", "save", "remove"] satisfies PlanOperation[],
+  });
+  const fail = (operation: PlanOperation, deviceId: string, error: unknown): void => {
     failures.add(1, { operation });
     log.warn({ operation, device: deviceId, error }, "the plan of an SNMP device cannot be kept");
   };

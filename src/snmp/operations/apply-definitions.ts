@@ -42,9 +42,9 @@ const checkName = "snmp definitions";
 
 export function createDefinitionsInUse(parts: DefinitionsInUseParts): DefinitionsInUse {
   const { loader, devices, discoveries, clock, health, log } = parts;
-  const applies = parts.metrics.counter("netgloss_snmp_applies_total", "Definitions applied again, by result", [
-    "result",
-  ]);
+  const applies = parts.metrics.counter("netgloss_snmp_applies_total", "Definitions applied again, by result", {
+    result: ["applied", "rejected"],
+  });
   let current: Definitions | undefined;
   let applying: Promise<unknown> = Promise.resolve();
 

@@ -1,5 +1,5 @@
 import type { Metrics } from "../../report/index.ts";
-import type { SnmpErrorCode } from "./snmp-error.ts";
+import { snmpErrorCodes, type SnmpErrorCode } from "./snmp-error.ts";
 
 /**
  * Why a datagram was not taken as an answer.
@@ -75,7 +75,7 @@ export function registerSessionMetrics(metrics: Metrics): SessionCounts {
     () => ignoreReasons.map((reason) => [{ reason }, counts.ignored[reason]] as const),
   );
   metrics.counterFrom("netgloss_snmp_request_errors_total", "SNMP requests that failed, by code", ["code"], () =>
-    [...counts.errors].map(([code, count]) => [{ code }, count] as const),
+    snmpErrorCodes.map((code) => [{ code }, counts.errors.get(code) ?? 0] as const),
   );
   metrics.gaugeFrom(
     "netgloss_snmp_receive_buffer_bytes",

@@ -12,17 +12,19 @@
  * - `invalid`: the caller's arguments
  * - `closed`: the session was closed before an answer came
  */
-export type SnmpErrorCode =
-  | "timeout"
-  | "unreachable"
-  | "auth"
-  | "not_in_time_window"
-  | "report"
-  | "malformed"
-  | "too_big"
-  | "unsupported"
-  | "invalid"
-  | "closed";
+export const snmpErrorCodes = [
+  "timeout",
+  "unreachable",
+  "auth",
+  "not_in_time_window",
+  "report",
+  "malformed",
+  "too_big",
+  "unsupported",
+  "invalid",
+  "closed",
+] as const;
+export type SnmpErrorCode = (typeof snmpErrorCodes)[number];
 
 /** The only error that leaves a session. Its message never holds a community or a passphrase. */
 export class SnmpError extends Error {

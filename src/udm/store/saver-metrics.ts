@@ -31,7 +31,7 @@ export function createSaverMetrics(metrics: Metrics): SaverMetrics {
   const kept = metrics.counter(
     "netgloss_udm_files_kept_total",
     "Content of the metadata file that a person wrote and a save replaced: kept as .orig, or as .edited-<time>.",
-    ["reason"],
+    { reason: ["original", "edited"] satisfies KeepReason[] },
   );
   return {
     saved(size, ms) {

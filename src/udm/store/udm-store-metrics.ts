@@ -2,15 +2,28 @@ import type { Metrics } from "../../report/index.ts";
 import type { SharedIndexStats } from "../index/index-contract.ts";
 import type { UdmErrorCode } from "../model/udm-error.ts";
 
+const loadFailures = ["io", "content", "locked", "other"] as const;
+export type LoadFailure = (typeof loadFailures)[number];
+const commitResults = [
+  "ok",
+  "error",
+  "invalid_argument",
+  "not_found",
+  "already_exists",
+  "unavailable",
+  "resource_exhausted",
+] as const satisfies readonly CommitResult[];
+type CommitResult = "ok" | "error" | UdmErrorCode;
+
 /** What a store reports of its loads and commits. */
 export interface StoreMetrics {
   /** The file was read; so many of its entries break the rules for values. */
   loaded(warnings: number): void;
-  loadFailed(reason: "io" | "content" | "locked" | "other"): void;
+  loadFailed(reason: LoadFailure): void;
   /** A load found a file that a person has changed although the store owns it. */
   editIgnored(): void;
   /** One batch was answered after `ms` milliseconds of waiting and working. */
-  committed(result: "ok" | "error" | UdmErrorCode, ms: number): void;
+  committed(result: CommitResult, ms: number): void;
   /** So many batches are about to be saved at once. */
   groupSize(batches: number): void;
 }
@@ -41,16 +54,16 @@ export function createStoreMetrics(
     "netgloss_udm_load_warnings_total",
     "Entries read from the metadata file that a request could not have made; they are used as they are.",
   );
-  const loadFailures = metrics.counter(
+  const failures = metrics.counter(
     "netgloss_udm_load_failures_total",
     "Times the metadata file could not be used, by reason.",
-    ["reason"],
+    { reason: loadFailures },
   );
   const editsIgnored = metrics.counter(
     "netgloss_udm_edits_ignored_total",
     "Times a reload found the metadata file changed by hand while the API owns it. The next write keeps the edit under another name.",
   );
-  const commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", ["result"]);
+  const commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", { result: commitResults });
   const commitSeconds = metrics.histogram(
     "netgloss_udm_commit_seconds",
     "Time from a write request to its answer, the waiting for others included.",
@@ -67,7 +80,7 @@ export function createStoreMetrics(
       warnings.add(count);
     },
     editIgnored: () => editsIgnored.add(),
-    loadFailed: (reason) => loadFailures.add(1, { reason }),
+    loadFailed: (reason) => failures.add(1, { reason }),
     committed: (result, ms) => {
       commits.add(1, { result });
       commitSeconds.observe(ms / 1000);
