@@ -73,7 +73,7 @@ export function createMetrics(): Metrics {
     const own = readAll();
     if (sources.length === 0) return own;
     const byName = new Map<string, [MetricFamily, ...MetricFamily[]]>();
-    for (const family of (await Promise.all([own, ...sources.map((read) => read())])).flat()) {
+    for (const family of [own, ...(await Promise.all(sources.map((read) => read())))].flat()) {
       const others = byName.get(family.name);
       if (others === undefined) byName.set(family.name, [family]);
       else others.push(family);
@@ -93,7 +93,7 @@ export function createMetrics(): Metrics {
       const labelNames = isList(labels) ? labels : Object.keys(labels);
       const counter = register(name, () => createCounter({ name, help, labelNames }));
       if (!isList(labels)) for (const known of combinations(labels)) counter.add(0, known);
-      return { add: (by = 1, labels = {}) => counter.add(by, labels) };
+      return { add: (by = 1, of = {}) => counter.add(by, of) };
     },
     gauge(name, help, labelNames = []) {
       const gauge = register(name, () => createGauge({ name, help, labelNames }));
@@ -137,7 +137,7 @@ function isList(labels: LabelNames): labels is readonly string[] {
 function combinations(labels: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
   let found: readonly Labels[] = [{}];
   for (const [label, values] of Object.entries(labels)) {
-    found = found.flatMap((one) => values.map((value) => ({ ...one, [label]: value })));
+    found = found.flatMap((one) => values.map((value) => Object.assign({ [label]: value }, one)));
   }
   return found;
 }
