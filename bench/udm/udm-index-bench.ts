@@ -3,7 +3,14 @@
 import { IntervalTree as FlattenTree } from "@flatten-js/interval-tree";
 import nodeIntervalTree from "node-interval-tree";
 import { formatAddress, parseKey, type Family, type Key } from "../../src/ip/index.ts";
-import { createSharedIndex, type SharedIndex, type UdmEntry, type UdmIndex } from "../../src/udm/index.ts";
+import {
+  createLentBuilder,
+  createSharedIndex,
+  type IndexReturn,
+  type SharedIndex,
+  type UdmEntry,
+  type UdmIndex,
+} from "../../src/udm/index.ts";
 import { createCoveringSearch } from "../../src/udm/index/covering-entries.ts";
 import { addressWords } from "../../src/udm/index/key-words.ts";
 import { layouts } from "../../src/udm/index/node-layout.ts";
@@ -26,12 +33,16 @@ function measure(size: number, family: Family): void {
   const keys = makeKeys(size, family);
   const name = `${size.toLocaleString("en").replaceAll(",", " ")} IPv${family} entries`;
   const shared = createSharedIndex({ maxEntries: 2_000_000 });
-  const builder = shared.builder();
+  const loan = shared.lend();
+  const builder = createLentBuilder(loan);
   const buildMs = timed(() => {
     for (const [i, key] of keys.entries()) builder.add(makeEntry(key, i));
   });
   let index: UdmIndex | undefined;
-  const sortMs = timed(() => (index = builder.finish(1)));
+  const sortMs = timed(() => {
+    builder.sort();
+    index = shared.adopt(loan, builder.finish() as IndexReturn);
+  });
   const built = index as unknown as UdmIndex;
   shared.publish(built);
 

@@ -1,7 +1,8 @@
 export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
 export { udmJson } from "./model/entry-json.ts";
 export { createSharedIndex } from "./index/shared-index.ts";
-export type { SharedIndex, SharedIndexBuilder, SharedIndexOptions, SharedIndexStats } from "./index/index-contract.ts";
+export { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "./index/lent-builder.ts";
+export type { SharedIndex, SharedIndexOptions, SharedIndexStats } from "./index/index-contract.ts";
 export { openSharedIndex, type SharedIndexHandle, type SharedIndexReader } from "./index/shared-reader.ts";
 export {
   udmFields,
@@ -11,9 +12,7 @@ export {
   type UdmFileOnly,
   type UdmValues,
 } from "./model/udm-entry.ts";
-export { Unfamiliar } from "./store/plain-yaml-cursor.ts";
-export { createPlainReader, type PlainEntry, type PlainReader } from "./store/plain-yaml-reader.ts";
-export { loadState } from "./store/load-state.ts";
+export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread.ts";
 export { createUdmFileStore, type UdmFileStore, type UdmFileStoreOptions } from "./store/udm-file-store.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./model/udm-error.ts";

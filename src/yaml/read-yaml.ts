@@ -1,20 +1,30 @@
 import { EVENT_ID, parseEvents, YAMLException } from "js-yaml";
-import { YamlFault, positionAt } from "./yaml-fault.ts";
+import { readPlainYaml } from "./plain-yaml.ts";
+import { positionAt, YamlFault } from "./yaml-fault.ts";
 import { createYamlComposer } from "./yaml-composer.ts";
 import type { YamlNode } from "./yaml-node.ts";
 
 /**
- * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed.
+ * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed. What most people write
+ * is read by a reader of our own, which is several times faster than the library behind it.
  *
  * @returns undefined for a text that says nothing.
  * @throws YamlFault for a syntax error, and for what {@link createYamlComposer} refuses.
  */
 export function readYaml(text: string): YamlNode | undefined {
+  const plain = readPlainYaml(text);
+  return plain === undefined ? readByLibrary(text) : plain.root;
+}
+
+function readByLibrary(text: string): YamlNode | undefined {
   const composer = createYamlComposer(text, parse(text));
   let root: YamlNode | undefined;
   for (let event = composer.peek(); event !== undefined; event = composer.peek()) {
     composer.skip();
     if (event.type !== EVENT_ID.DOCUMENT) continue;
+    if (event.directives.some((directive) => directive.kind === "tag")) {
+      composer.fail("the %TAG directive is not supported", 0);
+    }
     const node = composer.node();
     if (root !== undefined) composer.fail("a second document: the file must hold one", node.at);
     root = node;

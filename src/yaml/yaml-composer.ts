@@ -15,16 +15,12 @@ export interface YamlComposer {
   skip(): void;
   /** Consumes one whole node. */
   node(): YamlNode;
-  /** Consumes one node that must be a scalar; `what` names it in the error. */
-  scalar(what: string): YamlScalar;
-  /** Offset of what was consumed last. */
-  at(): number;
   /** Throws a {@link YamlFault} for an offset of the text. */
   readonly fail: (message: string, at: number) => never;
 }
 
 /**
- * Refused with a {@link YamlFault}: unknown and self-containing aliases, aliases that expand beyond all measure (a
+ * Refused with a {@link YamlFault}: unknown and self-containing aliases, aliases that stand for far more than the text (a
  * "billion laughs" bomb), deep nesting, keys that are collections, a key twice in one mapping, unpaired surrogates.
  */
 export function createYamlComposer(text: string, events: readonly Event[]): YamlComposer {
@@ -47,7 +43,11 @@ export function createYamlComposer(text: string, events: readonly Event[]): Yaml
     if (target === undefined) return fail(`alias *${name} has no anchor before it`, lastAt);
     if (target === "open") return fail(`alias *${name} stands inside the node that it names`, lastAt);
     aliasWeight += target.weight;
-    if (aliasWeight > maxAliasWeight) return fail(`alias *${name} expands the file beyond all measure`, lastAt);
+    if (aliasWeight > maxAliasWeight)
+      return fail(
+        `alias *${name} makes the file too large: its aliases stand for more than ten times its text`,
+        lastAt,
+      );
     return target;
   };
 
@@ -97,11 +97,11 @@ export function createYamlComposer(text: string, events: readonly Event[]): Yaml
     const pairs: YamlPair[] = [];
     const seen = new Map<string, YamlScalar>();
     while (events[next]?.type !== EVENT_ID.POP) {
-      const key = scalarNode("a key");
+      const key = keyNode();
       const earlier = seen.get(key.text);
       if (earlier !== undefined) {
         const { line, column } = positionAt(text, earlier.at);
-        fail(`${JSON.stringify(key.text)} is given twice, first at line ${line}, column ${column}`, key.at);
+        fail(`key ${JSON.stringify(key.text)} is given twice, first at line ${line}, column ${column}`, key.at);
       }
       seen.set(key.text, key);
       pairs.push({ key, value: node() });
@@ -131,17 +131,15 @@ export function createYamlComposer(text: string, events: readonly Event[]): Yaml
     return built;
   };
 
-  const scalarNode = (what: string): YamlScalar => {
+  const keyNode = (): YamlScalar => {
     const built = node();
-    return built.kind === "scalar" ? built : fail(`${what} must be a scalar`, built.at);
+    return built.kind === "scalar" ? built : fail("a key must be a scalar", built.at);
   };
 
   return {
     peek: () => events[next],
     skip: () => void next++,
     node,
-    scalar: scalarNode,
-    at: () => lastAt,
     fail,
   };
 }

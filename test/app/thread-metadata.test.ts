@@ -7,6 +7,7 @@ import { formatAddress, type Address } from "../../src/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import { createSharedIndex, openSharedIndex, type UdmEdit } from "../../src/udm/index.ts";
+import { buildState } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
 
@@ -56,9 +57,8 @@ async function setUp(maxCached = 30) {
       for (const listener of listeners) listener(index, changed);
     },
     reload: (): void => {
-      const builder = shared.builder();
-      for (const entry of index.entries()) builder.add(udmEntry(entry.key.text, { name: `${entry.name} again` }));
-      const next = builder.finish(index.version + 1);
+      const again = Array.from(index.entries(), ({ key, name }) => udmEntry(key.text, { name: `${name} again` }));
+      const next = buildState(shared, again, index.version + 1);
       const changed = shared.publish(next);
       index = next;
       for (const listener of listeners) listener(index, changed);

@@ -107,7 +107,7 @@ const faults: readonly (readonly [text: string, findings: readonly string[]])[] 
   ],
   ["tcp: 7\n", ["1:6: expected a mapping from ports to names"]],
   ["- a\n", ["1:1: expected a mapping"]],
-  ["tcp: {80: a, 80: b}\n", ['1:14: "80" is given twice, first at line 1, column 7']],
+  ["tcp: {80: a, 80: b}\n", ['1:14: key "80" is given twice, first at line 1, column 7']],
   ["tcp: {}\n---\nudp: {}\n", ["3:1: a second document: the file must hold one"]],
   ["tcp: {", ["1:7: unexpected end of the stream within a flow collection"]],
 ];

@@ -1,4 +1,10 @@
-import { createSharedIndex, type UdmEntry, type UdmIndex } from "../../src/udm/index.ts";
+import {
+  createLentBuilder,
+  createSharedIndex,
+  type SharedIndex,
+  type UdmEntry,
+  type UdmIndex,
+} from "../../src/udm/index.ts";
 
 /**
  * So many take more memory than malloc keeps at hand (32 MB), so that it comes zeroed from the system, and untouched: what is kept
@@ -8,9 +14,23 @@ export const leastEntries = 40_000;
 
 /** An index in memory of its own, of entries in any order. @throws Error when two entries have one key. */
 export function buildIndex(entries: readonly UdmEntry[], version = 1): UdmIndex {
-  const builder = createSharedIndex({ maxEntries: 2 * entries.length + leastEntries }).builder();
-  for (const entry of entries) builder.add(entry);
-  return builder.finish(version);
+  return buildState(createSharedIndex({ maxEntries: 2 * entries.length + leastEntries }), entries, version);
+}
+
+/** A state of an index. @throws Error when two entries have one key, UdmError when there is no room. */
+export function buildState(shared: SharedIndex, entries: Iterable<UdmEntry>, version = 1): UdmIndex {
+  const loan = { ...shared.lend(), version };
+  try {
+    const builder = createLentBuilder(loan);
+    for (const entry of entries) builder.add(entry);
+    if (!builder.sort()) throw new Error("two entries have one key");
+    const built = builder.finish();
+    if (built === undefined) throw new Error("there was a state before");
+    return shared.adopt(loan, built);
+  } catch (error) {
+    shared.takeBack(loan);
+    throw error;
+  }
 }
 
 export function emptyIndex(): UdmIndex {

@@ -84,7 +84,7 @@ suite("the file that a person wrote", () => {
     });
   }
 
-  test("beside the API is kept under the time of the save, warned of and counted", async () => {
+  test("changed while the API owns it is kept under the time of the save, warned of and counted", async () => {
     const io = memoryFileIo();
     const { store, metrics, lines } = storeOn(io, { clock });
     await store.start();
@@ -94,7 +94,7 @@ suite("the file that a person wrote", () => {
     assert.equal(io.text(memoryPath), "10.0.0.1:\n  name: b\n");
     assert.deepEqual(beside(io), { [editedName]: "10.0.0.9: {name: edited}\n" });
     assert.equal(await metrics.value("netgloss_udm_files_kept_total", { reason: "edited" }), 1);
-    assert.ok(lines.some((line) => line.level === "warn" && line.message.includes("was edited")));
+    assert.ok(lines.some((line) => line.level === "warn" && line.message.includes("changed by hand")));
     await put(store, "c");
     await store.stop();
     assert.equal(await metrics.value("netgloss_udm_files_kept_total", { reason: "edited" }), 1);

@@ -13,6 +13,7 @@ import {
   type UdmIndex,
   type UdmSelection,
 } from "../../src/udm/index.ts";
+import { buildState } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { modelIndex } from "../support/udm-model.ts";
 import { until } from "../support/until.ts";
@@ -231,9 +232,6 @@ suite("an index in shared memory", () => {
     assert.equal(undone.size, 6000);
     assert.equal(undone.get(parseKey("::/0")), undefined);
     undone.drop();
-    const builder = shared.builder();
-    for (const entry of entries) builder.add(entry);
-    builder.drop();
     await until("what was given up is free", () => Math.abs(inUse() - full) < full / 20);
     while (index.size > 0) {
       index = step(shared, index, (edit) => {
@@ -297,9 +295,8 @@ suite("an index in shared memory", () => {
     // Given back, it can be used again.
     edit.put(huge(1));
     assert.equal([...edit.done().entries()].length, 3);
-    const builder = shared.builder();
-    for (const key of ["10.0.0.1", "10.0.0.2", "::1"]) builder.add(udmEntry(key));
-    assert.throws(() => builder.add(udmEntry("::2")), refusal(/3 metadata entries/));
+    const tooMany = ["10.0.0.1", "10.0.0.2", "::1", "::2"].map((key) => udmEntry(key));
+    assert.throws(() => buildState(shared, tooMany), refusal(/3 metadata entries/));
   });
 
   test("has so many readers at most, and a place that a reader gave back goes to another", () => {

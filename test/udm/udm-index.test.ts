@@ -193,9 +193,12 @@ test("an edit that is done cannot change what it made", () => {
 test("building from entries with one key twice is refused, in two spellings too", () => {
   assert.throws(
     () => buildIndex([udmEntry("10.0.0.1"), udmEntry("::1"), udmEntry("10.0.0.1")], 0),
-    /two entries have the key 10\.0\.0\.1/,
+    /two entries have one key/,
   );
-  assert.throws(() => buildIndex([udmEntry("2001:DB8::/32"), udmEntry("2001:db8:0::/32")], 0), /2001:db8::\/32/);
+  assert.throws(
+    () => buildIndex([udmEntry("2001:DB8::/32"), udmEntry("2001:db8:0::/32")], 0),
+    /two entries have one key/,
+  );
 });
 
 test("an answer may be iterated more than once", () => {

@@ -41,7 +41,7 @@ export function hasContexts(words: Int32Array, block: number): boolean {
 /** Puts entries into blocks. */
 export interface EntryWriter {
   /** @returns a block with one reference to it. @throws HeapFullError */
-  write(entry: UdmEntry, key: KeyWords): number;
+  write(entry: UdmEntry, key: KeyWords, yaml?: string): number;
   /** The same for an entry of which the file alone knows nothing and whose texts are known already. @throws HeapFullError */
   writeTexts(family: Family, key: KeyWords, texts: RenderedTexts): number;
   /** Of the block that was written last. */
@@ -87,10 +87,9 @@ export function createEntryWriter(heap: Heap, serial = 0): EntryWriter {
       for (let i = 0; i < count; i++) words[at + i] = texts[i] as number;
       return block;
     },
-    write(entry, key) {
+    write(entry, key, yaml = renderEntry(entry)) {
       const { family } = entry.key;
       const json = udmJson(entry);
-      const yaml = renderEntry(entry);
       const { fileOnly } = entry;
       const contexts = fileOnly?.contexts ?? [];
       // UTF-8 has at most three bytes for each unit of a text.

@@ -1,4 +1,3 @@
-import type { UdmEntry } from "../model/udm-entry.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import type { IndexLoan, IndexReturn } from "./lent-builder.ts";
 import type { SharedIndexHandle } from "./shared-reader.ts";
@@ -23,8 +22,6 @@ export interface SharedIndexOptions {
 export interface SharedIndex {
   /** The state of no entries, version 0. */
   empty(): UdmIndex;
-  /** Makes a state of many entries. */
-  builder(): SharedIndexBuilder;
   /**
    * Lends the memory that is free to a thread that builds a state ({@link createLentBuilder}). Until it is taken back,
    * no state can be made or changed here.
@@ -49,20 +46,6 @@ export interface SharedIndex {
   /** Gives a reader's place back; to be called when a thread has ended without closing its reader. */
   closeReader(handle: SharedIndexHandle): void;
   stats(): SharedIndexStats;
-}
-
-/** Takes entries in any order; those in list order need no sorting. */
-export interface SharedIndexBuilder {
-  /** @throws UdmError `resource_exhausted` */
-  add(entry: UdmEntry): void;
-  /**
-   * The state of the entries that were added. The builder must not be used afterwards.
-   *
-   * @throws Error when two entries have one key; UdmError `resource_exhausted`
-   */
-  finish(version: number): UdmIndex;
-  /** Gives up what was added. */
-  drop(): void;
 }
 
 /** Bytes, and numbers of states. */

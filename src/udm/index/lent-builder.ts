@@ -1,6 +1,6 @@
 import type { Family } from "../../ip/index.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
-import { sameEntry } from "../model/with-entries.ts";
+import { sameEntry } from "../model/same-entry.ts";
 import { createEntryReader, createEntryWriter, type RenderedTexts } from "./entry-block.ts";
 import { createLentHeap, HeapFullError, type HeapLoan, type HeapReturn } from "./heap.ts";
 import { fullError, type IndexLimits } from "./index-limits.ts";
@@ -32,8 +32,8 @@ export interface IndexReturn {
 /** Builds a state in memory that another thread has lent. What is not finished need not be given up. */
 export interface LentBuilder {
   readonly size: number;
-  /** @throws UdmError `resource_exhausted` */
-  add(entry: UdmEntry): void;
+  /** @param yaml as `renderEntry` has it, if it is known. @throws UdmError `resource_exhausted` */
+  add(entry: UdmEntry, yaml?: string): void;
   /** The same for an entry whose texts are known already ({@link EntryWriter.writeTexts}). */
   addTexts(family: Family, key: KeyWords, texts: RenderedTexts): void;
   /** Puts the entries in list order. @returns whether no two of them have one key. */
@@ -51,7 +51,7 @@ export interface LentBuilder {
 const cachedEntries = 16;
 const batchItems = 1024;
 
-/** Begins anew with each call: what an earlier builder of the loan made is gone. */
+/** Each call begins with all of the lent memory: what an earlier builder of the loan made is gone. */
 export function createLentBuilder(loan: IndexLoan): LentBuilder {
   const { limits, before } = loan;
   const heap = createLentHeap(loan.heap);
@@ -89,12 +89,12 @@ export function createLentBuilder(loan: IndexLoan): LentBuilder {
     get size() {
       return builder.size;
     },
-    add(entry) {
+    add(entry, yaml) {
       builder.checkRoom();
       const { family } = entry.key;
       setKeyWords(keyWords, entry.key);
       try {
-        builder.add(family, keyWords, writer.write(entry, keyWords));
+        builder.add(family, keyWords, writer.write(entry, keyWords, yaml));
       } catch (error) {
         throw explain(error);
       }

@@ -5,7 +5,7 @@ import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ri
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
 import { findKey } from "./find-key.ts";
 import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
-import type { SharedIndex, SharedIndexBuilder, SharedIndexOptions } from "./index-contract.ts";
+import type { SharedIndex, SharedIndexOptions } from "./index-contract.ts";
 import { fullError, tooManyError, type IndexLimits } from "./index-limits.ts";
 import { createKeyWords, setKeyWords } from "./key-words.ts";
 import { blockOf, layouts, retain } from "./node-layout.ts";
@@ -13,7 +13,6 @@ import { createControl, createPublisher } from "./reader-slots.ts";
 import { createReleaser } from "./release-tree.ts";
 import { reserveHeap } from "./reserve-heap.ts";
 import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
-import { createStateBuilder } from "./state-builder.ts";
 import { createStateQuestions } from "./state-questions.ts";
 import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
 
@@ -243,29 +242,8 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     };
   };
 
-  const builder = (): SharedIndexBuilder => {
-    const states = createStateBuilder(heap, limits);
-    return {
-      add(entry) {
-        states.checkRoom();
-        setKeyWords(keyWords, entry.key);
-        states.add(entry.key.family, keyWords, writeEntry(entry));
-      },
-      finish(version) {
-        const twice = states.sort();
-        if (twice !== 0) throw new Error(`two entries have the key ${reader.entry(blockOf(twice)).key.text}`);
-        const slabs = states.slabs();
-        if (!heap.hasRoom(slabs)) freeAll();
-        if (!heap.hasRoom(slabs)) throw fullError(heap, limits);
-        return show(states.finish(version));
-      },
-      drop: () => states.drop(releaser),
-    };
-  };
-
   return {
     empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 })),
-    builder,
     lend(before) {
       freeAll();
       const snapshot = (before && moments.get(before)?.snapshot) ?? 0;

@@ -2,7 +2,6 @@ import { networkOfKey, type Key } from "../../ip/index.ts";
 import type { Log } from "../../report/index.ts";
 import { hostBitsWarning } from "./audit-log.ts";
 import { checkValues } from "../model/check-udm.ts";
-import { itemsATurn, nextTurn } from "../model/next-turn.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 
 /** Entries whose warnings are logged one by one; the rest is a number. */
@@ -53,16 +52,6 @@ export function createWarnings(): WarningsGatherer {
       if (shown.length < maxWarnings) shown.push({ key: entry.key.text, problems });
     },
   };
-  return warnings;
-}
-
-/** {@link createWarnings} for all of a file, with turns of the event loop between. */
-export async function findWarnings(entries: readonly UdmEntry[]): Promise<EntryWarnings> {
-  const warnings = createWarnings();
-  for (const [i, entry] of entries.entries()) {
-    if (i % itemsATurn === itemsATurn - 1) await nextTurn();
-    warnings.look(entry);
-  }
   return warnings;
 }
 

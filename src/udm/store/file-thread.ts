@@ -55,8 +55,8 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
     return { kind: "done" };
   };
 
-  const load = async ({ bytes, loan, keep }: Extract<ThreadRequest, { op: "load" }>): Promise<ThreadAnswer> => {
-    const loaded = await loadState(loan, bytes);
+  const load = ({ bytes, loan, keep }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
+    const loaded = loadState(loan, bytes);
     if (keep && isKept(loaded)) {
       // After the answer, for which the start waits.
       filled = new Promise((resolve) => setImmediate(() => resolve(writer.takeAll([bytes]))));

@@ -1,10 +1,14 @@
-import { readLibraryContent } from "./library-content.ts";
-import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
-import { Unfamiliar } from "./plain-yaml-cursor.ts";
-import type { KeyOrder } from "./key-order.ts";
-import { createPlainReader } from "./plain-yaml-reader.ts";
+import { isUtf8 } from "node:buffer";
+import { KeyError, parseKey } from "../../ip/index.ts";
+import { readPlainYaml, YamlFault, type YamlMapping } from "../../yaml/index.ts";
 import { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "../index/lent-builder.ts";
+import { readEntries } from "../model/read-entries.ts";
+import { readEntry } from "../model/read-entry.ts";
+import { emptyFileText, renderEntry } from "../model/render-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { decodeUtf8 } from "./decode-utf8.ts";
 import { createWarnings, type EntryWarnings } from "./entry-warnings.ts";
+import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
 
 /** What became of a file. */
 export interface LoadedState {
@@ -19,52 +23,108 @@ export interface LoadedState {
 }
 
 /**
- * Builds the state that a file says, straight from its bytes where they are plain. Blocks for as long as it takes.
+ * Builds the state that a file says. Blocks for as long as it takes. Entries as most are go from their bytes into the index
+ * without objects in between, others by {@link readPlainYaml}; a file with anything else is read by the library.
  *
  * @throws YamlFault; UdmError `resource_exhausted`
  */
-export async function loadState(loan: IndexLoan, bytes: Uint8Array): Promise<LoadedState> {
-  return loadPlain(loan, bytes) ?? loadByLibrary(loan, bytes);
+export function loadState(loan: IndexLoan, bytes: Uint8Array): LoadedState {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return loadPlain(loan, buffer) ?? loadByLibrary(loan, buffer);
 }
 
 /** @returns undefined when the library has to read the file. */
-function loadPlain(loan: IndexLoan, bytes: Uint8Array): LoadedState | undefined {
+function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
+  if (!isUtf8(bytes)) return undefined;
   const builder = createLentBuilder(loan);
   const warnings = createWarnings();
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const reader = createPlainReader(buffer, orderOf(builder));
-  const scanner = createPlainEntryScanner(buffer);
-  try {
-    for (;;) {
-      if (reader.scan(scanner)) {
-        builder.addTexts(scanner.family, scanner.key, scanner);
-        if (scanner.hasHostBits()) warnings.lookAtKey(scanner.parsedKey());
-        continue;
-      }
-      const [found] = reader.read(1);
-      if (found === undefined) break;
-      warnings.look(found.entry);
-      builder.add(found.entry);
+  const unknownFields = new Map<string, number>();
+  const scanner = createPlainEntryScanner(bytes);
+  let isOurs = true;
+  let isBegun = false;
+  for (let at = 0; at < bytes.length;) {
+    const next = scanner.scan(at);
+    if (next >= 0) {
+      builder.addTexts(scanner.family, scanner.key, scanner);
+      if (scanner.hasHostBits()) warnings.lookAtKey(scanner.parsedKey());
+      if (!scanner.isAsWritten) isOurs = false;
+      isBegun = true;
+      at = next;
+      continue;
     }
-  } catch (error) {
-    if (error instanceof Unfamiliar) return undefined;
-    throw error;
+    const end = entryEnd(bytes, at);
+    // What begins a document may stand before all entries only.
+    if (isBegun && bytes[at] === dash) return undefined;
+    const text = bytes.toString("utf8", at, end);
+    const found = readOne(text, unknownFields);
+    if (found === undefined) return undefined;
+    if (found !== "nothing") {
+      const yaml = renderEntry(found);
+      if (yaml !== text) isOurs = false;
+      warnings.look(found);
+      builder.add(found, yaml);
+      isBegun = true;
+    } else {
+      isOurs = false;
+      if (bytes[at] === dash) isBegun = true;
+    }
+    at = end;
   }
-  // The library tells where the key is that is there twice.
+  // The library says where the key is that is there twice.
   if (!builder.sort()) return undefined;
-  const isOurs = reader.isAsWritten() && builder.isInOrder();
-  return finish(builder, warnings, reader.unknownFields, isOurs);
+  return finish(builder, warnings, unknownFields, isOurs && builder.isInOrder());
 }
 
-async function loadByLibrary(loan: IndexLoan, bytes: Uint8Array): Promise<LoadedState> {
-  const { entries, unknownFields, isOurs } = await readLibraryContent(bytes);
+/**
+ * Reads a part of a file from one line that is not indented to the next.
+ *
+ * @returns its entry; `nothing` for comments; undefined for what is not known for certain, faults included.
+ */
+function readOne(text: string, unknownFields: Map<string, number>): UdmEntry | "nothing" | undefined {
+  const yaml = readPlainYaml(text);
+  if (yaml === undefined) return undefined;
+  if (yaml.root === undefined) return "nothing";
+  // A root further in, or in flow style, may belong to what is before or behind it.
+  if (yaml.root.kind !== "mapping" || yaml.root.at !== 0 || text.startsWith("{")) return undefined;
+  const [pair] = (yaml.root satisfies YamlMapping).pairs;
+  if (pair === undefined) return undefined;
+  try {
+    return readEntry(parseKey(pair.key.text), pair.value, refuse, unknownFields);
+  } catch (error) {
+    if (error instanceof YamlFault || error instanceof KeyError) return undefined;
+    throw error;
+  }
+}
+
+/** The library says where it is. */
+function refuse(message: string): never {
+  throw new YamlFault(message, { line: 1, column: 1 });
+}
+
+/** The start of the next line that belongs to another entry. */
+function entryEnd(bytes: Buffer, at: number): number {
+  for (let i = bytes.indexOf(lineFeed, at); i >= 0; i = bytes.indexOf(lineFeed, i + 1)) {
+    const next = bytes[i + 1];
+    if (next !== blank && next !== lineFeed && next !== carriageReturn && next !== hash) return i + 1;
+  }
+  return bytes.length;
+}
+
+function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
+  const text = decodeUtf8(bytes);
+  const { entries, unknownFields } = readEntries(text);
   const builder = createLentBuilder(loan);
   const warnings = createWarnings();
+  /** How much of the text is as it would be written; -1 when some is not. */
+  let written = 0;
   for (const entry of entries) {
+    const yaml = renderEntry(entry);
+    written = written >= 0 && text.startsWith(yaml, written) ? written + yaml.length : -1;
     warnings.look(entry);
-    builder.add(entry);
+    builder.add(entry, yaml);
   }
   if (!builder.sort()) throw new Error("a key is there twice");
+  const isOurs = entries.length === 0 ? text === emptyFileText : written === text.length && builder.isInOrder();
   return finish(builder, warnings, unknownFields, isOurs);
 }
 
@@ -74,10 +134,12 @@ function finish(
   unknownFields: ReadonlyMap<string, number>,
   isOurs: boolean,
 ): LoadedState {
-  return { built: builder.finish(), size: builder.size, unknownFields, warnings: { count, shown, hostBits }, isOurs };
+  const warnings = { count, shown, hostBits };
+  return { built: builder.finish(), size: builder.size, unknownFields, warnings, isOurs };
 }
 
-/** The builder looks after the order of keys. */
-function orderOf(builder: LentBuilder): KeyOrder {
-  return { add: () => true, count: () => builder.size };
-}
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const blank = 0x20;
+const hash = 0x23;
+const dash = 0x2d;

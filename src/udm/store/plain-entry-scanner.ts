@@ -88,15 +88,15 @@ export function createPlainEntryScanner(bytes: Buffer): PlainEntryScanner {
 
   const plain = (most: number, isInFlow: boolean): boolean => {
     const start = at;
-    if ((kinds[bytes[start] as number] as number) < safe) return false;
+    if (!((kinds[bytes[start] as number] as number) >= safe)) return false;
     let i = start;
     let o = out;
     let hasColon = false;
     json[o++] = quote;
     for (; ; i++) {
       const byte = bytes[i] as number;
-      const kind = kinds[byte] as number;
-      if (kind < inner) {
+      // Behind the last byte there is no kind.
+      if (!((kinds[byte] as number) >= inner)) {
         if (byte === blank) {
           if (!((kinds[bytes[i + 1] as number] as number) >= inner)) return false;
         } else if (byte === colon && !isInFlow) {
@@ -215,7 +215,7 @@ export function createPlainEntryScanner(bytes: Buffer): PlainEntryScanner {
     let i = first;
     for (; ; i++) {
       const byte = bytes[i] as number;
-      if ((kinds[byte] as number) < inner) break;
+      if (!((kinds[byte] as number) >= inner)) break;
       if (byte === dot && bytes[i + 1] === dot) return false;
     }
     if (bytes[i] !== colon || bytes[i + 1] !== blank || bytes[i - 1] === dot || i - start > maxName) return false;

@@ -4,12 +4,10 @@ import { applyBatches } from "./apply-batches.ts";
 import { createAuditLog } from "./audit-log.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "../../file/index.ts";
-import { createFileThread, type FileThread } from "./file-thread-client.ts";
+import { createFileThread } from "./file-thread-client.ts";
 import { LockedError, takeFileLock, type FileLock } from "../../file/index.ts";
-import { contentError, LoadError, readContent, readMetadataFile } from "./load-file.ts";
-import type { LoadedState } from "./load-state.ts";
-import { itemsATurn, nextTurn } from "../model/next-turn.ts";
-import type { SharedIndex } from "../index/index-contract.ts";
+import { contentError, LoadError, readMetadataFile } from "./read-metadata-file.ts";
+import { loadState, type LoadedState } from "./load-state.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
 import type { SharedIndexHandle } from "../index/shared-reader.ts";
 import { resolveTarget } from "../../file/index.ts";
@@ -19,8 +17,7 @@ import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
 import type { UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
-import { findWarnings, logWarnings } from "./entry-warnings.ts";
-import { withEntries } from "../model/with-entries.ts";
+import { logWarnings } from "./entry-warnings.ts";
 
 export interface UdmFileStoreOptions {
   /** Path of the YAML file. */
@@ -204,26 +201,20 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     }
   };
 
-  const stateOf = (bytes: Uint8Array): Promise<FileState> =>
-    thread !== undefined && bytes.length >= Math.max(threadBytes, 1) ? loadInThread(thread, bytes) : loadHere(bytes);
-
-  const loadInThread = async (loader: FileThread, bytes: Uint8Array): Promise<FileState> => {
+  const stateOf = async (bytes: Uint8Array): Promise<FileState> => {
+    const loader = bytes.length >= Math.max(threadBytes, 1) ? thread : undefined;
     const loan = shared.lend(index);
-    const loaded = await loader.load(bytes, loan, owned).catch((error: unknown) => {
+    let loaded: LoadedState;
+    try {
+      loaded = loader === undefined ? loadState(loan, bytes) : await loader.load(bytes, loan, owned);
+    } catch (error) {
       shared.takeBack(loan);
       throw error;
-    });
+    }
     const { built, ...rest } = loaded;
     if (built === undefined) shared.takeBack(loan);
     const next = built === undefined ? current() : shared.adopt(loan, built);
-    return { ...rest, index: next, isInThread: true };
-  };
-
-  const loadHere = async (bytes: Uint8Array): Promise<FileState> => {
-    const { entries, unknownFields, isOurs } = await readContent(bytes);
-    const next = index === undefined ? await firstState(shared, entries) : await withEntries(index, entries);
-    const warnings = await findWarnings(entries);
-    return { index: next, size: entries.length, unknownFields, warnings, isOurs, isInThread: false };
+    return { ...rest, index: next, isInThread: loader !== undefined };
   };
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
@@ -348,20 +339,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       return () => void listeners.delete(listener);
     },
   };
-}
-
-async function firstState(shared: SharedIndex, entries: readonly UdmEntry[]): Promise<UdmIndex> {
-  const builder = shared.builder();
-  try {
-    for (const [i, entry] of entries.entries()) {
-      if (i % itemsATurn === itemsATurn - 1) await nextTurn();
-      builder.add(entry);
-    }
-    return builder.finish(1);
-  } catch (error) {
-    builder.drop();
-    throw error;
-  }
 }
 
 /** The longest time that a timer of Node takes; a longer one would fire at once. */

@@ -1,11 +1,6 @@
 import { dirname } from "node:path";
 import { YamlFault } from "../../yaml/index.ts";
-import { readLibraryContent, type LibraryContent } from "./library-content.ts";
 import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState } from "../../file/index.ts";
-import { itemsATurn, nextTurn } from "../model/next-turn.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
-import { Unfamiliar } from "./plain-yaml-cursor.ts";
-import { createPlainReader } from "./plain-yaml-reader.ts";
 import { UdmError } from "../model/udm-error.ts";
 
 /** A file that changes while it is read is read again, this often at most. */
@@ -60,29 +55,8 @@ export function contentError(error: unknown, shownPath: string, stamp: FileStamp
   return new LoadError("content", `${shownPath}:${line}:${column}: ${error.message}`, stamp, { cause: error });
 }
 
-/** What bytes say. @throws YamlFault */
-export async function readContent(bytes: Uint8Array): Promise<LibraryContent> {
-  return (await readPlain(bytes)) ?? (await readLibraryContent(bytes));
-}
-
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** @returns undefined when the library has to read the file. */
-async function readPlain(bytes: Uint8Array): Promise<LibraryContent | undefined> {
-  const reader = createPlainReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
-  const entries: UdmEntry[] = [];
-  try {
-    for (let some = reader.read(itemsATurn); some.length > 0; some = reader.read(itemsATurn)) {
-      for (const { entry } of some) entries.push(entry);
-      if (some.length === itemsATurn) await nextTurn();
-    }
-  } catch (error) {
-    if (error instanceof Unfamiliar) return undefined;
-    throw error;
-  }
-  return { entries, unknownFields: reader.unknownFields, isOurs: reader.isAsWritten() };
 }
 
 async function stateOrMissing(io: FileIo, path: string): Promise<FileState | undefined> {

@@ -1,0 +1,191 @@
+import { createPlainCursor } from "./plain-cursor.ts";
+import { unsupported, UnsupportedYaml } from "./unsupported-yaml.ts";
+import type { YamlMapping, YamlNode, YamlPair, YamlScalar, YamlSequence } from "./yaml-node.ts";
+
+/** What the fast reader found in a text. */
+export interface PlainYaml {
+  /** Undefined for a text that says nothing. */
+  readonly root: YamlNode | undefined;
+}
+
+/** Levels of nodes; less than the library's reader allows. */
+const maxDepth = 40;
+/** Mappings of fewer keys are searched one by one. */
+const fewKeys = 8;
+
+/**
+ * Reads the YAML that most people write, several times faster than the library: block mappings and sequences, scalars on
+ * one line, flow style on one line, comments. It never says anything else than the library's reader does, offsets
+ * included; it gives up instead, at faults too.
+ *
+ * @returns undefined when the library has to read the text.
+ */
+export function readPlainYaml(text: string): PlainYaml | undefined {
+  try {
+    return { root: readRoot(text) };
+  } catch (error) {
+    if (error instanceof UnsupportedYaml) return undefined;
+    throw error;
+  }
+}
+
+function readRoot(text: string): YamlNode | undefined {
+  const cursor = createPlainCursor(text);
+  let depth = 0;
+
+  const isAt = (sign: number): boolean => text.charCodeAt(cursor.at) === sign;
+
+  const isItem = (): boolean => isAt(dash) && !(text.charCodeAt(cursor.at + 1) > blank);
+
+  const nested = <T>(read: () => T): T => {
+    if (++depth > maxDepth) unsupported();
+    const node = read();
+    depth--;
+    return node;
+  };
+
+  const inline = (isInFlow: boolean): YamlNode => {
+    if (isAt(openingBracket)) return nested(flowSequence);
+    if (isAt(openingBrace)) return nested(flowMapping);
+    return cursor.scalar(isInFlow);
+  };
+
+  const flowSequence = (): YamlNode => {
+    const start = cursor.at;
+    const items: YamlNode[] = [];
+    flowParts(closingBracket, () => items.push(inline(true)));
+    return sequenceOf(start, items);
+  };
+
+  const flowMapping = (): YamlNode => {
+    const start = cursor.at;
+    const pairs = createPairs();
+    flowParts(closingBrace, () => {
+      const key = cursor.key(true);
+      if (!cursor.toValue()) unsupported();
+      pairs.add(key, inline(true));
+    });
+    return pairs.mapping(start);
+  };
+
+  /** The parts of a collection in flow style, from its opening to behind its closing sign. */
+  const flowParts = (closing: number, read: () => void): void => {
+    cursor.at++;
+    cursor.skipBlanks();
+    while (!isAt(closing)) {
+      read();
+      cursor.skipBlanks();
+      if (isAt(comma)) {
+        cursor.at++;
+        cursor.skipBlanks();
+      } else if (!isAt(closing)) unsupported();
+    }
+    cursor.at++;
+  };
+
+  const block = (): YamlNode => nested(isItem() ? sequence : mapping);
+
+  const mapping = (): YamlNode => {
+    const { indent } = cursor;
+    const start = cursor.at;
+    const pairs = createPairs();
+    do {
+      if (isItem()) unsupported();
+      const key = cursor.key(false);
+      pairs.add(key, valueOf(key, indent));
+    } while (cursor.indent === indent);
+    // A line further in than its neighbours belongs to none of them, or continues a scalar.
+    if (cursor.indent > indent) unsupported();
+    return pairs.mapping(start);
+  };
+
+  /** What stands behind a key: a node on its line, or a block on the next ones. */
+  const valueOf = (key: YamlScalar, indent: number): YamlNode => {
+    if (cursor.toValue()) {
+      const node = inline(false);
+      cursor.endLine();
+      return node;
+    }
+    cursor.endLine();
+    // The items of a sequence may stand as far out as the key that it belongs to.
+    if (cursor.indent > indent || (cursor.indent === indent && isItem())) return block();
+    return { kind: "scalar", at: key.at, tag: undefined, text: "", isPlain: true, weight: 1, depth: 1 };
+  };
+
+  const sequence = (): YamlNode => {
+    const { indent } = cursor;
+    const start = cursor.at;
+    const items: YamlNode[] = [];
+    while (cursor.indent === indent && isItem()) {
+      const dashAt = cursor.at++;
+      if (!cursor.toValue() || isItem()) unsupported();
+      if (cursor.isKey()) {
+        // The mapping is as far in as its first key.
+        cursor.indent = indent + cursor.at - dashAt;
+        items.push(nested(mapping));
+      } else {
+        items.push(inline(false));
+        cursor.endLine();
+      }
+      if (cursor.indent > indent) unsupported();
+    }
+    return sequenceOf(start, items);
+  };
+
+  cursor.nextLine();
+  if (cursor.indent === 0 && isAt(dash) && /^---(?:\r?\n|$)/.test(text.slice(cursor.at, cursor.at + 5))) {
+    cursor.at += 3;
+    cursor.endLine();
+  }
+  if (cursor.indent < 0) return undefined;
+  let root: YamlNode;
+  if (isAt(openingBrace) || isAt(openingBracket)) {
+    root = inline(false);
+    cursor.endLine();
+  } else {
+    root = block();
+  }
+  if (cursor.indent >= 0) unsupported();
+  return root;
+}
+
+/** Gathers the pairs of a mapping. A key that is there twice is for the library to report. */
+function createPairs(): { add(key: YamlScalar, value: YamlNode): void; mapping(at: number): YamlMapping } {
+  const pairs: YamlPair[] = [];
+  let keys: Set<string> | undefined;
+  let weight = 1;
+  let depth = 1;
+  return {
+    add(key, value) {
+      if (keys !== undefined) {
+        if (keys.has(key.text)) unsupported();
+        keys.add(key.text);
+      } else {
+        for (const pair of pairs) if (pair.key.text === key.text) unsupported();
+        if (pairs.length === fewKeys) keys = new Set([...pairs.map((pair) => pair.key.text), key.text]);
+      }
+      pairs.push({ key, value });
+      weight += key.weight + value.weight;
+      depth = Math.max(depth, value.depth + 1, 2);
+    },
+    mapping: (at) => ({ kind: "mapping", at, tag: undefined, pairs, weight, depth }),
+  };
+}
+
+function sequenceOf(at: number, items: readonly YamlNode[]): YamlSequence {
+  let weight = 1;
+  let depth = 1;
+  for (const item of items) {
+    weight += item.weight;
+    depth = Math.max(depth, item.depth + 1);
+  }
+  return { kind: "sequence", at, tag: undefined, items, weight, depth };
+}
+
+const blank = 0x20;
+const comma = 0x2c;
+const dash = 0x2d;
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
