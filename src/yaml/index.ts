@@ -2,6 +2,6 @@ export { positionAt, YamlFault, type TextPosition } from "./yaml-fault.ts";
 export { isNullNode, type YamlMapping, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
 export { createYamlComposer, type YamlComposer } from "./yaml-composer.ts";
 export { readYaml } from "./read-yaml.ts";
-export { readPlainYaml, type PlainYaml } from "./plain-yaml.ts";
+export { createPlainYamlReader, type PlainYaml, type PlainYamlReader } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, stringScalar } from "./yaml-scalar.ts";
 export { renderKey, renderPair } from "./yaml-node-writer.ts";

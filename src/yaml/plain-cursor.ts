@@ -7,6 +7,12 @@ import { hasUnprintable } from "./yaml-scalar.ts";
  * next line, an anchor, a tag, a tab) throws {@link UnsupportedYaml}.
  */
 export interface PlainCursor {
+  /** Begins at the start of a text. */
+  begin(text: string): void;
+  /** Whether a sign stands here. */
+  isAt(sign: number): boolean;
+  /** Whether a dash stands here that begins an item. */
+  isItem(): boolean;
   /** Offset of the next character. */
   at: number;
   /** Blanks before the content of this line; -1 at the end of the text. */
@@ -26,7 +32,9 @@ export interface PlainCursor {
   isKey(): boolean;
 }
 
-export function createPlainCursor(text: string): PlainCursor {
+/** To be used for many texts: those of entries are short. */
+export function createPlainCursor(): PlainCursor {
+  let text = "";
   const code = (at: number): number => text.charCodeAt(at);
   /** Length of the line break here; 0 for none. */
   const breakHere = (at: number): number => {
@@ -155,6 +163,13 @@ export function createPlainCursor(text: string): PlainCursor {
   const cursor: PlainCursor = {
     at: 0,
     indent: 0,
+    begin(given) {
+      text = given;
+      cursor.at = 0;
+      cursor.nextLine();
+    },
+    isAt: (sign) => code(cursor.at) === sign,
+    isItem: () => code(cursor.at) === dash && isBlankOrEnd(cursor.at + 1),
     key,
     skipBlanks() {
       while (code(cursor.at) === blank) cursor.at++;

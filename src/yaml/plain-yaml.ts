@@ -20,22 +20,13 @@ const fewKeys = 8;
  *
  * @returns undefined when the library has to read the text.
  */
-export function readPlainYaml(text: string): PlainYaml | undefined {
-  try {
-    return { root: readRoot(text) };
-  } catch (error) {
-    if (error instanceof UnsupportedYaml) return undefined;
-    throw error;
-  }
-}
+export type PlainYamlReader = (text: string) => PlainYaml | undefined;
 
-function readRoot(text: string): YamlNode | undefined {
-  const cursor = createPlainCursor(text);
+/** @returns a reader for many texts, one after the other. */
+export function createPlainYamlReader(): PlainYamlReader {
+  const cursor = createPlainCursor();
+  const { isAt, isItem } = cursor;
   let depth = 0;
-
-  const isAt = (sign: number): boolean => text.charCodeAt(cursor.at) === sign;
-
-  const isItem = (): boolean => isAt(dash) && !(text.charCodeAt(cursor.at + 1) > blank);
 
   const nested = <T>(read: () => T): T => {
     if (++depth > maxDepth) unsupported();
@@ -132,21 +123,33 @@ function readRoot(text: string): YamlNode | undefined {
     return sequenceOf(start, items);
   };
 
-  cursor.nextLine();
-  if (cursor.indent === 0 && isAt(dash) && /^---(?:\r?\n|$)/.test(text.slice(cursor.at, cursor.at + 5))) {
-    cursor.at += 3;
-    cursor.endLine();
-  }
-  if (cursor.indent < 0) return undefined;
-  let root: YamlNode;
-  if (isAt(openingBrace) || isAt(openingBracket)) {
-    root = inline(false);
-    cursor.endLine();
-  } else {
-    root = block();
-  }
-  if (cursor.indent >= 0) unsupported();
-  return root;
+  const document = (text: string): YamlNode | undefined => {
+    cursor.begin(text);
+    depth = 0;
+    if (cursor.indent === 0 && /^---(?:\r?\n|$)/.test(text.slice(cursor.at, cursor.at + 5))) {
+      cursor.at += 3;
+      cursor.endLine();
+    }
+    if (cursor.indent < 0) return undefined;
+    let root: YamlNode;
+    if (isAt(openingBrace) || isAt(openingBracket)) {
+      root = inline(false);
+      cursor.endLine();
+    } else {
+      root = block();
+    }
+    if (cursor.indent >= 0) unsupported();
+    return root;
+  };
+
+  return (text) => {
+    try {
+      return { root: document(text) };
+    } catch (error) {
+      if (error instanceof UnsupportedYaml) return undefined;
+      throw error;
+    }
+  };
 }
 
 /** Gathers the pairs of a mapping. A key that is there twice is for the library to report. */
@@ -182,9 +185,7 @@ function sequenceOf(at: number, items: readonly YamlNode[]): YamlSequence {
   return { kind: "sequence", at, tag: undefined, items, weight, depth };
 }
 
-const blank = 0x20;
 const comma = 0x2c;
-const dash = 0x2d;
 const openingBracket = 0x5b;
 const closingBracket = 0x5d;
 const openingBrace = 0x7b;

@@ -1,5 +1,5 @@
 import { EVENT_ID, parseEvents, YAMLException } from "js-yaml";
-import { readPlainYaml } from "./plain-yaml.ts";
+import { createPlainYamlReader } from "./plain-yaml.ts";
 import { positionAt, YamlFault } from "./yaml-fault.ts";
 import { createYamlComposer } from "./yaml-composer.ts";
 import type { YamlNode } from "./yaml-node.ts";
@@ -12,7 +12,7 @@ import type { YamlNode } from "./yaml-node.ts";
  * @throws YamlFault for a syntax error, and for what {@link createYamlComposer} refuses.
  */
 export function readYaml(text: string): YamlNode | undefined {
-  const plain = readPlainYaml(text);
+  const plain = createPlainYamlReader()(text);
   return plain === undefined ? readByLibrary(text) : plain.root;
 }
 

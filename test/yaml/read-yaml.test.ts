@@ -4,8 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { positionAt, readPlainYaml, readYaml, YamlFault, type YamlNode } from "../../src/yaml/index.ts";
+import { createPlainYamlReader, positionAt, readYaml, YamlFault, type YamlNode } from "../../src/yaml/index.ts";
 import { runs } from "../support/runs.ts";
+
+const readPlainYaml = createPlainYamlReader();
 
 /** A directive that changes nothing keeps the fast reader off. */
 const toLibrary = "%YAML 1.2\n---\n";

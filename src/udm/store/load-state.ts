@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { KeyError, parseKey } from "../../ip/index.ts";
-import { readPlainYaml, YamlFault, type YamlMapping } from "../../yaml/index.ts";
+import { createPlainYamlReader, YamlFault, type PlainYaml } from "../../yaml/index.ts";
 import { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "../index/lent-builder.ts";
 import { readEntries } from "../model/read-entries.ts";
 import { readEntry } from "../model/read-entry.ts";
@@ -24,7 +24,7 @@ export interface LoadedState {
 
 /**
  * Builds the state that a file says. Blocks for as long as it takes. Entries as most are go from their bytes into the index
- * without objects in between, others by {@link readPlainYaml}; a file with anything else is read by the library.
+ * without objects in between, others by {@link createPlainYamlReader}; a file with anything else is read by the library.
  *
  * @throws YamlFault; UdmError `resource_exhausted`
  */
@@ -40,6 +40,7 @@ function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
   const warnings = createWarnings();
   const unknownFields = new Map<string, number>();
   const scanner = createPlainEntryScanner(bytes);
+  const readYaml = createPlainYamlReader();
   let isOurs = true;
   let isBegun = false;
   for (let at = 0; at < bytes.length;) {
@@ -56,7 +57,7 @@ function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
     // What begins a document may stand before all entries only.
     if (isBegun && bytes[at] === dash) return undefined;
     const text = bytes.toString("utf8", at, end);
-    const found = readOne(text, unknownFields);
+    const found = readOne(text, readYaml(text), unknownFields);
     if (found === undefined) return undefined;
     if (found !== "nothing") {
       const yaml = renderEntry(found);
@@ -80,13 +81,16 @@ function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
  *
  * @returns its entry; `nothing` for comments; undefined for what is not known for certain, faults included.
  */
-function readOne(text: string, unknownFields: Map<string, number>): UdmEntry | "nothing" | undefined {
-  const yaml = readPlainYaml(text);
+function readOne(
+  text: string,
+  yaml: PlainYaml | undefined,
+  unknownFields: Map<string, number>,
+): UdmEntry | "nothing" | undefined {
   if (yaml === undefined) return undefined;
   if (yaml.root === undefined) return "nothing";
   // A root further in, or in flow style, may belong to what is before or behind it.
   if (yaml.root.kind !== "mapping" || yaml.root.at !== 0 || text.startsWith("{")) return undefined;
-  const [pair] = (yaml.root satisfies YamlMapping).pairs;
+  const [pair] = yaml.root.pairs;
   if (pair === undefined) return undefined;
   try {
     return readEntry(parseKey(pair.key.text), pair.value, refuse, unknownFields);
