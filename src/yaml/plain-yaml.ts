@@ -25,7 +25,8 @@ export type PlainYamlReader = (text: string) => PlainYaml | undefined;
 /** @returns a reader for many texts, one after the other. */
 export function createPlainYamlReader(): PlainYamlReader {
   const cursor = createPlainCursor();
-  const { isAt, isItem } = cursor;
+  const isAt = (sign: number): boolean => cursor.isAt(sign);
+  const isItem = (): boolean => cursor.isItem();
   let depth = 0;
 
   const nested = <T>(read: () => T): T => {
