@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { formatRow, ratioOf, type Row } from "./support/bench-report.ts";
 
 const benches: Readonly<Record<string, string>> = {
+  "cli-start": "app/cli-start-bench.js",
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "flow-decode": "flow/flow-decode-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",

@@ -76,6 +76,25 @@ test("the row of a room names parts that exist, and every folder of the room", (
   assert.deepEqual(problems, []);
 });
 
+test("the command line loads what each command needs: the rooms behind a command come when it runs", () => {
+  const built = join(root, "dist/src");
+  const packages = new Set<string>();
+  const rooms = new Set<string>();
+  const seen = new Set<string>();
+  const load = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    rooms.add(relative(built, file).split("/")[0] ?? "");
+    for (const target of imports(file, staticImport)) {
+      if (target.startsWith(".")) load(resolve(dirname(file), target));
+      else if (!target.startsWith("node:")) packages.add(target);
+    }
+  };
+  load(join(built, "app/main.js"));
+  assert.deepEqual([...packages], ["commander"]);
+  assert.deepEqual([...rooms].toSorted(), ["app", "ip", "report"]);
+});
+
 test("files are named in kebab-case", () => {
   const odd = sourceFiles(source).filter((file) => !/\/[a-z0-9]+(-[a-z0-9]+)*(\.gen|_pb|\.d)?\.ts$/.test(file));
   assert.deepEqual(odd, []);
@@ -120,9 +139,10 @@ function roomOf(path: string): string {
   return relative(source, path).split("/")[0] ?? "";
 }
 
-function imports(file: string): string[] {
+const staticImport = /^\s*(?:import|export)\b[^;(]*?\bfrom\s+"([^"]+)"|^\s*import\s+"([^"]+)"/gm;
+const anyImport = new RegExp(`${staticImport.source}|\\bimport\\(\\s*"([^"]+)"\\s*\\)`, "gm");
+
+function imports(file: string, pattern = anyImport): string[] {
   const text = readFileSync(file, "utf8");
-  const pattern =
-    /^\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|^\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm;
   return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
 }

@@ -6,3 +6,4 @@ export { createRandom, type Random } from "./demo/random.ts";
 export { runComponent, type RunOptions } from "./run-component.ts";
 export * from "./settings/index.ts";
 export { startUdmFileThread } from "./start-udm-file-thread.ts";
+export { parseSettingsFile } from "./settings/settings-file.ts";

@@ -1,4 +1,5 @@
-import { pino, type DestinationStream } from "pino";
+import { createRequire } from "node:module";
+import type { DestinationStream } from "pino";
 import type { Clock } from "./clock.ts";
 import { describeError } from "./describe-error.ts";
 
@@ -23,12 +24,16 @@ export interface LogOptions {
   readonly destination: { write(line: string): unknown };
 }
 
+/** pino takes longer to load than most commands to run, and threads pass their lines on: it is loaded by whoever makes a log. */
+const loadPino = (): typeof import("pino") => createRequire(import.meta.url)("pino") as typeof import("pino");
+
 /** A log of lines: JSON (pino's), or `time LEVEL message field=value …` for people. */
 export function createLog(options: LogOptions): Log {
   const destination: DestinationStream =
     options.format === "json"
       ? { write: (line) => void options.destination.write(line) }
       : { write: (line) => void options.destination.write(formatText(line)) };
+  const { pino } = loadPino();
   const logger = pino(
     {
       level: options.level,

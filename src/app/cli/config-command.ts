@@ -1,6 +1,4 @@
 import type { Command } from "commander";
-import { checkFiles } from "../check-files.ts";
-import { flowElements } from "../flow-elements.ts";
 import { formatSettings } from "../settings/index.ts";
 import { addSettingsOptions, commandSettings, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
@@ -16,7 +14,11 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     )
     .option("--strict", "refuse names that are no settings, too");
   addSettingsOptions(check).action(async (options: { strict?: boolean }) => {
-    const reading = commandSettings(check, terminal);
+    const [{ checkFiles }, { flowElements }] = await Promise.all([
+      import("../check-files.ts"),
+      import("../flow-elements.ts"),
+    ]);
+    const reading = await commandSettings(check, terminal);
     for (const warning of reading.warnings) terminal.err(`warning: ${warning}\n`);
     const unknown = unknownNamesWarning(reading);
     if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);
@@ -29,5 +31,7 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
   });
 
   const print = config.command("print").description("show every setting and where its value comes from, no secrets");
-  addSettingsOptions(print).action(() => terminal.out(formatSettings(commandSettings(print, terminal))));
+  addSettingsOptions(print).action(async () => {
+    terminal.out(formatSettings(await commandSettings(print, terminal)));
+  });
 }

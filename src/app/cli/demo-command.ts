@@ -1,19 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { createLog, logLevels, systemClock, type LogLevel } from "../../report/index.ts";
-import { createCollector } from "../collector.ts";
-import { createDemo } from "../demo/demo.ts";
-import { demoSettings, devicesDirectory } from "../demo/demo-settings.ts";
-import { createRecentRecords } from "../demo/recent-records.ts";
-import { packagePath, packageVersion } from "../package-root.ts";
-import { prepareQuickstart } from "../quickstart.ts";
-import { runComponent } from "../run-component.ts";
+import { logLevels, type LogLevel } from "../../report/index.ts";
 import type { Terminal } from "./terminal.ts";
-import { localApiUrl } from "./udm-client.ts";
 
-interface DemoCommandOptions {
+export interface DemoCommandOptions {
   readonly apiPort: string;
   readonly interval: number;
   readonly logLevel: LogLevel;
@@ -21,8 +10,8 @@ interface DemoCommandOptions {
 
 /**
  * `demo`: a collector with data of its own in a temporary directory, exporters that send to it and SNMP agents that it
- * polls. Its ports are
- * chosen by the system, so it runs beside others.
+ * polls. The system chooses its
+ * ports, so several run at a time.
  */
 export function addDemoCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   program
@@ -34,47 +23,9 @@ export function addDemoCommand(program: Command, terminal: Terminal, setExitCode
     .option("--interval <seconds>", "how often records are shown", seconds, 3)
     .addOption(new Option("--log-level <level>", "what is logged").choices(logLevels).default("warn"))
     .action(async (options: DemoCommandOptions) => {
-      const directory = mkdtempSync(join(tmpdir(), "netgloss-demo-"));
-      try {
-        setExitCode(await runDemo(directory, options, terminal));
-      } finally {
-        rmSync(directory, { recursive: true, force: true });
-      }
+      const { runDemo } = await import("./run-demo.ts");
+      setExitCode(await runDemo(options, terminal));
     });
-}
-
-async function runDemo(directory: string, options: DemoCommandOptions, terminal: Terminal): Promise<number> {
-  const log = createLog({
-    level: options.logLevel,
-    format: "text",
-    destination: { write: (line) => terminal.err(line) },
-  });
-  const settings = demoSettings(directory, options.apiPort);
-  prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
-  mkdirSync(devicesDirectory(directory));
-  const recent = createRecentRecords();
-  const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });
-  const demo = createDemo({
-    collector,
-    recent,
-    apiBase: () => localApiUrl(settings, collector.apiPort()),
-    defineDevices: (text) => writeFileSync(join(devicesDirectory(directory), "demo.yml"), text),
-    out: (text) => terminal.out(text),
-    intervalMs: options.interval * 1000,
-    clock: systemClock,
-    log,
-  });
-  const { signals } = terminal;
-  return runComponent(demo, {
-    log,
-    clock: systemClock,
-    signals,
-    exit(code) {
-      rmSync(directory, { recursive: true, force: true });
-      terminal.exit(code);
-    },
-    reload: () => collector.reload(),
-  });
 }
 
 function seconds(text: string): number {

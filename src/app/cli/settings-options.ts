@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Option, type Command } from "commander";
-import { environmentSettings, flagOf, parseSettingsFile, readSettings, SettingsError } from "../settings/index.ts";
+import { environmentSettings, flagOf, readSettings, SettingsError } from "../settings/index.ts";
 import { settingNames, settingOf, type GivenSetting, type SettingsReading } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -37,9 +37,9 @@ export function addConfigOption(command: Command): Command {
  *
  * @throws SettingsError
  */
-export function commandSettings(command: Command, terminal: Terminal): SettingsReading {
+export async function commandSettings(command: Command, terminal: Terminal): Promise<SettingsReading> {
   const options = command.opts<Record<string, string | undefined>>();
-  const fromFile = options["config"] === undefined ? [] : readSettingsFile(options["config"]);
+  const fromFile = options["config"] === undefined ? [] : await readSettingsFile(options["config"]);
   const fromFlags: GivenSetting[] = [];
   for (const option of command.options) {
     const text = options[option.attributeName()];
@@ -50,13 +50,14 @@ export function commandSettings(command: Command, terminal: Terminal): SettingsR
   return readSettings([fromFile, environmentSettings(terminal.env), fromFlags], (path) => readFileSync(path, "utf8"));
 }
 
-function readSettingsFile(file: string): GivenSetting[] {
+async function readSettingsFile(file: string): Promise<GivenSetting[]> {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new SettingsError([`cannot read the settings file: ${(error as Error).message}`]);
   }
+  const { parseSettingsFile } = await import("../settings/settings-file.ts");
   return parseSettingsFile(file, text);
 }
 

@@ -1,7 +1,4 @@
 import type { Command } from "commander";
-import { createMetrics, systemClock } from "../../report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, formatFinding } from "../../snmp/index.ts";
-import { snmpPaths } from "../collector-parts.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
@@ -29,16 +26,17 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
     addConfigOption(snmp.command(name).description(description))
       .helpGroup("Through the API:")
       .option("--url <url>", "where the API is, perhaps with user:password@ (default: as the settings say)");
-  const callOf = (command: Command): ApiCall => {
+  const callOf = async (command: Command): Promise<ApiCall> => {
     const { url } = command.opts<{ url?: string }>();
-    return createApiCall(url ?? apiUrl(commandSettings(command, terminal).settings));
+    return createApiCall(url ?? apiUrl((await commandSettings(command, terminal)).settings));
   };
   const show = (answer: unknown): void => terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
 
   const apply = client("apply", "read all definitions again and put them to use")
     .option("--force", "discover devices again whose definitions have changed")
     .action(async ({ force }: { force?: boolean }) => {
-      show(await callOf(apply)("POST", `/api/v1/snmp/apply-definitions?force_rediscovery=${force === true}`));
+      const call = await callOf(apply);
+      show(await call("POST", `/api/v1/snmp/apply-definitions?force_rediscovery=${force === true}`));
     });
 
   const rediscover = client("rediscover <ip> [port]", "discover one device again")
@@ -46,7 +44,9 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
     .action(async (ip: string, port: string | undefined, { wait }: { wait?: string }) => {
       const query = wait === undefined ? "" : `?wait=${encodeURIComponent(wait)}`;
       const body = { ip, port: Number(port ?? 161) };
-      const answer = (await callOf(rediscover)("POST", `/api/v1/snmp/rediscover-device${query}`, body)) as object;
+      const answer = (await (
+        await callOf(rediscover)
+      )("POST", `/api/v1/snmp/rediscover-device${query}`, body)) as object;
       show(answer);
       if ("result" in answer && answer.result === "failed") setExitCode(exitCodes.failure);
     });
@@ -54,7 +54,7 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
   const devices = client("devices [device]", "show all devices, or all about one (ip:port)")
     .option("--json", "one JSON object a line")
     .action(async (device: string | undefined, { json }: { json?: boolean }) => {
-      const call = callOf(devices);
+      const call = await callOf(devices);
       if (device !== undefined) {
         show(await call("GET", `/api/v1/snmp/devices/${encodeURIComponent(device)}`));
         return;
@@ -67,19 +67,13 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
 
   const check = addConfigOption(snmp.command("check [dir]"))
     .helpGroup("Offline:")
-    .description("judge the definitions in a directory, or those of the settings; a fault is told as file:line:column")
+    .description(
+      "judge the definitions in a directory, or those of the settings; faults are reported as file:line:column",
+    )
     .action(async (directory: string | undefined) => {
-      const paths =
-        directory === undefined ? snmpPaths(commandSettings(check, terminal).settings) : definitionPathsIn(directory);
-      const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
-      const { definitions, findings, files } = await loader.load("apply");
-      for (const finding of findings) terminal.err(`${finding.severity}: ${formatFinding(finding)}\n`);
-      if (definitions === undefined) {
-        setExitCode(exitCodes.failure);
-        return;
-      }
-      const { devices: polled, objects } = definitions;
-      terminal.out(`${files} files, ${polled.size} devices, ${objects.size} objects: no errors\n`);
+      const { checkDefinitions } = await import("./check-definitions.ts");
+      const from = directory ?? (await commandSettings(check, terminal)).settings;
+      if (!(await checkDefinitions(from, terminal))) setExitCode(exitCodes.failure);
     });
 }
 

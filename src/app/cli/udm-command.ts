@@ -22,9 +22,9 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
     addConfigOption(udm.command(name).description(description))
       .helpGroup("Through the API:")
       .option("--url <url>", "where the API is, perhaps with user:password@ (default: as the settings say)");
-  const callOf = (command: Command): UdmCall => {
+  const callOf = async (command: Command): Promise<UdmCall> => {
     const { url } = command.opts<{ url?: string }>();
-    return createUdmCall(url ?? apiUrl(commandSettings(command, terminal).settings));
+    return createUdmCall(url ?? apiUrl((await commandSettings(command, terminal)).settings));
   };
 
   const list = client("list [key]", "show all entries, or those related to an address, CIDR or range")
@@ -32,13 +32,13 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
     .option("--json", "one JSON object a line")
     .action(async (key: string | undefined, options: { exact?: boolean; json?: boolean }) => {
       const request = { ...(key === undefined ? {} : { key }), exact: options.exact === true };
-      const { udms = [] } = (await callOf(list)("ListUdms", request)) as { udms?: UdmJson[] };
+      const { udms = [] } = (await (await callOf(list))("ListUdms", request)) as { udms?: UdmJson[] };
       if (options.json) terminal.out(udms.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
       else terminal.out(textTable(["KEY", "NAME", "TAGS", "VLAN", "INTERNAL", "METADATA"], udms.map(tableRow)));
     });
 
   const count = client("count", "show how many entries there are").action(async () => {
-    const { count: entries = 0 } = (await callOf(count)("CountUdms", {})) as { count?: number };
+    const { count: entries = 0 } = (await (await callOf(count))("CountUdms", {})) as { count?: number };
     terminal.out(`${entries}\n`);
   });
 
@@ -54,13 +54,15 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
     .option("--meta <key=value>", "a metadata value; repeat for more; they replace all metadata", keyAndValue)
     .option("--clear <field>", "empty this field: name, tags, vlan, internal, metadata; repeat for more", collect)
     .action(async (key: string, options: SetOptions) => {
-      terminal.out(`${JSON.stringify(await setEntry(callOf(set), key, options))}\n`);
+      terminal.out(`${JSON.stringify(await setEntry(await callOf(set), key, options))}\n`);
       const network = networkOfKey(parseKey(key));
       if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
     });
 
   const remove = client("delete <key>", "delete the entry with this very key").action(async (key: string) => {
-    await callOf(remove)("DeleteUdm", { key });
+    await (
+      await callOf(remove)
+    )("DeleteUdm", { key });
   });
   return udm;
 }

@@ -4,6 +4,5 @@ export { plainSettings, type PlainSettings } from "./plain-settings.ts";
 export { readSettings, type SettingsReading } from "./read-settings.ts";
 export { Secret } from "./secret.ts";
 export { SettingsError } from "./settings-error.ts";
-export { parseSettingsFile } from "./settings-file.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
 export { settingNames, settingOf, settingsTable, type SettingName, type Settings } from "./settings-table.ts";

@@ -1,4 +1,4 @@
-import { geoValues } from "../../enrich/index.ts";
+import type { GeoValue } from "../../enrich/index.ts";
 import { logFormats, logLevels } from "../../report/index.ts";
 import { Secret } from "./secret.ts";
 import {
@@ -27,6 +27,17 @@ export interface Setting<T> {
   readonly group: SettingGroup;
   readonly help: string;
 }
+
+/** All of enrich's; its room is too large to be loaded for their names. */
+const geoValues = Object.keys({
+  city: true,
+  continent: true,
+  continent_code: true,
+  country: true,
+  country_code: true,
+  location: true,
+  timezone: true,
+} satisfies Record<GeoValue, true>) as GeoValue[];
 
 export const settingGroups = [
   "Metadata",

@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog, systemClock } from "../../report/index.ts";
+import { createCollector } from "../collector.ts";
+import { createDemo } from "../demo/demo.ts";
+import { demoSettings, devicesDirectory } from "../demo/demo-settings.ts";
+import { createRecentRecords } from "../demo/recent-records.ts";
+import { packagePath, packageVersion } from "../package-root.ts";
+import { prepareQuickstart } from "../quickstart.ts";
+import { runComponent } from "../run-component.ts";
+import type { DemoCommandOptions } from "./demo-command.ts";
+import type { Terminal } from "./terminal.ts";
+import { localApiUrl } from "./udm-client.ts";
+
+/** Runs the demonstration in a temporary directory, which is removed at the end. @returns the exit code. */
+export async function runDemo(options: DemoCommandOptions, terminal: Terminal): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), "netgloss-demo-"));
+  try {
+    return await runDemoIn(directory, options, terminal);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function runDemoIn(directory: string, options: DemoCommandOptions, terminal: Terminal): Promise<number> {
+  const log = createLog({
+    level: options.logLevel,
+    format: "text",
+    destination: { write: (line) => terminal.err(line) },
+  });
+  const settings = demoSettings(directory, options.apiPort);
+  prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
+  mkdirSync(devicesDirectory(directory));
+  const recent = createRecentRecords();
+  const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });
+  const demo = createDemo({
+    collector,
+    recent,
+    apiBase: () => localApiUrl(settings, collector.apiPort()),
+    defineDevices: (text) => writeFileSync(join(devicesDirectory(directory), "demo.yml"), text),
+    out: (text) => terminal.out(text),
+    intervalMs: options.interval * 1000,
+    clock: systemClock,
+    log,
+  });
+  const { signals } = terminal;
+  return runComponent(demo, {
+    log,
+    clock: systemClock,
+    signals,
+    exit(code) {
+      rmSync(directory, { recursive: true, force: true });
+      terminal.exit(code);
+    },
+    reload: () => collector.reload(),
+  });
+}
