@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { DestinationStream } from "pino";
+import type * as Pino from "pino";
 import type { Clock } from "./clock.ts";
 import { describeError } from "./describe-error.ts";
 
@@ -25,11 +25,11 @@ export interface LogOptions {
 }
 
 /** pino takes longer to load than most commands to run, and threads pass their lines on: it is loaded by whoever makes a log. */
-const loadPino = (): typeof import("pino") => createRequire(import.meta.url)("pino") as typeof import("pino");
+const loadPino = (): typeof Pino => createRequire(import.meta.url)("pino") as typeof Pino;
 
 /** A log of lines: JSON (pino's), or `time LEVEL message field=value …` for people. */
 export function createLog(options: LogOptions): Log {
-  const destination: DestinationStream =
+  const destination: Pino.DestinationStream =
     options.format === "json"
       ? { write: (line) => void options.destination.write(line) }
       : { write: (line) => void options.destination.write(formatText(line)) };
