@@ -1,20 +1,19 @@
-export { addressTableBytes } from "./address-table.ts";
-export type { AddressFacts, AddressSource } from "./address-source.ts";
-export { mergeEntries } from "./merge-entries.ts";
+export { addressTableBytes } from "./address/address-table.ts";
+export type { AddressFacts, AddressSource } from "./address/address-source.ts";
 export {
   createAddressEnricher,
   type AddressEnricher,
   type WatchAddresses,
   type AddressEnricherOptions,
-} from "./address-enricher.ts";
+} from "./address/address-enricher.ts";
 export { createHostNameSource, type HostNameOptions, type HostNameSource } from "./dns/host-name-source.ts";
 export { createResolver, type Resolver } from "./dns/resolver.ts";
 export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";
 export { createMmdbSource, type MmdbOptions, type MmdbSource } from "./mmdb/mmdb-source.ts";
 export { readDatabase } from "./mmdb/read-database.ts";
-export { createMapFile, registerMapFiles, type MapFile, type MapFileOptions } from "./map-file.ts";
+export { createMapFile, registerMapFiles, type MapFile, type MapFileOptions } from "./files/map-file.ts";
 export { createNameEnricher } from "./names/name-enricher.ts";
 export { joinPortNames, knownPortNames, readPortNames, type PortNames } from "./names/port-names.ts";
 export { createNetifEnricher } from "./netif/netif-enricher.ts";
 export { readNetifs, type NetifExporter } from "./netif/read-netifs.ts";
-export { FileFindings, formatFinding, type ReadFile } from "./read-map-file.ts";
+export { FileFindings, formatFinding, type ReadFile } from "./files/read-map-file.ts";

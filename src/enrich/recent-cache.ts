@@ -1,8 +1,8 @@
-/** Values by text, at most a fixed number, of which those used lately stay. */
-export interface RecentCache<Value> {
-  get(key: string): Value | undefined;
-  set(key: string, value: Value): void;
-  delete(key: string): void;
+/** Values by key, at most a fixed number, of which those used lately stay. */
+export interface RecentCache<Value, Key = string> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): void;
+  delete(key: Key): void;
   /** How many values it holds. */
   size(): number;
   /** How many values have been dropped to make room. */
@@ -14,13 +14,13 @@ export interface RecentCache<Value> {
  * old half still holds is dropped. So the last `maxSize / 2` values used are always there, and using one of the young
  * half costs no more than the look-up, where a strict order of use would cost two more changes of the map.
  */
-export function createRecentCache<Value>(maxSize: number): RecentCache<Value> {
+export function createRecentCache<Value, Key = string>(maxSize: number): RecentCache<Value, Key> {
   const half = Math.floor(maxSize / 2);
-  let young = new Map<string, Value>();
-  let old = new Map<string, Value>();
+  let young = new Map<Key, Value>();
+  let old = new Map<Key, Value>();
   let evictions = 0;
 
-  const set = (key: string, value: Value): void => {
+  const set = (key: Key, value: Value): void => {
     if (half === 0) return;
     old.delete(key);
     young.set(key, value);

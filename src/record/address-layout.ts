@@ -3,32 +3,40 @@
 
 /** A slot: the address as four words (IPv4 in its mapped form), then these words. */
 export const slotBytes = 32;
-/** Stamp * 4 + object + 1; 0 for an empty slot. */
+/** Stamp * 8 + object + 1; 0 for an empty slot. */
 export const slotTag = 16;
+export const objectBits = 3;
+export const objectMask = 7;
 /** Where its text begins in the arena. */
 export const slotStart = 20;
-/** Lengths and marks, as `src/enrich/stored-additions.ts` packs them; 0: nothing, {@link carefulLengths}: not as bytes. */
+/** What its text is, packed as below; 0: nothing is added. Negative: it must be placed among the fields of a record. */
 export const slotLengths = 24;
 /** Until when it may be used. */
 export const slotExpires = 28;
 /** Addresses come from strangers, who may choose them so that they all want the same slot. */
 export const maxProbes = 16;
 
-export const carefulLengths = -1;
-export const withVlanShift = 16;
+/** In the lengths: bytes of the fields without the VLAN, the number of the locality, bytes of the fields with the VLAN. */
+export const lengthMask = 0x1fff;
 export const localityShift = 13;
 export const localityMask = 7;
-export const lengthMask = 0x1fff;
+export const withVlanShift = 16;
+/** Whether an autonomous system's fields follow behind the VLAN. */
 export const systemBit = 536_870_912;
+/** Whether any of the fields are metadata. */
 export const metadataBit = 1_073_741_824;
-/** In front of the text of a slot with a system: its number, then its lengths, each a double. */
-export const systemHead = 16;
+
+/** In front of a text, `textHead` bytes from where it begins: the system's number, and the bytes of its two fields. */
+export const textHead = 32;
+export const headSystem = 16;
+export const headNumberLength = 20;
+export const headOrganisationLength = 22;
 
 /** The control block of a table. Where the slots in use begin, how many there are less one, where the arena in use begins. */
 export const controlSlots = 0;
 export const controlMask = 4;
 export const controlArena = 8;
-/** The time, and the stamp * 4 under which slots are right without a further look. */
+/** The time, and the stamp * 8 under which slots are right without a further look. */
 export const controlNow = 12;
 export const controlTag = 16;
 /** 0: nothing is known of any address. */

@@ -5,6 +5,7 @@ export { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder }
 export type { SharedIndex, SharedIndexOptions, SharedIndexStats } from "./index/index-contract.ts";
 export { openSharedIndex, type SharedIndexHandle, type SharedIndexReader } from "./index/shared-reader.ts";
 export {
+  udmContexts,
   udmFields,
   type UdmContext,
   type UdmEntry,
@@ -19,6 +20,7 @@ export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from ".
 export type {
   AddressIndex,
   AddressRange,
+  CoveringEntryTexts,
   EntryTexts,
   UdmEdit,
   UdmIndex,

@@ -117,7 +117,7 @@ test("whatever is changed and asked for, each answer is that of an enricher that
   );
 });
 
-test("a change makes only what it concerns anew, also where many changes come between two datagrams", async () => {
+test("a change makes only what it concerns again, also where many changes come between two datagrams", async () => {
   const { followers, plain, commit, look } = await setUp(1000);
   commit((edit) => {
     for (let n = 0; n < 64; n++) edit.put(udmEntry(formatAddress(denseAddress(4, n)), { name: `${n}` }));
@@ -136,23 +136,23 @@ test("a change makes only what it concerns anew, also where many changes come be
     return after.map((count, i) => (count ?? 0) - (before[i] ?? 0));
   };
   const change = (key: string, name: string): void => commit((edit) => edit.put(udmEntry(key, { name })));
-  // Each address is asked for as bytes and as a text.
-  assert.deepEqual(await ask(), [128, 128]);
+  // Each address is asked for as bytes and as a text: what was made for one is there for the other.
+  assert.deepEqual(await ask(), [64, 64]);
   change("192.0.2.1", "elsewhere");
   change("2001:db8::/32", "elsewhere");
   assert.deepEqual(await ask(), [0, 0]);
   change("10.0.0.8/30", "here");
   change("10.0.0.9", "here");
-  assert.deepEqual(await ask(), [8, 8]);
-  for (let n = 0; n < 600; n++) change("10.0.0.0-10.0.0.1", `${n}`);
   assert.deepEqual(await ask(), [4, 4]);
+  for (let n = 0; n < 600; n++) change("10.0.0.0-10.0.0.1", `${n}`);
+  assert.deepEqual(await ask(), [2, 2]);
   // More than the ring of changes holds.
   for (let n = 0; n < 5000; n++) change("10.0.0.0-10.0.0.1", `${n}`);
-  assert.deepEqual(await ask(), [128, 4]);
+  assert.deepEqual(await ask(), [64, 2]);
   commit((edit) => {
     for (let n = 0; n < 3000; n++) edit.put(udmEntry(`10.9.${n >> 8}.${n & 255}`));
   });
-  assert.deepEqual(await ask(), [128, 128]);
+  assert.deepEqual(await ask(), [64, 64]);
   assert.deepEqual(await ask(), [0, 0]);
 });
 

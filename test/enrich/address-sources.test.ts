@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import {
-  createAddressEnricher,
-  type AddressFacts,
-  type AddressSource,
-  type AddressEnricher,
-} from "../../src/enrich/index.ts";
+import { createAddressEnricher, type AddressSource, type AddressEnricher } from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress, type Address } from "../../src/ip/index.ts";
 import {
   createLineBuffer,
@@ -17,6 +12,7 @@ import {
 } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
+import { findBy, type TestFacts } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
 import { runs } from "../support/runs.ts";
@@ -24,22 +20,22 @@ import { runs } from "../support/runs.ts";
 type Fields = Readonly<Record<string, Value>>;
 
 interface TableSource extends AddressSource {
-  readonly table: Map<string, AddressFacts>;
+  readonly table: Map<string, TestFacts>;
   readonly asked: string[];
   readonly tell: (text?: string) => void;
 }
 
-function tableSource(facts: Readonly<Record<string, AddressFacts>>, ...objects: readonly string[]): TableSource {
+function tableSource(facts: Readonly<Record<string, TestFacts>>, ...objects: readonly string[]): TableSource {
   const listeners = new Set<(address: Address | undefined) => void>();
   const source: TableSource = {
     table: new Map(Object.entries(facts)),
     asked: [],
     objects: new Set(objects.length > 0 ? objects : ["flow.src", "flow.dst"]),
-    facts(address) {
+    find: findBy((address) => {
       const text = formatAddress(address);
       source.asked.push(text);
       return source.table.get(text) ?? { fields: [] };
-    },
+    }),
     watch(changed) {
       listeners.add(changed);
       return () => void listeners.delete(changed);
@@ -83,7 +79,7 @@ async function setUp(
   return setup;
 }
 
-const netherlands: AddressFacts = { fields: [[".geo.country.code", "NL"]] };
+const netherlands: TestFacts = { fields: [[".geo.country.code", "NL"]] };
 
 test("what sources say goes below each object that they are asked about", async () => {
   const places = tableSource({ "192.0.2.1": netherlands });
@@ -102,7 +98,9 @@ test("what sources say goes below each object that they are asked about", async 
     "flow.dst.geo.country.code": "NL",
     "flow.export.host.name": "a.example",
   });
-  assert.deepEqual([places.asked.length, names.asked.length], [1, 1]);
+  // Once for each object, however many records there are.
+  enriched(addresses);
+  assert.deepEqual([places.asked.length, names.asked.length], [2, 2]);
 });
 
 test("a source is asked again when it tells of the address, of all, or after the time that it gave", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createChangeHistory, isLater, lastChangeAt, type ChangeHistory } from "../../src/enrich/change-history.ts";
-import { parseKey } from "../../src/ip/index.ts";
+import { setWords } from "../../src/enrich/address/address-words.ts";
+import { createChangeHistory, isLater, type ChangeHistory } from "../../src/enrich/address/change-history.ts";
+import { parseKey, type Address } from "../../src/ip/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
 
@@ -76,3 +77,10 @@ test("a change costs a place, not one for each address of it", () => {
   assert.equal(lastChangeAt(history, denseAddress(4, 3)), 29_999);
   assert.equal(lastChangeAt(history, { family: 4, value: 0n }), 0);
 });
+
+function lastChangeAt(history: ChangeHistory, address: Address): number {
+  const words = new Int32Array(4);
+  setWords(words, address);
+  const [a = 0, b = 0, c = 0, d = 0] = words;
+  return history.last(a, b, c, d);
+}

@@ -6,9 +6,10 @@ import {
   type HostNameOptions,
   type HostNameSource,
 } from "../../src/enrich/index.ts";
-import { formatAddress, parseAddress } from "../../src/ip/index.ts";
+import { formatAddress } from "../../src/ip/index.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/report/index.ts";
+import { askFacts, type TestFacts } from "../support/address-facts.ts";
 import { startDnsServer, writeName, type DnsServer } from "../support/dns-server.ts";
 import { until } from "../support/until.ts";
 
@@ -20,7 +21,7 @@ interface Setup {
   /** What is known of an address now. */
   readonly name: (text: string) => Value | undefined;
   readonly validMs: (text: string) => number | undefined;
-  /** Addresses of which something new was told. */
+  /** Addresses of which something new was reported. */
   readonly told: (string | undefined)[];
   readonly count: (name: string) => Promise<number | undefined>;
 }
@@ -28,11 +29,7 @@ interface Setup {
 async function setUp(t: TestContext, options: Partial<HostNameOptions> = {}): Promise<Setup> {
   const server = await startDnsServer(t);
   const metrics = createMetrics();
-  const facts = (text: string): ReturnType<HostNameSource["facts"]> => {
-    const address = parseAddress(text);
-    assert.ok(address);
-    return setup.source.facts(address);
-  };
+  const facts = (text: string): TestFacts => askFacts(setup.source, text);
   const setup: Setup = {
     source: createHostNameSource({
       resolver: createResolver([server.address], 200),

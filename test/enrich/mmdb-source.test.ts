@@ -12,6 +12,8 @@ import {
 } from "../../src/enrich/index.ts";
 import { formatAddress, keyContains, addressKey, parseAddress, parseKey, type Address } from "../../src/ip/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
+import { setWords } from "../../src/enrich/address/address-words.ts";
+import { askFacts } from "../support/address-facts.ts";
 import { mmdbFile, type MmdbValue } from "../support/mmdb-file.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
@@ -51,7 +53,7 @@ const geoip = (path: string, more: Partial<NonNullable<MmdbOptions["geoip"]>> = 
 
 test("a place has country, city, continent, coordinates and time zone", async (t) => {
   const { source } = await setUp(t, geoip(put(t, mmdbFile({ "198.51.100.0/24": amsterdam }))));
-  assert.deepEqual(source.facts(address("198.51.100.7")).fields, [
+  assert.deepEqual(askFacts(source, "198.51.100.7").fields, [
     [".geo.city.name", "Amsterdam"],
     [".geo.continent.code", "EU"],
     [".geo.continent.name", "Europe"],
@@ -65,7 +67,7 @@ test("a place has country, city, continent, coordinates and time zone", async (t
 test("only the values asked for, in the language asked for, English where there is no such name", async (t) => {
   const path = put(t, mmdbFile({ "198.51.100.0/24": amsterdam }));
   const { source } = await setUp(t, geoip(path, { values: ["city", "country"], language: "de" }));
-  assert.deepEqual(source.facts(address("198.51.100.7")).fields, [
+  assert.deepEqual(askFacts(source, "198.51.100.7").fields, [
     [".geo.city.name", "Amsterdam"],
     [".geo.country.name", "Niederlande"],
   ]);
@@ -81,9 +83,9 @@ test("the country where a block is registered stands in; what has another shape 
   const registered: MmdbValue = { registered_country: { iso_code: "DE", names: { en: "Germany" } } };
   const path = put(t, mmdbFile({ "198.51.100.0/24": odd, "203.0.113.0/24": registered, "192.0.2.0/24": ["list"] }));
   const { source, metrics } = await setUp(t, geoip(path));
-  assert.deepEqual(source.facts(address("198.51.100.7")).fields, []);
-  assert.deepEqual(source.facts(address("192.0.2.7")).fields, []);
-  assert.deepEqual(source.facts(address("203.0.113.7")).fields, [
+  assert.deepEqual(askFacts(source, "198.51.100.7").fields, []);
+  assert.deepEqual(askFacts(source, "192.0.2.7").fields, []);
+  assert.deepEqual(askFacts(source, "203.0.113.7").fields, [
     [".geo.country.code", "DE"],
     [".geo.country.name", "Germany"],
   ]);
@@ -98,11 +100,11 @@ test("an autonomous system comes apart from the fields, whatever both databases 
   );
   const city = put(t, mmdbFile({ "2001:db8:1::/48": amsterdam }));
   const { source } = await setUp(t, { asn: { path: asn }, ...geoip(city, { values: ["country_code"] }) });
-  assert.deepEqual(source.facts(address("2001:db8:1::1")), {
+  assert.deepEqual(askFacts(source, "2001:db8:1::1"), {
     fields: [[".geo.country.code", "NL"]],
     as: { number: 64_500, organisation: "Example" },
   });
-  assert.deepEqual(source.facts(address("2001:db8:2::1")).as, { number: 64_500, organisation: "Example" });
+  assert.deepEqual(askFacts(source, "2001:db8:2::1").as, { number: 64_500, organisation: "Example" });
 });
 
 test("private addresses and multicast groups are not looked up", async (t) => {
@@ -120,10 +122,10 @@ test("private addresses and multicast groups are not looked up", async (t) => {
     "224.0.0.5",
     "ff02::1",
   ]) {
-    assert.deepEqual(source.facts(address(text)).fields, [], text);
+    assert.deepEqual(askFacts(source, text).fields, [], text);
   }
   assert.equal(await metrics.value("netgloss_enrich_mmdb_lookups_total", { database: "geoip" }), 0);
-  assert.notDeepEqual(source.facts(address("172.32.0.1")).fields, []);
+  assert.notDeepEqual(askFacts(source, "172.32.0.1").fields, []);
 });
 
 test("another file is taken up and told of; a broken or missing one leaves the one before", async (t) => {
@@ -131,7 +133,7 @@ test("another file is taken up and told of; a broken or missing one leaves the o
   const { source, metrics } = await setUp(t, { ...geoip(path), pollMs: 10 });
   const count = (name: string): Promise<number | undefined> =>
     metrics.value(`netgloss_enrich_mmdb_${name}_total`, { database: "geoip" });
-  const country = (): unknown => source.facts(address("198.51.100.7")).fields[0]?.[1];
+  const country = (): unknown => askFacts(source, "198.51.100.7").fields[0]?.[1];
   const told: unknown[] = [];
   source.watch((text) => told.push(text));
   const replace = (bytes: Buffer): void => {
@@ -160,10 +162,10 @@ test("another file is taken up and told of; a broken or missing one leaves the o
 test("a file that is missing at the start is waited for", async (t) => {
   const path = join(tempDirectory(t), "late.mmdb");
   const { source, metrics } = await setUp(t, { asn: { path }, pollMs: 10 });
-  assert.deepEqual(source.facts(address("198.51.100.7")), { fields: [] });
+  assert.deepEqual(askFacts(source, "198.51.100.7"), { fields: [] });
   assert.equal(await metrics.value("netgloss_enrich_mmdb_build_time_seconds", { database: "asn" }), 0);
   writeFileSync(path, mmdbFile({ "198.51.100.0/24": { autonomous_system_number: 64_501 } }));
-  await until("the database", () => source.facts(address("198.51.100.7")).as?.number === 64_501);
+  await until("the database", () => askFacts(source, "198.51.100.7").as?.number === 64_501);
   assert.equal(await metrics.value("netgloss_enrich_mmdb_build_time_seconds", { database: "asn" }), 1_700_000_000);
 });
 
@@ -171,6 +173,8 @@ test("a database of IPv4 says nothing of IPv6", () => {
   const database = readDatabase(mmdbFile({ "198.51.100.0/24": "here" }, { ipVersion: 4 }));
   assert.equal(database.get(address("198.51.100.7")), "here");
   assert.equal(database.get(address("c633:6400::")), undefined);
+  assert.notEqual(database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7), 0);
+  assert.equal(database.find(0xc6336400, 0, 0, 0), 0);
 });
 
 test("a look-up finds the narrowest network, at every record size", () => {
@@ -190,6 +194,8 @@ test("a look-up finds the narrowest network, at every record size", () => {
       (cidrs, recordSize) => {
         const database = readDatabase(mmdbFile(Object.fromEntries(cidrs.map((cidr) => [cidr, cidr])), { recordSize }));
         const keys = cidrs.map((cidr) => ({ cidr, key: parseKey(cidr) }));
+        const places = new Map<number, unknown>();
+        const words = new Int32Array(4);
         for (const family of [4, 6] as const) {
           for (let n = 0; n < 64; n++) {
             const asked = denseAddress(family, n);
@@ -197,6 +203,12 @@ test("a look-up finds the narrowest network, at every record size", () => {
               .filter(({ key }) => keyContains(key, addressKey(asked)))
               .toSorted((a, b) => Number(a.key.last - a.key.first - (b.key.last - b.key.first)));
             assert.equal(database.get(asked), covering[0]?.cidr, formatAddress(asked));
+            setWords(words, asked);
+            const [a = 0, b = 0, c = 0, d = 0] = words;
+            const at = database.find(a, b, c, d);
+            assert.equal(at !== 0, covering.length > 0);
+            assert.equal(places.get(at) ?? covering[0]?.cidr, covering[0]?.cidr);
+            places.set(at, covering[0]?.cidr);
           }
         }
       },
@@ -218,6 +230,8 @@ test("whatever bytes a file has, it is refused or answers, and a damaged one is 
           try {
             const database = readDatabase(hostile);
             database.get(address("198.51.100.7"));
+            database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | 7);
+            database.find(0x20010db8, 0, 0, 1);
             database.get(address("2001:db8::1"));
           } catch (error) {
             assert.ok(error instanceof Error);
@@ -232,6 +246,6 @@ test("whatever bytes a file has, it is refused or answers, and a damaged one is 
   damaged[good.indexOf(Buffer.from("city")) - 2] = 0x0f;
   damaged[good.indexOf(Buffer.from("city")) - 1] = 0xff;
   const { source, metrics } = await setUp(t, geoip(put(t, damaged)));
-  assert.deepEqual(source.facts(address("198.51.100.7")).fields, []);
+  assert.deepEqual(askFacts(source, "198.51.100.7").fields, []);
   assert.equal(await metrics.value("netgloss_enrich_mmdb_errors_total", { database: "geoip" }), 1);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher, mergeEntries } from "../../src/enrich/index.ts";
+import { createAddressEnricher } from "../../src/enrich/index.ts";
 import { parseAddress, type Address } from "../../src/ip/index.ts";
 import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
@@ -11,6 +11,7 @@ import { nestedNames } from "../support/record-names.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
 import { runs } from "../support/runs.ts";
+import { mergeEntries } from "./merge-entries.ts";
 
 /** A record of names that the decoders give. */
 const decoded: Readonly<Record<string, Value>> = {

@@ -8,6 +8,7 @@ import {
   type AddressSource,
 } from "../../src/enrich/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { findBy } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { goldenCases } from "./golden-cases.ts";
@@ -40,7 +41,7 @@ const known = ["192.0.2.1", "198.51.100.9", "10.1.2.3", "2001:db8::1"];
 /** Says something of every second address, by its last bit. */
 const everySecond: AddressSource = {
   objects: new Set(["flow.src", "flow.dst"]),
-  facts: ({ value }) =>
+  find: findBy(({ value }) =>
     value % 2n === 0n
       ? { fields: [] }
       : {
@@ -50,6 +51,7 @@ const everySecond: AddressSource = {
             organisation: value % 8n < 4n ? "Example" : undefined,
           },
         },
+  ),
   watch: () => () => {},
 };
 

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createNameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { findBy } from "../support/address-facts.ts";
 import { uint } from "../support/flow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { referenceData } from "../support/reference-data.ts";
@@ -250,10 +251,10 @@ const metadata = fc
 
 const systems: AddressSource = {
   objects: new Set(["flow.src", "flow.dst"]),
-  facts: ({ value }) => ({
+  find: findBy(({ value }) => ({
     fields: [[".geo.country.code", "NL"]],
     as: { number: Number(value % 4n) + 1, organisation: value % 2n === 0n ? "Example" : undefined },
-  }),
+  })),
   watch: () => () => {},
 };
 const interfaceNames = new Map([

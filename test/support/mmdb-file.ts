@@ -24,14 +24,14 @@ export function mmdbFile(networks: Readonly<Record<string, MmdbValue>>, shape: M
     .toSorted((a, b) => a.path.length - b.path.length);
   for (const { path, data } of byWidth) insert(root, path, data);
 
-  const nodes: Node[] = [];
-  number(root, nodes);
+  const nodes = [...allNodes(root)];
+  const numbers = new Map(nodes.map((node, n) => [node, n]));
   const data: Buffer[] = [];
   const offsets = new Map<MmdbValue, number>();
   let dataLength = 0;
   const pointer = (side: Side): number => {
     if (side === undefined) return nodes.length;
-    if ("sides" in side) return nodes.indexOf(side);
+    if ("sides" in side) return numbers.get(side) as number;
     let offset = offsets.get(side.data);
     if (offset === undefined) {
       offset = dataLength;
@@ -81,9 +81,9 @@ function insert(root: Node, path: string, data: MmdbValue): void {
   }
 }
 
-function number(node: Node, nodes: Node[]): void {
-  nodes.push(node);
-  for (const side of node.sides) if (side !== undefined && "sides" in side) number(side, nodes);
+function* allNodes(node: Node): Generator<Node> {
+  yield node;
+  for (const side of node.sides) if (side !== undefined && "sides" in side) yield* allNodes(side);
 }
 
 function encodeNode(left: number, right: number, recordSize: 24 | 28 | 32): Buffer {

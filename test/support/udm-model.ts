@@ -19,7 +19,9 @@ export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmI
     covering: (address) => sorted.filter((entry) => covers(entry.key, address)),
     within: (bounds) => sorted.filter((entry) => isWithin(bounds, entry.key)),
     entries: () => sorted,
-    texts: () => undefined,
+    texts: () => {
+      throw new Error("the model has no texts");
+    },
     *render(selection, text, separator) {
       const texts = modelSelection(modelIndex(sorted, version), selection).map(modelTexts[text]);
       if (texts.length > 0) yield Buffer.from(texts.join(separator));

@@ -1,7 +1,8 @@
 import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
-import { addressScope } from "../address-scope.ts";
-import { createListeners, noFacts, type AddressFacts, type AddressSource } from "../address-source.ts";
+import { addressScope } from "../address/address-scope.ts";
+import { addressOf, isIpv4 } from "../address/address-words.ts";
+import { createListeners, type AddressFacts, type AddressSource } from "../address/address-source.ts";
 import { createRecentCache } from "../recent-cache.ts";
 import { readHostName } from "./host-name.ts";
 import type { Resolver } from "./resolver.ts";
@@ -28,8 +29,8 @@ export interface HostNameOptions {
 export type HostNameSource = AddressSource & Component;
 
 interface Answer {
-  /** Undefined when there is none. */
-  readonly facts: AddressFacts;
+  /** Undefined when the address has no name. */
+  readonly facts: AddressFacts | undefined;
   readonly expires: number;
 }
 
@@ -44,91 +45,91 @@ const objects: ReadonlySet<string> = new Set(["flow.src", "flow.dst", "flow.expo
 
 /**
  * Host names of addresses by reverse DNS (`.host.name`). It never waits: what is asked for the first time is queued, and
- * told when the answer is there. Names that are no host names are not used.
+ * reported when the answer is there. Names that are no host names are not used.
  */
 export function createHostNameSource(options: HostNameOptions): HostNameSource {
   const { resolver, resolvePrivate, resolvePublic, concurrency, maxQueued, ttlMs, negativeTtlMs, clock } = options;
   const log = limitLog(options.log, clock);
   const listeners = createListeners();
-  const answers = createRecentCache<Answer>(options.maxCached);
+  const answers = createRecentCache<Answer, AddressNumber>(options.maxCached);
   const counts = { hits: 0, queries: 0, names: 0, noName: 0, failures: 0, badNames: 0, dropped: 0 };
-  /** By text, in the order in which they came. */
-  const queued = new Map<string, Address>();
-  const running = new Map<string, Promise<void>>();
+  /** In the order in which they came. */
+  const queued = new Map<AddressNumber, Address>();
+  const running = new Map<AddressNumber, Promise<void>>();
   let isRunning = false;
   registerMetrics(options.metrics, counts, { answers, queued, running });
 
-  const keep = (address: Address, facts: AddressFacts, forMs: number): void => {
-    answers.set(formatAddress(address), { facts, expires: clock.monotonic() + forMs });
-    listeners.tell(address);
+  const keep = (number: AddressNumber, address: Address, facts: Answer["facts"], forMs: number): void => {
+    answers.set(number, { facts, expires: clock.monotonic() + forMs });
+    listeners.report(address);
   };
 
-  const query = async (text: string, address: Address): Promise<void> => {
+  const query = async (number: AddressNumber, address: Address): Promise<void> => {
     counts.queries++;
     try {
       const given = await resolver.reverse(address);
       const name = given.map(readHostName).find((found) => found !== undefined);
       if (name !== undefined) {
         counts.names++;
-        keep(address, { fields: [[".host.name", name]] }, ttlMs);
+        keep(number, address, { fields: [[".host.name", name]] }, ttlMs);
         return;
       }
       if (given.length > 0) counts.badNames++;
       else counts.noName++;
-      keep(address, noFacts, negativeTtlMs);
+      keep(number, address, undefined, negativeTtlMs);
     } catch (error) {
       if (!isRunning) return;
       const code = (error as NodeJS.ErrnoException).code ?? "unknown";
       if (noNameCodes.has(code)) {
         counts.noName++;
-        keep(address, noFacts, negativeTtlMs);
+        keep(number, address, undefined, negativeTtlMs);
         return;
       }
       counts.failures++;
-      log.warn({ address: text, code }, "a name server did not answer for an address");
-      keep(address, answers.get(text)?.facts ?? noFacts, retryMs);
+      log.warn({ address: formatAddress(address), code }, "a name server did not answer for an address");
+      keep(number, address, answers.get(number)?.facts, retryMs);
     }
   };
 
   const pump = (): void => {
-    for (const [text, address] of queued) {
+    for (const [number, address] of queued) {
       if (running.size >= concurrency) return;
-      queued.delete(text);
-      const run = query(text, address).finally(() => {
-        running.delete(text);
+      queued.delete(number);
+      const run = query(number, address).finally(() => {
+        running.delete(number);
         if (isRunning) pump();
       });
-      running.set(text, run);
+      running.set(number, run);
     }
   };
 
-  const mayAsk = (address: Address): boolean => {
-    const scope = addressScope(address);
+  const mayAsk = (a: number, b: number, c: number, d: number): boolean => {
+    const scope = addressScope(a, b, c, d);
     return scope === "public" ? resolvePublic : scope === "private" && resolvePrivate;
   };
 
   return {
     name: "reverse DNS",
     objects,
-    facts(address) {
-      if (!mayAsk(address)) return noFacts;
-      const text = formatAddress(address);
-      const now = clock.monotonic();
-      const known = answers.get(text);
+    find(a, b, c, d, found) {
+      if (!mayAsk(a, b, c, d)) return Number.POSITIVE_INFINITY;
+      const number = numberOf(a, b, c, d);
+      const known = answers.get(number);
+      if (known?.facts !== undefined) found.push(known.facts);
+      const now = known === undefined ? 0 : clock.monotonic();
       if (known !== undefined && now < known.expires) {
         counts.hits++;
-        return { ...known.facts, validMs: known.expires - now };
+        return known.expires - now;
       }
-      const facts = known?.facts ?? noFacts;
-      if (!isRunning || queued.has(text) || running.has(text)) return facts;
+      if (!isRunning || queued.has(number) || running.has(number)) return Number.POSITIVE_INFINITY;
       if (queued.size >= maxQueued) {
         counts.dropped++;
         log.warn({ maxQueued }, "addresses wait for the name servers, some go without a name for now");
-        return { ...facts, validMs: queueFullMs };
+        return queueFullMs;
       }
-      queued.set(text, address);
-      pump();
-      return facts;
+      queued.set(number, addressOf(a, b, c, d));
+      if (running.size < concurrency) pump();
+      return Number.POSITIVE_INFINITY;
     },
     watch: listeners.add,
     async start() {
@@ -141,6 +142,13 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
       await Promise.all(running.values());
     },
   };
+}
+
+/** An address as the key of a map: numbers are found faster than texts. */
+type AddressNumber = number | bigint;
+
+function numberOf(a: number, b: number, c: number, d: number): AddressNumber {
+  return isIpv4(a, b, c) ? d : addressOf(a, b, c, d).value;
 }
 
 function registerMetrics(

@@ -1,6 +1,6 @@
-import type { AddressFacts, AutonomousSystem, Fact } from "../address-source.ts";
+import type { AutonomousSystem, Fact } from "../address/address-source.ts";
 
-/** What can be told of a place; the values of the setting. */
+/** What can be said of a place; the values of the setting. */
 export const geoValues = [
   "city",
   "continent",
@@ -46,11 +46,6 @@ export function autonomousSystem(data: unknown): AutonomousSystem | undefined {
   const number = member(data, "autonomous_system_number");
   if (typeof number !== "number" || !Number.isInteger(number) || number <= 0 || number > 0xffff_ffff) return undefined;
   return { number, organisation: text(member(data, "autonomous_system_organization")) };
-}
-
-/** Facts without an entry for what is not known. */
-export function asFacts(as: AutonomousSystem): AddressFacts {
-  return { fields: [], as };
 }
 
 function member(data: unknown, name: string): unknown {

@@ -1,10 +1,11 @@
-import { formatAddress } from "../../ip/index.ts";
+import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { FileIo } from "../../file/index.ts";
-import { addressScope } from "../address-scope.ts";
-import { createListeners, endpointObjects, noFacts, type AddressFacts, type AddressSource } from "../address-source.ts";
+import { addressScope } from "../address/address-scope.ts";
+import { addressOf } from "../address/address-words.ts";
+import { createListeners, endpointObjects, type AddressFacts, type AddressSource } from "../address/address-source.ts";
 import { createWatchedFile } from "../../file/index.ts";
-import { asFacts, autonomousSystem, geoFields, type GeoValue } from "./geo-facts.ts";
+import { autonomousSystem, geoFields, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
 
 export interface MmdbOptions {
@@ -33,8 +34,15 @@ interface Loaded {
   readonly facts: (data: unknown) => AddressFacts | undefined;
   readonly path: string;
   database: Database | undefined;
+  /** What was made of data, by where it lies in the database; undefined: nothing of use. */
+  readonly known: Map<number, AddressFacts | undefined>;
   readonly counts: { lookups: number; misses: number; errors: number; loads: number; loadFailures: number };
 }
+
+type AddressWords = readonly [a: number, b: number, c: number, d: number];
+
+/** Data of a database of which more is kept than what was asked for last. */
+const maxKnown = 16_384;
 
 /**
  * Autonomous systems and places by MaxMind databases, for public addresses: a database says nothing of others. A file that
@@ -47,19 +55,19 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
   const loaded: Loaded[] = [];
   const add = (name: Loaded["name"], path: string, facts: Loaded["facts"]): void => {
     const counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
-    loaded.push({ name, path, facts, database: undefined, counts });
+    loaded.push({ name, path, facts, database: undefined, known: new Map(), counts });
   };
   if (asn !== undefined) {
     add("asn", asn.path, (data) => {
       const as = autonomousSystem(data);
-      return as && asFacts(as);
+      return as && { fields: [], as, isShared: true };
     });
   }
   if (geoip !== undefined) {
     const values = new Set(geoip.values);
     add("geoip", geoip.path, (data) => {
       const fields = geoFields(data, values, geoip.language);
-      return fields.length === 0 ? undefined : { fields };
+      return fields.length === 0 ? undefined : { fields, isShared: true };
     });
   }
   registerMetrics(options.metrics, loaded);
@@ -71,10 +79,11 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
       ...(io && { io }),
       take(bytes) {
         one.database = readDatabase(bytes);
+        one.known.clear();
         one.counts.loads++;
         const { type, builtAt } = one.database;
         options.log.info({ path: one.path, type, builtAt: builtAt.toISOString() }, "MaxMind database is loaded");
-        listeners.tell(undefined);
+        listeners.report(undefined);
       },
       failed(error) {
         one.counts.loadFailures++;
@@ -87,32 +96,42 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
     }),
   );
 
-  const lookUp = (one: Loaded, database: Database, address: Parameters<Database["get"]>[0]): AddressFacts => {
-    one.counts.lookups++;
+  /** @param at where the data of the address lies. */
+  const read = (one: Loaded, database: Database, at: number, address: Address): AddressFacts | undefined => {
     try {
-      const data = database.get(address);
-      const facts = data === undefined ? undefined : one.facts(data);
-      if (facts === undefined) one.counts.misses++;
-      return facts ?? noFacts;
+      const facts = one.facts(database.get(address));
+      if (one.known.size >= maxKnown) one.known.clear();
+      one.known.set(at, facts);
+      return facts;
     } catch (error) {
       one.counts.errors++;
       log.warn({ path: one.path, address: formatAddress(address), error }, "a MaxMind database is damaged");
-      return noFacts;
+      return undefined;
     }
+  };
+
+  const lookUp = (one: Loaded, database: Database, ...words: AddressWords): AddressFacts | undefined => {
+    one.counts.lookups++;
+    const at = database.find(...words);
+    const known = at === 0 ? undefined : one.known.get(at);
+    if (known !== undefined) return known;
+    const errors = one.counts.errors;
+    const facts = at === 0 || one.known.has(at) ? undefined : read(one, database, at, addressOf(...words));
+    if (facts === undefined && errors === one.counts.errors) one.counts.misses++;
+    return facts;
   };
 
   return {
     name: "MaxMind databases",
     objects: endpointObjects,
-    facts(address) {
-      if (addressScope(address) !== "public") return noFacts;
-      let all: AddressFacts | undefined;
+    find(a, b, c, d, found) {
+      if (addressScope(a, b, c, d) !== "public") return Number.POSITIVE_INFINITY;
       for (const one of loaded) {
         if (one.database === undefined) continue;
-        const facts = lookUp(one, one.database, address);
-        all = all === undefined ? facts : { fields: [...all.fields, ...facts.fields], as: all.as ?? facts.as };
+        const facts = lookUp(one, one.database, a, b, c, d);
+        if (facts !== undefined) found.push(facts);
       }
-      return all ?? noFacts;
+      return Number.POSITIVE_INFINITY;
     },
     watch: listeners.add,
     async start() {

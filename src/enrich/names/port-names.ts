@@ -1,6 +1,6 @@
 import { quoteKey } from "../../ip/index.ts";
 import { isNullNode, type YamlNode } from "../../yaml/index.ts";
-import { readMapFile, type ReadFile, type Reporter } from "../read-map-file.ts";
+import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { serviceNames } from "./service-names.gen.ts";
 
 /** Names of ports by the number of the transport protocol. */

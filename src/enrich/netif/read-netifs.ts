@@ -1,8 +1,8 @@
 import { compareKeys, compareSpecificity, KeyError, parseKey, quoteKey, type Key } from "../../ip/index.ts";
 import { checkValues } from "../../udm/index.ts";
 import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
-import type { Fact } from "../address-source.ts";
-import { readMapFile, type ReadFile, type Reporter } from "../read-map-file.ts";
+import type { Fact } from "../address/address-source.ts";
+import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 
 /** What the file says of one interface. */
 export interface Netif {

@@ -1,6 +1,6 @@
 import { parseKey, type Family } from "../../ip/index.ts";
 import { parseUdmJson, udmJson } from "../model/entry-json.ts";
-import type { UdmContext, UdmEntry, UdmFileOnly } from "../model/udm-entry.ts";
+import { udmContexts, type UdmContext, type UdmEntry, type UdmFileOnly } from "../model/udm-entry.ts";
 import { renderEntry } from "../model/render-entry.ts";
 import { entryPart, type Heap } from "./heap.ts";
 import type { KeyWords } from "./key-words.ts";
@@ -25,7 +25,7 @@ const ipv6Bit = 0x200;
 const fileOnlyBit = 0x400;
 const entryBits = ipv6Bit | fileOnlyBit;
 
-const contextNames: readonly UdmContext[] = ["exporter", "endpoint"];
+const allContexts = 2 ** udmContexts.length - 1;
 
 /** The byte where an entry's JSON begins; its YAML follows. */
 export function jsonStart(words: Int32Array, block: number): number {
@@ -33,9 +33,19 @@ export function jsonStart(words: Int32Array, block: number): number {
   return (block + writtenWord + width) * 4;
 }
 
-/** Whether an entry applies in some contexts only. */
-export function hasContexts(words: Int32Array, block: number): boolean {
-  return ((words[block] as number) & fileOnlyBit) !== 0 && (words[block + contextsWord] as number) >= 0;
+/** A number that no other text of a block has had for long. */
+export function serialOf(words: Int32Array, block: number): number {
+  return words[block + serialWord] as number;
+}
+
+/** The contexts in which an entry applies, a bit each in the order of {@link udmContexts}; all where it is not limited. */
+export function contextMask(words: Int32Array, bytes: Uint8Array, block: number): number {
+  const count = ((words[block] as number) & fileOnlyBit) === 0 ? -1 : (words[block + contextsWord] as number);
+  if (count < 0) return allContexts;
+  const start = jsonStart(words, block) + (words[block + jsonWord] as number) + (words[block + yamlWord] as number);
+  let mask = 0;
+  for (let i = 0; i < count; i++) mask |= 1 << (bytes[start + i] as number);
+  return mask;
 }
 
 /** Puts entries into blocks. */
@@ -98,7 +108,7 @@ export function createEntryWriter(heap: Heap, serial = 0): EntryWriter {
       const jsonBytes = scratch.write(json, 0);
       const yamlBytes = scratch.write(yaml, jsonBytes);
       let length = jsonBytes + yamlBytes;
-      for (const context of contexts) scratch[length++] = contextNames.indexOf(context);
+      for (const context of contexts) scratch[length++] = udmContexts.indexOf(context);
       const block = allocate(family, key, jsonBytes, yamlBytes, contexts.length);
       if (fileOnly !== undefined) {
         (words[block] as number) |= fileOnlyBit;
@@ -134,7 +144,7 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
     const yaml = bytes.toString("utf8", end - (words[block + fileOnlyWord] as number), end);
     const count = words[block + contextsWord] as number;
     if (count < 0) return { yaml };
-    const contexts = Array.from({ length: count }, (_, i) => contextNames[bytes[end + i] as number] as UdmContext);
+    const contexts = Array.from({ length: count }, (_, i) => udmContexts[bytes[end + i] as number] as UdmContext);
     return { yaml, contexts };
   };
 

@@ -77,8 +77,7 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
       const family = setPlainWords(scratch, a, b, c, d);
       const snapshot = pin.pin();
       try {
-        if (snapshot === 0) return undefined;
-        return texts.find(snapshot, family, scratch) ? use(texts.texts) : undefined;
+        return use(texts.find(snapshot, family, scratch));
       } finally {
         pin.unpin();
       }

@@ -78,7 +78,7 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
       },
       texts(a, b, c, d, use) {
         const family = setPlainWords(keyWords.first, a, b, c, d);
-        return coveringTexts.find(held(), family, keyWords.first) ? use(coveringTexts.texts) : undefined;
+        return use(coveringTexts.find(held(), family, keyWords.first));
       },
       within: (bounds) => iterable(() => read([inBounds(bounds)])),
       entries: () => iterable(() => read(all())),

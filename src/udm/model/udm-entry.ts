@@ -1,7 +1,8 @@
 import type { Key } from "../../ip/index.ts";
 
 /** Where an entry applies: to the address of an exporter or device, or to the end points of flows. */
-export type UdmContext = "exporter" | "endpoint";
+export type UdmContext = (typeof udmContexts)[number];
+export const udmContexts = ["exporter", "endpoint"] as const;
 
 /** The values of an entry that a client may set. The zero value of each means "not set". */
 export interface UdmValues {

@@ -9,13 +9,13 @@ export interface AddressIndex {
   /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
   /**
-   * The JSON texts of the entries that cover an address of four words, IPv4 in its mapped form; the most specific comes first.
+   * The JSON texts of the entries that cover an address of four words, IPv4 in its mapped form; the most specific comes first
+   * ({@link compareSpecificity}).
    *
    * @param use must not keep what it is given.
-   * @returns what `use` returns; undefined when texts do not tell all: a range is among the entries, or one that is
-   * limited to contexts, or there are many.
+   * @returns what `use` returns.
    */
-  texts<T>(a: number, b: number, c: number, d: number, use: (texts: EntryTexts) => T): T | undefined;
+  texts<T>(a: number, b: number, c: number, d: number, use: (texts: CoveringEntryTexts) => T): T;
 }
 
 /** Texts of entries as {@link udmJson} has them, where they lie. */
@@ -26,6 +26,16 @@ export interface EntryTexts {
   /** The byte after its last. */
   readonly ends: readonly number[];
   readonly count: number;
+}
+
+/** The texts of the entries that cover an address. */
+export interface CoveringEntryTexts extends EntryTexts {
+  /** Two numbers for each text: while {@link EntryTexts.bytes} is the same object, the same two numbers mean the same text. */
+  readonly ids: readonly number[];
+  /** Where each entry applies: a bit for each of {@link udmContexts}, in their order. */
+  readonly contexts: readonly number[];
+  /** Whether the most specific entry is an IP, so that no other address has the same entries. */
+  readonly isOfOneAddress: boolean;
 }
 
 /**

@@ -1,6 +1,5 @@
-// Looks up what is known of addresses, as src/enrich/address-table.ts does, in the same memory.
+// Looks up what is known of addresses, as src/enrich/address/address-table.ts does, in the same memory.
 import {
-  carefulLengths,
   controlArena,
   controlFinish,
   controlHasFinish,
@@ -11,18 +10,22 @@ import {
   controlNow,
   controlSlots,
   controlTag,
+  headNumberLength,
+  headOrganisationLength,
+  headSystem,
   lengthMask,
   localityMask,
   localityShift,
   maxProbes,
   metadataBit,
+  objectMask,
   slotBytes,
   slotExpires,
   slotLengths,
   slotStart,
   slotTag,
   systemBit,
-  systemHead,
+  textHead,
   withVlanShift,
 } from "../../../record/address-layout";
 import { hashes, maxTouched } from "../layout";
@@ -120,10 +123,10 @@ function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
     const at: usize = slots + slotBytes * (place & mask);
     const tag = load<i32>(at, slotTag);
     if (tag == 0) return 0;
-    if (load<u32>(at, 12) != d || (tag & 3) != object + 1) continue;
+    if (load<u32>(at, 12) != d || (tag & objectMask) != object + 1) continue;
     if (load<u32>(at, 8) != c || load<u32>(at, 4) != b || load<u32>(at) != a) continue;
     const isFresh = load<i32>(control, controlNow) < load<i32>(at, slotExpires);
-    return isFresh && (tag & ~3) == load<i32>(control, controlTag) ? at : 0;
+    return isFresh && (tag & ~objectMask) == load<i32>(control, controlTag) ? at : 0;
   }
   return 0;
 }
@@ -145,7 +148,8 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   else at = <usize>locate(object, a, b, c, d);
   const lengths = load<i32>(at, slotLengths);
   if (lengths == 0) return p;
-  if (lengths == carefulLengths) return 0;
+  // What is to be placed among the fields of a record.
+  if (lengths < 0) return 0;
   // The record's own has to be replaced.
   if (system == 0 && (lengths & systemBit) != 0) return 0;
   if ((lengths & metadataBit) != 0) recordMatches++;
@@ -155,20 +159,17 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   const start: usize = load<u32>(control, controlArena) + load<u32>(at, slotStart);
   const withVlan = (lengths >> withVlanShift) & lengthMask;
   const text = hasVlan ? lengths & lengthMask : withVlan;
-  if ((lengths & systemBit) == 0) {
-    copy(p, start, text);
-    return p + text;
-  }
-  copy(p, start + systemHead, text);
+  copy(p, start, text);
   p += text;
-  const isTold = system != -1;
-  if (isTold && <f64>system != load<f64>(start)) return p;
-  const parts = <i64>load<f64>(start, 8);
-  const organisation = <i32>(parts & 0xffff);
-  const number = <i32>(parts >> 16);
-  const systemAt = start + systemHead + withVlan;
-  const added = isTold ? organisation : number + organisation;
-  copy(p, isTold ? systemAt + number : systemAt, added);
+  if ((lengths & systemBit) == 0) return p;
+  const isGiven = system != -1;
+  const head = start - textHead;
+  if (isGiven && system != <i64>load<u32>(head, headSystem)) return p;
+  const number = <i32>load<u16>(head, headNumberLength);
+  const organisation = <i32>load<u16>(head, headOrganisationLength);
+  const from = isGiven ? start + withVlan + number : start + withVlan;
+  const added = isGiven ? organisation : number + organisation;
+  copy(p, from, added);
   return p + added;
 }
 

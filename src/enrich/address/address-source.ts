@@ -1,5 +1,5 @@
-import type { Address } from "../ip/index.ts";
-import type { Value } from "../record/index.ts";
+import type { Address } from "../../ip/index.ts";
+import type { Value } from "../../record/index.ts";
 
 /** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
 export type Fact = readonly [suffix: string, value: Value];
@@ -9,25 +9,27 @@ export interface AutonomousSystem {
   readonly organisation: string | undefined;
 }
 
-/** What one source says of an address. */
+/** What one source knows of an address. */
 export interface AddressFacts {
   /** None of these names is given by a decoder, nor by another source. */
   readonly fields: readonly Fact[];
-  /** Apart from the fields, because exporters tell of it, too. */
+  /** Apart from the fields, because exporters report it, too. */
   readonly as?: AutonomousSystem | undefined;
-  /** For how long this holds, in milliseconds; beyond that the source wants to be asked again. Absent: until it says otherwise. */
-  readonly validMs?: number;
+  /** Whether the same object stands for many addresses, so that their texts may be one. */
+  readonly isShared?: boolean;
 }
 
-export const noFacts: AddressFacts = { fields: [] };
-
-/** Something that knows addresses. It answers at once with what it knows, and tells when it would answer differently. */
+/** Something that knows addresses. It answers at once with what it knows, and reports when it would answer differently. */
 export interface AddressSource {
   /** The objects whose addresses it is asked about: `flow.src`, … */
   readonly objects: ReadonlySet<string>;
-  /** @param address never IPv4-mapped. */
-  facts(address: Address): AddressFacts;
-  /** @param changed is told the address of which something else is known now; undefined for all addresses. */
+  /**
+   * Adds what it knows of an address of four words, IPv4 in its mapped form.
+   *
+   * @returns for how many milliseconds that holds; infinite: until it reports a change.
+   */
+  find(a: number, b: number, c: number, d: number, found: AddressFacts[]): number;
+  /** @param changed gets the address of which something else is known now; undefined for all addresses. */
   watch(changed: (address: Address | undefined) => void): () => void;
 }
 
@@ -37,7 +39,7 @@ export const endpointObjects: ReadonlySet<string> = new Set(["flow.src", "flow.d
 /** Listeners of a source. */
 export interface Listeners {
   readonly add: AddressSource["watch"];
-  readonly tell: (address: Address | undefined) => void;
+  readonly report: (address: Address | undefined) => void;
 }
 
 export function createListeners(): Listeners {
@@ -47,7 +49,7 @@ export function createListeners(): Listeners {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    tell(address) {
+    report(address) {
       for (const listener of listeners) listener(address);
     },
   };

@@ -1,4 +1,4 @@
-import { unmapAddress, type Address } from "../ip/index.ts";
+import { unmapAddress, type Address } from "../../ip/index.ts";
 
 /** The hash of an address of four words below an object. The kernel of flows looks for addresses by the same one. */
 export function hashOf(object: number, a: number, b: number, c: number, d: number): number {
@@ -16,8 +16,25 @@ export function hashAt(object: number, from: DataView, at: number, isIpv6: boole
   return hashOf(object, from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12));
 }
 
+/** Whether the words are those of an IPv4 address. */
+export function isIpv4(a: number, b: number, c: number): boolean {
+  return c === 0xffff && a === 0 && b === 0;
+}
+
 /** The address of four words, unmapped. */
 export function addressOf(a: number, b: number, c: number, d: number): Address {
+  if (isIpv4(a, b, c)) return { family: 4, value: BigInt(d >>> 0) };
   const words = [a, b, c, d].map((word) => BigInt(word >>> 0));
   return unmapAddress({ family: 6, value: words.reduce((value, word) => (value << 32n) | word, 0n) });
+}
+
+/** Writes the four words of an address, IPv4 in its mapped form. */
+export function setWords(words: Int32Array, { family, value }: Address): void {
+  if (family === 4) {
+    words.fill(0, 0, 2);
+    words[2] = 0xffff;
+    words[3] = Number(value);
+    return;
+  }
+  for (let i = 0; i < 4; i++) words[i] = Number(BigInt.asUintN(32, value >> BigInt(96 - 32 * i)));
 }

@@ -1,8 +1,11 @@
-import { renderFields } from "../record/index.ts";
+import { renderFields } from "../../record/index.ts";
 import type { AddressScope } from "./address-scope.ts";
 
 /** Where an address is: `internal` when metadata calls it so, else by its range. */
 export type Locality = "internal" | AddressScope;
+
+/** All of them, by the numbers under which they are kept; 0 for none. */
+export const localities: readonly (Locality | undefined)[] = [undefined, "internal", "private", "public", "multicast"];
 
 export function localityOf(scope: AddressScope, isInternal: boolean): Locality {
   return isInternal ? "internal" : scope;

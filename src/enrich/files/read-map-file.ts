@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { YamlFault, isNullNode, positionAt, readYaml, type YamlMapping, type YamlNode } from "../yaml/index.ts";
+import { YamlFault, isNullNode, positionAt, readYaml, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
 
 /** Something wrong with a file. */
 export interface FileFinding {

@@ -1,0 +1,269 @@
+import type { Address } from "../../ip/index.ts";
+import { addressLayout, type AddressTableAccess, type Workspace } from "../../record/index.ts";
+import {
+  addressSlotsBytes,
+  clearSlots,
+  createAddressSlots,
+  expiresWord,
+  fillSlot,
+  findSlot,
+  homeOf,
+  lengthsWord,
+  startWord,
+  tagWord,
+  type AddressSlots,
+} from "./address-slots.ts";
+import type { AddressText } from "./address-text.ts";
+import { hashAt, setWords } from "./address-words.ts";
+import { isLater } from "./change-history.ts";
+import { createControlBlock, controlBlockBytes } from "./control-block.ts";
+import { enrichedObjects } from "./enriched-object.ts";
+import type { FindAddressText } from "./find-address-text.ts";
+import { createTextStore, leastArena, textStoreBytes, type TextStore } from "./text-store.ts";
+
+export interface AddressTableOptions {
+  /** Where the table is to lie; {@link addressTableBytes} says how much it takes of it. */
+  readonly workspace: Workspace;
+  /** Most addresses to keep; one that is source and destination takes two places of twice as many. */
+  readonly maxCached: number;
+  /** Whether flows get a locality by both their ends. */
+  readonly locality: boolean;
+  /** How long what was made is used. Zero: it is made each time. */
+  readonly ttlMs: number;
+  readonly texts: (store: TextStore) => FindAddressText;
+  /** The stamp of the last change at an address, as {@link ChangeHistory} has it. */
+  readonly lastChange: (a: number, b: number, c: number, d: number) => number;
+}
+
+/**
+ * What addresses add below objects, by address: texts in memory of fixed size that the garbage collector does not look at. All
+ * that is enriched by address is so by this table.
+ */
+export interface AddressTable {
+  readonly access: AddressTableAccess;
+  /** Where texts lie: the starts that {@link AddressTable.find} leads to are offsets from it. */
+  readonly arenaAt: number;
+  /** All slots of addresses used lately. */
+  readonly words: Int32Array;
+  /**
+   * Sets the time for the calls that follow.
+   *
+   * @param now milliseconds of a clock that never goes back.
+   * @param stamp what was made under an earlier one is made again where something has changed since.
+   * @param isOn whether anything is known of any address.
+   */
+  setTime(now: number, stamp: number, isOn: boolean): void;
+  /** The place of an address of four words in the table, looked up or made; right until something else is asked for. */
+  find(object: number, a: number, b: number, c: number, d: number): number;
+  /** A copy of the text of an address. @returns undefined when there is nothing to add. */
+  read(
+    object: number,
+    a: number,
+    b: number,
+    c: number,
+    d: number,
+  ): { readonly bytes: Uint8Array; readonly text: AddressText } | undefined;
+  /**
+   * Reads the memory of several addresses that are going to be asked for next, so that it is waited for at once and not one
+   * after the other. Nothing else changes.
+   */
+  prefetch(object: number, from: DataView, at: number, length: number, stride: number, count: number): void;
+  /** What was made of an address is made again. @param address not IPv4-mapped. */
+  forget(address: Address): void;
+  readonly hits: number;
+  readonly misses: number;
+  /** Look-ups of the kernel that found metadata. */
+  readonly matches: number;
+  readonly evictions: number;
+  /** Of no meaning: it keeps the engine from leaving out what `prefetch` reads. */
+  readonly prefetched: number;
+  readonly size: number;
+}
+
+/** Bytes kept for each address; those of few addresses are longer. */
+const averageLength = 256;
+/** Expiry is kept in 32 bits of milliseconds: after so many the count begins again with an empty table. */
+const epochMs = 2 ** 29;
+const expired = -1;
+const { objectBits, objectMask } = addressLayout;
+
+/**
+ * Two generations: what is used is kept in the young one; when that is full, or its texts are, it becomes the old one, and what
+ * the old one still holds is dropped.
+ */
+export function createAddressTable(options: AddressTableOptions): AddressTable {
+  const { lastChange, workspace } = options;
+  const half = Math.max(1, options.maxCached);
+  const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
+  let young = createAddressSlots(workspace, half);
+  let old = createAddressSlots(workspace, half);
+  const store = createTextStore(workspace, arenaBytes(options.maxCached), half);
+  const texts = options.texts(store);
+  const control = createControlBlock(workspace, options.locality);
+  let epochStart = Number.NEGATIVE_INFINITY;
+  let now = 0;
+  let expires = 0;
+  let tagBase = 0;
+  let hits = 0;
+  let misses = 0;
+  let evictions = 0;
+  /** How many of the old generation the young one has, too. */
+  let takenOver = 0;
+  let prefetched = 0;
+  const { bytes } = workspace;
+  const ofForgotten = new Int32Array(4);
+
+  const showYoung = (): void => control.show(young, store.arenaAt);
+  showYoung();
+
+  const rotate = (): void => {
+    evictions += old.used - takenOver;
+    takenOver = 0;
+    clearSlots(old);
+    [young, old] = [old, young];
+    store.rotate();
+    showYoung();
+  };
+
+  const isFresh = ({ words }: AddressSlots, at: number, a: number, b: number, c: number, d: number): boolean => {
+    if (now >= (words[at + expiresWord] as number)) return false;
+    const tag = words[at + tagWord] as number;
+    if ((tag & ~objectMask) === tagBase) return true;
+    if (isLater(lastChange(a, b, c, d), tag >>> objectBits)) return false;
+    words[at + tagWord] = tagBase | (tag & objectMask);
+    return true;
+  };
+
+  /** Takes over what the old generation has at a place. @returns whether there was room. */
+  const takeOver = (
+    aged: number,
+    place: number,
+    object: number,
+    a: number,
+    b: number,
+    c: number,
+    d: number,
+  ): boolean => {
+    if (young.used >= half) return false;
+    const from = old.words[aged + startWord] as number;
+    const start = from === 0 ? 0 : store.promote(from);
+    if (start === 0 && from !== 0) return false;
+    takenOver++;
+    fillSlot(young, place, tagBase, object, a, b, c, d);
+    young.words[place + expiresWord] = old.words[aged + expiresWord] as number;
+    young.words[place + lengthsWord] = old.words[aged + lengthsWord] as number;
+    young.words[place + startWord] = start;
+    return true;
+  };
+
+  const find = (object: number, a: number, b: number, c: number, d: number): number => {
+    const found = findSlot(young, object, a, b, c, d);
+    if (found >= 0 && isFresh(young, found, a, b, c, d)) {
+      hits++;
+      return found;
+    }
+    let place = found >= 0 ? found : ~found;
+    const aged = found >= 0 ? -1 : findSlot(old, object, a, b, c, d);
+    if (aged >= 0 && isFresh(old, aged, a, b, c, d) && takeOver(aged, place, object, a, b, c, d)) {
+      hits++;
+      return place;
+    }
+    misses++;
+    if (young.used >= half || !store.hasRoom()) {
+      rotate();
+      place = ~findSlot(young, object, a, b, c, d);
+    }
+    texts.find(object, a, b, c, d);
+    fillSlot(young, place, tagBase, object, a, b, c, d);
+    const { words } = young;
+    words[place + expiresWord] = Math.min(expires, Math.floor(now + texts.validMs));
+    words[place + lengthsWord] = texts.lengths;
+    words[place + startWord] = texts.start;
+    return place;
+  };
+
+  return {
+    access: {
+      control: control.at,
+      locate: (object, a, b, c, d) => young.at + 4 * find(object, a, b, c, d),
+    },
+    get arenaAt() {
+      return store.arenaAt;
+    },
+    get words() {
+      return young.words;
+    },
+    setTime(time, stamp, isOn) {
+      if (!(time - epochStart < epochMs)) {
+        clearSlots(young);
+        clearSlots(old);
+        takenOver = 0;
+        store.clear();
+        epochStart = time;
+      }
+      now = time - epochStart;
+      expires = Math.floor(now + ttlMs);
+      tagBase = stamp << objectBits;
+      control.setTime(now, tagBase, isOn);
+    },
+    find,
+    read(object, a, b, c, d) {
+      const place = find(object, a, b, c, d);
+      if (young.words[place + lengthsWord] === 0) return undefined;
+      const start = young.words[place + startWord] as number;
+      return start === 0 ? texts.make(object, a, b, c, d) : store.read(start);
+    },
+    prefetch(object, from, at, length, stride, count) {
+      const isIpv6 = length === 16;
+      const { words } = young;
+      const { arenaAt } = store;
+      // What is read is added up, because a load that nobody needs is not made.
+      let sum = 0;
+      for (let i = 0, place = at; i < count; i++, place += stride) {
+        sum = (sum + (words[homeOf(young, hashAt(object, from, place, isIpv6)) + startWord] as number)) | 0;
+      }
+      for (let i = 0, place = at; i < count; i++, place += stride) {
+        const start = arenaAt + (words[homeOf(young, hashAt(object, from, place, isIpv6)) + startWord] as number);
+        sum = (sum + (bytes[start] as number) + (bytes[start + 64] as number)) | 0;
+      }
+      prefetched = sum;
+    },
+    forget(address) {
+      setWords(ofForgotten, address);
+      const [a, b, c, d] = ofForgotten as unknown as readonly [number, number, number, number];
+      for (const object of enrichedObjects.keys()) {
+        for (const slots of [young, old]) {
+          const at = findSlot(slots, object, a, b, c, d);
+          if (at >= 0) slots.words[at + expiresWord] = expired;
+        }
+      }
+    },
+    get hits() {
+      return hits + control.hits();
+    },
+    get misses() {
+      return misses;
+    },
+    get matches() {
+      return control.matches();
+    },
+    get evictions() {
+      return evictions;
+    },
+    get prefetched() {
+      return prefetched;
+    },
+    get size() {
+      return ttlMs === 0 ? 0 : young.used + old.used - takenOver;
+    },
+  };
+}
+
+/** The bytes of a workspace that a table of so many addresses takes. */
+export function addressTableBytes(maxCached: number): number {
+  return 2 * addressSlotsBytes(Math.max(1, maxCached)) + textStoreBytes(arenaBytes(maxCached)) + controlBlockBytes;
+}
+
+function arenaBytes(maxCached: number): number {
+  return Math.max(leastArena, 8 * Math.ceil((maxCached * averageLength) / 8));
+}

@@ -1,0 +1,115 @@
+import { addressLayout, lineObjects, type AddressAdditions, type Workspace } from "../../record/index.ts";
+import { lengthsWord, startWord } from "./address-slots.ts";
+import type { AddressTable } from "./address-table.ts";
+import { flowLocality, localities, renderedLocalities } from "./locality.ts";
+import { maxLineLength } from "./text-store.ts";
+
+const {
+  headNumberLength,
+  headOrganisationLength,
+  headSystem,
+  lengthMask,
+  localityMask,
+  localityShift,
+  metadataBit,
+  systemBit,
+  textHead,
+  withVlanShift,
+} = addressLayout;
+
+/** Adds what a table has of addresses to lines that are written without a record. */
+export interface LineAddresses extends AddressAdditions {
+  /** Addresses whose metadata was added. */
+  readonly matches: number;
+}
+
+/** @param isOn whether anything is known of any address. */
+export function createLineAddresses(
+  table: AddressTable,
+  workspace: Workspace,
+  locality: boolean,
+  isOn: () => boolean,
+): LineAddresses {
+  const { view } = workspace;
+  let matches = 0;
+  /** Of the record under way: the numbers of its localities. */
+  let sourceIs = 0;
+  let destinationIs = 0;
+  /** Whether metadata was found for its source: counted again where the record becomes fields. */
+  let sourceMatches = 0;
+
+  const giveUp = (): number => {
+    matches -= sourceMatches;
+    sourceMatches = 0;
+    sourceIs = 0;
+    destinationIs = 0;
+    return -1;
+  };
+
+  const finish = (into: DataView, end: number): number => {
+    const place = flowLocality(localities[sourceIs], localities[destinationIs]);
+    sourceIs = 0;
+    destinationIs = 0;
+    if (place === undefined) return end;
+    const text = renderedLocalities[place];
+    for (let i = 0; i < text.length; i++) into.setUint8(end + i, text[i] as number);
+    return end + text.length;
+  };
+
+  return {
+    maxLength: maxLineLength,
+    touch: (object, from, at, length, stride, count) => table.prefetch(object, from, at, length, stride, count),
+    append(object, from, at, length, hasVlan, into, end, system = -1) {
+      if (!isOn()) return end;
+      const isIpv6 = length === 16;
+      const place = table.find(
+        object,
+        isIpv6 ? from.getInt32(at) : 0,
+        isIpv6 ? from.getInt32(at + 4) : 0,
+        isIpv6 ? from.getInt32(at + 8) : 0xffff,
+        from.getInt32(isIpv6 ? at + 12 : at),
+      );
+      const lengths = table.words[place + lengthsWord] as number;
+      if (lengths === 0) {
+        sourceMatches = 0;
+        return end;
+      }
+      // What is open has to be placed among the fields of a record; a system of 0 has to be replaced.
+      if (lengths < 0 || (system === 0 && (lengths & systemBit) !== 0)) return giveUp();
+      const where = (lengths >> localityShift) & localityMask;
+      const found = (lengths & metadataBit) === 0 ? 0 : 1;
+      matches += found;
+      sourceMatches = 0;
+      if (object === lineObjects.src) {
+        sourceIs = where;
+        sourceMatches = found;
+      } else if (object === lineObjects.dst) destinationIs = where;
+      const start = table.arenaAt + (table.words[place + startWord] as number);
+      const withVlan = (lengths >> withVlanShift) & lengthMask;
+      const text = hasVlan ? lengths & lengthMask : withVlan;
+      copyWords(view, start, text, into, end);
+      if ((lengths & systemBit) === 0) return end + text;
+      const head = start - textHead;
+      const isGiven = system !== -1;
+      if (isGiven && system !== view.getUint32(head + headSystem, true)) return end + text;
+      const number = view.getUint16(head + headNumberLength, true);
+      const organisation = view.getUint16(head + headOrganisationLength, true);
+      const added = isGiven ? organisation : number + organisation;
+      copyWords(view, start + withVlan + (isGiven ? number : 0), added, into, end + text);
+      return end + text + added;
+    },
+    finish: locality ? finish : undefined,
+    table: table.access,
+    get matches() {
+      return matches;
+    },
+  };
+}
+
+/**
+ * Copies whole words of eight bytes, so up to seven more than asked for. As doubles, because integers of 64 bits are objects
+ * here: the only bits that a double may lose are those of a NaN, which no text in UTF-8 has.
+ */
+function copyWords(from: DataView, start: number, length: number, into: DataView, end: number): void {
+  for (let i = 0; i < length; i += 8) into.setFloat64(end + i, from.getFloat64(start + i, true), true);
+}

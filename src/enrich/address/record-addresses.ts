@@ -1,0 +1,156 @@
+import { decodedSegments, type RecordFields, type RenderedFields, type Value } from "../../record/index.ts";
+import type { AddressTable } from "./address-table.ts";
+import type { AddressText } from "./address-text.ts";
+import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
+import { flowLocality, localities, localityName, renderedLocalities } from "./locality.ts";
+import { gatherValues, placeFields, type Renamed } from "../place-fields.ts";
+import type { ReadAddress } from "./read-address.ts";
+
+/** Adds what a table has of addresses to records. */
+export interface RecordAddresses {
+  readonly counts: { readonly matches: number; readonly renamed: number };
+  /**
+   * Adds what is known of the addresses of `flow.src`, `flow.dst`, `flow.export` and `system`, each at its `.ip.addr`. Where an
+   * address is a list, its first counts. What happens to names that get in each other's way, {@link placeFields} says.
+   *
+   * @param rendered takes the fields that no other field of the record can have the name of.
+   */
+  add(record: RecordFields, rendered?: RenderedFields[]): void;
+}
+
+export interface RecordAddressesOptions {
+  readonly table: AddressTable;
+  readonly read: ReadAddress;
+  /** Whether flows get a locality by both their ends. */
+  readonly locality: boolean;
+  /** Called for each field that had to go out under another name. */
+  readonly renamed: (renamed: Renamed) => void;
+}
+
+/** What an address adds to the record under way. */
+interface Added {
+  readonly object: EnrichedObject;
+  readonly bytes: Uint8Array;
+  readonly text: AddressText;
+}
+
+type Field = readonly [name: string, value: Value];
+
+const none = new Uint8Array();
+
+export function createRecordAddresses(options: RecordAddressesOptions): RecordAddresses {
+  const { table, read, locality } = options;
+  const counts = { matches: 0, renamed: 0 };
+
+  const find = (record: RecordFields, object: EnrichedObject, position: number): Added | undefined => {
+    const words = read.read(record.get(object.addressName));
+    if (words === undefined) return undefined;
+    const [a, b, c, d] = words as unknown as readonly [number, number, number, number];
+    const found = table.read(position, a, b, c, d);
+    return found && { object, ...found };
+  };
+
+  const place = (record: RecordFields, fields: ReadonlyMap<string, Value>): void => {
+    const renamed = placeFields(record, fields);
+    counts.renamed += renamed.length;
+    for (const one of renamed) options.renamed(one);
+  };
+
+  /** Adds field by field, looking at all names. */
+  const addFields = (record: RecordFields, added: readonly Added[]): void => {
+    const metadata: Field[] = [];
+    for (const one of added) {
+      const { object } = one;
+      const fields = readFields(one, metadata);
+      const vlan = readVlan(one);
+      if (vlan !== undefined && !record.has(object.vlanName)) fields.push([object.vlanName, vlan]);
+      if (!object.hasKnownNames) place(record, new Map(fields));
+      else for (const [name, value] of fields) record.set(name, value);
+      addSystem(record, one);
+    }
+    place(record, gatherValues(metadata));
+  };
+
+  return {
+    counts,
+    add(record, rendered) {
+      // All addresses are read before anything is added: metadata may write any name, those of addresses too.
+      const added: Added[] = [];
+      let isPlain = rendered !== undefined;
+      let sourceIs = 0;
+      let destinationIs = 0;
+      for (let i = 0; i < enrichedObjects.length; i++) {
+        const one = find(record, enrichedObjects[i] as EnrichedObject, i);
+        if (one === undefined) continue;
+        added.push(one);
+        if (one.text.hasMetadata) counts.matches++;
+        if (one.text.open > 0 || !one.object.hasKnownNames) isPlain = false;
+        if (i === 0) sourceIs = one.text.locality;
+        else if (i === 1) destinationIs = one.text.locality;
+      }
+      if (added.length === 0) return;
+      const where = locality ? flowLocality(localities[sourceIs], localities[destinationIs]) : undefined;
+      if (rendered === undefined || !isPlain) {
+        // Metadata may write this name, too.
+        if (where !== undefined) record.set(localityName, where);
+        addFields(record, added);
+        return;
+      }
+      for (const one of added) addRendered(record, one, rendered);
+      if (where !== undefined) rendered.push(renderedLocalities[where]);
+    },
+  };
+}
+
+/** Hands over all of it as bytes, except a system in place of the record's 0. */
+function addRendered(record: RecordFields, one: Added, rendered: RenderedFields[]): void {
+  const { object, bytes, text } = one;
+  const withVlan = text.fields + text.vlan;
+  const own = text.system === 0 ? undefined : record.get(object.asNumberName);
+  const system = own === undefined ? bytes.subarray(withVlan) : own === text.system ? organisationOf(one) : none;
+  if (text.vlan > 0 && record.has(object.vlanName)) rendered.push(bytes.subarray(0, text.fields), system);
+  else if (own === undefined) rendered.push(bytes);
+  else rendered.push(bytes.subarray(0, withVlan), system);
+  if (own === 0) addSystem(record, one);
+}
+
+/** What the exporter says of the system counts, unless it says 0; the organisation is named where both mean one number. */
+function addSystem(record: RecordFields, one: Added): void {
+  const { object, text } = one;
+  if (text.system === 0) return;
+  const own = record.get(object.asNumberName);
+  if (own === undefined || own === 0) record.set(object.asNumberName, text.system);
+  else if (own !== text.system) return;
+  for (const [name, value] of parseFields(organisationOf(one))) record.set(name, value);
+}
+
+function organisationOf({ bytes, text }: Added): Uint8Array {
+  const start = text.fields + text.vlan + text.number;
+  return bytes.subarray(start, start + text.organisation);
+}
+
+/** The fields of a text but for the VLAN and the system. @param metadata takes those that are metadata. */
+function readFields({ object, bytes, text }: Added, metadata: Field[]): Field[] {
+  const fields: Field[] = [];
+  for (const field of parseFields(bytes.subarray(0, text.fields))) {
+    // Below an object, only metadata has names with segments that no decoder has.
+    const [segment = ""] = field[0].slice(object.name.length + 1).split(".", 1);
+    (decodedSegments.has(segment) ? fields : metadata).push(field);
+  }
+  const openAt = text.fields + text.vlan + text.number + text.organisation;
+  metadata.push(...parseFields(bytes.subarray(openAt, openAt + text.open)));
+  return fields;
+}
+
+function readVlan({ object, bytes, text }: Added): number | bigint | undefined {
+  if (text.vlan === 0) return undefined;
+  const start = text.fields + `,"${object.vlanName}":`.length;
+  const vlan = BigInt(Buffer.from(bytes.subarray(start, text.fields + text.vlan)).toString("latin1"));
+  return vlan <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(vlan) : vlan;
+}
+
+function parseFields(bytes: Uint8Array): Field[] {
+  if (bytes.length === 0) return [];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8", 1);
+  return Object.entries(JSON.parse(`{${text}}`) as Readonly<Record<string, Value>>);
+}
