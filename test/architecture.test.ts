@@ -12,8 +12,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   file: ["report"],
   udm: ["ip", "report", "yaml", "file"],
   enrich: ["ip", "report", "record", "yaml", "file", "udm"],
-  flow: ["ip", "report", "record"],
-  snmp: ["ip", "report", "record"],
+  flow: ["ip", "report", "record", "yaml"],
+  snmp: ["ip", "report", "record", "yaml", "file"],
   output: ["report", "record"],
   api: ["ip", "report", "udm", "snmp"],
   app: ["ip", "report", "record", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
@@ -26,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  * Every folder directly in a room that has a row is named by the row.
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
+  udm: ["model", "index", "store"],
   snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],
 };
 

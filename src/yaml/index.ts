@@ -1,7 +1,7 @@
-export { positionAt, YamlFault, type TextPosition } from "./yaml-fault.ts";
+export { createPositions, positionAt, YamlFault, type TextPosition } from "./yaml-fault.ts";
 export { isNullNode, type YamlMapping, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
-export { createYamlComposer, type YamlComposer } from "./yaml-composer.ts";
 export { readYaml } from "./read-yaml.ts";
-export { createPlainYamlReader, type PlainYaml, type PlainYamlReader } from "./plain-yaml.ts";
+export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, stringScalar } from "./yaml-scalar.ts";
 export { renderKey, renderPair } from "./yaml-node-writer.ts";
+export { mergedPairs, type Fail } from "./merged-pairs.ts";

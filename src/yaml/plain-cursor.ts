@@ -35,7 +35,7 @@ export interface PlainCursor {
 /** To be used for many texts: those of entries are short. */
 export function createPlainCursor(): PlainCursor {
   let text = "";
-  const code = (at: number): number => text.charCodeAt(at);
+  const code = (offset: number): number => text.charCodeAt(offset);
   /** Length of the line break here; 0 for none. */
   const breakHere = (at: number): number => {
     const c = code(at);
@@ -106,21 +106,24 @@ export function createPlainCursor(): PlainCursor {
     let end = start;
     let i = start;
     for (; i < text.length; i++) {
-      const c = code(i);
-      const kind = c < beyondAscii ? (kinds[c] as number) : harmless;
+      const c = text.charCodeAt(i);
       if (c >= beyondAscii) isAscii = false;
-      else if (kind === harmless) {
-        // As most are.
-      } else if (c === blank) continue;
-      else if (kind === control) {
-        if (breakHere(i) === 0) unsupported();
-        break;
-      } else if (c === hash) {
-        if (code(i - 1) === blank) break;
-        if (isInFlow) unsupported();
-      } else if (c === colon) {
-        if (isInFlow || isBlankOrEnd(i + 1)) unsupported();
-      } else if (isInFlow && kind === flowSign) break;
+      else {
+        const kind = kinds[c] as number;
+        if (kind !== harmless) {
+          if (c === blank) continue;
+          if (kind === control) {
+            if (breakHere(i) === 0) unsupported();
+            break;
+          }
+          if (c === hash) {
+            if (text.charCodeAt(i - 1) === blank) break;
+            if (isInFlow) unsupported();
+          } else if (c === colon) {
+            if (isInFlow || isBlankOrEnd(i + 1)) unsupported();
+          } else if (isInFlow) break;
+        }
+      }
       end = i + 1;
     }
     cursor.at = end;
@@ -130,16 +133,25 @@ export function createPlainCursor(): PlainCursor {
     return made(start, found, true);
   };
 
+  /** Whether the key that was looked for last is of ASCII alone. */
+  let isAsciiKey = true;
+
   /** Offset of the colon behind the plain key that starts here; -1 when there is none on this line. */
   const plainKeyEnd = (from: number, isInFlow: boolean): number => {
     if (!isFirst(code(from), code(from + 1))) return -1;
+    isAsciiKey = true;
     const last = Math.min(text.length, from + longestKey);
     for (let i = from; i < last; i++) {
-      const c = code(i);
-      if (c === colon && isBlankOrEnd(i + 1)) return code(i - 1) === blank ? -1 : i;
-      if (c < beyondAscii && kinds[c] === control) return -1;
-      if (c === hash && code(i - 1) === blank) return -1;
-      if (isInFlow && (c === colon || c === hash || kinds[c] === flowSign)) return -1;
+      const c = text.charCodeAt(i);
+      if (c >= beyondAscii) {
+        isAsciiKey = false;
+        continue;
+      }
+      const kind = kinds[c] as number;
+      if (kind === harmless || c === blank) continue;
+      if (c === colon && isBlankOrEnd(i + 1)) return text.charCodeAt(i - 1) === blank ? -1 : i;
+      if (kind === control || isInFlow) return -1;
+      if (c === hash && text.charCodeAt(i - 1) === blank) return -1;
     }
     return -1;
   };
@@ -153,7 +165,7 @@ export function createPlainCursor(): PlainCursor {
       const end = plainKeyEnd(start, isInFlow);
       if (end < 0 || text.startsWith("...", start)) unsupported();
       cursor.at = end;
-      found = made(start, printable(start, end), true);
+      found = made(start, isAsciiKey ? text.slice(start, end) : printable(start, end), true);
     }
     if (code(cursor.at) !== colon || !isBlankOrEnd(cursor.at + 1) || cursor.at - start > longestKey) unsupported();
     cursor.at++;

@@ -21,12 +21,26 @@ export class YamlFault extends Error {
 
 /** Where `offset` (UTF-16 units) lies in the text. Line breaks are LF, CRLF and CR; a byte order mark has no column. */
 export function positionAt(text: string, offset: number): TextPosition {
-  const breaks = /\r\n|\r|\n/g;
-  let line = 1;
-  let lineStart = text.startsWith("\uFEFF") ? 1 : 0;
-  for (let found = breaks.exec(text); found !== null && breaks.lastIndex <= offset; found = breaks.exec(text)) {
-    line++;
-    lineStart = breaks.lastIndex;
-  }
-  return { line, column: Array.from(text.slice(lineStart, offset)).length + 1 };
+  return createPositions(text)(offset);
+}
+
+/** {@link positionAt} for many offsets of one text. */
+export function createPositions(text: string): (offset: number) => TextPosition {
+  let starts: number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(text);
+    let low = 0;
+    for (let high = starts.length - 1; low < high;) {
+      const middle = (low + high + 1) >>> 1;
+      if ((starts[middle] as number) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: Array.from(text.slice(starts[low], offset)).length + 1 };
+  };
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [text.startsWith("\uFEFF") ? 1 : 0];
+  for (const { index, 0: end } of text.matchAll(/\r\n|\r|\n/g)) starts.push(index + end.length);
+  return starts;
 }

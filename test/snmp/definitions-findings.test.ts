@@ -145,7 +145,7 @@ const cases: readonly [string, Files, readonly string[]][] = [
       'error: device_groups/all.yml:3:7: generic: object group "system" does not exist',
       'error: device_groups/all.yml:6:7: router: object group "system" does not exist',
       'error: device_groups/all.yml:7:7: router: object group "netif" does not exist',
-      "error: object_groups/all.yml:5:1: netif: is there twice, first at line 1, column 1",
+      'error: object_groups/all.yml:5:1: key "netif" is given twice, first at line 1, column 1',
     ],
   ],
   [
@@ -154,7 +154,7 @@ const cases: readonly [string, Files, readonly string[]][] = [
     [
       'error: object_groups/all.yml:3:7: netif: object "IF-MIB::ifTable" does not exist',
       'error: object_groups/all.yml:4:7: netif: object "IF-MIB::ifXTable" does not exist',
-      'error: objects/if.yml:9:3: IF-MIB::ifTable: "type" is there twice, first at line 2, column 3',
+      'error: objects/if.yml:9:3: key "type" is given twice, first at line 2, column 3',
     ],
   ],
   [
@@ -280,7 +280,7 @@ r3:
     },
     [
       "error: devices/broken.yml:3:8: bad indentation of a mapping entry",
-      "error: devices/two.yml: expected one YAML document",
+      "error: devices/two.yml:4:1: a second document: the file must hold one",
       'error: object_groups/all.yml:7:7: system: object "SNMPv2-MIB::system" does not exist',
       "error: objects/sys.yaml:1:1: expected a mapping from ids to definitions, found a list",
     ],

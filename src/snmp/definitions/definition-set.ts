@@ -3,7 +3,7 @@ import { FindingCollector, type Side } from "./file-report.ts";
 import type { Finding, Severity } from "./finding.ts";
 import { nearName } from "./near-name.ts";
 import { decodeText, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
-import type { NodePath } from "./yaml/yaml-node.ts";
+import type { NodePath } from "./yaml-values.ts";
 
 /** A file as it was read in one load. */
 export interface LoadedFile<K extends Kind = Kind> {

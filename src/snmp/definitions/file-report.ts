@@ -1,7 +1,6 @@
 import type { Kind } from "./definitions.ts";
 import type { Finding, Severity } from "./finding.ts";
-import { locateNodes, type Positions } from "./yaml/locate.ts";
-import type { NodePath } from "./yaml/yaml-node.ts";
+import { locateNodes, type NodePath, type Positions } from "./yaml-values.ts";
 
 /** Whether a finding is about a key, or about the value behind it. */
 export type Side = "key" | "value";

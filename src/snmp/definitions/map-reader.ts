@@ -1,12 +1,12 @@
 import { parseOid, type Oid } from "../session/oid.ts";
 import type { FileReport, Side } from "./file-report.ts";
 import { nearName } from "./near-name.ts";
-import type { NodePath, YamlMap, YamlNode } from "./yaml/yaml-node.ts";
+import type { NodePath, YamlMap, YamlValue } from "./yaml-values.ts";
 
 /** YAML's ways to say that there is no value. */
 const nulls = /^(?:|~|null|Null|NULL)$/;
 
-export function isNull(node: YamlNode | undefined): boolean {
+export function isNull(node: YamlValue | undefined): boolean {
   return node === undefined || (typeof node === "string" && node.length <= 4 && nulls.test(node));
 }
 
@@ -120,7 +120,7 @@ export class MapReader {
     return node && texts;
   }
 
-  list(key: string): YamlNode[] | undefined {
+  list(key: string): YamlValue[] | undefined {
     const node = this.#map.get(key);
     if (isNull(node)) return undefined;
     if (Array.isArray(node)) return node;
@@ -143,7 +143,7 @@ export class MapReader {
 }
 
 /** The kind of a node; never what it says. */
-export function describe(node: YamlNode | undefined): string {
+export function describe(node: YamlValue | undefined): string {
   if (isNull(node)) return "nothing";
   if (Array.isArray(node)) return "a list";
   if (node instanceof Map) return "a mapping";

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { YamlFault } from "../../yaml/index.ts";
 import { formatOid, parseOid } from "../session/oid.ts";
 import type { Kind } from "./definitions.ts";
 import { FindingCollector } from "./file-report.ts";
@@ -14,8 +15,7 @@ import {
 } from "./read-device.ts";
 import { readNumberLabels, readOidLabels } from "./read-enum.ts";
 import { readObject, type ObjectDraft } from "./read-object.ts";
-import { parseYaml, YamlError } from "./yaml/parse-yaml.ts";
-import type { YamlMap, YamlNode } from "./yaml/yaml-node.ts";
+import { readValue, type YamlMap, type YamlValue } from "./yaml-values.ts";
 
 /** What a file says of one definition of each kind, before it is joined with others. */
 export interface Drafts {
@@ -87,32 +87,20 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-function parseOrReport(kind: Kind, text: string, collector: FindingCollector): YamlNode | undefined {
+function parseOrReport(kind: Kind, text: string, collector: FindingCollector): YamlValue | undefined {
   try {
-    return parseYaml(text);
+    return readValue(text);
   } catch (error) {
-    if (!(error instanceof YamlError)) throw error;
-    const { duplicate } = collector.positions;
-    if (duplicate !== undefined) {
-      const { line, column } = duplicate.first;
-      const name = duplicate.path.at(-1);
-      const what = duplicate.path.length === 1 ? "is there twice" : `${quote(String(name))} is there twice`;
-      collector.addFile(
-        kind,
-        `${duplicate.path[0]}: ${what}, first at line ${line}, column ${column}`,
-        duplicate.second.line,
-        duplicate.second.column,
-      );
-    } else {
-      collector.addFile(kind, hideSecrets(kind, error.message), error.line, error.column);
-    }
+    if (!(error instanceof YamlFault)) throw error;
+    const { line, column } = error.position;
+    collector.addFile(kind, hideSecrets(kind, error.message), line, column);
     return undefined;
   }
 }
 
 /** The library names the alias or tag that it does not know, which may be a community that wanted quotes. */
 function hideSecrets(kind: Kind, message: string): string {
-  return kind === "device" || kind === "device_default" ? message.replace(/".*"|!<.*>|\(.*\)/gs, "…") : message;
+  return kind === "device" || kind === "device_default" ? message.replace(/".*"|!<.*>|\(.*\)|\*\S+/gs, "…") : message;
 }
 
 /** The defaults of devices may stand without a `default:` over them. */
@@ -129,7 +117,7 @@ function readId(kind: Kind, key: string, reader: MapReader): string {
   return key;
 }
 
-function readDraft<K extends Kind>(kind: K, key: string, node: YamlNode, reader: MapReader): Drafts[K] | undefined {
+function readDraft<K extends Kind>(kind: K, key: string, node: YamlValue, reader: MapReader): Drafts[K] | undefined {
   const read = readers[kind] as (key: string, map: YamlMap, reader: MapReader) => Drafts[K] | undefined;
   if (kind === "sysoid") return readGroups(node, reader) as Drafts[K] | undefined;
   if (node instanceof Map) return read(key, node, reader);
@@ -158,7 +146,7 @@ function readMembers(name: string, reader: MapReader): readonly string[] | undef
 }
 
 /** One device group, or a list of them. */
-function readGroups(node: YamlNode, reader: MapReader): readonly string[] | undefined {
+function readGroups(node: YamlValue, reader: MapReader): readonly string[] | undefined {
   const items = Array.isArray(node) ? node : [node];
   const groups = items.filter((item) => typeof item === "string" && !isNull(item)) as string[];
   if (groups.length === items.length && groups.length > 0) return groups;

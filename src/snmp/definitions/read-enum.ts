@@ -1,6 +1,6 @@
 import { formatOid, parseOid } from "../session/oid.ts";
 import { describe, isNull, quote, type MapReader } from "./map-reader.ts";
-import type { YamlMap, YamlNode } from "./yaml/yaml-node.ts";
+import type { YamlMap, YamlValue } from "./yaml-values.ts";
 
 /** Labels by number; of a bitmap by bit number. */
 export function readNumberLabels(map: YamlMap, reader: MapReader, isBitmap: boolean): Map<number, string> {
@@ -29,7 +29,7 @@ export function readOidLabels(map: YamlMap, reader: MapReader): Map<string, stri
   return labels;
 }
 
-function readLabel(key: string, node: YamlNode, reader: MapReader): string | undefined {
+function readLabel(key: string, node: YamlValue, reader: MapReader): string | undefined {
   // A label may well be the word null.
   if (typeof node === "string" && node !== "") return node;
   reader.error([key], isNull(node) ? "key" : "value", `${key}: expected a label, found ${describe(node)}`);

@@ -4,7 +4,7 @@ import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
 import { type MapReader, describe, quote } from "./map-reader.ts";
 import { nearName } from "./near-name.ts";
-import type { YamlMap } from "./yaml/yaml-node.ts";
+import type { YamlMap } from "./yaml-values.ts";
 
 /** An object as its file has it. */
 export interface ObjectDraft {

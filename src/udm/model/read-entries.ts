@@ -1,7 +1,6 @@
 import { KeyError, parseKey, type Key } from "../../ip/index.ts";
-import { isNullNode, positionAt, readYaml, YamlFault, type YamlScalar } from "../../yaml/index.ts";
+import { type Fail, isNullNode, positionAt, readYaml, YamlFault, type YamlScalar } from "../../yaml/index.ts";
 import { readEntry } from "./read-entry.ts";
-import type { Fail } from "./read-fields.ts";
 import type { UdmEntry } from "./udm-entry.ts";
 
 /** What a metadata file says. */

@@ -1,15 +1,6 @@
 import type { Key } from "../../ip/index.ts";
-import { isNullNode, renderPair, type YamlNode } from "../../yaml/index.ts";
-import {
-  mergedPairs,
-  readBool,
-  readContexts,
-  readText,
-  readTextMap,
-  readTexts,
-  readVlan,
-  type Fail,
-} from "./read-fields.ts";
+import { isNullNode, mergedPairs, renderPair, type Fail, type YamlNode } from "../../yaml/index.ts";
+import { readBool, readContexts, readText, readTextMap, readTexts, readVlan } from "./read-fields.ts";
 import type { UdmContext, UdmEntry } from "./udm-entry.ts";
 
 /**
