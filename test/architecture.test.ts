@@ -5,18 +5,19 @@ import { test } from "node:test";
 
 /** What each room under `src/` may import. The table in docs/decisions.md explains the house; this one is the law. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  ip: [],
+  text: [],
+  ip: ["text"],
   report: [],
   record: ["ip"],
   yaml: [],
   file: ["report"],
-  udm: ["ip", "report", "yaml", "file"],
-  enrich: ["ip", "report", "record", "yaml", "file", "udm"],
-  flow: ["ip", "report", "record", "yaml"],
-  snmp: ["ip", "report", "record", "yaml", "file"],
+  udm: ["text", "ip", "report", "yaml", "file"],
+  enrich: ["text", "ip", "report", "record", "yaml", "file", "udm"],
+  flow: ["text", "ip", "report", "record", "yaml"],
+  snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["report", "record"],
-  api: ["ip", "report", "udm", "snmp"],
-  app: ["ip", "report", "record", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
+  api: ["text", "ip", "report", "udm", "snmp"],
+  app: ["text", "ip", "report", "record", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
 };
 
 /**
@@ -93,7 +94,7 @@ test("the command line loads what each command needs: the rooms behind a command
   };
   load(join(built, "app/main.js"));
   assert.deepEqual([...packages], ["commander"]);
-  assert.deepEqual([...rooms].toSorted(), ["app", "ip", "report"]);
+  assert.deepEqual([...rooms].toSorted(), ["app", "ip", "report", "text"]);
 });
 
 test("files are named in kebab-case", () => {

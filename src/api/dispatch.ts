@@ -7,7 +7,7 @@ import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import { sendBytes, sendError } from "./http/send.ts";
-import { quote } from "./json/parse-json.ts";
+import { quote } from "../text/index.ts";
 import { viewWithId } from "./pages.ts";
 import { apiError } from "./rpc/api-error.ts";
 import { mayBeLongBatch } from "./rpc/batch-front.ts";

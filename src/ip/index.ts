@@ -1,5 +1,5 @@
 export { formatAddress, formatAddressBytes, parseAddress, unmapAddress, type Address } from "./address.ts";
 export { familyBits, type Family } from "./family.ts";
-export { KeyError, quoteKey } from "./key-error.ts";
+export { KeyError } from "./key-error.ts";
 export { compareKeys, compareSpecificity, keyContains } from "./key-order.ts";
 export { addressKey, networkOfKey, parseKey, type Key, type KeyKind } from "./key.ts";

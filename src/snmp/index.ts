@@ -59,7 +59,6 @@ export {
   type LoadOutcome,
 } from "./definitions/load-definitions.ts";
 export { deviceGroupsOf, groupsOfSysObjectId, pollIntervalMs, reachedObjects } from "./definitions/reach.ts";
-export { Secret } from "./definitions/secret.ts";
 export { convertValue } from "./values/convert-value.ts";
 export { decodeIndex, indexTypes, isImplicit, type IndexType } from "./values/decode-index.ts";
 export { putRow, type Cell } from "./values/put-row.ts";

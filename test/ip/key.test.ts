@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { addressKey, KeyError, parseAddress, parseKey, quoteKey, type Key } from "../../src/ip/index.ts";
+import { addressKey, KeyError, parseAddress, parseKey, type Key } from "../../src/ip/index.ts";
 import { keyText, nearKeyText } from "../support/ip-arbitrary.ts";
 import { modelKey } from "../support/ip-model.ts";
 import { runs } from "../support/runs.ts";
@@ -144,16 +144,6 @@ test("the key of an address is the key its text stands for", () => {
   for (const text of ["192.0.2.1", "::", "2001:db8::1", "::ffff:192.0.2.1"]) {
     assert.deepEqual(addressKey(parseAddress(text) as NonNullable<ReturnType<typeof parseAddress>>), parseKey(text));
   }
-});
-
-test("a long or hostile text is cut and quoted in messages", () => {
-  assert.equal(quoteKey("a".repeat(128)), `"${"a".repeat(128)}"`);
-  assert.equal(quoteKey("a".repeat(129)), `"${"a".repeat(128)}…"`);
-  assert.equal(quoteKey("😀".repeat(129)), `"${"😀".repeat(128)}…"`);
-  assert.equal(quoteKey("😀".repeat(128)), `"${"😀".repeat(128)}"`);
-  assert.equal(quoteKey("a".repeat(10_000_000)).length, 131);
-  assert.equal(quoteKey('say "hi"\n'), String.raw`"say \"hi\"\n"`);
-  assert.equal(quoteKey("\x1b[31m\x7f\x9b\u2028\ud800"), String.raw`"\u001b[31m\u007f\u009b\u2028\ud800"`);
 });
 
 function read(text: string): object | undefined {

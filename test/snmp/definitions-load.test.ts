@@ -11,13 +11,13 @@ import {
   groupsOfSysObjectId,
   pollIntervalMs,
   reachedObjects,
-  Secret,
   syntaxes,
   type Definitions,
   type Device,
   type LoaderOptions,
 } from "../../src/snmp/index.ts";
 import { baseFiles, DefinitionTree } from "../support/definition-tree.ts";
+import { Secret } from "../../src/text/index.ts";
 
 const broken = { "objects/sys.yaml": "SNMPv2-MIB::system:\n  attributes: {a: {oid: .1.3, name: a, syntax: Text}}\n" };
 

@@ -1,6 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { Rejection } from "../api-metrics.ts";
-import { quote } from "../json/parse-json.ts";
+import { quote } from "../../text/index.ts";
 import { apiError } from "../rpc/api-error.ts";
 import { basicChallenge } from "./basic-auth.ts";
 import { foreignSite, isKnownHost } from "./site-guard.ts";

@@ -1,5 +1,5 @@
 import type { HttpRequest } from "../http/http-message.ts";
-import { quote } from "../json/parse-json.ts";
+import { quote } from "../../text/index.ts";
 
 /** `uri-host [":" port]` of RFC 3986 section 3.2; an empty host is valid. */
 const hostSyntax = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?$/;

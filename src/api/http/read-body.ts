@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ApiMetrics } from "../api-metrics.ts";
-import { quote } from "../json/parse-json.ts";
+import { quote } from "../../text/index.ts";
 import { apiError } from "../rpc/api-error.ts";
 import type { CallLog } from "./call-log.ts";
 import type { Call } from "./call.ts";

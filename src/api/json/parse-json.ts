@@ -1,3 +1,4 @@
+import { quote } from "../../text/index.ts";
 /**
  * A number as it is spelt: JSON numbers have any precision, and a 64-bit value must not pass through a double.
  */
@@ -255,9 +256,4 @@ function createParser(text: string): Parser {
       return end(members);
     },
   };
-}
-
-/** A text from outside in a form fit for messages: quoted and cut. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

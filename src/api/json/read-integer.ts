@@ -1,4 +1,5 @@
-import { JsonNumber, quote, type JsonNode } from "./parse-json.ts";
+import { quote } from "../../text/index.ts";
+import { JsonNumber, type JsonNode } from "./parse-json.ts";
 import { fieldError } from "./json-field-error.ts";
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

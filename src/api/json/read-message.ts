@@ -1,7 +1,8 @@
 import { create, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
-import { quote, type JsonNode, type TakeItem } from "./parse-json.ts";
+import { quote } from "../../text/index.ts";
+import type { JsonNode, TakeItem } from "./parse-json.ts";
 import { readFieldMask } from "./read-field-mask.ts";
 import { readScalar } from "./read-scalar.ts";
 

@@ -1,6 +1,7 @@
 import { ScalarType, type DescEnum } from "@bufbuild/protobuf";
 import { fieldError } from "./json-field-error.ts";
-import { JsonNumber, quote, type JsonNode } from "./parse-json.ts";
+import { quote } from "../../text/index.ts";
+import { JsonNumber, type JsonNode } from "./parse-json.ts";
 import { readInteger } from "./read-integer.ts";
 
 const int32 = { min: -(1n << 31n), max: (1n << 31n) - 1n };

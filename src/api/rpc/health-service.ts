@@ -9,6 +9,7 @@ import {
   type HealthCheckResponse,
 } from "../gen/grpc/health/v1/health_pb.ts";
 import { apiError } from "./api-error.ts";
+import { quote } from "../../text/index.ts";
 
 export interface HealthServiceOptions {
   readonly health: Health;
@@ -32,7 +33,7 @@ export function createHealthService(options: HealthServiceOptions): ServiceImpl<
   return {
     check({ service }: HealthCheckRequest) {
       if (!isKnown(service)) {
-        throw apiError("not_found", "UNKNOWN_SERVICE", `there is no service ${JSON.stringify(service.slice(0, 128))}`);
+        throw apiError("not_found", "UNKNOWN_SERVICE", `there is no service ${quote(service)}`);
       }
       return response(state());
     },

@@ -9,7 +9,7 @@ import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { sendBytes, sendChunks, sendShortJson } from "../http/send.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
-import { quote } from "../json/parse-json.ts";
+import { quote } from "../../text/index.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import { jsonListChunks } from "../json/json-list.ts";
 import { apiError } from "./api-error.ts";

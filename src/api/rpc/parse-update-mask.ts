@@ -1,6 +1,6 @@
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { udmFields, type UdmField } from "../../udm/index.ts";
-import { quote } from "../json/parse-json.ts";
+import { quote } from "../../text/index.ts";
 import type { FieldViolation } from "./api-error.ts";
 
 /**

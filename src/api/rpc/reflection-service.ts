@@ -1,6 +1,7 @@
 import type { DescFile } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import type { SchemaFiles } from "./schema-files.ts";
+import { quote } from "../../text/index.ts";
 
 /** A question, as both versions of the protocol have it. */
 export interface ReflectionQuestion {
@@ -27,16 +28,16 @@ export function createReflection(files: SchemaFiles, services: readonly string[]
   const answer = ({ messageRequest: question }: ReflectionQuestion): Answer => {
     switch (question.case) {
       case "fileByFilename":
-        return file(files.byName(question.value), `file ${quoted(question.value)}`);
+        return file(files.byName(question.value), `file ${quote(question.value)}`);
       case "fileContainingSymbol":
-        return file(files.bySymbol(question.value), `symbol ${quoted(question.value)}`);
+        return file(files.bySymbol(question.value), `symbol ${quote(question.value)}`);
       case "fileContainingExtension": {
         const { containingType, extensionNumber } = question.value;
-        return refuse(Code.NotFound, `there is no extension ${extensionNumber} of ${quoted(containingType)}`);
+        return refuse(Code.NotFound, `there is no extension ${extensionNumber} of ${quote(containingType)}`);
       }
       case "allExtensionNumbersOfType":
         if (files.registry.getMessage(question.value) === undefined) {
-          return refuse(Code.NotFound, `there is no message ${quoted(question.value)}`);
+          return refuse(Code.NotFound, `there is no message ${quote(question.value)}`);
         }
         return {
           case: "allExtensionNumbersResponse",
@@ -59,8 +60,4 @@ export function createReflection(files: SchemaFiles, services: readonly string[]
 
 function refuse(code: Code, message: string): Answer {
   return { case: "errorResponse", value: { errorCode: code, errorMessage: message } };
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 128));
 }

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { quote } from "../json/parse-json.ts";
+import { quote } from "../../text/index.ts";
 import { apiError } from "./api-error.ts";
 
 /** Tells whether somebody still waits for an answer, by throwing when not. */

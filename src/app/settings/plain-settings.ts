@@ -1,4 +1,4 @@
-import type { Secret } from "./secret.ts";
+import type { Secret } from "../../text/index.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 
 /** The settings without the secrets: plain data, which may be handed to another thread. */

@@ -1,5 +1,5 @@
 import { checkSettings } from "./check-settings.ts";
-import { nearName } from "./near-name.ts";
+import { nearName } from "../../text/index.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 import { SettingsError } from "./settings-error.ts";
 import type { GivenSetting } from "./settings-source.ts";

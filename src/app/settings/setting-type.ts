@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress, parseKey, unmapAddress } from "../../ip/index.ts";
-import { Secret } from "./secret.ts";
+import { Secret } from "../../text/index.ts";
 
 /** How the text of a setting becomes a value. Every source of settings carries text. */
 export interface SettingType<T> {

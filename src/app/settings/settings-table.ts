@@ -1,6 +1,6 @@
 import type { GeoValue } from "../../enrich/index.ts";
 import { logFormats, logLevels } from "../../report/index.ts";
-import { Secret } from "./secret.ts";
+import { Secret } from "../../text/index.ts";
 import {
   bool,
   hostName,

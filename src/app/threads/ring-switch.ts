@@ -1,4 +1,5 @@
 import { senderAddress, type RingWriter } from "../../flow/index.ts";
+import { hashText } from "../../text/index.ts";
 import type { Labels, Metrics } from "../../report/index.ts";
 
 /** Chooses the ring for each datagram: by the sender's address alone, so that all it says is read by one thread. */
@@ -37,13 +38,8 @@ export function createRingSwitch(
 
 /** @returns which of so many threads decodes an exporter, by its address in canonical text. */
 export function threadFor(address: string, count: number): number {
-  return count === 1 ? 0 : hash(address) % count;
-}
-
-/** FNV-1a of the text's UTF-16 units. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  if (count === 1) return 0;
+  const value = hashText(address);
   // Of the low bits alone, addresses in a row would all be even or odd together.
-  return (value ^ (value >>> 15)) >>> 0;
+  return ((value ^ (value >>> 15)) >>> 0) % count;
 }

@@ -1,4 +1,3 @@
-import { quoteKey } from "../../ip/index.ts";
 import { createWorkspace, createWorkspaceMemory, type Enricher, type Workspace } from "../../record/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { AddressIndex, AddressRange } from "../../udm/index.ts";
@@ -10,6 +9,7 @@ import { createFindAddressText } from "./find-address-text.ts";
 import { createLineAddresses } from "./line-addresses.ts";
 import { createReadAddress } from "./read-address.ts";
 import { createRecordAddresses } from "./record-addresses.ts";
+import { quote } from "../../text/index.ts";
 
 /**
  * Calls the listener with what is known now, if anything is, and with another object after each change, together with where
@@ -75,7 +75,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
     read,
     locality,
     renamed({ name, as }) {
-      log.warn({ name: quoteKey(name), as: quoteKey(as) }, "a metadata key is in the way of another name of a record");
+      log.warn({ name: quote(name), as: quote(as) }, "a metadata key is in the way of another name of a record");
     },
   });
   registerAddressMetrics(options.metrics, table, {

@@ -1,7 +1,8 @@
-import { parseAddress, quoteKey, unmapAddress } from "../../ip/index.ts";
+import { parseAddress, unmapAddress } from "../../ip/index.ts";
 import type { Value } from "../../record/index.ts";
 import type { Log } from "../../report/index.ts";
 import { setWords } from "./address-words.ts";
+import { quote } from "../../text/index.ts";
 
 /** Reads the addresses of records. */
 export interface ReadAddress {
@@ -31,7 +32,7 @@ export function createReadAddress(log: Log): ReadAddress {
       const address = parseAddress(text);
       if (address === undefined) {
         counts.badAddresses++;
-        log.warn({ address: quoteKey(text) }, "a record's address is not an IP address");
+        log.warn({ address: quote(text) }, "a record's address is not an IP address");
         return undefined;
       }
       setWords(words, unmapAddress(address));

@@ -1,7 +1,7 @@
-import { quoteKey } from "../../ip/index.ts";
 import { isNullNode, type YamlNode } from "../../yaml/index.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { serviceNames } from "./service-names.gen.ts";
+import { quote } from "../../text/index.ts";
 
 /** Names of ports by the number of the transport protocol. */
 export type PortNames = ReadonlyMap<number, ReadonlyMap<number, string>>;
@@ -36,7 +36,7 @@ export function readPortNames(bytes: Uint8Array): ReadFile<PortNames> {
     const names = new Map<number, Map<number, string>>();
     for (const { key, value } of root?.pairs ?? []) {
       if (!Object.hasOwn(protocolNumbers, key.text)) {
-        report.error(key, `${quoteKey(key.text)} is none of ${Object.keys(protocolNumbers).join(", ")}`);
+        report.error(key, `${quote(key.text)} is none of ${Object.keys(protocolNumbers).join(", ")}`);
       } else names.set(protocolNumbers[key.text as ProtocolName], readPorts(value, report));
     }
     return names;
@@ -51,7 +51,7 @@ function readPorts(node: YamlNode, report: Reporter): Map<number, string> {
   }
   for (const { key, value } of node.pairs) {
     const port = /^(0|[1-9][0-9]{0,4})$/.test(key.text) ? Number(key.text) : Number.NaN;
-    if (!(port <= 65_535)) report.error(key, `${quoteKey(key.text)} is not a port: expected a number from 0 to 65535`);
+    if (!(port <= 65_535)) report.error(key, `${quote(key.text)} is not a port: expected a number from 0 to 65535`);
     else if (ports.has(port)) report.error(key, `port ${port} is given twice`);
     else if (
       value.kind !== "scalar" ||

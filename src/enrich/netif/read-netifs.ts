@@ -1,8 +1,9 @@
-import { compareKeys, compareSpecificity, KeyError, parseKey, quoteKey, type Key } from "../../ip/index.ts";
+import { compareKeys, compareSpecificity, KeyError, parseKey, type Key } from "../../ip/index.ts";
 import { checkValues } from "../../udm/index.ts";
 import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
 import type { Fact } from "../address/address-source.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
+import { quote } from "../../text/index.ts";
 
 /** What the file says of one interface. */
 export interface Netif {
@@ -48,7 +49,7 @@ export function readNetifs(bytes: Uint8Array): ReadFile<readonly NetifExporter[]
     for (const { key: keyNode, value } of root?.pairs ?? []) {
       const key = readKey(keyNode, report);
       if (key === undefined) continue;
-      if (exporters.has(key.text)) report.error(keyNode, `exporter ${quoteKey(keyNode.text)} is given twice`);
+      if (exporters.has(key.text)) report.error(keyNode, `exporter ${quote(keyNode.text)} is given twice`);
       exporters.set(key.text, { key, netifs: readExporter(value, report) });
     }
     return [...exporters.values()].toSorted((a, b) =>
@@ -72,7 +73,7 @@ function readExporter(node: YamlNode, report: Reporter): Map<number, Netif> {
   for (const { key, value } of pairsOf(node, "a mapping from ifIndex to interfaces", report)) {
     const index = /^(0|[1-9][0-9]{0,9})$/.test(key.text) ? Number(key.text) : Number.NaN;
     if (!(index <= 0xffff_ffff))
-      report.error(key, `${quoteKey(key.text)} is not an ifIndex: expected a number below 2^32`);
+      report.error(key, `${quote(key.text)} is not an ifIndex: expected a number below 2^32`);
     else netifs.set(index, readNetif(value, report));
   }
   return netifs;
@@ -95,9 +96,9 @@ function readNetif(node: YamlNode, report: Reporter): Netif {
     if (attribute === "metadata") metadata = readMetadata(value, report);
     else if (fact === undefined) {
       if (textName === undefined && !speedNames.has(attribute) && attribute !== "tags") {
-        report.warn(key, `attribute ${quoteKey(attribute)} is not known and ignored`);
+        report.warn(key, `attribute ${quote(attribute)} is not known and ignored`);
       }
-    } else if (fields.has(fact[0])) report.error(key, `${quoteKey(attribute)}: ${fact[0].slice(1)} is given twice`);
+    } else if (fields.has(fact[0])) report.error(key, `${quote(attribute)}: ${fact[0].slice(1)} is given twice`);
     else fields.set(fact[0], fact);
   }
   return { fields: netifSuffixes.map((suffix) => fields.get(suffix)).filter((fact) => fact !== undefined), metadata };
@@ -139,11 +140,11 @@ function readTags(node: YamlNode, report: Reporter): readonly string[] | undefin
 function readMetadata(node: YamlNode, report: Reporter): ReadonlyMap<string, string> {
   const metadata = new Map<string, string>();
   for (const { key, value } of pairsOf(node, "metadata to be a mapping from keys to texts", report)) {
-    if (value.kind !== "scalar") report.error(value, `metadata ${quoteKey(key.text)}: expected a text`);
+    if (value.kind !== "scalar") report.error(value, `metadata ${quote(key.text)}: expected a text`);
     else if (/^flow(\.|$)/.test(key.text)) {
       report.error(
         key,
-        `metadata ${quoteKey(key.text)}: names below flow belong to others; .x is put below the interface`,
+        `metadata ${quote(key.text)}: names below flow belong to others; .x is put below the interface`,
       );
     } else {
       const text = isNullNode(value) ? "" : value.text;

@@ -3,6 +3,7 @@ import { convertType } from "../mapping/convert-type.ts";
 import type { DataType } from "../registry/information-element.ts";
 import { reversePen } from "../registry/registry.ts";
 import type { CustomElement } from "./custom-element.ts";
+import { quote } from "../../text/index.ts";
 
 /** An element and where a file has it: `file:line:column`. */
 export interface PlacedElement extends CustomElement {
@@ -164,8 +165,4 @@ export function parseElements(file: string, text: string): ElementsParsed {
 function startOf(event: Event | undefined): number {
   if (event?.type === EVENT_ID.SCALAR) return event.valueStart;
   return event !== undefined && "start" in event ? event.start : 0;
-}
-
-export function quote(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

@@ -3,7 +3,8 @@ import { fieldNames } from "../mapping/field-names.ts";
 import type { DataType } from "../registry/information-element.ts";
 import { elementKey, findElement, knownElements } from "../registry/registry.ts";
 import type { CustomElement } from "./custom-element.ts";
-import { parseElements, quote, type PlacedElement } from "./parse-elements.ts";
+import { quote } from "../../text/index.ts";
+import { parseElements, type PlacedElement } from "./parse-elements.ts";
 
 export interface ElementsRead {
   readonly elements: readonly CustomElement[];

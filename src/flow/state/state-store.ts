@@ -1,4 +1,5 @@
 import { limitLog, type Clock, type Component, type LabelNames, type Log, type Metrics } from "../../report/index.ts";
+import { hashText } from "../../text/index.ts";
 import type { ExporterState, StateChange } from "./exporter-state.ts";
 import { decodeStateFile, encodeStateFile, ignoreReasons, type IgnoreReason } from "./state-file.ts";
 import { readExporterState, writeExporterState } from "./state-text.ts";
@@ -71,7 +72,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
     isDirty: false,
     notBefore: 0,
   }));
-  const shardOf = (address: string): Shard => shards[hash(address) % shardCount] as Shard;
+  const shardOf = (address: string): Shard => shards[hashText(address) % shardCount] as Shard;
   const counts = createStateMetrics(metrics, () => shards.reduce((sum, { exporters }) => sum + exporters.size, 0));
   let names: readonly string[] = [];
   let reading: Promise<void> | undefined;
@@ -216,11 +217,4 @@ function createStateMetrics(metrics: Metrics, exporters: () => number) {
     }),
     leftOut: counter("left_out", "Exporters left out of a file of exporters' state because it was full."),
   };
-}
-
-/** FNV-1a over the UTF-16 units. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0;
-  return value;
 }

@@ -1,7 +1,7 @@
 import type { Kind } from "./definitions.ts";
 import { FindingCollector, type Side } from "./file-report.ts";
 import type { Finding, Severity } from "./finding.ts";
-import { nearName } from "./near-name.ts";
+import { nearName } from "../../text/index.ts";
 import { decodeText, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
 import type { NodePath } from "./yaml-values.ts";
 

@@ -3,7 +3,7 @@ import type { AuthenticationProtocol, PrivacyProtocol } from "../session/credent
 import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
 import type { IndexType } from "../values/decode-index.ts";
 import type { Finding } from "./finding.ts";
-import type { Secret } from "./secret.ts";
+import type { Secret } from "../../text/index.ts";
 
 /** What a device can be of; `auto` stands for the groups that its sysObjectID leads to. */
 export const autoGroup = "auto";

@@ -1,6 +1,6 @@
 import { parseOid, type Oid } from "../session/oid.ts";
 import type { FileReport, Side } from "./file-report.ts";
-import { nearName } from "./near-name.ts";
+import { nearName, quote } from "../../text/index.ts";
 import type { NodePath, YamlMap, YamlValue } from "./yaml-values.ts";
 
 /** YAML's ways to say that there is no value. */
@@ -148,10 +148,4 @@ export function describe(node: YamlValue | undefined): string {
   if (Array.isArray(node)) return "a list";
   if (node instanceof Map) return "a mapping";
   return (node as string).includes("\n") ? "a text of several lines" : "a text";
-}
-
-const maxQuoted = 80;
-
-export function quote(text: string): string {
-  return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text);
 }

@@ -4,7 +4,8 @@ import { formatOid, parseOid } from "../session/oid.ts";
 import type { Kind } from "./definitions.ts";
 import { FindingCollector } from "./file-report.ts";
 import type { Finding } from "./finding.ts";
-import { describe, isNull, MapReader, quote } from "./map-reader.ts";
+import { quote } from "../../text/index.ts";
+import { describe, isNull, MapReader } from "./map-reader.ts";
 import { meaningHash, objectMeaningHash } from "./meaning-hash.ts";
 import {
   readDevice,

@@ -2,7 +2,7 @@ import { formatAddress, parseAddress } from "../../ip/index.ts";
 import { authenticationProtocols, privacyProtocols } from "../session/credential.ts";
 import { versions, type SnmpVersion, type V3Credential } from "./definitions.ts";
 import { type MapReader, describe } from "./map-reader.ts";
-import { Secret } from "./secret.ts";
+import { quote, Secret } from "../../text/index.ts";
 
 /** What a file says of a device; the rest comes from the defaults. Intervals and time-outs as in a {@link Device}. */
 export interface DeviceSettings {
@@ -50,8 +50,7 @@ export function readDevice(name: string, reader: MapReader): DeviceDraft | undef
   reader.knowOnly(["ip", ...settingNames]);
   const text = reader.requiredText("ip");
   const ip = text === undefined ? undefined : parseAddress(text);
-  if (text !== undefined && ip === undefined)
-    reader.error(["ip"], "value", `ip: ${JSON.stringify(text.slice(0, 80))} is not an IP address`);
+  if (text !== undefined && ip === undefined) reader.error(["ip"], "value", `ip: ${quote(text)} is not an IP address`);
   const settings = readSettings(reader);
   return reader.isValid && ip !== undefined ? { ...settings, name, ip: formatAddress(ip) } : undefined;
 }

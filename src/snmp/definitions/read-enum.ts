@@ -1,5 +1,6 @@
 import { formatOid, parseOid } from "../session/oid.ts";
-import { describe, isNull, quote, type MapReader } from "./map-reader.ts";
+import { quote } from "../../text/index.ts";
+import { describe, isNull, type MapReader } from "./map-reader.ts";
 import type { YamlMap, YamlValue } from "./yaml-values.ts";
 
 /** Labels by number; of a bitmap by bit number. */

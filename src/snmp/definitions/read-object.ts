@@ -2,8 +2,8 @@ import { indexTypes, isImplicit } from "../values/decode-index.ts";
 import { fieldNames, type FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
-import { type MapReader, describe, quote } from "./map-reader.ts";
-import { nearName } from "./near-name.ts";
+import { nearName, quote } from "../../text/index.ts";
+import { type MapReader, describe } from "./map-reader.ts";
 import type { YamlMap } from "./yaml-values.ts";
 
 /** An object as its file has it. */

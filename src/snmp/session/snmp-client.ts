@@ -14,6 +14,7 @@ import { SnmpError } from "./snmp-error.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./udp-socket.ts";
 import { createUsmRequester } from "./usm-requester.ts";
 import { createKeyCache } from "./usm/key-cache.ts";
+import { quote } from "../../text/index.ts";
 
 export interface SnmpClientOptions {
   readonly metrics: Metrics;
@@ -74,7 +75,7 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
 
   const sharePeer = (ip: string, port: number): SharedPeer => {
     const parsed = parseAddress(ip);
-    if (parsed === undefined) throw new SnmpError("invalid", `not an IP address: ${JSON.stringify(ip.slice(0, 128))}`);
+    if (parsed === undefined) throw new SnmpError("invalid", `not an IP address: ${quote(ip)}`);
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SnmpError("invalid", `not a port: ${port}`);
     const address = unmapAddress(parsed);
     const text = formatAddress(address);

@@ -1,9 +1,9 @@
-import { quoteKey } from "../../ip/index.ts";
 import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry, UdmValues } from "./udm-entry.ts";
 import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
 import type { UdmEdit } from "./udm-index.ts";
 import type { UdmWrite } from "./udm-store.ts";
+import { quote } from "../../text/index.ts";
 
 /**
  * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several turns of the event
@@ -53,7 +53,7 @@ function refuse(
   found: UdmEntry | undefined,
   earlier: number | undefined,
 ): { code: UdmErrorCode; description: string } | undefined {
-  const key = `key ${quoteKey(write.key.text)}`;
+  const key = `key ${quote(write.key.text)}`;
   if (earlier !== undefined) {
     return { code: "invalid_argument", description: `${key} is already in the batch, at position ${earlier}` };
   }

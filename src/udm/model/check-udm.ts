@@ -1,6 +1,7 @@
-import { KeyError, parseKey, quoteKey, type Key } from "../../ip/index.ts";
+import { KeyError, parseKey, type Key } from "../../ip/index.ts";
 import { udmFields, type UdmField, type UdmValues } from "./udm-entry.ts";
 import { maxViolations, type UdmViolation } from "./udm-error.ts";
+import { quote } from "../../text/index.ts";
 
 /** One entry as a client sends it, with the types of the schema and nothing checked yet. */
 export interface UdmInput extends Omit<UdmValues, "metadata"> {
@@ -70,28 +71,28 @@ type ValueRules = Readonly<Record<UdmField, (values: Omit<UdmInput, "key">) => I
 const valueRules: ValueRules = {
   *name({ name }) {
     const fault = textFault(name, maxName);
-    if (fault) yield { field: "name", description: `name ${quoteKey(name)} ${fault}` };
+    if (fault) yield { field: "name", description: `name ${quote(name)} ${fault}` };
   },
   *tags({ tags }) {
     for (const [i, tag] of tags.entries()) {
       const fault = tag === "" ? "is empty" : textFault(tag, maxTag);
-      if (fault) yield { field: `tags[${i}]`, description: `tag ${quoteKey(tag)} ${fault}` };
+      if (fault) yield { field: `tags[${i}]`, description: `tag ${quote(tag)} ${fault}` };
     }
   },
   *vlan({ vlan }) {
     if (vlan >= 0n && vlan <= maxVlan) return;
-    yield { field: "vlan", description: `vlan ${quoteKey(vlan.toString())} is not an unsigned 64-bit integer` };
+    yield { field: "vlan", description: `vlan ${quote(vlan.toString())} is not an unsigned 64-bit integer` };
   },
   // Every boolean is a good one.
   internal: () => [],
   *metadata({ metadata }) {
     const seen = new Set<string>();
     for (const [key, value] of metadata) {
-      const field = `metadata[${quoteKey(key)}]`;
+      const field = `metadata[${quote(key)}]`;
       const keyFault = seen.has(key) ? "appears twice" : metadataKeyFault(key);
-      if (keyFault) yield { field, description: `metadata key ${quoteKey(key)} ${keyFault}` };
+      if (keyFault) yield { field, description: `metadata key ${quote(key)} ${keyFault}` };
       const fault = textFault(value, maxMetadataValue);
-      if (fault) yield { field, description: `value ${quoteKey(value)} of metadata key ${quoteKey(key)} ${fault}` };
+      if (fault) yield { field, description: `value ${quote(value)} of metadata key ${quote(key)} ${fault}` };
       seen.add(key);
     }
   },

@@ -1,4 +1,5 @@
 import type { UdmContext } from "./udm-entry.ts";
+import { quote } from "../../text/index.ts";
 import { isNullNode, mergedPairs, type Fail, type YamlNode } from "../../yaml/index.ts";
 
 const plainTags: ReadonlySet<string> = new Set(["!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"]);
@@ -28,7 +29,7 @@ export function readVlan(node: YamlNode, fail: Fail): bigint {
   if (text === "") return 0n;
   const vlan = /^(?:0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : -1n;
   if (vlan < 0n || vlan > maxVlan) {
-    fail(`vlan must be a decimal integer from 0 to ${maxVlan}, not ${JSON.stringify(text.slice(0, 64))}`, node.at);
+    fail(`vlan must be a decimal integer from 0 to ${maxVlan}, not ${quote(text)}`, node.at);
   }
   return vlan;
 }
@@ -41,7 +42,7 @@ export function readBool(node: YamlNode, what: string, fail: Fail): boolean {
   const text = readText(node, what, fail).toLowerCase();
   if (trueTexts.has(text)) return true;
   if (falseTexts.has(text)) return false;
-  return fail(`${what} must be true or false, not ${JSON.stringify(text.slice(0, 64))}`, node.at);
+  return fail(`${what} must be true or false, not ${quote(text)}`, node.at);
 }
 
 /** String to string; every value as it is spelt. */
