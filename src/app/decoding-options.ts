@@ -8,6 +8,8 @@ import type { PlainSettings } from "./settings/index.ts";
 export interface DecodingParts {
   /** The user's information elements. */
   readonly elements: readonly CustomElement[];
+  /** How many threads decode: each has its part of what is limited for all. Default 1. */
+  readonly threads?: number;
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
   readonly workspace?: Workspace;
@@ -21,13 +23,14 @@ export interface DecodingParts {
 
 /** What one thread needs to turn datagrams into enriched lines, by the settings. */
 export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
-  const { elements, sink, allocate, workspace, enrichment, interfaces, log, metrics, clock } = parts;
+  const { elements, threads = 1, sink, allocate, workspace, enrichment, interfaces, log, metrics, clock } = parts;
   return {
     elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
+    limits: { memoryInAll: Math.floor(settings.SVC_FLOW_DECODER_MEMORY_MAX_SIZE / threads) },
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know.

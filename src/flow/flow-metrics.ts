@@ -98,6 +98,19 @@ export function registerFlowMetrics(
     return exporters.waiting.sets;
   });
   metrics.gaugeFrom("netgloss_flow_waiting_bytes", "Bytes of these.", [], () => exporters.waiting.bytes);
+  metrics.gaugeFrom(
+    "netgloss_flow_memory_bytes",
+    "Memory for what exporters said once (templates, options, sets that wait), about.",
+    [],
+    () => exporters.memory.used,
+  );
+  metrics.gaugeFrom("netgloss_flow_memory_max_bytes", "The most of it.", [], () => exporters.memory.max);
+  metrics.counterFrom(
+    "netgloss_flow_memory_freed_bytes_total",
+    "Memory taken back from exporters: because all was in use (full), or because they were silent for an hour (idle).",
+    ["reason"],
+    () => Object.entries(exporters.freed).map(([reason, bytes]): Series => [{ reason }, bytes]),
+  );
 }
 
 function evictedSeries({ evictions }: ExporterTable): Series[] {

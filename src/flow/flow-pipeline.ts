@@ -20,6 +20,7 @@ import { createFlowCounts } from "./flow-counts.ts";
 import { registerExporterMetrics } from "./exporter-metrics.ts";
 import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
+import { rememberNames } from "./mapping/remember-names.ts";
 import { createTimeFormat } from "./mapping/time-format.ts";
 import { createCommunityIdWriter } from "./kernel/community-id-writer.ts";
 import { createManualRates } from "./sampling/manual-rates.ts";
@@ -98,7 +99,7 @@ export const tidyEveryMs = 60_000;
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
   const { splitBiflows = false, compileAfter = 64 } = options;
-  const elements = createElementSource(options.elements ?? []);
+  const elements = rememberNames(createElementSource(options.elements ?? []));
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
   const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));

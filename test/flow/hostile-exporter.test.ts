@@ -33,6 +33,7 @@ const limits: Limits = {
   waitingSets: 16,
   waitingBytesInAll: 8000,
   waitingSetsInAll: 64,
+  memoryInAll: 64 * 1024 * 1024,
 };
 
 const good = "192.0.2.1";
@@ -140,6 +141,54 @@ test("whatever one exporter or many invented ones send, all stays within bounds,
     }),
     runs(10),
   );
+});
+
+test("what all exporters hold is bounded in bytes, one that behaves loses nothing, and what the idle hold is given back", async () => {
+  const max = 2 * 1024 * 1024;
+  const rig = createFlowRig({ limits: { memoryInAll: max } });
+  const held = (): Promise<number> => rig.value("netgloss_flow_memory_bytes");
+  const check = goodExporter(rig);
+  assert.equal(await rig.value("netgloss_flow_memory_max_bytes"), max);
+  for (let i = 0; i < 3000; i++) {
+    rig.time += 100;
+    const fieldsOf = (templateId: number): PacketTemplate => ({
+      id: templateId,
+      fields: Array.from({ length: 40 }, (_, k) => ({ id: 1 + ((i * 7 + k) % 400), length: 1 + (i % 4) })),
+    });
+    const sets = [netflow9Templates(fieldsOf(256 + (i % 50)), names), packetSet(999, Buffer.alloc(200))];
+    const option = dataSet(names, [uint(i, 4), Buffer.from(String(i).padEnd(8)), uint(7, 4)]);
+    rig.send(netflow9([...sets, option], { domain: i % 90 }), { address: `203.0.113.${i % 64}` });
+    if (i % 100 === 0) {
+      check();
+      assert.ok((await held()) <= max + 65_536, `${await held()} bytes after ${i}`);
+    }
+  }
+  check();
+  assert.ok((await rig.value("netgloss_flow_memory_freed_bytes_total", { reason: "full" })) > max);
+  rig.time += 3_600_001;
+  check();
+  rig.pipeline.tidy();
+  assert.ok((await held()) < max * 0.9, `${await held()} bytes are left`);
+  assert.ok((await rig.value("netgloss_flow_memory_freed_bytes_total", { reason: "idle" })) > 0);
+  check();
+  rig.time += 31 * 86_400_000;
+  rig.pipeline.tidy();
+  assert.equal(await held(), 0, "all that was counted is given back");
+});
+
+test("a template that many send is kept once", async () => {
+  const rig = createFlowRig();
+  const held = (): Promise<number> => rig.value("netgloss_flow_memory_bytes");
+  const wide: PacketTemplate = { id: 300, fields: Array.from({ length: 100 }, (_, i) => ({ id: i + 1, length: 4 })) };
+  const perExporter: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const before = await held();
+    rig.send(netflow9([netflow9Templates(wide)]), { address: `203.0.113.${i}` });
+    perExporter.push((await held()) - before);
+  }
+  const [first = 0, second = 0, third = 0] = perExporter;
+  assert.equal(second, third);
+  assert.ok(first > second + 100 * 100, `${first} and ${second} bytes`);
 });
 
 test("a flood of options fills the share of its exporter only", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { createMemoryShare } from "../../src/flow/exporter/memory.ts";
 import { createSampleSources, sourceKey } from "../../src/flow/exporter/sample-sources.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
@@ -89,7 +90,9 @@ test("samples without loss, in any number of sources, miss none; lost ones are c
         maxLength: 60,
       }),
       (first, samples) => {
-        const sources = createSampleSources([{ used: 0, max: 100 }], () => assert.fail("nothing gives way"));
+        const sources = createSampleSources([{ used: 0, max: 100 }], createMemoryShare({ used: 0, max: 0 }), () =>
+          assert.fail("nothing gives way"),
+        );
         const numbers = new Map<number, number>();
         const dropped = new Map<number, number>();
         // Per source: lost since the last that came, none before the first.

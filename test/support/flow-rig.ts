@@ -62,7 +62,8 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
         .split("\n")
         .filter(
           (text) =>
-            /^netgloss_flow_.* [^0]/.test(text) && !/_by_path_|_compiled_|_exporter_(?:records|last_seen)_/.test(text),
+            /^netgloss_flow_.* [^0]/.test(text) &&
+            !/_by_path_|_compiled_|_exporter_(?:records|last_seen)_|_memory_/.test(text),
         );
       return Object.fromEntries(
         lines.map((text) => {

@@ -197,6 +197,12 @@ export const settingsTable = {
     0,
     "Forgets templates that did not come again for so long: three times what exporters resend them after, or more. 0 is never.",
   ),
+  SVC_FLOW_DECODER_MEMORY_MAX_SIZE: row(
+    "Flows",
+    size(MiB, 64 * GiB),
+    256 * MiB,
+    "Memory for what exporters say once: templates, options, data sets that wait for their template. When it is full, those who hold most lose what is oldest; who is silent for an hour keeps a 256th of it.",
+  ),
   SVC_STATE_DIRECTORY_PATH: row(
     "Flows",
     path,

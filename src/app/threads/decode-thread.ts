@@ -41,6 +41,7 @@ const enrichment = createEnrichment(
 );
 const options = decodingOptions(settings, {
   elements,
+  threads: count,
   enrichment,
   interfaces: settings.SVC_INPUT_SNMP_ENABLE ? createInterfaceEnricher(directory, metrics) : undefined,
   sink: outbox,

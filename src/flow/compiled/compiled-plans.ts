@@ -60,6 +60,9 @@ interface Entry {
   isEvicted: boolean;
 }
 
+/** Programs by content, those that could not be made too: their keys come from the network. */
+const maxEntries = 4096;
+
 /** Thrown where the memory for programs is full. */
 class MemoryIsFull extends Error {}
 
@@ -118,6 +121,7 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
   };
 
   const makeEntry = (plan: Plan, key: string): Entry => {
+    if (entries.size >= maxEntries) forgetAll();
     let compiled: CompiledPlan | undefined;
     try {
       compiled = compile(plan);

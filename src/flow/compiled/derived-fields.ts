@@ -60,6 +60,8 @@ interface NameCache {
 }
 
 const maxRendered = 4096;
+/** Of all tables together. */
+const maxRenderedInAll = 65_536;
 /** No names of one record are longer: six of 255 characters of up to six bytes, and their own names. */
 export const maxNamesLength = 12_288;
 
@@ -70,7 +72,9 @@ export function createDerivedFields(memory: Uint8Array, readSteps: ReadSteps): D
     own: undefined,
     whole: undefined,
   };
-  const caches = new WeakMap<NameTable, NameCache>();
+  let caches = new WeakMap<NameTable, NameCache>();
+  /** In all caches, those of tables that are gone too. */
+  let remembered = 0;
 
   const cacheOf = (own: NameTable, whole: NameTable | undefined): NameCache => {
     const known = caches.get(own);
@@ -102,6 +106,10 @@ export function createDerivedFields(memory: Uint8Array, readSteps: ReadSteps): D
           bytes = renderFields([...record].slice(count));
           if (rendered.size >= maxRendered) rendered.clear();
           rendered.set(key, bytes);
+          if (++remembered > maxRenderedInAll) {
+            caches = new WeakMap();
+            remembered = 0;
+          }
         }
         memory.set(bytes, at);
         return at + bytes.length;

@@ -1,12 +1,15 @@
 import type { DomainOptions } from "../options/domain-options.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Plan } from "../template/plan.ts";
+import type { SharedPlan } from "./plan-cache.ts";
 import type { SampleSources } from "./sample-sources.ts";
 import type { Sequence } from "./sequence.ts";
 import type { WaitingSets } from "./waiting-sets.ts";
 
 /** A template as its exporter gave it. */
 export interface KnownTemplate {
+  /** Whose these are: other templates may have the same. */
+  readonly shared: SharedPlan;
   readonly plan: Plan;
   /** Its record on the wire: the same bytes again are the same template. */
   readonly raw: Buffer;

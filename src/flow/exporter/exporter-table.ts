@@ -1,5 +1,7 @@
+import type { Budget } from "../options/options-share.ts";
 import { createExporter, type Exporter, type SharedBudgets } from "./exporter.ts";
 import { createEvictions, type Evictions, type Limits } from "./limits.ts";
+import { createPlanCache } from "./plan-cache.ts";
 import type { WaitingBudget } from "./waiting-sets.ts";
 
 /**
@@ -17,11 +19,28 @@ export interface ExporterTable {
   readonly evictions: Readonly<Evictions>;
   /** What waits for a template, of all exporters. */
   readonly waiting: Readonly<WaitingBudget>;
+  /** What all exporters make the collector remember, in bytes. */
+  readonly memory: Readonly<Budget>;
+  /** Bytes that were given back, by reason: the memory was full, or the exporter idle. */
+  readonly freed: Readonly<FreedBytes>;
   /** Forgets what has become too old, and takes record rates. Times in milliseconds since the epoch. */
   tidy(now: number, before: { readonly waiting: number; readonly templates: number; readonly exporters: number }): void;
   /** Addresses of exporters that were forgotten since the last call. */
   takeForgotten(): readonly string[];
 }
+
+export interface FreedBytes {
+  full: number;
+  idle: number;
+}
+
+/** An exporter that is silent for so long is idle: it keeps no more than {@link idleShare} of the memory of all. */
+const idleAfterMs = 3_600_000;
+const idleShare = 1 / 256;
+/** When the memory is full so much of it is made free at once: looking for who holds most takes time. */
+const freedShare = 1 / 16;
+
+const maxRounds = 4;
 
 /** An exporter is proven when it was heard first so long ago. */
 const provenAfterMs = 60_000;
@@ -50,7 +69,11 @@ export function createExporterTable(
     fields: { used: 0, max: limits.fieldsInAll },
     options: { used: 0, max: limits.optionsInAll },
     sources: { used: 0, max: limits.sourcesInAll },
+    memory: { used: 0, max: limits.memoryInAll },
   };
+  const { memory } = shared;
+  const freed: FreedBytes = { full: 0, idle: 0 };
+  const plans = createPlanCache(memory);
   const freshPlaces = Math.max(1, Math.floor(limits.exporters * freshShare));
   /** No more than there are places: nobody may ever ask for them. */
   let forgotten = new Set<string>();
@@ -92,6 +115,7 @@ export function createExporterTable(
       now,
       limits,
       shared,
+      plans,
       evictions,
       reclaim: () => evictFrom([fresh, proven], address),
       reclaimWaiting: () => dropWaitingOf(address),
@@ -104,8 +128,32 @@ export function createExporterTable(
     yield* proven.values();
   }
 
+  /**
+   * Makes room in the memory of all at the cost of those who hold most, and of the idle before others. Each gives half at a time, so
+   * that one that needs much and behaves loses what is oldest and not all.
+   */
+  const makeRoomInMemory = (now: number): void => {
+    const goal = memory.max * (1 - freedShare);
+    const before = memory.used;
+    const isIdle = ({ lastSeen }: Exporter): boolean => now - lastSeen > idleAfterMs;
+    const byNeed = (a: Exporter, b: Exporter): number =>
+      Number(isIdle(b)) - Number(isIdle(a)) || b.heldBytes - a.heldBytes;
+    for (let round = 0; round < maxRounds && memory.used > goal; round++) {
+      for (const exporter of [...all()].toSorted(byNeed)) {
+        if (memory.used <= goal) break;
+        exporter.shrink(exporter.heldBytes / 2);
+      }
+    }
+    // Who holds next to nothing has given all but itself.
+    while (memory.used > memory.max && size() > 1) {
+      if (!evictFrom([fresh, proven], last?.address)) break;
+    }
+    freed.full += before - memory.used;
+  };
+
   return {
     get(address, now) {
+      if (memory.used > memory.max) makeRoomInMemory(now);
       if (last?.address === address) return last;
       let exporter = find(address);
       if (exporter === undefined) {
@@ -134,6 +182,8 @@ export function createExporterTable(
     },
     evictions,
     waiting,
+    memory,
+    freed,
     tidy(now, before) {
       for (const exporter of all()) {
         if (exporter.lastSeen < before.exporters) {
@@ -145,6 +195,10 @@ export function createExporterTable(
         if (exporter.lastSeen - exporter.keptAt > keptAgainMs) exporter.isChanged = true;
         exporter.expireTemplates(before.templates);
         exporter.dropWaiting(before.waiting);
+        if (now - exporter.lastSeen <= idleAfterMs) continue;
+        const held = memory.used;
+        exporter.shrink(memory.max * idleShare);
+        freed.idle += held - memory.used;
       }
     },
     takeForgotten() {

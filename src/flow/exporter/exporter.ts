@@ -2,14 +2,16 @@ import { createDomainOptions, type DomainOptions, type DomainOptionsState } from
 import { createOptionsShare, type Budget } from "../options/options-share.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
-import { createKnownTemplates, type Define, type TemplateRecord } from "./known-templates.ts";
+import { createKnownTemplates } from "./known-templates.ts";
 import type { Evictions, Limits } from "./limits.ts";
+import { createMemoryShare, memoryCosts } from "./memory.ts";
 import { optionsOnly } from "./options-only.ts";
-import { createSampleSources } from "./sample-sources.ts";
+import type { Define, PlanCache, TemplateRecord } from "./plan-cache.ts";
+import { createSampleSources, noSampleSources } from "./sample-sources.ts";
 import { createSequence } from "./sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./waiting-sets.ts";
 
-export type { TemplateRecord } from "./known-templates.ts";
+export type { TemplateRecord } from "./plan-cache.ts";
 
 /** One sender of flows and everything that it said for later datagrams. Bounded, so that it fills only its own share. */
 export interface Exporter {
@@ -73,6 +75,14 @@ export interface Exporter {
   templates(): Iterable<readonly [KnownTemplate, Domain]>;
   /** Drops what has waited for a template since before a time, milliseconds since the epoch. Returns whether there was any. */
   dropWaiting(before: number): boolean;
+  /** What it makes the collector remember, in bytes by {@link memoryCosts}. */
+  readonly heldBytes: number;
+  /**
+   * Forgets what is least needed until it holds no more than so many bytes: data sets that wait, domains that were not used for
+   * longest, templates that did not come for longest, options. Of the domain that was used last the templates and options may go, it
+   * stays. To be called between datagrams.
+   */
+  shrink(toBytes: number): void;
   /** Takes the record rate; to be called now and then. */
   measure(now: number): void;
   /** Forgets everything, before the exporter itself is forgotten. */
@@ -86,6 +96,8 @@ export interface SharedBudgets {
   readonly fields: Budget;
   readonly options: Budget;
   readonly sources: Budget;
+  /** Bytes. */
+  readonly memory: Budget;
 }
 
 export interface ExporterOptions {
@@ -94,6 +106,7 @@ export interface ExporterOptions {
   readonly now: number;
   readonly limits: Limits;
   readonly shared: SharedBudgets;
+  readonly plans: PlanCache;
   readonly evictions: Evictions;
   /** Makes room in the budget of all at the cost of another exporter; returns false when there is none. */
   readonly reclaim: () => boolean;
@@ -102,11 +115,18 @@ export interface ExporterOptions {
 }
 
 export function createExporter(options: ExporterOptions): Exporter {
-  const { address, manualRate, now: firstSeen, limits, shared, evictions, reclaim } = options;
+  const { address, manualRate, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
+  const memory = createMemoryShare(shared.memory);
+  memory.add(memoryCosts.exporter);
   const domains = new Map<string, Domain>();
-  const templates = createKnownTemplates(limits, evictions, shared.fields, reclaim);
+  const templates = createKnownTemplates({ limits, evictions, inAll: shared.fields, reclaim, plans, memory });
   const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
-  const share = createOptionsShare([{ used: 0, max: limits.options }, shared.options], () => void evictions.options++);
+  const optionBudgets = [{ used: 0, max: limits.options }, shared.options];
+  const share = createOptionsShare(
+    optionBudgets,
+    (bytes) => memory.add(bytes),
+    () => void evictions.options++,
+  );
   const sources = { used: 0, max: limits.sources };
   let lastKey = "";
   /** By protocol; forgotten with every change of what it follows from. */
@@ -124,23 +144,30 @@ export function createExporter(options: ExporterOptions): Exporter {
   const forgetDomain = (key: string, domain: Domain): void => {
     tellers.clear();
     templates.clear(domain);
+    memory.add(-memoryCosts.domain);
     domain.samples.forget();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
     if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
   };
-  const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => ({
-    protocol,
-    id,
-    port,
-    templates: new Map(),
-    waiting: createWaitingSets(budget, shared.waiting, options.reclaimWaiting),
-    sequence: createSequence(),
-    agent,
-    samples: createSampleSources([sources, shared.sources], () => void evictions.sources++),
-    options: sibling(protocol, id)?.options ?? createDomainOptions(share),
-    uptime: undefined,
-  });
+  const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => {
+    memory.add(memoryCosts.domain);
+    return {
+      protocol,
+      id,
+      port,
+      templates: new Map(),
+      waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
+      sequence: createSequence(),
+      agent,
+      samples:
+        protocol === "sflow"
+          ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
+          : noSampleSources,
+      options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+      uptime: undefined,
+    };
+  };
 
   const noteChange = (): void => {
     tellers.clear();
@@ -215,6 +242,26 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (templates.expire(before) > 0) noteChange();
     },
     templates: () => templates.entries(),
+    get heldBytes() {
+      return memory.bytes;
+    },
+    shrink(toBytes) {
+      const before = memory.bytes;
+      if (before <= toBytes) return;
+      exporter.dropWaiting(Number.POSITIVE_INFINITY);
+      for (const [key, domain] of domains) {
+        if (memory.bytes <= toBytes || domains.size === 1) break;
+        forgetDomain(key, domain);
+        evictions.domains++;
+      }
+      templates.shrink(toBytes);
+      for (const { options: said, samples } of domains.values()) {
+        if (memory.bytes <= toBytes) break;
+        said.clear();
+        samples.forget();
+      }
+      if (memory.bytes < before) noteChange();
+    },
     dropWaiting(before) {
       const { sets } = budget;
       if (sets > 0) for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
@@ -228,6 +275,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     forget() {
       for (const [key, domain] of domains) forgetDomain(key, domain);
+      memory.add(-memoryCosts.exporter);
     },
     templateCount: () => templates.size,
   };

@@ -1,17 +1,9 @@
 import type { Budget } from "../options/options-share.ts";
-import type { Plan } from "../template/plan.ts";
 import type { Template } from "../template/template.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
 import type { Evictions, Limits } from "./limits.ts";
-
-/** A template as it came. */
-export interface TemplateRecord {
-  readonly template: Template;
-  /** Its record on the wire. */
-  readonly raw: Buffer;
-}
-
-export type Define = (template: Template) => Plan | undefined;
+import { memoryCosts, type MemoryShare } from "./memory.ts";
+import type { Define, PlanCache, SharedPlan, TemplateRecord } from "./plan-cache.ts";
 
 /** The templates of all domains of one exporter, bounded together. */
 export interface KnownTemplates {
@@ -30,21 +22,26 @@ export interface KnownTemplates {
   clear(domain: Domain): void;
   /** Forgets those that did not come again since before a time, milliseconds since the epoch. Returns how many. */
   expire(before: number): number;
+  /** Forgets the oldest until the share holds no more than so many bytes, or none is left. */
+  shrink(toBytes: number): void;
   /** Every template and where it is, the one that did not come again for longest first. */
   entries(): Iterable<readonly [KnownTemplate, Domain]>;
   readonly size: number;
 }
 
-/**
- * @param inAll fields in the templates of all exporters together.
- * @param reclaim makes room there at the cost of another exporter; returns false when there is none.
- */
-export function createKnownTemplates(
-  limits: Limits,
-  evictions: Evictions,
-  inAll: Budget,
-  reclaim: () => boolean,
-): KnownTemplates {
+export interface KnownTemplatesOptions {
+  readonly limits: Limits;
+  readonly evictions: Evictions;
+  /** Fields in the templates of all exporters together. */
+  readonly inAll: Budget;
+  /** Makes room there at the cost of another exporter; returns false when there is none. */
+  readonly reclaim: () => boolean;
+  readonly plans: PlanCache;
+  readonly memory: MemoryShare;
+}
+
+export function createKnownTemplates(options: KnownTemplatesOptions): KnownTemplates {
+  const { limits, evictions, inAll, reclaim, plans, memory } = options;
   const order = new Map<KnownTemplate, Domain>();
   let fields = 0;
 
@@ -52,15 +49,26 @@ export function createKnownTemplates(
     fields += by;
     inAll.used += by;
   };
-  const put = (domain: Domain, known: KnownTemplate): void => {
-    domain.templates.set(known.plan.template.id, known);
+  const put = (
+    domain: Domain,
+    shared: SharedPlan,
+    times: Pick<KnownTemplate, "definedAt" | "refreshedAt" | "isRestored">,
+  ) => {
+    const { plan, raw, bytes } = shared;
+    const known: KnownTemplate = { shared, plan, raw, ...times };
+    domain.templates.set(plan.template.id, known);
     order.set(known, domain);
-    count(known.plan.lengths.length);
+    count(plan.lengths.length);
+    memory.add(memoryCosts.template);
+    memory.addShared(bytes);
   };
   const remove = (domain: Domain, known: KnownTemplate): void => {
     domain.templates.delete(known.plan.template.id);
     order.delete(known);
     count(-known.plan.lengths.length);
+    memory.add(-memoryCosts.template);
+    memory.addShared(-known.shared.bytes);
+    plans.give(known.shared);
   };
   const removeOldest = (): void => {
     for (const [oldest, domain] of order) {
@@ -79,7 +87,8 @@ export function createKnownTemplates(
   };
 
   return {
-    define(domain, { template, raw }, plan, now) {
+    define(domain, record, plan, now) {
+      const { template, raw } = record;
       const known = domain.templates.get(template.id);
       const isSame =
         known !== undefined && known.raw.equals(raw) && isOptions(known.plan.template) === isOptions(template);
@@ -91,19 +100,19 @@ export function createKnownTemplates(
         order.set(known, domain);
         return "refreshed";
       }
-      const made = plan(template);
+      const made = plans.take(record, plan);
       if (made === undefined) return "refused";
       if (known !== undefined) remove(domain, known);
-      makeRoom(made.lengths.length);
-      put(domain, { plan: made, raw: copyOf(raw), definedAt: now, refreshedAt: now, isRestored: false });
+      makeRoom(made.plan.lengths.length);
+      put(domain, made, { definedAt: now, refreshedAt: now, isRestored: false });
       return known === undefined ? "added" : "changed";
     },
-    restore(domain, { template, raw }, plan, definedAt, now) {
-      if (domain.templates.has(template.id)) return false;
-      const made = plan(template);
+    restore(domain, record, plan, definedAt, now) {
+      if (domain.templates.has(record.template.id)) return false;
+      const made = plans.take(record, plan);
       if (made === undefined) return false;
-      makeRoom(made.lengths.length);
-      put(domain, { plan: made, raw: copyOf(raw), definedAt, refreshedAt: now, isRestored: true });
+      makeRoom(made.plan.lengths.length);
+      put(domain, made, { definedAt, refreshedAt: now, isRestored: true });
       return true;
     },
     withdraw(domain, id) {
@@ -124,6 +133,9 @@ export function createKnownTemplates(
       evictions.expiredTemplates += expired;
       return expired;
     },
+    shrink(toBytes) {
+      while (memory.bytes > toBytes && order.size > 0) removeOldest();
+    },
     entries: () => order.entries(),
     get size() {
       return order.size;
@@ -133,11 +145,4 @@ export function createKnownTemplates(
 
 function isOptions(template: Template): boolean {
   return template.scopeCount !== undefined;
-}
-
-/** Bytes of a datagram that are kept: with memory of their own, because a slice would keep much more alive. */
-function copyOf(raw: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(raw.length);
-  raw.copy(copy);
-  return copy;
 }

@@ -26,6 +26,8 @@ export interface Limits {
   /** Of all exporters together. */
   readonly waitingBytesInAll: number;
   readonly waitingSetsInAll: number;
+  /** Of all exporters together: bytes of everything that is kept of what they said, about. */
+  readonly memoryInAll: number;
 }
 
 export const defaultLimits: Limits = {
@@ -44,6 +46,7 @@ export const defaultLimits: Limits = {
   waitingSets: 256,
   waitingBytesInAll: 32 * 1024 * 1024,
   waitingSetsInAll: 65_536,
+  memoryInAll: 256 * 1024 * 1024,
 };
 
 /** What was forgotten so far: by the limits, or by age. */

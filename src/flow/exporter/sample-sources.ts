@@ -1,4 +1,5 @@
 import type { Budget } from "../options/options-share.ts";
+import { memoryCosts, type MemoryShare } from "./memory.ts";
 
 /** What the samples of one sFlow data source told last. */
 export interface SampleSource {
@@ -45,7 +46,11 @@ const maxLate = 4096;
  * @param budgets how many data sources the exporter may have in all its domains, and all exporters together.
  * @param onEvict is called when one gives way.
  */
-export function createSampleSources(budgets: readonly Budget[], onEvict: () => void): SampleSources {
+export function createSampleSources(
+  budgets: readonly Budget[],
+  memory: MemoryShare,
+  onEvict: () => void,
+): SampleSources {
   const sources = new Map<number, SampleSource>();
   const step: SampleStep = { missing: 0, recovered: 0, drops: 0 };
   let missing = 0;
@@ -63,7 +68,10 @@ export function createSampleSources(budgets: readonly Budget[], onEvict: () => v
         sources.delete(oldest);
         break;
       }
-    } else for (const budget of budgets) budget.used++;
+    } else {
+      for (const budget of budgets) budget.used++;
+      memory.add(memoryCosts.source);
+    }
     sources.set(key, source);
     return source;
   };
@@ -102,6 +110,7 @@ export function createSampleSources(budgets: readonly Budget[], onEvict: () => v
     },
     forget() {
       for (const budget of budgets) budget.used -= sources.size;
+      memory.add(-sources.size * memoryCosts.source);
       sources.clear();
     },
     get missing() {
@@ -116,6 +125,18 @@ export function createSampleSources(budgets: readonly Budget[], onEvict: () => v
         .map(([key, { rate }]) => ({ scope: `data source ${sourceIndex(key)}`, rate })),
   };
 }
+
+const noStep: Readonly<SampleStep> = { missing: 0, recovered: 0, drops: 0 };
+
+/** Of domains of other protocols. */
+export const noSampleSources: SampleSources = {
+  account: () => noStep,
+  restart() {},
+  forget() {},
+  missing: 0,
+  drops: 0,
+  rates: () => [],
+};
 
 const indexes = 0x1_0000_0000;
 const kinds = 3;

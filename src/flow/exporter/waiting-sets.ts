@@ -1,4 +1,5 @@
 import type { RecordContext } from "../template/record-reader.ts";
+import { memoryCosts, type MemoryShare } from "./memory.ts";
 
 /** A data set that came before its template. */
 export interface WaitingSet {
@@ -28,13 +29,20 @@ export interface WaitingBudget {
   readonly maxSets: number;
 }
 
-/**
- * @param own what the exporter's sets must fit into.
- * @param inAll what those of all exporters must fit into.
- * @param reclaim drops what waits of another exporter; returns false when there is nothing. Asked only where this domain
- *   has nothing of its own to give way: others may have filled the budget.
- */
-export function createWaitingSets(own: WaitingBudget, inAll: WaitingBudget, reclaim: () => boolean): WaitingSets {
+export interface WaitingSetsOptions {
+  /** What the exporter's sets must fit into. */
+  readonly own: WaitingBudget;
+  /** What those of all exporters must fit into. */
+  readonly inAll: WaitingBudget;
+  readonly memory: MemoryShare;
+  /**
+   * Drops what waits of another exporter; returns false when there is nothing. Asked only where this domain has nothing of its own to
+   * give way: others may have filled the budget.
+   */
+  readonly reclaim: () => boolean;
+}
+
+export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOptions): WaitingSets {
   const budgets = [own, inAll];
   let waiting: WaitingSet[] = [];
 
@@ -43,6 +51,7 @@ export function createWaitingSets(own: WaitingBudget, inAll: WaitingBudget, recl
       budget.bytes += sign * set.bytes.length;
       budget.sets += sign;
     }
+    memory.add(sign * (set.bytes.length + memoryCosts.waitingSet));
   };
   const fitsInto = (set: WaitingSet, { bytes, sets, maxBytes, maxSets }: WaitingBudget): boolean =>
     bytes + set.bytes.length <= maxBytes && sets < maxSets;

@@ -29,23 +29,33 @@ export interface DomainOptionsState {
 /** Exporters that reckon their start from an uptime tell it a little different each time. */
 const sameBootMs = 1000;
 
+/** Made when there is something to learn: most domains send no options, and there may be many. */
 export function createDomainOptions(share: OptionsShare): DomainOptions {
-  const sampling = createSamplingTable(share);
-  const names = createNameTable(share);
+  let sampling = noSampling;
+  let names = noNames;
   let bootTime: number | undefined;
 
+  const begin = (): void => {
+    if (sampling !== noSampling) return;
+    sampling = createSamplingTable(share);
+    names = createNameTable(share);
+  };
   const learnBootTime = (options: RecordFields): boolean => {
     const value = options.get("flow.ie.systemInitTimeMilliseconds");
-    const told = typeof value === "string" ? Date.parse(value) : Number.NaN;
-    if (Number.isNaN(told)) return false;
-    const isNew = bootTime === undefined || Math.abs(told - bootTime) > sameBootMs;
-    bootTime = told;
+    const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
+    if (Number.isNaN(time)) return false;
+    const isNew = bootTime === undefined || Math.abs(time - bootTime) > sameBootMs;
+    bootTime = time;
     return isNew;
   };
 
   return {
-    sampling,
-    names,
+    get sampling() {
+      return sampling;
+    },
+    get names() {
+      return names;
+    },
     get bootTime() {
       return bootTime;
     },
@@ -53,20 +63,30 @@ export function createDomainOptions(share: OptionsShare): DomainOptions {
       return bootTime === undefined && names.version === 0 && sampling.isEmpty;
     },
     learn(options) {
+      begin();
       const isRate = sampling.learn(options);
       const isName = names.learn(options);
       return learnBootTime(options) || isRate || isName;
     },
     state: () => ({ sampling: sampling.state(), names: names.state(), bootTime: bootTime ?? null }),
     restore(state) {
+      begin();
       sampling.restore(state.sampling);
       names.restore(state.names);
       bootTime ??= state.bootTime ?? undefined;
     },
     clear() {
+      bootTime = undefined;
+      if (sampling === noSampling) return;
       sampling.clear();
       names.clear();
-      bootTime = undefined;
+      sampling = noSampling;
+      names = noNames;
     },
   };
 }
+
+const nothing: OptionsShare = { take: () => false, give() {}, addBytes() {}, evicted() {} };
+/** Of domains that said nothing; nothing is put into them. */
+const noSampling = createSamplingTable(nothing);
+const noNames = createNameTable(nothing);

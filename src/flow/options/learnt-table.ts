@@ -14,18 +14,28 @@ export interface LearntTable<Key, Entry> {
 
 /** Of one kind in one observation domain. */
 const maxEntries = 4096;
+/** What an entry takes in the heap, texts apart. */
+const entryBytes = 150;
 
-/** @param same whether two entries say the same. */
+/** What texts of a key or an entry take: one or two bytes a character. */
+const bytesPerCharacter = 2;
+
+/** @param same whether two entries say the same. @param textOf how many characters an entry has. */
 export function createLearntTable<Key extends number | string, Entry>(
   share: OptionsShare,
   same: (a: Entry, b: Entry) => boolean = Object.is,
+  textOf: (entry: Entry) => number = () => 0,
 ): LearntTable<Key, Entry> {
   const table = new Map<Key, Entry>();
 
+  const bytesOf = (key: Key, entry: Entry): number =>
+    entryBytes + bytesPerCharacter * (textOf(entry) + (typeof key === "string" ? key.length : 0));
+
   const dropOldest = (): boolean => {
-    for (const key of table.keys()) {
+    for (const [key, entry] of table) {
       table.delete(key);
       share.give(1);
+      share.addBytes(-bytesOf(key, entry));
       share.evicted();
       return true;
     }
@@ -47,7 +57,11 @@ export function createLearntTable<Key extends number | string, Entry>(
       const known = table.get(key);
       if (known === undefined) {
         if (!makeRoom()) return false;
-      } else table.delete(key);
+      } else {
+        table.delete(key);
+        share.addBytes(-bytesOf(key, known));
+      }
+      share.addBytes(bytesOf(key, entry));
       const isSame = known !== undefined && same(known, entry);
       table.set(key, isSame ? known : entry);
       return !isSame;
@@ -59,6 +73,7 @@ export function createLearntTable<Key extends number | string, Entry>(
     },
     clear() {
       share.give(table.size);
+      for (const [key, entry] of table) share.addBytes(-bytesOf(key, entry));
       table.clear();
     },
   };

@@ -52,9 +52,13 @@ const maxText = 255;
  * ingressVRFID (234) or egressVRFID (235). Domains: observationDomainName (300).
  */
 export function createNameTable(share: OptionsShare): NameTable {
-  const netifs = createLearntTable<number, NetifNames>(share, (a, b) => a.name === b.name && a.descr === b.descr);
-  const apps = createLearntTable<string, string>(share);
-  const vrfs = createLearntTable<number, string>(share);
+  const netifs = createLearntTable<number, NetifNames>(
+    share,
+    (a, b) => a.name === b.name && a.descr === b.descr,
+    ({ name = "", descr = "" }) => name.length + descr.length,
+  );
+  const apps = createLearntTable<string, string>(share, Object.is, ({ length }) => length);
+  const vrfs = createLearntTable<number, string>(share, Object.is, ({ length }) => length);
   let domainName: string | undefined;
   let version = 0;
 

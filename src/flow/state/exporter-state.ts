@@ -1,6 +1,6 @@
 import type { ExporterTable } from "../exporter/exporter-table.ts";
 import type { Exporter } from "../exporter/exporter.ts";
-import type { TemplateRecord } from "../exporter/known-templates.ts";
+import type { TemplateRecord } from "../exporter/plan-cache.ts";
 import { readIpfixTemplates } from "../ipfix/read-ipfix-templates.ts";
 import { readNetflow9OptionsTemplates, readNetflow9Templates } from "../netflow9/read-netflow9-templates.ts";
 import type { DomainOptionsState } from "../options/domain-options.ts";
