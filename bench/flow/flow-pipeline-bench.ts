@@ -7,14 +7,14 @@ import { startHelper } from "../support/child.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
 import { startCollectorTarget } from "./collector-target.ts";
 import { findRate, type FoundRate } from "./find-rate.ts";
-import { protocols, recordsPerDatagram, type BenchProtocol } from "./packet-layout.ts";
+import { protocols, recordsPerDatagram } from "./packet-layout.ts";
 import { reportCost } from "./report-cost.ts";
 import { runTrial, type Target, type Traffic } from "./trial.ts";
 
 const entries = 100_000;
 const seconds = 1.5;
 const maxDrain = 0.2;
-const goals: Readonly<Record<BenchProtocol | "mix", readonly [toNull: number, toFile: number]>> = {
+const goals: Readonly<Record<(typeof protocols)[number] | "mix", readonly [toNull: number, toFile: number]>> = {
   netflow9: [1_000_000, 400_000],
   "netflow9-ipv6": [600_000, 240_000],
   ipfix: [600_000, 240_000],

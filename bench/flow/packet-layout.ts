@@ -30,7 +30,8 @@ export interface PacketLayout {
 }
 
 export const protocols = ["netflow5", "netflow9", "netflow9-ipv6", "ipfix", "sflow"] as const;
-export type BenchProtocol = (typeof protocols)[number];
+/** `sflow-odd`: samples with texts and a second header. */
+export type BenchProtocol = (typeof protocols)[number] | "sflow-odd";
 
 /** Records, or samples, that a datagram of at most 1500 bytes of IP holds; 25 where more would fit. */
 export const recordsPerDatagram: Readonly<Record<BenchProtocol, number>> = {
@@ -39,4 +40,5 @@ export const recordsPerDatagram: Readonly<Record<BenchProtocol, number>> = {
   "netflow9-ipv6": 16,
   ipfix: 22,
   sflow: 6,
+  "sflow-odd": 4,
 };

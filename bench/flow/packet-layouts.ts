@@ -78,7 +78,8 @@ const firstTemplateId = 256;
 export function packetLayout(protocol: BenchProtocol, variant = 0): PacketLayout {
   const records = recordsPerDatagram[protocol];
   if (protocol === "netflow5") return netflow5(records);
-  if (protocol === "sflow") return sflow(records);
+  if (protocol === "sflow") return sflow(records, Buffer.alloc(0));
+  if (protocol === "sflow-odd") return sflow(records, oddRecords);
   const isIpfix = protocol === "ipfix";
   const isIpv6 = protocol === "netflow9-ipv6";
   const fields = shuffled(isIpfix ? ipfixFields : isIpv6 ? netflow9Ipv6Fields : netflow9Fields, variant);
@@ -187,22 +188,30 @@ const sampleHead = 8 + 32;
 const headerRecordHead = 8 + 16;
 const switchRecord = 8 + 16;
 
+/** Extended user data with two texts, one of them to be escaped, and a second header, which comes out in hex. */
+const oddRecords = Buffer.from(
+  "000003ec0000001c0000006a00000005616c6963650000000000006a0000000362226300" +
+    "00000001000000140000000100000578000000040000000401020304",
+  "hex",
+);
+
 /** sFlow version 5, flow samples of HTTPS over IPv4 in a VLAN with 128 bytes of header, and what the switch says of it. */
-function sflow(samples: number): PacketLayout {
-  const length = sampleHead + headerRecordHead + sampledHeader + switchRecord;
+function sflow(samples: number, more: Buffer): PacketLayout {
+  const length = sampleHead + headerRecordHead + sampledHeader + switchRecord + more.length;
   const bytes = Buffer.alloc(28 + samples * length);
   const words = (at: number, ...values: readonly number[]): void =>
     values.forEach((value, i) => bytes.writeUInt32BE(value, at + 4 * i));
   words(0, 5, 1, 0x7f000001, 0, 1, uptime, samples);
   for (let i = 0; i < samples; i++) {
     const at = 28 + i * length;
-    words(at, 1, length - 8, 0, 3, 1000, 1_000_000, 0, 3, 12, 2);
+    words(at, 1, length - 8, 0, 3, 1000, 1_000_000, 0, 3, 12, more.length > 0 ? 4 : 2);
     words(at + sampleHead, 1, headerRecordHead - 8 + sampledHeader, 1, 1400, 4, sampledHeader);
     const frame = at + sampleHead + headerRecordHead;
     bytes.write("00005e0053ff00005e005301810000640800450005000000400040060000", frame, "hex");
     bytes.writeUInt16BE(443, frame + 40);
     bytes.writeUInt16BE(0x5018, frame + 50);
     words(frame + sampledHeader, 1001, 16, 100, 0, 200, 0);
+    more.copy(bytes, at + length - more.length);
   }
   const frame = sampleHead + headerRecordHead;
   return {

@@ -1,14 +1,14 @@
 import type { Decoder } from "./decoder.ts";
 import { createIpfixDecoder } from "./ipfix/ipfix-decoder.ts";
-import type { FlowReader, PathCounts } from "./compiled/flow-reader.ts";
+import type { FlowReader } from "./compiled/flow-reader.ts";
 import type { TimeFormat } from "./mapping/time-format.ts";
 import { createNetflow1Decoder } from "./netflow1/netflow1-decoder.ts";
 import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
 import { createNetflow7Decoder } from "./netflow7/netflow7-decoder.ts";
 import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
 import type { Protocol } from "./protocol.ts";
-import type { FlowSampleWriter } from "./sflow/flow-sample-writer.ts";
 import { createSflowDecoder } from "./sflow/sflow-decoder.ts";
+import type { SampleLines } from "./steps/sample-lines.ts";
 import type { TemplateSettings } from "./template/decode-sets.ts";
 import type { RecordReader } from "./template/record-reader.ts";
 
@@ -18,9 +18,8 @@ export interface DecoderParts {
   readonly reader: RecordReader;
   /** Reads flow records. */
   readonly flows: FlowReader;
-  /** Writes flow samples; undefined: they have to become fields. */
-  readonly samples: FlowSampleWriter | undefined;
-  readonly counts: PathCounts;
+  /** Passes flow samples on. */
+  readonly samples: SampleLines;
   readonly settings: TemplateSettings;
 }
 

@@ -22,9 +22,8 @@ import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { rememberNames } from "./mapping/remember-names.ts";
 import { createTimeFormat } from "./mapping/time-format.ts";
-import { createCommunityIdWriter } from "./kernel/community-id-writer.ts";
 import { createManualRates } from "./sampling/manual-rates.ts";
-import { createFlowSampleWriter } from "./sflow/flow-sample-writer.ts";
+import { createSampleLines } from "./steps/sample-lines.ts";
 import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
 import { buildPlan } from "./template/build-plan.ts";
 import { createRecordReader } from "./template/record-reader.ts";
@@ -48,7 +47,7 @@ export interface FlowPipelineOptions {
   readonly templateTtlMs?: number;
   /**
    * About so many records of a template are decoded field by field before code is made for it. Default 64. Infinity: no code
-   * is made, and every flow sample of sFlow becomes fields.
+   * is made, and every flow sample of sFlow becomes a record of fields.
    */
   readonly compileAfter?: number;
   /** Where the lines are to lie: in the workspace, if they are to be written fast. Left out: in memory of their own. */
@@ -132,18 +131,18 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
       "templates are interpreted, which is slower: WebAssembly with SIMD and 8 GiB of addresses (ulimit -v) is needed",
     );
   }
-  const samples =
-    enricher.lines === undefined || flows.kernel === undefined
-      ? undefined
-      : createFlowSampleWriter({
-          lines,
-          enricher: enricher.lines,
-          writeCommunityId: communityId ? createCommunityIdWriter(workspace, flows.kernel) : undefined,
-        });
+  const samples = createSampleLines({
+    lines,
+    enricher: enricher.lines,
+    communityId,
+    workspace,
+    hasKernel: compileAfter < Number.POSITIVE_INFINITY && (flows.kernel !== undefined || workspace.takeKernel()),
+    counts: paths,
+  });
   registerFlowMetrics(metrics, counts, exporters, restored, paths, flows.plans);
   registerExporterMetrics(metrics, exporters);
   const processor = createFlowProcessor({
-    decoders: createDecoders({ times, reader, flows, samples, counts: paths, settings: templates }),
+    decoders: createDecoders({ times, reader, flows, samples, settings: templates }),
     exporters,
     counts,
     enricher,

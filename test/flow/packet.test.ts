@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createParsedPacket, parsePacket } from "../../src/flow/packet/parse-packet.ts";
 import type { PacketHeader } from "../../src/flow/packet/packet-header.ts";
-import type { PacketStart } from "../../src/flow/packet/parse-headers.ts";
+import type { PacketStart } from "../../src/flow/packet/parse-start.ts";
 import { hex, uint } from "../support/flow-packets.ts";
 import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
 import { modelPacket, type ModelPacket } from "./packet-model.ts";
@@ -14,21 +14,25 @@ const parsed = createParsedPacket();
 /** What the parser found, in the form of the model. */
 function found(bytes: Buffer, header: PacketHeader): ModelPacket {
   const {
-    macs,
+    sourceMac,
+    destinationMac,
     source,
     destination,
     labels: _labels,
     labelCount: _count,
+    topLabel: _topLabel,
+    content: _content,
     tunnel: _tunnel,
     tunnelId: _id,
+    servicePath: _path,
     ...numbers
   } = header;
   const text = (name: string, from: number, length: number) =>
     from < 0 ? [] : [[name, bytes.toString("hex", from, from + length)] as const];
   const addressLength = header.ipVersion === 4 ? 4 : 16;
   return Object.fromEntries([
-    ...text("destinationMac", macs, 6),
-    ...text("sourceMac", macs < 0 ? -1 : macs + 6, 6),
+    ...text("destinationMac", destinationMac, 6),
+    ...text("sourceMac", sourceMac, 6),
     ...text("source", source, addressLength),
     ...text("destination", destination, addressLength),
     ...Object.entries(numbers).filter(([, value]) => value >= 0),
@@ -111,11 +115,11 @@ test("headers of a packet are those that a slow reading finds, whatever is cut o
   fc.assert(
     fc.property(cutFrame, fc.integer({ min: 0, max: 20 }), (bytes, before) => {
       const type = modelPacket(bytes)["etherType"];
-      // The model knows neither labels nor sessions.
-      fc.pre(type !== 0x8847 && type !== 0x8848 && type !== 0x8864);
+      // The model knows no labels, sessions, backbones and service paths.
+      fc.pre(![0x8847, 0x8848, 0x8864, 0x88e7, 0x894f].includes(Number(type)));
       const all = Buffer.concat([Buffer.alloc(before, 0xaa), bytes, Buffer.alloc(60, 0x45)]);
       parsePacket(all, before, before + bytes.length, "ethernet", parsed);
-      assert.deepEqual(found(all, parsed.outer), modelPacket(bytes));
+      assert.deepEqual(found(all, parsed.levels[0] as PacketHeader), modelPacket(bytes));
     }),
     runs(1000),
   );
@@ -141,10 +145,27 @@ const tunnelHeads = [
   ethernet(0x0800, ipv4Packet(udp(2152, hex("34ff00300000abcd0000008501")), { protocol: 17, length: 0 })),
   ethernet(0x0800, ipv4Packet(hex("3000"), { protocol: 97, length: 0 })),
   ethernet(0x0800, ipv4Packet(hex("00064140"), { protocol: 137, length: 0 })),
+  ...[
+    [3544, "0001 0104 aa bbccddee 0011223344556677 00 0000 1234 c0000201"],
+    [3544, "0000 1234 c0000201 60"],
+    [6635, "00064140"],
+    [4790, "0c000003 00112200"],
+    [4790, "0c000004 00112200 0fc60103 0000ff05 00000000 00000000 00000000 00000000"],
+    [5247, "00100000 00000000"],
+    [5247, "00100300 00000000 0801 0000 00005e005301 00005e0053ff 00005e005302 0000 aaaa03000000 0800"],
+    [5247, "00100300 00000000 8803 0000 00005e005301 00005e0053ff 00005e005302 0000 00005e005303 8000"],
+  ].map(([port, head]) =>
+    ethernet(0x0800, ipv4Packet(udp(Number(port), hex(String(head))), { protocol: 17, length: 0 })),
+  ),
+  ethernet(0x0800, ipv4Packet(hex("0000 883e 00010203"), { protocol: 47, length: 0 })),
+  ethernet(0x88e7, hex("0000abcd")),
+  ethernet(0x894f, hex("0fc20203 0000ff05")),
+  ethernet(0x8847, hex("0006 4140 0000 0001")),
+  ethernet(0x8847, hex("0006 4140")),
   ethernet(0x8847, hex("0006 4040 0006 4140")),
   ethernet(0x8864, hex("1100 0007 0030 0021")),
 ];
-const starts: readonly PacketStart[] = ["ethernet", "ppp", "ipv4", "ipv6", "mpls"];
+const starts: readonly PacketStart[] = ["ethernet", "wireless", "ppp", "ipv4", "ipv6", "mpls"];
 
 test("whatever the bytes: nothing outside them is read, and what is found lies within", () => {
   fc.assert(
@@ -160,10 +181,12 @@ test("whatever the bytes: nothing outside them is read, and what is found lies w
       fc.constantFrom(...starts),
       (bytes, start, keep, kind) => {
         const end = Math.max(start, Math.min(bytes.length, keep));
-        const hasInner = parsePacket(guarded(bytes, start, end), start, end, kind, parsed);
-        for (const header of hasInner ? [parsed.outer, parsed.inner] : [parsed.outer]) {
+        parsePacket(guarded(bytes, start, end), start, end, kind, parsed);
+        for (const header of parsed.levels.slice(0, parsed.count)) {
           const length = header.ipVersion === 4 ? 4 : 16;
-          if (header.macs >= 0) assert.ok(header.macs >= start && header.macs + 12 <= end);
+          for (const mac of [header.sourceMac, header.destinationMac]) {
+            if (mac >= 0) assert.ok(mac >= start && mac + 6 <= end);
+          }
           if (header.ipVersion >= 0) assert.ok(header.source >= start && header.destination + length <= end);
           if (header.labelCount > 0) assert.ok(header.labels + 4 * header.labelCount <= end);
         }

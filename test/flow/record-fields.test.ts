@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { findElement } from "../../src/flow/registry/registry.ts";
 import { fieldNames } from "../../src/flow/mapping/field-names.ts";
-import { innerNames, outerNames } from "../../src/flow/packet/put-packet.ts";
+import { packetNames } from "../../src/flow/packet/packet-names.ts";
 import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
 import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
@@ -105,6 +105,8 @@ test("structures of sFlow: every name of theirs is in the table with its structu
   }
 });
 
-test("names of packets are in the table, those of the packet within a tunnel too", () => {
-  for (const name of [...Object.values(outerNames), ...Object.values(innerNames)]) assert.ok(findField(name), name);
+test("names of packets are in the table, those of packets around and within the flow's too", () => {
+  for (const role of ["flow", "outer", "middle", "inner"] as const) {
+    for (const name of Object.values(packetNames(role))) assert.ok(findField(name), name);
+  }
 });

@@ -72,7 +72,115 @@ const aFloat = (value: number): Buffer => {
   return bytes;
 };
 
+const ofIp = (protocol: number, payload: Buffer): Buffer =>
+  ofPacket(ethernet(etherIpv4, ipv4Packet(payload, { protocol })));
+const join = (...parts: readonly (string | Buffer)[]): Buffer =>
+  Buffer.concat(parts.map((part) => (typeof part === "string" ? hex(part) : part)));
+const dns4 = ipv4Packet(udp(53), { protocol: 17 });
+const dns6 = ipv6Packet(17, udp(53));
+const arp = ethernet(0x0806, hex("0001 0800 0604 0001"));
+/** A frame of IEEE 802.11 from a station to its access point: data with quality of service, LLC, SNAP, IPv4. */
+const toAccessPoint = join("8801 0000 00005e005302 00005e0053ff 00005e005301 1000 0000", "aaaa03000000 0800", dns4);
+
+/** Tunnels of sampled packets, by the documents that describe them, whole, cut and wrong. */
+const tunnelCases: readonly GoldenCase[] = [
+  ["sflow-eompls-with-control-word", [ofPacket(ethernet(etherMpls, join("0006 4040 000c 8140 00000001", web)))]],
+  ["sflow-eompls-without-control-word", [ofPacket(ethernet(etherMpls, join("0006 4140", web)))]],
+  [
+    "sflow-eompls-tagged-frame",
+    [ofPacket(ethernet(etherMpls, join("0006 4140 00000000", ethernet(etherIpv6, dns6, "8100 0064"))))],
+  ],
+  ["sflow-eompls-later-fragment", [ofPacket(ethernet(etherMpls, join("0006 4140 00c00001", web)))]],
+  ["sflow-eompls-associated-channel", [ofPacket(ethernet(etherMpls, join("0006 4140 10000021", dns4, dns4)))]],
+  ["sflow-eompls-cut-in-its-frame", [ofPacket(ethernet(etherMpls, join("0006 4140 00000000", web.subarray(0, 13))))]],
+  ["sflow-teredo", [ofUdp(3544, dns6)]],
+  [
+    "sflow-teredo-with-authentication-and-origin",
+    [ofUdp(3544, join("0001 0402 aabbccdd eeff 0011223344556677 00", "0000 1234 3ffffdfe", dns6))],
+  ],
+  ["sflow-teredo-from-its-server", [ofIp(17, join("0dd8 c001 0040 0000", "0000 1234 3ffffdfe", dns6))]],
+  ["sflow-teredo-authentication-longer-than-the-packet", [ofUdp(3544, join("0001 ffff", dns6))]],
+  ["sflow-teredo-port-of-something-else", [ofUdp(3544, hex("16030100c8010000c40303"))]],
+  ["sflow-mpls-in-udp", [ofUdp(6635, join("0006 4040 000c 8140", dns4))]],
+  ["sflow-mpls-in-udp-with-a-frame", [ofUdp(6635, join("0006 4140 00000000", web))]],
+  ["sflow-mpls-in-udp-without-bottom", [ofUdp(6635, join("0006 4040 000c 8040"))]],
+  ["sflow-vxlan-gpe-of-ipv6", [ofUdp(4790, join("0c000002 00112200", dns6))]],
+  [
+    "sflow-vxlan-gpe-with-nsh",
+    [ofUdp(4790, join("0c000004 00112200", "0fc60103 00002afe 00000000 00000000 00000000 00000000", web))],
+  ],
+  ["sflow-vxlan-gpe-of-oam", [ofUdp(4790, join("0d000003 00112200", web))]],
+  ["sflow-vxlan-gpe-of-another-version", [ofUdp(4790, join("1c000003 00112200", web))]],
+  ["sflow-nsh-over-ethernet", [ofPacket(ethernet(0x894f, join("0fc20201 00002aff", dns4)))]],
+  ["sflow-nsh-with-a-length-of-nothing", [ofPacket(ethernet(0x894f, join("0fc00201 00002aff", dns4)))]],
+  ["sflow-capwap-of-ethernet", [ofUdp(5247, join("0010 8000 00000000", web))]],
+  ["sflow-capwap-of-a-radio", [ofUdp(5247, join("0010 4300 00000000", toAccessPoint))]],
+  [
+    "sflow-capwap-with-radio-address-and-wireless-information",
+    [
+      ofIp(
+        17,
+        join("147f 2710 0080 0000", "0030 4330 00000000", "06 00005e005302 00", "04 d2280024 000000", toAccessPoint),
+      ),
+    ],
+  ],
+  ["sflow-capwap-encrypted-by-dtls", [ofUdp(5247, hex("01000000 16fefd0000000000000000"))]],
+  ["sflow-capwap-keep-alive", [ofUdp(5247, hex("0010 0008 00000000 0016000a"))]],
+  ["sflow-capwap-later-fragment", [ofUdp(5247, join("0010 4380 00010040", dns4))]],
+  [
+    "sflow-capwap-frame-that-is-encrypted",
+    [
+      ofUdp(
+        5247,
+        join("0010 4300 00000000", "0841 0000 00005e005302 00005e0053ff 00005e005301 1000", "0102030405060708"),
+      ),
+    ],
+  ],
+  [
+    "sflow-capwap-aggregated-frames",
+    [
+      ofUdp(
+        5247,
+        join(
+          "0010 4300 00000000",
+          "8802 0000 00005e005301 00005e005302 00005e0053ff 1000 8000",
+          ethernet(46, join("aaaa03000000 0800", dns4)),
+        ),
+      ),
+    ],
+  ],
+  ["sflow-header-of-802-11", [ofPacket(toAccessPoint, 15)]],
+  ["sflow-wccp-with-redirect-header", [ofIp(47, join("0000 883e 80 3d 0000", dns4))]],
+  ["sflow-wccp-without-redirect-header", [ofIp(47, join("0000 883e", dns4))]],
+  ["sflow-wccp-cut-in-its-header", [ofIp(47, hex("0000 883e 803d"))]],
+  ["sflow-backbone-bridge", [ofPacket(ethernet(0x88e7, join("20 00abcd", web), "88a8 0007"))]],
+  ["sflow-backbone-bridge-of-arp", [ofPacket(ethernet(0x88e7, join("00 00abcd", arp)))]],
+  ["sflow-backbone-bridge-cut-in-its-tag", [ofPacket(ethernet(0x88e7, hex("0000ab")))]],
+  [
+    "sflow-three-packets-around-one-another",
+    [
+      ofIp(
+        47,
+        join(
+          "1000 88be 00000001 1064 0005 00000000",
+          ethernet(etherIpv4, ipv4Packet(udp(2152, join("30ff 0028 0000abcd", dns4)), { protocol: 17 })),
+        ),
+      ),
+    ],
+  ],
+  [
+    "sflow-sampled-ipv4-beside-a-packet-in-a-tunnel",
+    [
+      ofRecords(
+        structure(3, Buffer.concat([words(1500, 17), ipv4("192.0.2.1"), ipv4("198.51.100.2"), words(1, 2, 0, 0)])),
+        sampledHeader(ethernet(etherIpv4, ipv4Packet(dns6, { protocol: 41 }))),
+      ),
+    ],
+  ],
+];
+
 export const sflowGoldenCases: readonly GoldenCase[] = [
+  ...tunnelCases,
   ["sflow-tcp-over-ethernet", [ofPacket(web)]],
   ["sflow-agent-of-ipv6-and-sub-agent", [sflow([flowSample([webHeader])], { agent: v6, subAgent: 7 })]],
   ["sflow-agent-without-address", [sflow([flowSample([webHeader])], { withoutAgent: true })]],
@@ -229,6 +337,22 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
   [
     "sflow-gateway-with-an-empty-path",
     [ofRecords(webHeader, structure(1003, Buffer.concat([address("203.0.113.1"), words(64_496, 0, 0, 0, 0, 100)])))],
+  ],
+  [
+    "sflow-gateway-between-peers",
+    [
+      ofRecords(
+        webHeader,
+        structure(
+          1003,
+          Buffer.concat([address("203.0.113.1"), words(64_496, 64_500, 64_500, 1, 2, 1, 64_501, 0, 100)]),
+        ),
+      ),
+    ],
+  ],
+  [
+    "sflow-gateway-of-no-system",
+    [ofRecords(webHeader, structure(1003, Buffer.concat([address(undefined), words(0, 0, 0, 0, 0, 0)])))],
   ],
   [
     "sflow-user-url-and-nat",

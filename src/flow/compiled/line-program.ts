@@ -4,7 +4,6 @@ import { panaL7Pen } from "../mapping/convert-field.ts";
 import type { Convert } from "../mapping/field-source.ts";
 import type { Output, Plan, Presence, Step } from "../template/plan.ts";
 import { variableLength } from "../template/template.ts";
-import { communityIdLength } from "../kernel/community-id-writer.ts";
 import { maxNamesLength } from "./derived-fields.ts";
 import { maxNumberAddition } from "./number-addition.ts";
 import { createProgramWriter, type ProgramWriter } from "./program-writer.ts";
@@ -39,6 +38,8 @@ const maxScalar = 64;
 const maxPerByte = 6;
 /** Type and code of ICMP by the destination port. */
 const maxIcmp = 64;
+/** `,"flow.community.id":"1:`, a digest of 28 characters, a quote. */
+const communityIdLength = 24 + 28 + 1;
 /** The counters' estimates and their rate. */
 const maxEstimates = 192;
 /** What both ends of a flow add together. */

@@ -1,4 +1,4 @@
-import { copyText, paddedView } from "./write-values.ts";
+import { paddedView } from "./write-values.ts";
 
 /** A piece of JSON that many lines have, ready to be copied. */
 export interface LineText {
@@ -46,10 +46,4 @@ export function textTable(texts: readonly Uint8Array[]): TextTable {
     starts,
     maxLength: Math.max(...texts.map(({ length }) => length)),
   };
-}
-
-/** As {@link putText}. @param number has a text in the table. */
-export function putEntry(out: DataView, at: number, { texts, starts }: TextTable, number: number): number {
-  const start = starts[number] as number;
-  return copyText(out, at, texts, start, (starts[number + 1] as number) - start);
 }

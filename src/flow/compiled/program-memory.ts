@@ -20,7 +20,7 @@ export function createProgramMemory({ bytes: memory }: Workspace): ProgramMemory
     put(bytes) {
       const at = end;
       const next = at + Math.ceil((bytes.length + slack) / alignment) * alignment;
-      if (next > layout.lines) return undefined;
+      if (next > layout.programsEnd) return undefined;
       memory.set(bytes, at);
       end = next;
       return at;

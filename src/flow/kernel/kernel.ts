@@ -33,22 +33,15 @@ export interface Kernel {
   /** Brings near what is known of the addresses of the next records. */
   touch(program: number, at: number, count: number): void;
   /**
-   * Writes `,"flow.community.id":"…"` at a place, or nothing where the rules give none. A number that the flow does not have is -1.
+   * Writes the lines of samples from `first` up to `end` until one comes that it cannot do.
    *
-   * @param source, destination places of the addresses, of `length` bytes each: 4 or 16.
-   * @returns where it ends.
+   * @param head, headLength where the text is that lines begin with, and how long.
+   * @returns how it ended: `isDone`, `isFull`, `isCareful`; `resultCount` is the position of the next sample or of the one that is to
+   *   become fields, `resultEnd` the end of the last line.
    */
-  communityId(
-    at: number,
-    source: number,
-    destination: number,
-    length: number,
-    protocol: number,
-    sourcePort: number,
-    destinationPort: number,
-    icmpType: number,
-    icmpCode: number,
-  ): number;
+  writeSamples(first: number, end: number, head: number, headLength: number, out: number, limit: number): number;
+  /** Asks for the memory of what is known of the addresses of so many samples. */
+  prefetchSamples(count: number): void;
 }
 
 /** @returns undefined where there is no WebAssembly, or none that the module can be compiled for. */

@@ -99,9 +99,6 @@ export const lastSecond = 253_402_300_799;
 
 /** Eighty words of SHA-1. */
 export const shaBlock = 133_248;
-/** For a Community ID that is asked for from outside: two addresses, then the text. */
-export const communityIdInput = 133_760;
-export const communityIdOutput = 133_824;
 
 /** The datagram, or a set of it. */
 export const input = 135_168;
@@ -113,8 +110,9 @@ export const maxTouched = 64;
 export const headText = 204_800;
 export const headTextBytes = 8192;
 export const exporterText = 212_992;
-/** What is left of the kernel's share of a workspace: for programs, and for lines that nobody gave memory for. */
+/** What is left of the kernel's share of a workspace: for programs, for samples, and for lines that nobody gave memory for. */
 export const programs = 262_144;
+export const programsEnd = 10_485_760;
 export const lines = 12_582_912;
 export const linesEnd = 16_777_216;
 
@@ -180,3 +178,53 @@ export const isDone = 0;
 export const isFull = 1;
 export const isCareful = 2;
 export const isCut = 3;
+
+/** Samples whose lines are to be written: one block for each, with the places of its first step and behind its last. */
+export const samples = 10_485_760;
+export const maxSamples = 32;
+export const sampleBlock = 32;
+export const sampleSteps = 0;
+export const sampleStepsEnd = 4;
+/** Where the addresses of both ends are, and how long; no length: nowhere. */
+export const sampleSource = 8;
+export const sampleDestination = 12;
+export const sampleAddressLength = 16;
+/** Its line takes no more. */
+export const sampleRoom = 20;
+/** A double; negative when it is not known. */
+export const sampleRate = 24;
+/** What the lines of samples begin with. */
+export const sampleHead = 10_487_808;
+/** Steps: the place of what is to be written, and a number or the place of a value. */
+export const stepList = 10_502_144;
+export const stepListEnd = 10_633_216;
+/** Texts for steps, each behind its length. */
+export const stepTexts = 10_633_216;
+export const stepTextsEnd = 11_157_504;
+/** Steps themselves, and the tables of their texts. */
+export const steps = 11_157_504;
+export const stepsEnd = 12_582_912;
+
+/** A step is laid out as an operation. What it writes behind its text: */
+export const stepFixed = 0;
+export const stepNumber = 1;
+/** The text of a small number; the argument is the place of pairs of place and length. */
+export const stepEntry = 2;
+export const stepIpv4 = 3;
+export const stepIpv6 = 4;
+export const stepMac = 5;
+export const stepUint64 = 6;
+/** Text behind its length that has nothing to escape. */
+export const stepText = 7;
+/** A list behind its count; the argument is one of the kinds. */
+export const stepNumbers = 8;
+export const stepPath = 9;
+export const stepGiven = 10;
+/** A label stack: its place, with the number of its entries in the upper eight bits; the argument is one of the kinds. */
+export const stepStack = 11;
+
+export const listOfLabels = 0;
+export const listOfTags = 1;
+export const listOfCommunities = 2;
+export const stackOfLabels = 0;
+export const stackOfExperimental = 1;

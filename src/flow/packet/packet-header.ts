@@ -3,8 +3,9 @@
  * filled again and again, so that parsing makes no objects.
  */
 export interface PacketHeader {
-  /** Where the destination MAC address is; the source's follows. */
-  macs: number;
+  /** Where the MAC addresses are. */
+  destinationMac: number;
+  sourceMac: number;
   /** Of the innermost tag. */
   etherType: number;
   /** Tag control information of the outer and the inner 802.1Q tag: priority in the upper three bits, VLAN in the lower twelve. */
@@ -13,6 +14,7 @@ export interface PacketHeader {
   /** Where the MPLS label stack begins, and how many labels it has. */
   labels: number;
   labelCount: number;
+  topLabel: number;
   /** 4 or 6. */
   ipVersion: number;
   /** Where the addresses are. */
@@ -38,23 +40,50 @@ export interface PacketHeader {
   icmpType: number;
   icmpCode: number;
   igmpType: number;
-  /** What kind of tunnel the packet is of ({@link tunnels}), and what its header has to tell one from another: VNI, key, TEID. */
+  /** What follows the headers at the place that the parser returns: a number of {@link contents}. */
+  content: number;
+  /** The tunnel whose header the packet carries ({@link tunnels}), and its identifier: VNI, key, TEID, I-SID. */
   tunnel: number;
   tunnelId: number;
+  /** The service path of an NSH in it (RFC 8300): path identifier in the upper 24 bits, index in the lower eight. */
+  servicePath: number;
 }
 
+/** What may carry a further packet: the payload of an IP protocol, an MPLS stack, an I-TAG, an NSH. */
+export const contents = { ip: 0, labels: 1, backbone: 2, nsh: 3 } as const;
+
 /** Kinds of tunnels, by their number in {@link PacketHeader.tunnel}. */
-export const tunnels = ["ipip", "gre", "erspan", "vxlan", "geneve", "gtp-u", "mpls-in-ip", "etherip"] as const;
+export const tunnels = [
+  "ipip",
+  "gre",
+  "erspan",
+  "vxlan",
+  "geneve",
+  "gtp-u",
+  "mpls-in-ip",
+  "etherip",
+  "eompls",
+  "pbb",
+  "teredo",
+  "mpls-in-udp",
+  "vxlan-gpe",
+  "nsh",
+  "capwap",
+  "wccp",
+] as const;
 export type Tunnel = (typeof tunnels)[number];
+export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i])) as Readonly<Record<Tunnel, number>>;
 
 export function createPacketHeader(): PacketHeader {
   return {
-    macs: -1,
+    destinationMac: -1,
+    sourceMac: -1,
     etherType: -1,
     outerTag: -1,
     innerTag: -1,
     labels: -1,
     labelCount: 0,
+    topLabel: -1,
     ipVersion: -1,
     source: -1,
     destination: -1,
@@ -72,18 +101,22 @@ export function createPacketHeader(): PacketHeader {
     icmpType: -1,
     icmpCode: -1,
     igmpType: -1,
+    content: contents.ip,
     tunnel: -1,
     tunnelId: -1,
+    servicePath: -1,
   };
 }
 
 export function clearPacketHeader(header: PacketHeader): void {
-  header.macs = -1;
+  header.destinationMac = -1;
+  header.sourceMac = -1;
   header.etherType = -1;
   header.outerTag = -1;
   header.innerTag = -1;
   header.labels = -1;
   header.labelCount = 0;
+  header.topLabel = -1;
   header.ipVersion = -1;
   header.source = -1;
   header.destination = -1;
@@ -101,6 +134,8 @@ export function clearPacketHeader(header: PacketHeader): void {
   header.icmpType = -1;
   header.icmpCode = -1;
   header.igmpType = -1;
+  header.content = contents.ip;
   header.tunnel = -1;
   header.tunnelId = -1;
+  header.servicePath = -1;
 }

@@ -56,6 +56,9 @@ const otherReasons = [
   "unknown_l4",
 ];
 
+/** Codes from here on have no name. */
+export const dropReasonCount = firstOther + otherReasons.length;
+
 /** Undefined for a code without a name here. */
 export function dropReasonName(code: number): string | undefined {
   return code < firstOther ? icmpReasons[code] : otherReasons[code - firstOther];

@@ -1,12 +1,12 @@
 import type { XdrLayout } from "./xdr-layout.ts";
 
-/** Formats of flow records that are more than a row of fields. */
-export const flowFormats = { header: 1, ethernet: 2, ipv4: 3, ipv6: 4, gateway: 1003 } as const;
+/** Formats of flow records that are more than a row of fields, and that of the switch's VLANs. */
+export const flowFormats = { header: 1, ethernet: 2, ipv4: 3, ipv6: 4, switch: 1001, gateway: 1003 } as const;
 
 /** Flow records of sFlow.org by format: "sFlow Version 5", and the extensions for tunnels, drops, transit delay, sockets. */
 export const flowRecordLayouts: ReadonlyMap<number, XdrLayout> = new Map<number, XdrLayout>([
   [
-    1001,
+    flowFormats.switch,
     [
       ["flow.src.vlan.tag.id", "count32"],
       ["flow.src.vlan.priority", "count32"],

@@ -1,9 +1,8 @@
-import type { RecordFields, Scalar, Value } from "../../record/index.ts";
+import type { RecordFields, Scalar } from "../../record/index.ts";
 import { toHex } from "../mapping/convert-type.ts";
 import type { FieldSource } from "../mapping/field-source.ts";
-import { parsePacket, type ParsedPacket } from "../packet/parse-packet.ts";
-import type { PacketStart } from "../packet/parse-headers.ts";
-import { putInnerPacket, putPacket } from "../packet/put-packet.ts";
+import type { PacketFields } from "../packet/packet-fields.ts";
+import type { PacketStart } from "../packet/parse-start.ts";
 import type { SectionStart } from "../template/plan.ts";
 
 /** A field that is the beginning of a packet. */
@@ -27,17 +26,13 @@ export function putSection(
   record: RecordFields,
   source: FieldSource,
   section: SectionField,
-  packet: ParsedPacket,
+  packets: PacketFields,
 ): void {
   const { start, name, at, length } = section;
   const first = startOf(record, source, start, at);
-  const said = new Map<string, Value>();
-  if (first !== undefined) {
-    const hasInner = parsePacket(source.bytes, at, at + length, first, packet);
-    putPacket(said, source.bytes, packet.outer);
-    if (hasInner) putInnerPacket(said, source.bytes, packet.inner);
-  }
-  if (said.size === 0) {
+  const ownLength = record.get("flow.ie.ipTotalLength");
+  const said = first && packets.read(source, at, at + length, first, record);
+  if (said === undefined || said.size === 0) {
     const bytes = toHex(source, at, length) as Scalar;
     const before = record.get(name);
     record.set(name, before === undefined ? bytes : [before, bytes].flat());
@@ -46,7 +41,7 @@ export function putSection(
   for (const [each, value] of said) if (!record.has(each)) record.set(each, value);
   if (start === "mpls") return;
   if (!record.has("flow.packets")) record.set("flow.packets", 1);
-  const size = record.get("flow.ie.dataLinkFrameSize") ?? record.get("flow.ie.ipTotalLength");
+  const size = record.get("flow.ie.dataLinkFrameSize") ?? ownLength ?? packets.ipLength;
   if (!record.has("flow.bytes") && typeof size === "number" && size > 0) record.set("flow.bytes", size);
 }
 

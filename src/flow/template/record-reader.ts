@@ -2,7 +2,7 @@ import type { RecordFields, Value } from "../../record/index.ts";
 import { toUnsigned } from "../mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
-import { createParsedPacket } from "../packet/parse-packet.ts";
+import { createPacketFields } from "../packet/packet-fields.ts";
 import { createGatheredValues } from "../structured/gathered-values.ts";
 import { putLabels, type FieldSpan } from "../structured/put-labels.ts";
 import { putSection } from "../structured/put-section.ts";
@@ -60,7 +60,7 @@ export interface RecordReader {
  */
 export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate): RecordReader {
   let places = createFieldPlaces(64);
-  const packet = createParsedPacket();
+  const packets = createPacketFields();
   const elementPlans = createElementPlans(planTemplate);
 
   const bootTimeOf = (source: FieldSource, field: number): number | undefined => {
@@ -102,7 +102,7 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
     slowSteps.forEach((step, i) => {
       const span = spans[i]?.[0];
       if (step.kind === "packet" && span !== undefined && span.length > 0) {
-        putSection(record, source, { ...step, ...span }, packet);
+        putSection(record, source, { ...step, ...span }, packets);
       }
     });
   };

@@ -21,21 +21,22 @@ export const fieldPatterns: readonly FieldPattern[] = [
     pattern: "flow.outer.*",
     type: "inner",
     example: '"flow.outer.src.ip.addr":"203.0.113.1"',
-    description: "the outermost of several headers in a template",
-    source: "NetFlow v9, IPFIX",
+    description: "the outermost of packets around one another, of several headers in a template",
+    source: "packet, NetFlow v9, IPFIX",
   },
   {
     pattern: "flow.middle.*",
     type: "inner",
     example: '"flow.middle.src.ip.addr":"10.0.0.1"',
-    description: "the second of three headers in a template",
-    source: "NetFlow v9, IPFIX",
+    description: "the second of three packets around one another, of three headers in a template",
+    source: "packet, NetFlow v9, IPFIX",
   },
   {
     pattern: "flow.inner.*",
     type: "inner",
     example: '"flow.inner.l4.proto.id":6',
-    description: "the packet within a tunnel",
+    description:
+      "the packet within a tunnel, where a record with the beginning of a packet has the addresses of the tunnel",
     source: "packet",
   },
   {

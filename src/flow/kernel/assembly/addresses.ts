@@ -100,6 +100,13 @@ export function touchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, co
   return sum;
 }
 
+/** The same for one address that is kept at a position below {@link maxTouched}. */
+export function prefetchSlot(object: i32, at: usize, isIpv6: bool, position: i32): u32 {
+  const hash = hashAt(object, at, isIpv6) & load<u32>(control, controlMask);
+  store<u32>(hashes + 4 * (maxTouched * object + position), hash);
+  return load<u32>(load<u32>(control, controlSlots) + slotBytes * hash, slotStart);
+}
+
 /** And for their texts. */
 export function touchTexts(object: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);

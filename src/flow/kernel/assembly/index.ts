@@ -3,6 +3,7 @@ import * as L from "../layout";
 import { append, beginAddresses, beginRecord, endAddresses, endRecord, finish, touchSlots, touchTexts } from "./addresses";
 import { writeCommunityId } from "./community-id";
 import { addNumber, bootTime, interpret, rateOf, writeEstimates, writeNames } from "./imports";
+import { prefetchSamples, writeSamples } from "./samples";
 import {
   copy,
   putText,
@@ -132,7 +133,11 @@ function addNumbers(p: usize): usize {
   return p;
 }
 
-function countNumbers(): void {
+export function beginNumbers(): void {
+  added = 0;
+}
+
+export function countNumbers(): void {
   for (let i = 0; added != 0; i++, added >>= 1) {
     if ((added & 1) == 0) continue;
     const block: usize = L.numberBlocks + L.numberBlock * i;
@@ -151,7 +156,7 @@ function writeIcmp(p: usize): usize {
 }
 
 /** What comes after the fields of the template; 0 when the record must become fields. */
-function writeRest(p: usize, from: usize, hasAddresses: bool): usize {
+export function writeRest(p: usize, from: usize, hasAddresses: bool): usize {
   const source = slot(L.sourceSlot);
   const destination = slot(L.destinationSlot);
   // Place and, above it, length.
@@ -400,30 +405,4 @@ export function touch(program: usize, at: usize, count: i32): void {
   store<u32>(L.touchedSum, sum);
 }
 
-/**
- * Writes the field with the Community ID of a flow whose addresses lie in memory, for lines that no program makes. Numbers that
- * the flow does not have are -1.
- */
-export function communityId(
-  p: usize,
-  source: usize,
-  destination: usize,
-  length: i32,
-  protocol: i32,
-  sourcePort: i32,
-  destinationPort: i32,
-  icmpType: i32,
-  icmpCode: i32,
-): usize {
-  return writeCommunityId(
-    p,
-    source,
-    destination,
-    length,
-    protocol,
-    sourcePort,
-    destinationPort,
-    icmpType,
-    icmpCode,
-  );
-}
+export { prefetchSamples, writeSamples };

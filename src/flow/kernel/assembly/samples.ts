@@ -1,0 +1,192 @@
+// Writes the lines of samples: each is a list of steps, which were chosen by what is in it, with their numbers and places.
+import * as L from "../layout";
+import {
+  beginAddresses,
+  beginRecord,
+  endAddresses,
+  endRecord,
+  prefetchSlot,
+  touchTexts,
+} from "./addresses";
+import { beginNumbers, countNumbers, writeRest } from "./index";
+import { copy, readUint, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
+
+const quote: u8 = 0x22;
+const comma: u8 = 0x2c;
+const colon: u8 = 0x3a;
+const blank: u8 = 0x20;
+
+@inline
+function word(at: usize): u32 {
+  return bswap(load<u32>(at));
+}
+
+@inline
+function writeCharacter(p: usize, character: u8): usize {
+  store<u8>(p, character);
+  return p + 1;
+}
+
+/** A count and so many numbers: labels are the upper twenty bits, tags the lower twelve, communities as RFC 1997 has them. */
+function writeNumbers(p: usize, at: usize, kind: u32): usize {
+  const count = word(at);
+  for (let i: u32 = 0; i < count; i++) {
+    at += 4;
+    if (i > 0) p = writeCharacter(p, comma);
+    const value = word(at);
+    if (kind == L.listOfLabels) p = writeUint32(p, value >>> 12);
+    else if (kind == L.listOfTags) p = writeUint32(p, value & 0xfff);
+    else {
+      p = writeUint32(writeCharacter(p, quote), value >>> 16);
+      p = writeUint32(writeCharacter(p, colon), value & 0xffff);
+      p = writeCharacter(p, quote);
+    }
+  }
+  return writeCharacter(p, 0x5d);
+}
+
+/** The entries of a label stack (RFC 3032): their labels, or the three bits behind. */
+function writeStack(p: usize, value: u32, kind: u32): usize {
+  const count = value >>> 24;
+  const at: usize = value & 0xffffff;
+  for (let i: u32 = 0; i < count; i++) {
+    if (i > 0) p = writeCharacter(p, comma);
+    const entry = word(at + 4 * i);
+    p = writeUint32(p, kind == L.stackOfLabels ? entry >>> 12 : (entry >>> 9) & 7);
+  }
+  return writeCharacter(p, 0x5d);
+}
+
+/** Segments of an AS path: a type, a count and so many numbers; sets (type 1) in braces. */
+function writePath(p: usize, at: usize): usize {
+  const segments = word(at);
+  at += 4;
+  for (let i: u32 = 0; i < segments; i++) {
+    const isSet = word(at) == 1;
+    const count = word(at + 4);
+    at += 8;
+    if (i > 0) p = writeCharacter(p, blank);
+    if (isSet) p = writeCharacter(p, 0x7b);
+    for (let j: u32 = 0; j < count; j++, at += 4) {
+      if (j > 0) p = writeCharacter(p, isSet ? comma : blank);
+      p = writeUint32(p, word(at));
+    }
+    if (isSet) p = writeCharacter(p, 0x7d);
+  }
+  return writeCharacter(p, quote);
+}
+
+/** Text behind its length, without the zeros that fill it up. */
+function writeText(p: usize, at: usize): usize {
+  let length = word(at);
+  at += 4;
+  while (length > 0 && load<u8>(at + length - 1) == 0) length--;
+  copy(p, at, length);
+  return writeCharacter(p + length, quote);
+}
+
+@inline
+function keep(number: u32, value: i64): void {
+  store<i64>(L.slots + 8 * <usize>number, value);
+}
+
+/** @param value a number or the place of one. */
+function writeStep(p: usize, step: usize, value: u32): usize {
+  const text = load<u16>(step, L.operationText);
+  const slot = <u32>load<u8>(step, L.operationSlot);
+  copy(p, step + L.operationHead, text);
+  p += text;
+  switch (<i32>load<u8>(step, L.operationCode)) {
+    case L.stepFixed:
+      keep(slot, value);
+      return p;
+    case L.stepNumber:
+      keep(slot, value);
+      return writeUint32(p, value);
+    case L.stepEntry: {
+      keep(slot, value);
+      keep(load<u16>(step, L.operationLength), value >>> 2);
+      const entry: usize = load<u32>(step, L.operationArgument) + 8 * value;
+      const length = load<i32>(entry, 4);
+      copy(p, load<u32>(entry), length);
+      return p + length;
+    }
+    case L.stepIpv4:
+      keep(slot, (4 << 32) | <i64>value);
+      return writeCharacter(writeIpv4(p, word(value)), quote);
+    case L.stepIpv6:
+      keep(slot, (16 << 32) | <i64>value);
+      return writeCharacter(writeIpv6(p, value), quote);
+    case L.stepMac:
+      return writeCharacter(writeMac(p, value), quote);
+    case L.stepUint64:
+      return writeUint64(p, readUint(value, 8));
+    case L.stepText:
+      return writeText(p, value);
+    case L.stepNumbers:
+      return writeNumbers(p, value, load<u32>(step, L.operationArgument));
+    case L.stepStack:
+      return writeStack(p, value, load<u32>(step, L.operationArgument));
+    case L.stepPath:
+      return writePath(p, value);
+    default: {
+      const length = load<i32>(value);
+      copy(p, value + 4, length);
+      return p + length;
+    }
+  }
+}
+
+export function prefetchSamples(count: i32): void {
+  if (!beginAddresses(load<u32>(L.addressControl))) return;
+  let sum = load<u32>(L.touchedSum);
+  let position = 0;
+  for (let i = 0; i < count; i++) {
+    const block: usize = L.samples + L.sampleBlock * i;
+    const length = load<u32>(block, L.sampleAddressLength);
+    if (length == 0) continue;
+    sum += prefetchSlot(0, load<u32>(block, L.sampleSource), length == 16, position);
+    sum += prefetchSlot(1, load<u32>(block, L.sampleDestination), length == 16, position);
+    position++;
+  }
+  sum += touchTexts(0, position) + touchTexts(1, position);
+  store<u32>(L.touchedSum, sum);
+}
+
+export function writeSamples(first: i32, end: i32, head: usize, headLength: i32, out: usize, limit: usize): i32 {
+  const hasAddresses = beginAddresses(load<u32>(L.addressControl));
+  const slotsEnd: usize = L.slots + 8 * <i32>load<u8>(L.slotCount);
+  let p = out;
+  let i = first;
+  let status: i32 = L.isDone;
+  for (; i < end; i++) {
+    const block: usize = L.samples + L.sampleBlock * i;
+    if (p + load<u32>(block, L.sampleRoom) > limit) {
+      status = L.isFull;
+      break;
+    }
+    let line = p;
+    copy(line, head, headLength);
+    line += headLength;
+    for (let slot: usize = L.slots; slot < slotsEnd; slot += 16) v128.store(slot, i32x4.splat(-1));
+    let at: usize = load<u32>(block, L.sampleSteps);
+    const last: usize = load<u32>(block, L.sampleStepsEnd);
+    for (; at < last; at += 8) line = writeStep(line, load<u32>(at), load<u32>(at, 4));
+    store<f64>(L.rate, load<f64>(block, L.sampleRate));
+    beginRecord();
+    beginNumbers();
+    line = writeRest(line, 0, hasAddresses);
+    if (line == 0) {
+      status = L.isCareful;
+      break;
+    }
+    store<u16>(line, 0x0a7d);
+    endRecord();
+    countNumbers();
+    p = line + 2;
+  }
+  endAddresses();
+  store<u32>(L.resultEnd, <u32>p);
+  store<u32>(L.resultCount, i);
+  return status;
+}

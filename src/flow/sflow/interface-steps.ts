@@ -1,0 +1,85 @@
+import type { Step, StepBook } from "../steps/step-book.ts";
+import type { StepList } from "../steps/step-list.ts";
+import { dropReasonCount, dropReasonName } from "./drop-reason-names.ts";
+
+/** How the interface of a packet is given. */
+export const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
+
+/** In place of an index: the packet came from the device itself, or was for it. */
+const internal = 0x3fff_ffff;
+/** What {@link InterfaceSteps.add} returns in place of an index. */
+const none = -1;
+const several = -2;
+
+/** Makes steps of where a packet came in and went out. */
+export interface InterfaceSteps {
+  /**
+   * Adds the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many interfaces it
+   * went (0: to several, it is not known how many).
+   *
+   * @returns the index; a negative number where there is none.
+   */
+  add(list: StepList, side: "in" | "out", format: number, value: number): number;
+  /** Adds why a packet was discarded: the code, and the name that it has. */
+  addReason(list: StepList, code: number): void;
+  /**
+   * The interface at which the packet was sampled says the direction, where it is one of the two and not both. Where the packet went to
+   * several, the data source is one of them when it is not the interface at which it came in.
+   *
+   * @param input, output as {@link InterfaceSteps.add} returned them.
+   */
+  addDirection(list: StepList, sourceType: number, sourceIndex: number, input: number, output: number): void;
+}
+
+const reasonId = "flow.drop.reason.id";
+
+export function createInterfaceSteps(book: StepBook): InterfaceSteps {
+  const sides = { in: sideSteps(book, "flow.in.netif"), out: sideSteps(book, "flow.out.netif") };
+  const reasonNumber = book.field(reasonId, "number");
+  const reason = book.entry(dropReasonCount, (code) => [
+    [reasonId, code],
+    ["flow.drop.reason.name", dropReasonName(code)],
+  ]);
+  const ingress = book.fixed([["flow.direction.name", "ingress"]]);
+  const egress = book.fixed([["flow.direction.name", "egress"]]);
+
+  const addReason = (list: StepList, code: number): void =>
+    list.add(code < dropReasonCount ? reason : reasonNumber, code);
+  return {
+    addReason,
+    add(list, side, format, value) {
+      const steps = sides[side];
+      if (format === interfaceFormats.index) {
+        list.add(value === internal ? steps.isInternal : steps.index, value);
+        return value === internal ? none : value;
+      }
+      if (side === "out" && format === interfaceFormats.discarded) addReason(list, value);
+      else if (side === "out" && format === interfaceFormats.multiple) {
+        list.add(steps.count, value);
+        return several;
+      } else {
+        list.add(steps.format, format);
+        list.add(steps.value, value);
+      }
+      return none;
+    },
+    addDirection(list, sourceType, sourceIndex, input, output) {
+      const isIn = input === sourceIndex;
+      const isOut = output === sourceIndex || (output === several && !isIn);
+      if (sourceType === 0 && isIn !== isOut) list.add(isIn ? ingress : egress, 0);
+    },
+  };
+}
+
+function sideSteps(
+  book: StepBook,
+  group: string,
+): Readonly<Record<"index" | "isInternal" | "count" | "format" | "value", Step>> {
+  return {
+    index: book.field(`${group}.index`, "number"),
+    isInternal: book.fixed([[`${group}.isInternal`, true]]),
+    count: book.field(`${group}.count`, "number"),
+    format: book.field(`${group}.format.id`, "number"),
+    value: book.field(`${group}.value`, "number"),
+  };
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { joinLineEnrichers, type RecordFields } from "../../src/record/index.ts";
+import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
+import { referenceData } from "../support/reference-data.ts";
+import { runs } from "../support/runs.ts";
+import { sflowDatagram } from "../support/sflow-arbitrary.ts";
+import { modelSamples } from "./model/sflow-model.ts";
+
+/** Every sample is written by the kernel. */
+const createRig = (): FlowRig =>
+  createFlowRig({ enricher: { enrich() {}, lines: joinLineEnrichers([]) }, compileAfter: 0 });
+
+/** Fields that the header of a datagram gives. */
+const ofHeader = /^(@timestamp|flow\.export\.(?!as\.).*|flow\.(start|end)\.timestamp)$/;
+
+function expected(record: RecordFields): Json {
+  return Object.fromEntries(
+    [...record].map(([name, value]) => [name, typeof value === "bigint" ? bigintText(value) : value]),
+  );
+}
+
+/** As the rig gives numbers that a double does not have. */
+function bigintText(value: bigint): number | string {
+  return String(value).length < 16 ? Number(value) : `${value}n`;
+}
+
+function check(rig: FlowRig, datagram: Buffer): number {
+  const records = rig
+    .send(datagram)
+    .filter(({ "flow.record.type": type }) => type === undefined || type === "discard")
+    .map((record) => Object.fromEntries(Object.entries(record).filter(([name]) => !ofHeader.test(name))));
+  assert.deepEqual(records, modelSamples(datagram).map(expected));
+  return records.length;
+}
+
+test("whatever the samples: they are those that a slow reading finds", async () => {
+  const rig = createRig();
+  fc.assert(
+    fc.property(sflowDatagram, (datagram) => void check(rig, datagram)),
+    runs(400),
+  );
+  assert.equal(await rig.value("netgloss_flow_drops_total", { protocol: "sflow", reason: "internal" }), 0);
+  // Estimates beyond 2^53 are all that the kernel leaves.
+  const interpreted = await rig.value("netgloss_flow_records_by_path_total", { path: "interpreted" });
+  assert.equal(interpreted, await rig.value("netgloss_flow_records_careful_total"));
+});
+
+const telegraf = referenceData("flow/telegraf");
+
+test("recordings of agents: samples are those that a slow reading finds", { skip: telegraf.skip }, () => {
+  const rig = createRig();
+  let samples = 0;
+  const folders = readdirSync(telegraf.path).filter((name) => name.startsWith("sflow_"));
+  for (const folder of folders.map((name) => join(telegraf.path, name))) {
+    for (const file of readdirSync(folder).filter((name) => name.endsWith(".bin"))) {
+      samples += check(rig, readFileSync(join(folder, file)));
+    }
+  }
+  assert.ok(samples > 0);
+});
