@@ -1,3 +1,4 @@
+import { ipfix, netflow9, packetSet, templateRecord } from "../../src/app/demo/flow-packets.ts";
 import { recordsPerDatagram, type BenchProtocol, type PacketLayout } from "./packet-layout.ts";
 
 type Element = readonly [id: number, length: number, value: number];
@@ -85,10 +86,13 @@ export function packetLayout(protocol: BenchProtocol, variant = 0): PacketLayout
   const fields = shuffled(isIpfix ? ipfixFields : isIpv6 ? netflow9Ipv6Fields : netflow9Fields, variant);
   const headerLength = isIpfix ? 16 : 20;
   const record = Buffer.concat(fields.map(encodeElement));
-  const set = encodeSet(firstTemplateId + variant, Buffer.concat(Array.from({ length: records }, () => record)));
+  const set = packetSet(firstTemplateId + variant, Buffer.concat(Array.from({ length: records }, () => record)));
   return {
     bytes: withHeader(protocol, set, records),
-    template: encodeTemplate(firstTemplateId + variant, fields),
+    template: templateRecord(
+      { id: firstTemplateId + variant, fields: fields.map(([id, length]) => ({ id, length })) },
+      isIpfix ? 10 : 9,
+    ),
     records,
     firstRecord: headerLength + 4,
     recordLength: record.length,
@@ -113,20 +117,15 @@ export function templateDatagrams(protocol: BenchProtocol, templates: readonly B
   const datagrams: Buffer[] = [];
   for (let i = 0; i < templates.length; i += perDatagram) {
     const some = templates.slice(i, i + perDatagram);
-    const set = encodeSet(protocol === "ipfix" ? 2 : 0, Buffer.concat(some));
+    const set = packetSet(protocol === "ipfix" ? 2 : 0, Buffer.concat(some));
     datagrams.push(withHeader(protocol, set, some.length));
   }
   return datagrams;
 }
 
 function withHeader(protocol: BenchProtocol, set: Buffer, count: number): Buffer {
-  const isIpfix = protocol === "ipfix";
-  const header = Buffer.alloc(isIpfix ? 16 : 20);
-  header.writeUInt16BE(isIpfix ? 10 : 9, 0);
-  header.writeUInt16BE(isIpfix ? header.length + set.length : count, 2);
-  if (!isIpfix) header.writeUInt32BE(uptime, 4);
-  header.writeUInt32BE(1, header.length - 4);
-  return Buffer.concat([header, set]);
+  const options = { sequence: 0, seconds: 0, domain: 1 };
+  return protocol === "ipfix" ? ipfix([set], options) : netflow9([set], { ...options, count, uptime });
 }
 
 /** The fields in the order that has this number of all their orders; number 0 is as they are. */
@@ -239,22 +238,6 @@ function encodeElement([, length, value]: Element): Buffer {
     bytes.writeUInt32BE(value % 2 ** 32, 4);
   }
   return bytes;
-}
-
-function encodeTemplate(id: number, fields: readonly Element[]): Buffer {
-  const numbers = [id, fields.length, ...fields.flatMap(([element, length]) => [element, length])];
-  const bytes = Buffer.alloc(numbers.length * 2);
-  numbers.forEach((number, i) => bytes.writeUInt16BE(number, i * 2));
-  return bytes;
-}
-
-/** A set: id, length, content, padded with zeros to a multiple of four bytes. */
-function encodeSet(id: number, content: Buffer): Buffer {
-  const set = Buffer.alloc(4 + Math.ceil(content.length / 4) * 4);
-  set.writeUInt16BE(id, 0);
-  set.writeUInt16BE(set.length, 2);
-  content.copy(set, 4);
-  return set;
 }
 
 function offsetOf(fields: readonly Element[], id: number): number {

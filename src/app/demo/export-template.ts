@@ -1,10 +1,11 @@
 import { familyBits, type Address, type Family } from "../../ip/index.ts";
 import type { DemoFlow } from "./demo-flow.ts";
 import type { ExportState } from "./export-state.ts";
+import { packetSet, type PacketSet } from "./flow-packets.ts";
 
 /** One field of a template: an IANA information element, its length, and how a flow fills it. */
 export interface TemplateField {
-  readonly element: number;
+  readonly id: number;
   readonly length: number;
   write(record: Buffer, at: number, flow: DemoFlow, state: ExportState): void;
 }
@@ -16,22 +17,22 @@ export interface Template {
 
 type UintOf = (flow: DemoFlow, state: ExportState) => number;
 
-const uint = (element: number, length: number, value: UintOf): TemplateField => ({
-  element,
+const uint = (id: number, length: number, value: UintOf): TemplateField => ({
+  id,
   length,
   write: (record, at, flow, state) => void record.writeUIntBE(value(flow, state), at, length),
 });
 
-const uint64 = (element: number, value: (flow: DemoFlow) => number): TemplateField => ({
-  element,
+const uint64 = (id: number, value: (flow: DemoFlow) => number): TemplateField => ({
+  id,
   length: 8,
   write: (record, at, flow) => void record.writeBigUInt64BE(BigInt(value(flow)), at),
 });
 
-const addressField = (element: number, family: Family, value: (flow: DemoFlow) => Address): TemplateField => {
+const addressField = (id: number, family: Family, value: (flow: DemoFlow) => Address): TemplateField => {
   const length = familyBits(family) / 8;
   return {
-    element,
+    id,
     length,
     write: (record, at, flow) =>
       void record.write(
@@ -60,13 +61,13 @@ const common: readonly TemplateField[] = [
 ];
 
 /** NetFlow v9: 32-bit counters, times as uptimes (RFC 3954 section 8). */
-export const netflowV9Templates: Readonly<Record<Family, Template>> = {
+export const netflow9FlowTemplates: Readonly<Record<Family, Template>> = {
   4: { id: 256, fields: [...addresses(4), ...common, ...netflowV9Tail()] },
   6: { id: 257, fields: [...addresses(6), ...common, ...netflowV9Tail()] },
 };
 
 /** IPFIX: 64-bit counters, times in milliseconds since the epoch. */
-export const ipfixTemplates: Readonly<Record<Family, Template>> = {
+export const ipfixFlowTemplates: Readonly<Record<Family, Template>> = {
   4: { id: 256, fields: [...addresses(4), ...common, ...ipfixTail()] },
   6: { id: 257, fields: [...addresses(6), ...common, ...ipfixTail()] },
 };
@@ -89,40 +90,17 @@ function ipfixTail(): TemplateField[] {
   ];
 }
 
-/**
- * The sets of a datagram: the templates if they are to be sent, then a data set for each family that the flows have.
- *
- * @param templateSetId 0 in NetFlow v9, 2 in IPFIX.
- */
+/** The data sets of a datagram: one for each family that the flows have. */
 export function encodeSets(
-  templateSetId: number,
   templates: Readonly<Record<Family, Template>>,
   flows: readonly DemoFlow[],
-  withTemplates: boolean,
   state: ExportState,
-): Buffer {
-  const sets: Buffer[] = [];
-  if (withTemplates) {
-    sets.push(encodeSet(templateSetId, Buffer.concat(Object.values(templates).map(encodeTemplate))));
-  }
-  for (const family of [4, 6] as const) {
+): PacketSet[] {
+  return ([4, 6] as const).flatMap((family) => {
     const ofFamily = flows.filter((flow) => flow.source.family === family);
     const template = templates[family];
-    if (ofFamily.length > 0) sets.push(encodeSet(template.id, encodeRecords(template, ofFamily, state)));
-  }
-  return Buffer.concat(sets);
-}
-
-/** The template's record in a template set: id, field count, then element and length of each field. */
-function encodeTemplate(template: Template): Buffer {
-  const record = Buffer.alloc(4 + template.fields.length * 4);
-  record.writeUInt16BE(template.id, 0);
-  record.writeUInt16BE(template.fields.length, 2);
-  template.fields.forEach((field, i) => {
-    record.writeUInt16BE(field.element, 4 + i * 4);
-    record.writeUInt16BE(field.length, 6 + i * 4);
+    return ofFamily.length === 0 ? [] : [packetSet(template.id, encodeRecords(template, ofFamily, state))];
   });
-  return record;
 }
 
 /** The flows as data records of the template, one after the other. */
@@ -137,13 +115,4 @@ function encodeRecords(template: Template, flows: readonly DemoFlow[], state: Ex
     }
   }
   return records;
-}
-
-/** A set: its id and length, then the content, padded with zeros to a multiple of four bytes. */
-function encodeSet(id: number, content: Buffer): Buffer {
-  const set = Buffer.alloc(4 + Math.ceil(content.length / 4) * 4);
-  set.writeUInt16BE(id, 0);
-  set.writeUInt16BE(set.length, 2);
-  content.copy(set, 4);
-  return set;
 }

@@ -1,0 +1,121 @@
+// Datagrams of NetFlow v9 and IPFIX, byte by byte: for the exporters of the demonstration, the tests and the benches.
+
+/** One field of a template: element, length in bytes (or "variable"), private enterprise number. */
+export interface PacketField {
+  readonly id: number;
+  readonly length: number | "variable";
+  readonly pen?: number;
+}
+
+export interface PacketTemplate {
+  readonly id: number;
+  readonly fields: readonly PacketField[];
+  /** Makes it an options template: so many of the first fields are scope. */
+  readonly scopeCount?: number;
+}
+
+/** A set of a message, ready to be put into one. */
+export type PacketSet = Buffer;
+
+/** Big-endian bytes of an unsigned integer. */
+export function uint(value: number | bigint, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let rest = BigInt(value);
+  for (let i = length - 1; i >= 0; i--) {
+    bytes[i] = Number(rest & 0xffn);
+    rest >>= 8n;
+  }
+  return bytes;
+}
+
+/** A set with any content, padded with zeros to a multiple of four bytes unless told otherwise. */
+export function packetSet(id: number, content: Buffer, options: { length?: number; pad?: boolean } = {}): PacketSet {
+  const padding = options.pad === false ? 0 : (4 - (content.length % 4)) % 4;
+  const length = options.length ?? 4 + content.length + padding;
+  return Buffer.concat([uint(id, 2), uint(length, 2), content, Buffer.alloc(padding)]);
+}
+
+/** Values of the fields of one record in order, each as its bytes; those of variable length get their length prefix. */
+export function dataSet(template: PacketTemplate, ...records: readonly (readonly Buffer[])[]): PacketSet {
+  return packetSet(template.id, Buffer.concat(records.map((record) => encodeRecord(template, record))));
+}
+
+export function encodeRecord(template: PacketTemplate, values: readonly Buffer[]): Buffer {
+  return Buffer.concat(
+    template.fields.map(({ length }, i) => {
+      const value = values[i] ?? Buffer.alloc(0);
+      if (length === "variable") return Buffer.concat([variablePrefix(value.length), value]);
+      if (value.length !== length) throw new RangeError(`field ${i}: ${value.length} bytes for ${length}`);
+      return value;
+    }),
+  );
+}
+
+/** The length before a value of variable length: one byte, or 255 and two. */
+export function variablePrefix(length: number): Buffer {
+  return length < 255 ? uint(length, 1) : Buffer.concat([uint(255, 1), uint(length, 2)]);
+}
+
+/** A template FlowSet of NetFlow v9, options templates in a set of their own kind. */
+export function netflow9Templates(...templates: readonly PacketTemplate[]): PacketSet {
+  const isOptions = templates[0]?.scopeCount !== undefined;
+  return packetSet(isOptions ? 1 : 0, Buffer.concat(templates.map((template) => templateRecord(template, 9))));
+}
+
+/** A template set of IPFIX, options templates in a set of their own kind. */
+export function ipfixTemplates(...templates: readonly PacketTemplate[]): PacketSet {
+  const isOptions = templates[0]?.scopeCount !== undefined;
+  return packetSet(isOptions ? 3 : 2, Buffer.concat(templates.map((template) => templateRecord(template, 10))));
+}
+
+/**
+ * A template as it stands in its set: id, counts, then element and length of each field. The counts of an options template
+ * are of bytes in version 9, of fields in IPFIX (version 10).
+ */
+export function templateRecord({ id, fields, scopeCount }: PacketTemplate, version: 9 | 10): Buffer {
+  const specifiers = fields.map((field) =>
+    field.pen === undefined
+      ? Buffer.concat([uint(field.id, 2), wireLength(field)])
+      : Buffer.concat([uint(field.id + 0x8000, 2), wireLength(field), uint(field.pen, 4)]),
+  );
+  const plain = scopeCount === undefined ? [fields.length] : [fields.length, scopeCount];
+  const counts = version === 9 && scopeCount !== undefined ? [scopeCount * 4, (fields.length - scopeCount) * 4] : plain;
+  return Buffer.concat([uint(id, 2), ...counts.map((count) => uint(count, 2)), ...specifiers]);
+}
+
+function wireLength({ length }: PacketField): Buffer {
+  return uint(length === "variable" ? 0xffff : length, 2);
+}
+
+/** The second that a header gives unless told otherwise. */
+export const exportSeconds = 1_700_000_000;
+/** And how long the exporter has run, in milliseconds. */
+export const exportUptime = 100_000;
+
+export interface HeaderOptions {
+  readonly sequence?: number;
+  readonly domain?: number;
+  readonly uptime?: number;
+  readonly seconds?: number;
+  /** NetFlow v9: the header's count; v5: the count of records. */
+  readonly count?: number;
+  /** IPFIX: the length that the header gives. */
+  readonly length?: number;
+}
+
+export function netflow9(sets: readonly PacketSet[], options: HeaderOptions = {}): Buffer {
+  const { sequence = 0, domain = 1, uptime = exportUptime, seconds = exportSeconds, count = sets.length } = options;
+  const header = uints([9, 2], [count, 2], [uptime, 4], [seconds, 4], [sequence, 4], [domain, 4]);
+  return Buffer.concat([header, ...sets]);
+}
+
+export function ipfix(sets: readonly PacketSet[], options: HeaderOptions = {}): Buffer {
+  const body = Buffer.concat(sets);
+  const { sequence = 0, domain = 1, seconds = exportSeconds, length = 16 + body.length } = options;
+  return Buffer.concat([uints([10, 2], [length, 2], [seconds, 4], [sequence, 4], [domain, 4]), body]);
+}
+
+/** Unsigned integers one after the other, each with its length. */
+export function uints(...values: readonly (readonly [value: number | bigint, length: number])[]): Buffer {
+  return Buffer.concat(values.map(([value, length]) => uint(value, length)));
+}
