@@ -99,7 +99,7 @@ const mistakes: readonly (readonly [text: string, problem: string | RegExp])[] =
   ["9/1: {name: a}", "e1.yml:1:1: 9/1 has no type"],
   ["9/1: {type: string}", "e1.yml:1:1: 9/1 has no name"],
   ["9/1: {name: a, type: string, note: x}", 'e1.yml:1:30: expected name or type, not "note"'],
-  ["9/1: {name: a, name: b, type: string}", "e1.yml:1:16: name is there twice"],
+  ["9/1: {name: a, name: b, type: string}", 'e1.yml:1:16: key "name" is given twice, first at line 1, column 7'],
   ["9/1: {name: [a], type: string}", "e1.yml:1:13: name must be a text"],
   ["9/1: word", 'e1.yml:1:6: 9/1 must be {name, type} or "name, type"'],
   ["9/1: [a, string]", 'e1.yml:1:6: 9/1 must be {name, type} or "name, type"'],
@@ -122,10 +122,10 @@ const mistakes: readonly (readonly [text: string, problem: string | RegExp])[] =
   ["9/1: flow.src.site, string", /^e1\.yml:1:1: flow\.src\.site: below flow\.src only these are for elements/],
   ["9/1: a.b, string\n9/2: a.b.c, string", /^e1\.yml:2:1: a\.b\.c beside a\.b: no name/],
   ["9/1: a, string\n9/2: a, unsigned8", "e1.yml:2:1: a has another type at e1.yml:1:1"],
-  ["9/1: a, string\n9/1: b, string", "e1.yml:2:1: 9/1 is there twice, first at e1.yml:1:1"],
+  ["9/1: a, string\n9/1: b, string", 'e1.yml:2:1: key "9/1" is given twice, first at line 1, column 1'],
   ["- 9/1", "e1.yml:1:1: expected a mapping from <enterprise number>/<element id> to a name and a type"],
   ["9/1: {name: a", /^e1\.yml:1:14: /],
-  ["9/1: a, string\n---\n9/2: b, string", /^e1\.yml:3:15: expected one YAML document$/],
+  ["9/1: a, string\n---\n9/2: b, string", /^e1\.yml:3:1: a second document: the file must hold one$/],
 ];
 
 for (const [text, problem] of mistakes) {

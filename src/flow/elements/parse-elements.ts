@@ -1,4 +1,13 @@
-import { EVENT_ID, getScalarValue, parseEvents, YAMLException, type Event } from "js-yaml";
+import {
+  createPositions,
+  isNullNode,
+  readYaml,
+  YamlFault,
+  type TextPosition,
+  type YamlMapping,
+  type YamlNode,
+  type YamlScalar,
+} from "../../yaml/index.ts";
 import { convertType } from "../mapping/convert-type.ts";
 import type { DataType } from "../registry/information-element.ts";
 import { reversePen } from "../registry/registry.ts";
@@ -16,11 +25,6 @@ export interface ElementsParsed {
   readonly problems: readonly string[];
 }
 
-interface Scalar {
-  readonly text: string;
-  readonly offset: number;
-}
-
 /** More problems than this say nothing new. */
 const maxProblems = 100;
 
@@ -31,138 +35,80 @@ const maxProblems = 100;
 export function parseElements(file: string, text: string): ElementsParsed {
   const elements: PlacedElement[] = [];
   const problems: string[] = [];
-  const placeOf = (offset: number): string => {
-    const before = text.slice(0, offset).split("\n");
-    return `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
-  };
-  const problem = (offset: number, why: string): void => {
-    if (problems.length < maxProblems) problems.push(`${placeOf(offset)}: ${why}`);
+  const positionOf = createPositions(text);
+  const placeOf = ({ line, column }: TextPosition): string => `${file}:${line}:${column}`;
+  const problem = ({ at }: YamlNode, why: string): void => {
+    if (problems.length < maxProblems) problems.push(`${placeOf(positionOf(at))}: ${why}`);
   };
 
-  let events: Event[];
+  let root: YamlNode | undefined;
   try {
-    events = parseEvents(text, {});
+    root = readYaml(text);
   } catch (error) {
-    if (!(error instanceof YAMLException)) throw error;
-    const { mark, reason } = error;
-    return {
-      elements,
-      problems: [mark ? `${file}:${mark.line + 1}:${mark.column + 1}: ${reason}` : `${file}: ${reason}`],
-    };
+    if (!(error instanceof YamlFault)) throw error;
+    return { elements, problems: [`${placeOf(error.position)}: ${error.message}`] };
   }
-  let at = 0;
-  const peek = (): Event | undefined => events[at];
-  const scalar = (): Scalar | undefined => {
-    const event = events[at];
-    if (event?.type !== EVENT_ID.SCALAR) return undefined;
-    at++;
-    return { text: getScalarValue(text, event), offset: event.valueStart };
-  };
-  /** Behind the node that is next. */
-  const skip = (): void => {
-    let depth = 0;
-    do {
-      const type = events[at++]?.type;
-      if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) depth++;
-      else if (type === EVENT_ID.POP) depth--;
-    } while (depth > 0 && at < events.length);
-  };
-
-  if (peek()?.type !== EVENT_ID.DOCUMENT) return { elements, problems };
-  at++;
-  const root = events[at++];
-  if (root?.type === EVENT_ID.SCALAR && root.valueStart === root.valueEnd) return { elements, problems };
-  if (root?.type !== EVENT_ID.MAPPING) {
-    problem(0, "expected a mapping from <enterprise number>/<element id> to a name and a type");
+  if (root === undefined || isNullNode(root)) return { elements, problems };
+  if (root.kind !== "mapping") {
+    problem(root, "expected a mapping from <enterprise number>/<element id> to a name and a type");
     return { elements, problems };
   }
-  while (peek() !== undefined && peek()?.type !== EVENT_ID.POP) {
-    const before = at;
-    const key = scalar();
-    if (key === undefined) {
-      problem(startOf(events[before]), "expected <enterprise number>/<element id>");
-      skip();
-      skip();
-      continue;
-    }
-    const said = peek()?.type === EVENT_ID.MAPPING ? readMapping(key) : readPair(key);
+  for (const { key, value } of root.pairs) {
+    const said = value.kind === "mapping" ? readMapping(key, value) : readPair(key, value);
     const number = said && readKey(key);
     if (said === undefined || number === undefined) continue;
     const type = readType(said.type);
-    if (type !== undefined) elements.push({ ...number, name: said.name.text, type, place: placeOf(key.offset) });
+    if (type !== undefined) {
+      elements.push({ ...number, name: said.name.text, type, place: placeOf(positionOf(key.at)) });
+    }
   }
-  if (events[at + 2] !== undefined) problem(text.length, "expected one YAML document");
   return { elements, problems };
 
-  function readMapping(key: Scalar): { name: Scalar; type: Scalar } | undefined {
-    const found: { name?: Scalar; type?: Scalar } = {};
+  function readMapping(key: YamlScalar, { pairs }: YamlMapping): { name: YamlScalar; type: YamlScalar } | undefined {
+    const found: { name?: YamlScalar; type?: YamlScalar } = {};
     const wrong = problems.length;
-    at++;
-    while (peek() !== undefined && peek()?.type !== EVENT_ID.POP) {
-      const field = scalar();
-      if (field === undefined) {
-        problem(startOf(peek()), "expected name or type");
-        skip();
-        skip();
-        continue;
-      }
-      const start = startOf(peek());
-      const value = scalar();
-      if (value === undefined) {
-        problem(start, `${field.text} must be a text`);
-        skip();
-      } else if (field.text !== "name" && field.text !== "type")
-        problem(field.offset, `expected name or type, not ${quote(field.text)}`);
-      else if (found[field.text] !== undefined) problem(field.offset, `${field.text} is there twice`);
-      else found[field.text] = value;
+    for (const { key: field, value } of pairs) {
+      if (value.kind !== "scalar") problem(value, `${field.text} must be a text`);
+      else if (field.text === "name" || field.text === "type") found[field.text] = value;
+      else problem(field, `expected name or type, not ${quote(field.text)}`);
     }
-    at++;
     const { name, type } = found;
     if (name !== undefined && type !== undefined) return { name, type };
-    if (problems.length === wrong) problem(key.offset, `${key.text} has no ${name === undefined ? "name" : "type"}`);
+    if (problems.length === wrong) problem(key, `${key.text} has no ${name === undefined ? "name" : "type"}`);
     return undefined;
   }
 
-  function readPair(key: Scalar): { name: Scalar; type: Scalar } | undefined {
-    const start = startOf(peek());
-    const value = scalar();
-    const match = /^([^,]*?) *, *([^,]*)$/.exec(value?.text ?? "");
-    if (value === undefined) skip();
-    if (value !== undefined && match !== null) {
-      return {
-        name: { text: match[1] ?? "", offset: value.offset },
-        type: { text: match[2] ?? "", offset: value.offset },
-      };
+  function readPair(key: YamlScalar, value: YamlNode): { name: YamlScalar; type: YamlScalar } | undefined {
+    const match = value.kind === "scalar" ? /^([^,]*?) *, *([^,]*)$/.exec(value.text) : null;
+    if (value.kind === "scalar" && match !== null) {
+      return { name: { ...value, text: match[1] ?? "" }, type: { ...value, text: match[2] ?? "" } };
     }
-    problem(value?.offset ?? start, `${key.text} must be {name, type} or "name, type"`);
+    problem(value, `${key.text} must be {name, type} or "name, type"`);
     return undefined;
   }
 
-  function readKey({ text: key, offset }: Scalar): { pen: number; id: number } | undefined {
+  function readKey(node: YamlScalar): { pen: number; id: number } | undefined {
+    const key = node.text;
     const match = /^([0-9]{1,10})\/([0-9]{1,5})$/.exec(key);
     const pen = Number(match?.[1]);
     const id = Number(match?.[2]);
     if (match === null || pen > 0xffff_ffff) {
-      problem(offset, `expected <enterprise number>/<element id>, not ${quote(key)}`);
+      problem(node, `expected <enterprise number>/<element id>, not ${quote(key)}`);
     } else if (id === 0 || id > (pen === 0 ? 0xffff : 0x7fff)) {
       problem(
-        offset,
+        node,
         `an element id is from 1 to ${pen === 0 ? "65535 (NetFlow v9; IPFIX: 32767)" : "32767"}, not ${id}`,
       );
     } else if (pen === reversePen) {
-      problem(offset, `${reversePen} stands for the reverse direction of IANA's elements`);
+      problem(node, `${reversePen} stands for the reverse direction of IANA's elements`);
     } else return { pen, id };
     return undefined;
   }
 
-  function readType({ text: type, offset }: Scalar): DataType | undefined {
+  function readType(node: YamlScalar): DataType | undefined {
+    const type = node.text;
     if (Object.hasOwn(convertType, type)) return type as DataType;
-    problem(offset, `expected one of ${Object.keys(convertType).join(", ")}, not ${quote(type)}`);
+    problem(node, `expected one of ${Object.keys(convertType).join(", ")}, not ${quote(type)}`);
     return undefined;
   }
-}
-
-function startOf(event: Event | undefined): number {
-  if (event?.type === EVENT_ID.SCALAR) return event.valueStart;
-  return event !== undefined && "start" in event ? event.start : 0;
 }
