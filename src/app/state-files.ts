@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { StateFiles } from "../flow/index.ts";
-import type { FileIo, OpenFile } from "../file/index.ts";
+import { replaceContent, type FileIo } from "../file/index.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
@@ -36,39 +36,8 @@ export function createStateFiles(
     },
     async replace(name, bytes) {
       const temporary = join(directory, `.${name}.${run}-${++number}.tmp`);
-      // Opened first, so that a lack of descriptors is not found out after the rename.
-      const folder = await io.openFolder(directory);
-      try {
-        await writeNew(io, temporary, bytes);
-        await io.rename(temporary, join(directory, name));
-        await folder.sync();
-      } catch (error) {
-        await io.unlink(temporary).catch(() => {});
-        throw error;
-      } finally {
-        await folder.close().catch(() => {});
-      }
+      await replaceContent(io, { target: join(directory, name), temporary, mode: fileMode }, bytes);
     },
     rename: (name, to) => io.rename(join(directory, name), join(directory, to)),
   };
-}
-
-async function writeNew(io: FileIo, path: string, bytes: Uint8Array): Promise<void> {
-  const file = await io.create(path, fileMode);
-  try {
-    await writeAll(file, bytes);
-    await file.sync();
-  } catch (error) {
-    await file.close().catch(() => {});
-    throw error;
-  }
-  await file.close();
-}
-
-async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void> {
-  for (let offset = 0; offset < bytes.length;) {
-    const taken = await file.write(bytes.subarray(offset));
-    if (taken === 0) throw new Error("the file takes no more bytes");
-    offset += taken;
-  }
 }

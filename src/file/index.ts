@@ -14,6 +14,7 @@ export { type KeepReason, type KeptFile } from "./keep-file.ts";
 export {
   findLeftOvers,
   finishRename,
+  replaceContent,
   SaveError,
   temporaryPath,
   type SavedFile,
@@ -22,3 +23,4 @@ export {
 } from "./save-file.ts";
 export { removeImage, replaceFile, replayImage } from "./overwrite-file.ts";
 export { createWatchedFile, type WatchedFile, type WatchedFileOptions } from "./watched-file.ts";
+export { readSettled } from "./read-settled.ts";

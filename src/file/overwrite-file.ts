@@ -21,7 +21,7 @@ export async function replaceFile(
 ): Promise<SavedFile> {
   if (!plan.isInPlace || plan.imagePath === undefined) {
     try {
-      return await saveFile(io, plan, chunks(), onWritten);
+      return await saveFile(io, plan, chunks(), plan, onWritten);
     } catch (error) {
       const isMount = error instanceof SaveError && error.step === "rename" && error.code === "EBUSY";
       if (!isMount || plan.imagePath === undefined) throw error;

@@ -57,12 +57,18 @@ export interface SaveAlarm {
   readonly error: unknown;
 }
 
-/** The paths of one save, and what is to become of the content before it. */
-export interface SavePlan extends KeepPlan {
+/** The paths of one replacement. */
+export interface ReplacePlan {
   /** The file to replace: a path without a symbolic link at its end. */
   readonly target: string;
   /** A name in the same folder that nothing has. */
   readonly temporary: string;
+  /** Permission bits of a file that is not there yet. */
+  readonly mode?: number;
+}
+
+/** The paths of one save, and what is to become of the content before it. */
+export interface SavePlan extends ReplacePlan, KeepPlan {
   /** Where an image of the new content may lie while the file is overwritten; undefined when there is no such place. */
   readonly imagePath: string | undefined;
   /** Whether it is known that the file cannot be replaced, only overwritten. */
@@ -79,8 +85,19 @@ export interface SavedFile {
 }
 
 /**
+ * Replaces the content of `target` or creates it: whoever reads sees the old content or the new, after a loss of power too.
+ * For files that no person writes.
+ *
+ * @throws SaveError; the file has the old content, or it has the new and its folder could not be synced.
+ */
+export async function replaceContent(io: FileIo, plan: ReplacePlan, bytes: Uint8Array): Promise<void> {
+  const { alarms } = await saveFile(io, plan, [bytes]);
+  for (const { step, error } of alarms) if (step === "sync_folder") throw new SaveError(step, error);
+}
+
+/**
  * Replaces the content of `target` or creates it: writes `temporary`, syncs it, renames it over the target and syncs the
- * folder. Content that a person wrote is kept under another name. Mode and owner are kept; what is
+ * folder. With `keep`, content that a person wrote is kept under another name. Mode and owner are kept; what is
  * not permitted there is an alarm. Once renamed, the file counts as saved: what fails then is an alarm too.
  *
  * @param onWritten called before the rename with what the file will be.
@@ -88,11 +105,12 @@ export interface SavedFile {
  */
 export async function saveFile(
   io: FileIo,
-  plan: SavePlan,
+  plan: ReplacePlan,
   chunks: Iterable<Uint8Array>,
+  keep?: KeepPlan,
   onWritten: (stamp: FileStamp) => void = () => {},
 ): Promise<SavedFile> {
-  const { target, temporary } = plan;
+  const { target, temporary, mode = newFileMode } = plan;
   const alarms: SaveAlarm[] = [];
   const old = await attempt("state", () => ifThere(io.state(target)));
   // Opened first, so that a lack of descriptors or of permission fails the save and is not found out after the rename.
@@ -101,18 +119,22 @@ export async function saveFile(
     let written: FileState;
     let kept: readonly KeptFile[] = [];
     try {
-      const file = await attempt("create", () => io.create(temporary, old?.mode ?? newFileMode));
+      const file = await attempt("create", () => io.create(temporary, old?.mode ?? mode));
       written = await fill(file, chunks, old, alarms);
-      if (old !== undefined) kept = await attempt("keep", () => keepBefore(io, target, plan, old));
+      if (old !== undefined && keep !== undefined) {
+        kept = await attempt("keep", () => keepBefore(io, target, keep, old));
+      }
       onWritten(written);
     } catch (error) {
       await removeQuietly(io, temporary);
       throw error;
     }
-    await moveOver(io, plan, written, alarms);
+    await moveOver(io, plan, keep?.asidePath, written, alarms);
     // A second sync on the same descriptor could report success for pages that the first one lost: never tried.
     await alarmOn("sync_folder", () => folder.sync(), alarms);
-    await alarmOn("keep", async () => void (kept = [...kept, ...(await judgeAside(io, plan))]), alarms);
+    if (keep !== undefined) {
+      await alarmOn("keep", async () => void (kept = [...kept, ...(await judgeAside(io, keep))]), alarms);
+    }
     return { stamp: written, alarms, kept, isInPlace: false };
   } finally {
     await folder.close().catch(() => {});
@@ -206,21 +228,22 @@ async function keepOwnerAndMode(file: OpenFile, old: FileState, alarms: SaveAlar
 
 async function moveOver(
   io: FileIo,
-  { target, temporary, asidePath }: SavePlan,
+  { target, temporary }: ReplacePlan,
+  asidePath: string | undefined,
   written: FileState,
   alarms: SaveAlarm[],
 ): Promise<void> {
   try {
     await attempt("rename", () => io.rename(temporary, target));
   } catch (error) {
-    // A network file system may report an error for a rename that took place: the inode tells.
+    // A network file system may report an error for a rename that took place: the inode shows it.
     const there = await io.state(target).catch(() => undefined);
     if (there?.inode === written.inode && there.device === written.device) {
       alarms.push({ step: "rename", code: errorCode(error), error });
       return;
     }
     await removeQuietly(io, temporary);
-    await removeQuietly(io, asidePath);
+    if (asidePath !== undefined) await removeQuietly(io, asidePath);
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
+import { readSettled } from "./read-settled.ts";
 import type { Component } from "../report/index.ts";
 
 export interface WatchedFileOptions {
@@ -17,8 +18,6 @@ export interface WatchedFile extends Component {
   reload(force: boolean): Promise<void>;
 }
 
-/** A file that changes while it is read is read again, this often at most. */
-const maxReads = 3;
 const longestTimeout = 2 ** 31 - 1;
 
 /**
@@ -34,20 +33,13 @@ export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
 
   const read = async (force: boolean): Promise<void> => {
     try {
-      let state = await io.state(path);
-      if (!force && sameStamp(seen, state)) return;
-      for (let reads = 0; reads < maxReads; reads++) {
-        if (state.kind !== "file") throw new Error(`${path} is not a regular file`);
-        const bytes = await io.read(path);
-        const after = await io.state(path);
-        if (sameStamp(state, after)) {
-          seen = after;
-          take(bytes);
-          return;
-        }
-        state = after;
-      }
-      throw new Error(`${path} changes while it is read`);
+      const before = await io.state(path);
+      if (!force && sameStamp(seen, before)) return;
+      const { bytes, state } = await readSettled(io, path, before).catch((error: unknown) => {
+        throw new Error(`${path} ${messageOf(error)}`, { cause: error });
+      });
+      seen = state;
+      take(bytes);
     } catch (error) {
       failed(error);
     }
@@ -76,4 +68,8 @@ export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
     },
     reload,
   };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

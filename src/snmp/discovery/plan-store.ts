@@ -1,5 +1,6 @@
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { nodeFileIo, replaceContent } from "../../file/index.ts";
 import type { Log, Metrics } from "../../report/index.ts";
 import { planFromJson, planToJson, type DevicePlan } from "./device-plan.ts";
 
@@ -90,14 +91,9 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
 
 const temporaryEnd = ".tmp";
 
+/** A save that was cut off may have left the temporary file. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}${temporaryEnd}`;
-  const file = await open(temporary, "w", 0o640);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
+  await rm(temporary, { force: true });
+  await replaceContent(nodeFileIo, { target: path, temporary, mode: 0o640 }, Buffer.from(text));
 }

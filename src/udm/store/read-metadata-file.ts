@@ -1,12 +1,9 @@
 import { dirname } from "node:path";
 import { YamlFault } from "../../yaml/index.ts";
-import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState } from "../../file/index.ts";
+import { errorCode, readSettled, type FileIo, type FileStamp, type FileState } from "../../file/index.ts";
 import { UdmError } from "../model/udm-error.ts";
 
-/** A file that changes while it is read is read again, this often at most. */
-const maxReads = 3;
-
-/** The bytes of a file at one moment. */
+/** What a file holds, and the stamp of that content. */
 export interface FileBytes {
   /** Undefined when there is no file. */
   readonly stamp: FileStamp | undefined;
@@ -67,20 +64,4 @@ async function stateOrMissing(io: FileIo, path: string): Promise<FileState | und
     if ((await io.state(dirname(path))).kind !== "folder") throw error;
     return undefined;
   }
-}
-
-async function readSettled(
-  io: FileIo,
-  path: string,
-  before: FileState,
-): Promise<{ bytes: Uint8Array; state: FileState }> {
-  let state = before;
-  for (let reads = 0; reads < maxReads; reads++) {
-    if (state.kind !== "file") throw new Error("is not a regular file");
-    const bytes = await io.read(path);
-    const after = await io.state(path);
-    if (sameStamp(state, after)) return { bytes, state };
-    state = after;
-  }
-  throw new Error("changes while it is read");
 }
