@@ -28,6 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   udm: ["model", "index", "store"],
+  api: ["error", "json", "http", "guard", "rpc", "udm", "services", "pages.ts", "openapi", "."],
   snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],
 };
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
-import { createApiMetrics } from "./api-metrics.ts";
+import { createApiMetrics } from "./http/api-metrics.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createAdmission } from "./guard/admission.ts";
 import { createBasicAuth, type BasicCredentials } from "./guard/basic-auth.ts";
@@ -13,9 +13,11 @@ import type { TlsFiles } from "./http/tls-credentials.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import type { View, ViewDescription } from "./pages.ts";
 import { createRoutes, servicePaths } from "./routes.ts";
-import { createGrpcFront } from "./rpc/grpc-front.ts";
-import { createUdmService, type UdmSource } from "./rpc/udm-service.ts";
-import type { SnmpOperations } from "./snmp-operations.ts";
+import { createEngine } from "./rpc/engine.ts";
+import type { RpcService } from "./rpc/method.ts";
+import type { SnmpOperations } from "./services/snmp-operations.ts";
+import { udmMethods } from "./udm/udm-methods.ts";
+import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
 
 export interface ApiServerOptions {
   readonly ip: string;
@@ -45,8 +47,8 @@ export interface ApiServerOptions {
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
-  /** For tests: every call takes the complete way, none a short one. */
-  readonly isComplete?: boolean;
+  /** Further services, served by every protocol. */
+  readonly services?: readonly RpcService[];
 }
 
 export interface ApiServer extends Component {
@@ -72,43 +74,37 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const { routes, openLabels, grpcMethods } = createRoutes({
+  const { routes, openLabels } = createRoutes({
     ...options,
+    services: [udmMethods(createUdmService(options.udm, options.maxBatchSize)), ...(options.services ?? [])],
     views: options.views ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
-    service: createUdmService(options.udm, options.maxBatchSize),
     bodies,
-    maxMessageBytes: limits.maxMessageBytes,
     hasBasicAuth: basicAuth !== undefined,
     health: {
       health,
       maxWatchers: limits.maxWatchers,
       onTooManyWatchers: () => metrics.reject("watchers"),
     },
-    isComplete: options.isComplete === true,
-    onFailure,
   });
   const admission = createAdmission({
     openLabels,
     isAuthorized: basicAuth === undefined ? undefined : createBasicAuth(basicAuth),
     allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
   });
-  const dispatch = createDispatch({
-    routes,
-    servicePaths,
+  const engine = createEngine({
     bodies,
+    unknownFields: options.unknownFields,
     maxMessageBytes: limits.maxMessageBytes,
-    metrics,
-    admission,
     onFailure,
   });
-  const takeGrpc = createGrpcFront({ ...options, methods: grpcMethods, admission, calls, limits, metrics, onFailure });
+  const dispatch = createDispatch({ routes, servicePaths, engine, metrics, admission, onFailure });
   const listener = createListener({
     ...options,
     limits,
     metrics,
-    onRequest: (request, response, expectsContinue) => dispatch(calls.begin(request, response, expectsContinue)),
-    takeStream: options.isComplete === true ? () => false : takeGrpc,
+    onRequest: (request, response, expectsContinue) => dispatch(calls.beginHttp1(request, response, expectsContinue)),
+    onStream: (stream, headers) => dispatch(calls.beginHttp2(stream, headers)),
     isBusy: (socket) => calls.isBusy(socket),
     onSweep: () => calls.sweep(),
   });

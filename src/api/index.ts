@@ -4,5 +4,11 @@ export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 export type { TlsFiles } from "./http/tls-credentials.ts";
 export type { UnknownFields } from "./json/read-message.ts";
 export type { View, ViewDescription } from "./pages.ts";
-export type { UdmSource } from "./rpc/udm-service.ts";
-export type { SnmpApplied, SnmpDeviceId, SnmpFinding, SnmpOperations, SnmpRediscovery } from "./snmp-operations.ts";
+export type { UdmSource } from "./udm/udm-service.ts";
+export type {
+  SnmpApplied,
+  SnmpDeviceId,
+  SnmpFinding,
+  SnmpOperations,
+  SnmpRediscovery,
+} from "./services/snmp-operations.ts";

@@ -1,7 +1,7 @@
 import type { Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
 import { sendBytes, sendJson } from "./http/send.ts";
-import { apiError } from "./rpc/api-error.ts";
+import { apiError } from "./error/api-error.ts";
 
 /**
  * A read-only view: what it returns, or promises, is answered as JSON. A path that ends in `/{id}` takes any one segment there, which

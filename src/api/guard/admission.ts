@@ -1,7 +1,8 @@
 import type { ConnectError } from "@connectrpc/connect";
-import type { Rejection } from "../api-metrics.ts";
+import type { Rejection } from "../http/api-metrics.ts";
+import { headerOf, type RequestHeaders } from "../http/http-message.ts";
 import { quote } from "../../text/index.ts";
-import { apiError } from "../rpc/api-error.ts";
+import { apiError } from "../error/api-error.ts";
 import { basicChallenge } from "./basic-auth.ts";
 import { foreignSite, isKnownHost } from "./site-guard.ts";
 
@@ -13,9 +14,6 @@ export interface AdmissionRules {
   /** Names that a Host header may carry besides those of this machine; undefined when any may. */
   readonly allowedHosts: readonly string[] | undefined;
 }
-
-/** The header of a request of either HTTP version, as Node has it. */
-export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Why a request is turned away by its header alone. */
 export interface Refusal {
@@ -42,28 +40,23 @@ export function createAdmission(rules: AdmissionRules): Admission {
   };
 
   return (headers, label, isSafe) => {
-    const host = valueOf(headers, "host") ?? valueOf(headers, ":authority");
+    const host = headerOf(headers, "host") ?? headerOf(headers, ":authority");
     if (!isHostKnown(host)) {
       const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
       return { reason: "host", error };
     }
     const isOpen = label !== undefined && openLabels.has(label);
-    if (!isOpen && isAuthorized !== undefined && !isAuthorized(valueOf(headers, "authorization"))) {
+    if (!isOpen && isAuthorized !== undefined && !isAuthorized(headerOf(headers, "authorization"))) {
       const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
       error.metadata.set("www-authenticate", basicChallenge);
       return { reason: "auth", error };
     }
     if (isSafe) return undefined;
-    const origin = valueOf(headers, "origin");
-    const secFetchSite = valueOf(headers, "sec-fetch-site");
+    const origin = headerOf(headers, "origin");
+    const secFetchSite = headerOf(headers, "sec-fetch-site");
     if (origin === undefined && secFetchSite === undefined) return undefined;
     const foreign = foreignSite({ host, origin, secFetchSite });
     if (foreign === undefined) return undefined;
     return { reason: "origin", error: apiError("permission_denied", "FOREIGN_SITE", foreign) };
   };
-}
-
-function valueOf(headers: RequestHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === "string" || value === undefined ? value : value[0];
 }

@@ -1,54 +1,79 @@
-import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { ConnectError } from "@connectrpc/connect";
-import type { Pending } from "./call-log.ts";
-import { wireOf, type Call, type Wire } from "./call.ts";
-import { headerOf, type HttpRequest, type HttpResponse } from "./http-message.ts";
+import type { Readable } from "node:stream";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../report/index.ts";
+import type { Call, ExtraFields } from "./call.ts";
+import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
+import { wireOf, type Wire } from "./wire.ts";
 
-/** A call with what only the log of calls may do to it. */
-export interface ActiveCall extends Call, Omit<Pending, "isEndless"> {
-  /** Aborts the signal of the call; the first reason stays. */
-  abort(reason: ConnectError): void;
+/** What an active call needs besides the request. */
+export interface CallSurroundings {
+  readonly clock: Clock;
+  /** How long an answer may wait for the client to take a further byte, milliseconds. */
+  readonly stallTimeout: number;
+  /** Called when an answer has waited for longer. */
+  readonly onStall: () => void;
 }
 
-export function createActiveCall(
-  request: HttpRequest,
-  response: HttpResponse,
-  expectsContinue: boolean,
-  since: number,
-): ActiveCall {
-  return new RequestCall(request, response, expectsContinue, since);
-}
-
-/** A class, because objects with accessors and methods of their own cost too much for one a request. */
-class RequestCall implements ActiveCall {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+/**
+ * A call with what only the log of calls may do to it. A class, because objects with accessors and methods of their own cost too
+ * much for one a request.
+ */
+export abstract class ActiveCall implements Call {
+  readonly method: string;
+  readonly headers: RequestHeaders;
   readonly path: string;
   readonly wire: Wire;
-  readonly socket: Socket;
-  readonly stream: ServerHttp2Stream | undefined;
+  /** When its header came, on the monotonic clock, milliseconds. */
   readonly since: number;
-  expectsContinue: boolean;
+  timeout = Infinity;
   label = "other";
   code = "canceled";
   isEndless = false;
-  isHeaderOnly = false;
   heldBytes = 0;
+  protected readonly surroundings: CallSurroundings;
+  /** Whether the client waits for `100 Continue`. */
+  protected expectsContinue: boolean;
   readonly #queryText: string;
   #controller: AbortController | undefined;
   #reason: ConnectError | undefined;
+  #extraFields: ExtraFields | undefined;
 
-  constructor(request: HttpRequest, response: HttpResponse, expectsContinue: boolean, since: number) {
-    this.request = request;
-    this.response = response;
-    [this.path, this.#queryText] = splitTarget(request.url ?? "");
-    this.wire = wireOf(headerOf(request, "content-type"));
-    this.socket = request.socket;
-    this.stream = "stream" in request ? request.stream : undefined;
-    this.expectsContinue = expectsContinue;
-    this.since = since;
+  constructor(method: string, target: string, headers: RequestHeaders, surroundings: CallSurroundings) {
+    this.method = method;
+    this.headers = headers;
+    [this.path, this.#queryText] = splitTarget(target);
+    this.wire = wireOf(headerOf(headers, "content-type"));
+    this.surroundings = surroundings;
+    this.since = surroundings.clock.monotonic();
+    this.expectsContinue = false;
   }
+
+  abstract readonly body: Readable;
+  /** The connection of its own that it has by HTTP/1. */
+  abstract readonly ownSocket: Socket | undefined;
+  abstract hostFault(): string | undefined;
+  abstract isGone(): boolean;
+  abstract isBegun(): boolean;
+  abstract answer(status: number, fields: HeaderFields, body: Uint8Array | string): void;
+  abstract begin(status: number, fields: HeaderFields, form: { readonly hasTrailers: boolean }): void;
+  abstract write(bytes: Uint8Array | string): boolean;
+  abstract end(bytes?: Uint8Array, trailers?: HeaderFields): void;
+  abstract drained(): Promise<void>;
+  abstract breakOff(): void;
+  protected abstract sendContinue(): void;
+  /** Registers what happens when the call is over. */
+  abstract onClose(listener: () => void): void;
+  /** Whether the call was over before its answer was. */
+  abstract hasBrokenOff(): boolean;
+  /** Whether the client is still sending the body, where Node has no time-out for that. */
+  abstract isReceiving(): boolean;
+  /** Ends it at once. */
+  abstract cut(): void;
+  /** Ends it because the server stops: with an answer where it can be given one. */
+  abstract endWatch(reason: ConnectError): void;
+  /** Called at every sweep of the log of calls. */
+  abstract onSweep(): void;
 
   get query(): URLSearchParams {
     return new URLSearchParams(this.#queryText);
@@ -61,29 +86,38 @@ class RequestCall implements ActiveCall {
     return this.#controller.signal;
   }
 
-  throwIfAborted(): void {
-    if (this.#reason !== undefined) throw this.#reason;
+  get extraFields(): ExtraFields {
+    return (this.#extraFields ??= {});
   }
 
+  throwIfAborted(): void {
+    if (this.#reason !== undefined) throw this.#reason;
+    if (this.timeout !== Infinity && this.remaining() === 0) throw deadlineExceeded();
+  }
+
+  remaining(): number {
+    return Math.max(0, this.timeout - (this.surroundings.clock.monotonic() - this.since));
+  }
+
+  /** Aborts the signal of the call; the first reason stays. */
   abort(reason: ConnectError): void {
     this.#reason ??= reason;
     this.#controller?.abort(this.#reason);
   }
 
-  /** HTTP/1 requests have this time-out from Node. */
-  isReceiving(): boolean {
-    return this.stream !== undefined && !this.request.complete;
+  continue(): void {
+    if (!this.expectsContinue) return;
+    this.expectsContinue = false;
+    this.sendContinue();
   }
 
-  cut(): void {
-    if (this.stream === undefined) this.socket.destroy();
-    else this.stream.close(constants.NGHTTP2_CANCEL);
+  isAnswered(): boolean {
+    return this.isBegun() || this.isGone();
   }
+}
 
-  endWatch(reason: ConnectError): void {
-    if (this.request.complete) this.abort(reason);
-    else this.stream?.close(constants.NGHTTP2_CANCEL);
-  }
+export function deadlineExceeded(): ConnectError {
+  return new ConnectError("the deadline of the request has passed", Code.DeadlineExceeded);
 }
 
 /** Path and query of a request target, which a proxy's client may send in absolute form. */

@@ -1,56 +1,68 @@
-import type { Socket } from "node:net";
-import type { ServerHttp2Stream } from "node:http2";
-import type { HttpRequest, HttpResponse } from "./http-message.ts";
+import type { Readable } from "node:stream";
+import type { ConnectError } from "@connectrpc/connect";
+import type { HeaderFields, RequestHeaders } from "./http-message.ts";
+import type { Wire } from "./wire.ts";
 
-/** How the client speaks: plain HTTP, Connect unary JSON (REST-style), other Connect, gRPC-Web, or gRPC. */
-export type Wire = "http" | "json" | "connect" | "grpc-web" | "grpc";
+/** Says whether somebody still waits for an answer, by throwing when not. */
+export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 
-/** One request while it is being answered. */
-export interface Call {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+/** What is sent besides the answer itself. */
+export interface ExtraFields {
+  header?: Headers;
+  trailer?: Headers;
+}
+
+/** One request while it is being answered, by either version of HTTP. */
+export interface Call extends Waiting {
+  readonly method: string;
+  readonly headers: RequestHeaders;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly wire: Wire;
-  readonly socket: Socket;
-  /** The stream, when the request came by HTTP/2. */
-  readonly stream: ServerHttp2Stream | undefined;
   /** Aborted when the client has gone, or the server stops; its reason is an error fit to be answered. */
   readonly signal: AbortSignal;
-  /** Throws the reason when `signal` is aborted. Costs nothing, where a signal has to be made. */
+  /** Throws the reason when `signal` is aborted, or an error when the deadline has passed. Costs nothing, where a signal has to be made. */
   throwIfAborted(): void;
-  /** Whether the client waits for `100 Continue`; cleared by whoever sends it. */
-  expectsContinue: boolean;
+  /** For how long from its header on the client waits, milliseconds; Infinity until it is known, and without a bound. */
+  timeout: number;
+  /** What is left of `timeout`; not below 0. */
+  remaining(): number;
+  /** Ends the waiting: the first reason stays. */
+  abort(reason: ConnectError): void;
+  /** Further fields of the answer, that a method may set. */
+  readonly extraFields: ExtraFields;
   /** For the metrics: which method or page, from a fixed set of names. */
   label: string;
   /** For the metrics: the outcome. */
   code: string;
   /** A stream of messages, which has no bound on its time in all. */
   isEndless: boolean;
-  /** Whether a header went out that is the whole answer, past the response object. */
-  isHeaderOnly: boolean;
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
-}
+  /** What is wrong with the Host header of HTTP/1, or undefined. */
+  hostFault(): string | undefined;
 
-/** Whether nobody is there to take an answer, or it has been given. */
-export function isAnswered(call: Call): boolean {
-  return call.response.headersSent || call.response.writableEnded || isGone(call);
-}
+  /** The body as it was sent. */
+  readonly body: Readable;
+  /** Tells a client that waits for it to send the body. */
+  continue(): void;
 
-/** Whether nobody is there to take an answer. */
-export function isGone({ stream, socket, response }: Call): boolean {
-  return stream === undefined ? socket.destroyed || response.destroyed : stream.destroyed || stream.closed;
-}
-
-/** What a content type says of how the client speaks. */
-export function wireOf(contentType: string | undefined): Wire {
-  if (contentType === undefined) return "http";
-  if (contentType === "application/json") return "json";
-  const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "application/json") return "json";
-  if (/^application\/grpc-web(-text)?(\+\w+)?$/.test(type)) return "grpc-web";
-  if (/^application\/grpc(\+\w+)?$/.test(type)) return "grpc";
-  if (type === "application/proto" || /^application\/connect\+\w+$/.test(type)) return "connect";
-  return "http";
+  /** Whether nobody is there to take an answer. */
+  isGone(): boolean;
+  /** Whether nobody is there to take an answer, or it has been begun. */
+  isAnswered(): boolean;
+  /** Whether a part of the answer has been sent. */
+  isBegun(): boolean;
+  /** Answers as a whole. Does nothing when the call is answered. */
+  answer(status: number, fields: HeaderFields, body: Uint8Array | string): void;
+  /** Sends the header of an answer that comes in parts. Does nothing when the call is answered. */
+  begin(status: number, fields: HeaderFields, form: { readonly hasTrailers: boolean }): void;
+  /** @returns whether there is room for more: if not, wait for {@link drained}. */
+  write(bytes: Uint8Array | string): boolean;
+  /** Ends an answer that was begun. Trailers only where they were announced. */
+  end(bytes?: Uint8Array, trailers?: HeaderFields): void;
+  /** Resolves when the client has taken what was written, or has gone. */
+  drained(): Promise<void>;
+  /** Cuts an answer off: the only way to say that it is not whole, once a part of it has been sent. */
+  breakOff(): void;
 }

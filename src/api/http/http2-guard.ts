@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "../../report/index.ts";
-import type { Rejection } from "../api-metrics.ts";
+import type { Rejection } from "./api-metrics.ts";
 import type { ApiLimits } from "./limits.ts";
 
 const floodWindow = 10_000;

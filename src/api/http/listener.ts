@@ -1,9 +1,13 @@
-import { createServer as createHttp1Server, type Server, type ServerOptions } from "node:http";
+import {
+  createServer as createHttp1Server,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import {
   createServer as createHttp2Server,
   type Http2Server,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
@@ -11,9 +15,8 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from "n
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { limitLog, type Clock, type Log } from "../../report/index.ts";
-import type { ApiMetrics } from "../api-metrics.ts";
+import type { ApiMetrics } from "./api-metrics.ts";
 import { createHttp2Guard } from "./http2-guard.ts";
-import type { HttpRequest, HttpResponse } from "./http-message.ts";
 import type { ApiLimits } from "./limits.ts";
 import { switchProtocol } from "./protocol-switch.ts";
 import { readTlsCredentials, type TlsCredentials, type TlsFiles } from "./tls-credentials.ts";
@@ -26,10 +29,10 @@ export interface ListenerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: ApiMetrics;
-  /** `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
-  onRequest(request: HttpRequest, response: HttpResponse, expectsContinue: boolean): void;
-  /** Is shown every stream of HTTP/2 first. @returns whether it takes it; if not, `onRequest` gets it. */
-  takeStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** A request of HTTP/1. `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
+  onRequest(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  /** A request of HTTP/2. */
+  onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
   /** Whether an answer is being made for a request of this connection. */
   isBusy(socket: Socket): boolean;
   /** Called several times a second at most: for time-outs that are not worth a timer each. */
@@ -86,29 +89,8 @@ export function createListener(options: ListenerOptions): Listener {
       if (error.code === "ERR_HTTP2_ERROR") metrics.reject("protocol");
       log.debug({ error }, "HTTP/2 connection failed");
     });
-    const take = (request: Http2ServerRequest, response: Http2ServerResponse, expectsContinue: boolean): void => {
-      watchStall(request, response);
-      options.onRequest(request, response, expectsContinue);
-    };
-    server2.on("request", (request, response) => take(request, response, false));
-    server2.on("checkContinue", (request, response) => take(request, response, true));
-    // Node's own listener makes the request and response objects.
-    const [makeRequest] = server2.listeners("stream") as [(...stream: unknown[]) => void];
-    server2.removeAllListeners("stream");
-    server2.on("stream", (stream, headers, ...others: unknown[]) => {
-      if (!options.takeStream(stream, headers)) makeRequest.call(server2, stream, headers, ...others);
-    });
+    server2.on("stream", (stream, headers) => options.onStream(stream, headers));
     return server2;
-  }
-
-  /** Ends a stream whose answer its client does not take. */
-  function watchStall(request: Http2ServerRequest, response: Http2ServerResponse): void {
-    const { stream } = request;
-    stream.setTimeout(limits.stallTimeout, () => {
-      if (!response.writableEnded && stream.writableLength === 0) return;
-      metrics.reject("timeout");
-      stream.destroy();
-    });
   }
 
   function serveHttp1(server1: Server | HttpsServer): void {

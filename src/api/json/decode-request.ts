@@ -4,7 +4,7 @@ import { JsonFieldError } from "./json-field-error.ts";
 import { JsonSyntaxError, parseJson, parseJsonInTurns, type JsonNode } from "./parse-json.ts";
 import { createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
 import { maxViolations } from "../../udm/index.ts";
-import { apiError, violationsError } from "../rpc/api-error.ts";
+import { apiError, violationsError } from "../error/api-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 

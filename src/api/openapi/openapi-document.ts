@@ -1,6 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ViewDescription } from "../pages.ts";
-import { applyDefinitionsPath, rediscoverDevicePath } from "../snmp-endpoints.ts";
+import { applyDefinitionsPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
 import { errorSchema, pagePaths, snmpPaths } from "./rest-paths.ts";
 import { commentOf } from "./schema-comments.ts";

@@ -1,5 +1,5 @@
-import type { Counter, Metrics } from "../report/index.ts";
-import { createCallTimes } from "./http/call-times.ts";
+import type { Counter, Metrics } from "../../report/index.ts";
+import { createCallTimes } from "./call-times.ts";
 
 /** Why a request or a connection was turned away before a handler saw it. */
 const rejections = [

@@ -1,12 +1,12 @@
-import { formatAddress, parseAddress } from "../ip/index.ts";
-import type { Call } from "./http/call.ts";
-import type { BodyReader } from "./http/read-body.ts";
-import { sendError, sendJson } from "./http/send.ts";
-import { decodeJson } from "./json/decode-request.ts";
-import { quote } from "../text/index.ts";
-import { JsonNumber, type JsonNode } from "./json/parse-json.ts";
-import type { UnknownFields } from "./json/read-message.ts";
-import { apiError, type FieldViolation } from "./rpc/api-error.ts";
+import { formatAddress, parseAddress } from "../../ip/index.ts";
+import type { Call } from "../http/call.ts";
+import type { BodyReader } from "../http/read-body.ts";
+import { sendError, sendJson } from "../http/send.ts";
+import { decodeJson } from "../json/decode-request.ts";
+import { quote } from "../../text/index.ts";
+import { JsonNumber, type JsonNode } from "../json/parse-json.ts";
+import type { UnknownFields } from "../json/read-message.ts";
+import { apiError, type FieldViolation } from "../error/api-error.ts";
 import type { SnmpDeviceId, SnmpOperations } from "./snmp-operations.ts";
 
 export const applyDefinitionsPath = "/api/v1/snmp/apply-definitions";

@@ -1,5 +1,11 @@
-import type { DescFile } from "@bufbuild/protobuf";
+import { create, type DescFile } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { ServerReflection as V1, ServerReflectionResponseSchema } from "../gen/grpc/reflection/v1/reflection_pb.ts";
+import {
+  ServerReflection as V1Alpha,
+  ServerReflectionResponseSchema as AlphaResponseSchema,
+} from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { bidiStream, type RpcService } from "../rpc/method.ts";
 import type { SchemaFiles } from "./schema-files.ts";
 import { quote } from "../../text/index.ts";
 
@@ -18,8 +24,33 @@ type Answer =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
-/** Answers the questions of one stream, in order. The schema has no extensions. */
-export function createReflection(files: SchemaFiles, services: readonly string[]) {
+/** Names of the services of {@link reflectionMethods}. */
+export const reflectionVersions = [V1.typeName, V1Alpha.typeName] as const;
+
+/** grpc.reflection in both versions: answers the questions of a stream in order. The schema has no extensions. */
+export function reflectionMethods(files: SchemaFiles, services: readonly string[]): readonly RpcService[] {
+  const answer = createAnswerer(files, services);
+  return [
+    {
+      schema: V1,
+      methods: [
+        bidiStream(V1.method.serverReflectionInfo, async function* answers(questions) {
+          for await (const question of questions) yield create(ServerReflectionResponseSchema, answer(question));
+        }),
+      ],
+    },
+    {
+      schema: V1Alpha,
+      methods: [
+        bidiStream(V1Alpha.method.serverReflectionInfo, async function* answers(questions) {
+          for await (const question of questions) yield create(AlphaResponseSchema, answer(question) as never);
+        }),
+      ],
+    },
+  ];
+}
+
+function createAnswerer(files: SchemaFiles, services: readonly string[]) {
   const file = (found: DescFile | undefined, what: string): Answer => {
     if (found === undefined) return refuse(Code.NotFound, `there is no ${what}`);
     return { case: "fileDescriptorResponse", value: { fileDescriptorProto: files.withImports(found) } };
@@ -51,11 +82,11 @@ export function createReflection(files: SchemaFiles, services: readonly string[]
     }
   };
 
-  return async function* serverReflectionInfo<Question extends ReflectionQuestion>(questions: AsyncIterable<Question>) {
-    for await (const question of questions) {
-      yield { validHost: question.host, originalRequest: question, messageResponse: answer(question) };
-    }
-  };
+  return (question: ReflectionQuestion) => ({
+    validHost: question.host,
+    originalRequest: question as never,
+    messageResponse: answer(question),
+  });
 }
 
 function refuse(code: Code, message: string): Answer {

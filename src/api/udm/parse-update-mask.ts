@@ -1,7 +1,7 @@
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { udmFields, type UdmField } from "../../udm/index.ts";
 import { quote } from "../../text/index.ts";
-import type { FieldViolation } from "./api-error.ts";
+import type { FieldViolation } from "../error/api-error.ts";
 
 /**
  * The fields that an update changes: undefined for all of them (no mask, an empty one, or `*`), else those named,

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { udmJson, type EntryTexts, type UdmEntry } from "../../udm/index.ts";
+import type { EntryTexts } from "../../udm/index.ts";
+import type { ListItems } from "./entry-list.ts";
 import { createUdmTranscoder, mostMessageBytes, type UdmTranscoder } from "./udm-transcoder.ts";
 import { varintSize, writeVarint } from "./varint.ts";
 
@@ -7,15 +8,12 @@ import { varintSize, writeVarint } from "./varint.ts";
 export interface ListMessage {
   /** Those of the entries, some hundred at a time. Gone through twice. */
   readonly texts: Iterable<EntryTexts>;
-  /** What each entry is in the message: itself, or its key. */
-  readonly items: "udms" | "keys";
+  readonly items: ListItems;
 }
 
 const itemsTag = 0x0a;
 /** What is made at once, in bytes of JSON. */
 const shortSize = 32_768;
-/** How much JSON of a longer list is taken at a time: some hundred entries, less than a millisecond. */
-export const listPortion = 32_768;
 
 /**
  * The message of a short list behind `reserved` bytes for its envelope; undefined for one of more than 32 KiB of JSON.
@@ -59,48 +57,6 @@ export function* listPieces({ texts, items }: ListMessage): Generator<Buffer> {
   for (const portion of texts) yield writeItems(transcoder, portion, items, 0);
 }
 
-/** The message as proto3 JSON, made when it is asked for. */
-export function* listJsonPieces({ texts, items }: ListMessage): Generator<Buffer> {
-  let isFirst = true;
-  for (const { bytes, starts, ends, count } of texts) {
-    const piece: Uint8Array[] = [];
-    for (let i = 0; i < count; i++) {
-      piece.push(isFirst ? Buffer.from(`{"${items}":[`) : commaBytes);
-      isFirst = false;
-      const start = starts[i] as number;
-      // A key has no character that JSON escapes.
-      if (items === "udms") piece.push(bytes.subarray(start, ends[i]));
-      else piece.push(bytes.subarray(start + keyStart - 1, keyEnd(bytes, start) + 1));
-    }
-    yield Buffer.concat(piece);
-  }
-  // An empty list is a zero value and left out.
-  yield Buffer.from(isFirst ? "{}" : "]}");
-}
-
-/** Texts of entries that are at hand, in portions of up to {@link listPortion} bytes. */
-export function textsOf(entries: readonly UdmEntry[]): Iterable<EntryTexts> {
-  return { [Symbol.iterator]: () => makeTexts(entries) };
-}
-
-function* makeTexts(entries: readonly UdmEntry[]): Generator<EntryTexts> {
-  for (let i = 0; i < entries.length;) {
-    const texts: Buffer[] = [];
-    const starts: number[] = [];
-    const ends: number[] = [];
-    let size = 0;
-    for (; i < entries.length && size < listPortion; i++) {
-      const text = Buffer.from(udmJson(entries[i] as UdmEntry));
-      texts.push(text);
-      starts.push(size);
-      size += text.length;
-      ends.push(size);
-    }
-    yield { bytes: Buffer.concat(texts), starts, ends, count: starts.length };
-  }
-}
-
-const commaBytes = Buffer.from(",");
 const keyStart = '{"key":"'.length;
 const quote = 0x22;
 
@@ -112,7 +68,7 @@ function keyEnd(bytes: Uint8Array, start: number): number {
 
 type SizeOf = (bytes: Uint8Array, start: number) => number;
 
-const itemSizes: Readonly<Record<ListMessage["items"], (transcoder: UdmTranscoder) => SizeOf>> = {
+const itemSizes: Readonly<Record<ListItems, (transcoder: UdmTranscoder) => SizeOf>> = {
   udms: (transcoder) => (bytes, start) => transcoder.size(bytes, start),
   keys: () => (bytes, start) => keyEnd(bytes, start) - start - keyStart,
 };
@@ -130,12 +86,7 @@ function keyBytes({ bytes, starts, count }: EntryTexts): number {
 }
 
 /** The items of a portion behind some free bytes. */
-function writeItems(
-  transcoder: UdmTranscoder,
-  texts: EntryTexts,
-  items: ListMessage["items"],
-  reserved: number,
-): Buffer {
+function writeItems(transcoder: UdmTranscoder, texts: EntryTexts, items: ListItems, reserved: number): Buffer {
   const { bytes, starts, ends, count } = texts;
   const most = items === "udms" ? mostMessageBytes(textBytes(texts)) : keyBytes(texts);
   const out = Buffer.allocUnsafe(reserved + most + maxHead * count);

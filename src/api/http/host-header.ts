@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../http/http-message.ts";
+import type { IncomingMessage } from "node:http";
 import { quote } from "../../text/index.ts";
 
 /** `uri-host [":" port]` of RFC 3986 section 3.2; an empty host is valid. */
@@ -8,7 +8,7 @@ const hostSyntax = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-
  * What is wrong with the Host header of a request of HTTP/1 (RFC 9112 section 3.2), or undefined: HTTP/1.1 needs exactly one, HTTP/1.0
  * at most one, and it must be a host with an optional port.
  */
-export function hostFault({ headers, rawHeaders, httpVersionMinor }: HttpRequest): string | undefined {
+export function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
   const { host } = headers;
   if (host === undefined) return httpVersionMinor >= 1 ? "HTTP/1.1 needs a Host header" : undefined;
   let count = 0;

@@ -68,6 +68,11 @@ export function violationsError(
   return apiError(code, reason, `${path}${description}${more}`, { violations });
 }
 
+/** What ends a call that nobody waits for any more. */
+export function clientGone(): ConnectError {
+  return new ConnectError("the client has gone", Code.Canceled);
+}
+
 /** What the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
 const maxTrailerBytes = 4096;
 

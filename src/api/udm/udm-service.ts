@@ -4,7 +4,6 @@ import {
   checkUdm,
   maxViolations,
   UdmError,
-  type EntryTexts,
   type UdmEntry,
   type UdmField,
   type UdmIndex,
@@ -22,27 +21,24 @@ import type {
   Udm,
   UpdateUdmRequest,
 } from "../gen/udm/v1/udm_pb.ts";
-import { apiError, violationsError, type FieldViolation } from "./api-error.ts";
-import type { Waiting } from "./timeouts.ts";
+import { apiError, violationsError, type FieldViolation } from "../error/api-error.ts";
+import type { Waiting } from "../http/call.ts";
+import { listOf, type EntryList } from "./entry-list.ts";
 import { parseUpdateMask } from "./parse-update-mask.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
 
 /**
- * The eight methods, for every transport. Each throws a ConnectError by the table of docs/api.md. `waiting` tells that
- * nobody waits for the answer any more: a write that has not begun then does not happen.
+ * The eight methods, whatever the transport. Each throws a ConnectError by the table of docs/api.md. `waiting` says whether
+ * somebody waits for the answer: a write that has not begun when nobody does does not happen.
  */
 export interface UdmService {
-  /** Whatever a request says, it is told first that the API is not enabled. @throws ConnectError `unimplemented` */
+  /** Called before a request is looked at. @throws ConnectError `unimplemented` when the API is not enabled. */
   requireEnabled(): void;
   countUdms(): number;
-  /** Entries of one moment in list order, found as they are asked for; they may be gone through again. */
-  listUdms(request: ListSelector): Iterable<UdmEntry>;
-  /** The same as the JSON texts of the entries, where they lie: up to `maxBytes` at a time. */
-  udmTexts(request: ListSelector, maxBytes: number): Iterable<EntryTexts>;
-  /** The same as JSON, entries or keys, with commas between them: pieces of up to `maxBytes`. */
-  renderUdms(request: ListSelector, text: "json" | "key", maxBytes: number): Iterator<Uint8Array>;
+  /** The entries of one snapshot in list order. */
+  listUdms(request: ListSelector): EntryList;
   createUdm(request: CreateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
   batchCreateUdms(request: BatchCreateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
   updateUdm(request: UpdateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
@@ -135,23 +131,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
 
     countUdms: () => Math.min(current().size, 0x7fffffff),
 
-    listUdms(request) {
-      const index = current();
-      const selection = selectionOf(request);
-      if (selection === "all") return { [Symbol.iterator]: () => index.entries()[Symbol.iterator]() };
-      if ("covering" in selection) return index.covering(selection.covering);
-      if ("within" in selection) return { [Symbol.iterator]: () => index.within(selection.within)[Symbol.iterator]() };
-      const entry = index.get(selection.key);
-      return entry === undefined ? [] : [entry];
-    },
-
-    udmTexts(request, maxBytes) {
-      const index = current();
-      const selection = selectionOf(request);
-      return { [Symbol.iterator]: () => index.jsonTexts(selection, maxBytes) };
-    },
-
-    renderUdms: (request, text, maxBytes) => current().render(selectionOf(request), text, ",", maxBytes),
+    listUdms: (request) => listOf(current(), selectionOf(request)),
 
     async createUdm(request, waiting) {
       return first(await writeAll("CreateUdm", "create", [request.udm], undefined, waiting, single));

@@ -1,0 +1,147 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { ConnectError } from "@connectrpc/connect";
+import { ActiveCall, type CallSurroundings } from "./active-call.ts";
+import { hostFault } from "./host-header.ts";
+import type { HeaderFields } from "./http-message.ts";
+
+/** How long the rest of a body that nobody wants is taken, so that its sender gets to read the answer. */
+const lingerTime = 1_000;
+
+/** A request of HTTP/1.0 or 1.1. */
+export class Http1Call extends ActiveCall {
+  readonly body: IncomingMessage;
+  readonly ownSocket: Socket;
+  readonly #response: ServerResponse;
+
+  /** @param expectsContinue whether the client waits for `100 Continue` before it sends the body. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectsContinue: boolean,
+    surroundings: CallSurroundings,
+  ) {
+    super(request.method ?? "", request.url ?? "", request.headers, surroundings);
+    this.body = request;
+    this.ownSocket = request.socket;
+    this.#response = response;
+    this.expectsContinue = expectsContinue;
+    // Node keeps the parts of a failed message as errors of the message; nobody else listens.
+    request.on("error", ignore);
+    response.on("error", ignore);
+  }
+
+  hostFault(): string | undefined {
+    return hostFault(this.body);
+  }
+
+  isGone(): boolean {
+    return this.ownSocket.destroyed || this.#response.destroyed;
+  }
+
+  isBegun(): boolean {
+    return this.#response.headersSent || this.#response.writableEnded;
+  }
+
+  answer(status: number, fields: HeaderFields, body: Uint8Array | string): void {
+    if (this.isAnswered()) return;
+    const response = this.#response;
+    const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const isLingering = this.#hasUnreadBody();
+    // A client that was not told to continue may or may not send its body: the connection is of no further use.
+    const closes = isLingering || this.expectsContinue;
+    response.writeHead(status, {
+      ...fields,
+      ...(status !== 204 && { "content-length": String(length) }),
+      ...(closes && { connection: "close" }),
+    });
+    if (this.method === "HEAD" || status === 204) response.end();
+    else if (isLingering) this.#linger(body);
+    // A string leaves in one write with the header, bytes do not.
+    else response.end(body);
+  }
+
+  begin(status: number, fields: HeaderFields): void {
+    if (this.isAnswered()) return;
+    const closes = this.expectsContinue || this.#hasUnreadBody();
+    this.#response.writeHead(status, { ...fields, ...(closes && { connection: "close" }) });
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    return this.isGone() || this.#response.write(bytes);
+  }
+
+  end(bytes?: Uint8Array, trailers?: HeaderFields): void {
+    const response = this.#response;
+    if (response.writableEnded || this.isGone()) return;
+    if (trailers !== undefined) response.addTrailers(trailers as Record<string, string>);
+    response.end(bytes);
+  }
+
+  drained(): Promise<void> {
+    const response = this.#response;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        response.off("drain", done);
+        response.off("close", done);
+        resolve();
+      };
+      response.on("drain", done);
+      response.on("close", done);
+      if (this.isGone()) done();
+    });
+  }
+
+  breakOff(): void {
+    this.#response.destroy();
+  }
+
+  protected sendContinue(): void {
+    this.#response.writeContinue();
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.once("close", listener);
+  }
+
+  hasBrokenOff(): boolean {
+    return !this.#response.writableFinished;
+  }
+
+  /** HTTP/1 requests have this time-out from Node. */
+  isReceiving(): boolean {
+    return false;
+  }
+
+  cut(): void {
+    this.ownSocket.destroy();
+  }
+
+  endWatch(reason: ConnectError): void {
+    if (this.body.complete) this.abort(reason);
+  }
+
+  onSweep(): void {}
+
+  #hasUnreadBody(): boolean {
+    if (this.body.complete || this.expectsContinue) return false;
+    const { "content-length": length, "transfer-encoding": coding } = this.headers;
+    return coding !== undefined || (length !== undefined && length !== "0");
+  }
+
+  /** Closing a socket with unread bytes resets it, and the client may never see the answer: takes what comes for a while. */
+  #linger(body: Uint8Array | string): void {
+    const response = this.#response;
+    response.write(body);
+    const end = (): void => {
+      clearTimeout(timer);
+      response.end();
+    };
+    const timer = setTimeout(end, lingerTime);
+    this.body.once("end", end);
+    this.ownSocket.once("close", () => clearTimeout(timer));
+    this.body.resume();
+  }
+}
+
+function ignore(): void {}

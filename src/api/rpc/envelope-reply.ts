@@ -1,0 +1,178 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { ConnectError } from "@connectrpc/connect";
+import { codeToString, endStreamToJson } from "@connectrpc/connect/protocol-connect";
+import { apiError } from "../error/api-error.ts";
+import { grpcErrorTrailer } from "../error/grpc-trailer.ts";
+import type { Call } from "../http/call.ts";
+import type { HeaderFields } from "../http/http-message.ts";
+import { writeBytes, writePieces } from "../http/send.ts";
+import { encodeText } from "./base64-text.ts";
+import { envelope, envelopeHead, envelopeSize, inEnvelope, isLong, type Encoded, type LongMessage } from "./encoded.ts";
+import type { Protocol } from "./protocol.ts";
+import { compressFrom, type Reply } from "./reply.ts";
+import { encodingHeaders, type Terms } from "./terms.ts";
+
+const gzipBytes = promisify(gzip);
+const compressedFlag = 1;
+/** Of the envelope that ends a stream: by Connect, and by gRPC-Web. */
+const endStreamFlag = 2;
+const trailerFlag = 0x80;
+const okTrailer: Readonly<Record<string, string>> = { "grpc-status": "0" };
+
+/**
+ * Answers with messages in envelopes, and what follows them.
+ *
+ * @param maxMessageBytes the longest message; more than its length in the envelope can say.
+ */
+export function createEnvelopeReply(
+  call: Call,
+  protocol: Protocol,
+  terms: () => Terms,
+  maxMessageBytes: number,
+): Reply {
+  return new EnvelopeReply(call, protocol, terms, maxMessageBytes);
+}
+
+/** A class, because closures of their own cost too much for each call. */
+class EnvelopeReply implements Reply {
+  readonly #call: Call;
+  readonly #protocol: Protocol;
+  readonly #terms: () => Terms;
+  readonly #maxMessageBytes: number;
+  #isWithinMessage = false;
+
+  constructor(call: Call, protocol: Protocol, terms: () => Terms, maxMessageBytes: number) {
+    this.#call = call;
+    this.#protocol = protocol;
+    this.#terms = terms;
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  unary(encoded: Encoded): void | Promise<void> {
+    if (isLong(encoded) || this.#isCompressed(encoded)) return this.#unaryInParts(encoded);
+    this.#begin();
+    this.#end(inEnvelope(encoded), undefined);
+    return undefined;
+  }
+
+  async message(encoded: Encoded): Promise<void> {
+    if (isLong(encoded)) return this.#long(encoded);
+    const bytes = await this.#enveloped(encoded);
+    this.#begin();
+    await writeBytes(this.#call, this.#text(bytes));
+  }
+
+  end(): void {
+    this.#begin();
+    this.#end(undefined, undefined);
+  }
+
+  refuse(error: ConnectError): void {
+    const call = this.#call;
+    if (call.isGone()) return;
+    if (this.#isWithinMessage) {
+      call.breakOff();
+      return;
+    }
+    if (this.#protocol.framing === "grpc" && !call.isBegun()) {
+      call.code = codeToString(error.code);
+      call.answer(200, { ...this.#header(), ...this.#trailer(error) }, "");
+      return;
+    }
+    this.#begin();
+    this.#end(undefined, error);
+  }
+
+  async #unaryInParts(encoded: Encoded): Promise<void> {
+    if (isLong(encoded)) {
+      await this.#long(encoded);
+      this.#end(undefined, undefined);
+      return;
+    }
+    const bytes = await this.#enveloped(encoded);
+    this.#begin();
+    this.#end(bytes, undefined);
+  }
+
+  /** A message that is made while it is sent: its envelope needs to know its length first. */
+  async #long(message: LongMessage): Promise<void> {
+    const call = this.#call;
+    const size = await message.size(() => !call.isGone());
+    if (size === undefined) return;
+    if (size > this.#maxMessageBytes) throw messageTooLarge(size);
+    this.#begin();
+    this.#isWithinMessage = true;
+    call.write(this.#text(envelopeHead(0, size)));
+    await writePieces(call, this.#protocol.isText ? textPieces(message.pieces()) : message.pieces());
+    this.#isWithinMessage = false;
+  }
+
+  #isCompressed(encoded: string | Buffer): boolean {
+    return encoded.length >= compressFrom && this.#terms().acceptsGzip;
+  }
+
+  async #enveloped(encoded: string | Buffer): Promise<Buffer> {
+    if (!this.#isCompressed(encoded)) return inEnvelope(encoded);
+    const bytes = typeof encoded === "string" ? encoded : encoded.subarray(envelopeSize);
+    return envelope(compressedFlag, await gzipBytes(bytes));
+  }
+
+  #begin(): void {
+    if (!this.#call.isBegun()) {
+      this.#call.begin(200, this.#header(), { hasTrailers: this.#protocol.framing === "grpc" });
+    }
+  }
+
+  #header(): HeaderFields {
+    const { contentType, framing } = this.#protocol;
+    const { header } = this.#call.extraFields;
+    const fields: Record<string, string> = header === undefined ? {} : Object.fromEntries(header);
+    fields["content-type"] = contentType;
+    if (this.#terms().acceptsGzip) fields[encodingHeaders[framing].encoding] = "gzip";
+    return fields;
+  }
+
+  #trailer(error: ConnectError | undefined): HeaderFields {
+    const status = error === undefined ? okTrailer : grpcErrorTrailer(error);
+    const { trailer } = this.#call.extraFields;
+    return trailer === undefined ? status : { ...Object.fromEntries(trailer), ...status };
+  }
+
+  /** Ends what has been begun with a last message, or none, and what follows it. */
+  #end(bytes: Buffer | undefined, error: ConnectError | undefined): void {
+    const call = this.#call;
+    if (call.isGone()) return;
+    call.code = error === undefined ? "ok" : codeToString(error.code);
+    if (this.#protocol.framing === "grpc") {
+      call.end(bytes, this.#trailer(error));
+      return;
+    }
+    const last = this.#protocol.framing === "connect" ? this.#endOfStream(error) : this.#webTrailer(error);
+    call.end(bytes === undefined ? this.#text(last) : Buffer.concat([this.#text(bytes), this.#text(last)]));
+  }
+
+  #webTrailer(error: ConnectError | undefined): Buffer {
+    const lines = Object.entries(this.#trailer(error)).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+    return envelope(trailerFlag, Buffer.from(lines.join("")));
+  }
+
+  #endOfStream(error: ConnectError | undefined): Buffer {
+    const json = endStreamToJson(this.#call.extraFields.trailer ?? new Headers(), error, undefined);
+    return envelope(endStreamFlag, Buffer.from(JSON.stringify(json)));
+  }
+
+  #text(bytes: Buffer): Buffer {
+    return this.#protocol.isText ? encodeText(bytes) : bytes;
+  }
+}
+
+function* textPieces(pieces: Iterable<Uint8Array>): Generator<Buffer> {
+  for (const piece of pieces) yield encodeText(piece);
+}
+
+/** The refusal of a message that has so many bytes. */
+function messageTooLarge(size: number): Error {
+  const message = `the list takes ${size} bytes, more than one message can hold: list a part by key, or all by JSON`;
+  return apiError("resource_exhausted", "LIST_TOO_LARGE", message, { metadata: { bytes: String(size) } });
+}

@@ -1,0 +1,69 @@
+import type {
+  DescMessage,
+  DescMethodBiDiStreaming,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import type { Call } from "../http/call.ts";
+import type { Encodable } from "./encoded.ts";
+
+/** What a method gets to know of its call. */
+export type CallContext = Pick<Call, "headers" | "signal" | "throwIfAborted" | "remaining" | "extraFields">;
+
+/** A message of the schema, or what knows its own bytes. */
+export type Answer<O extends DescMessage> = MessageShape<O> | Encodable;
+
+/** A request, an answer. */
+export interface UnaryMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "unary";
+  readonly schema: DescMethodUnary<I, O>;
+  run(request: MessageShape<I>, context: CallContext): Answer<O> | Promise<Answer<O>>;
+}
+
+/** A request, any number of answers: each is asked for when the client has room for it. */
+export interface ServerStreamMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "serverStream";
+  readonly schema: DescMethodServerStreaming<I, O>;
+  run(request: MessageShape<I>, context: CallContext): AsyncIterable<Answer<O>>;
+}
+
+/** Requests and answers at a time. */
+export interface BidiStreamMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "bidiStream";
+  readonly schema: DescMethodBiDiStreaming<I, O>;
+  run(requests: AsyncIterable<MessageShape<I>>, context: CallContext): AsyncIterable<Answer<O>>;
+}
+
+/** One row of the table of methods: every transport reads it. Its `run` throws a ConnectError to refuse. */
+export type RpcMethod = UnaryMethod | ServerStreamMethod | BidiStreamMethod;
+
+/** The methods of one service. */
+export interface RpcService {
+  readonly schema: DescService;
+  readonly methods: readonly RpcMethod[];
+  /** Called before a request is looked at. @throws ConnectError when the service is not to be had. */
+  readonly requireEnabled?: () => void;
+}
+
+export function unary<I extends DescMessage, O extends DescMessage>(
+  schema: DescMethodUnary<I, O>,
+  run: UnaryMethod<I, O>["run"],
+): RpcMethod {
+  return { kind: "unary", schema, run } as unknown as RpcMethod;
+}
+
+export function serverStream<I extends DescMessage, O extends DescMessage>(
+  schema: DescMethodServerStreaming<I, O>,
+  run: ServerStreamMethod<I, O>["run"],
+): RpcMethod {
+  return { kind: "serverStream", schema, run } as unknown as RpcMethod;
+}
+
+export function bidiStream<I extends DescMessage, O extends DescMessage>(
+  schema: DescMethodBiDiStreaming<I, O>,
+  run: BidiStreamMethod<I, O>["run"],
+): RpcMethod {
+  return { kind: "bidiStream", schema, run } as unknown as RpcMethod;
+}

@@ -1,0 +1,56 @@
+import { apiError } from "../error/api-error.ts";
+import type { Call } from "../http/call.ts";
+import { headerOf } from "../http/http-message.ts";
+import { unknownEncoding } from "../http/read-body.ts";
+import { quote } from "../../text/index.ts";
+import type { Framing } from "./protocol.ts";
+import { connectTimeout, grpcTimeout } from "./timeouts.ts";
+
+/** What the header of a request says of compression. */
+export interface Terms {
+  /** Whether messages of the request are, or may be, compressed by gzip. */
+  readonly isGzip: boolean;
+  readonly acceptsGzip: boolean;
+}
+
+/** The headers of compression: of the messages, and what the client takes. */
+export const encodingHeaders: Readonly<Record<Framing, { readonly encoding: string; readonly accepts: string }>> = {
+  bare: { encoding: "content-encoding", accepts: "accept-encoding" },
+  connect: { encoding: "connect-content-encoding", accepts: "connect-accept-encoding" },
+  grpc: { encoding: "grpc-encoding", accepts: "grpc-accept-encoding" },
+  "grpc-web": { encoding: "grpc-encoding", accepts: "grpc-accept-encoding" },
+};
+
+/**
+ * Reads what the header asks for; a deadline is noted in the call.
+ *
+ * @throws ConnectError `unimplemented` for an unknown compression, `invalid_argument` for a bad time-out or version.
+ */
+export function readTerms(call: Call, framing: Framing): Terms {
+  const { headers } = call;
+  const names = encodingHeaders[framing];
+  const acceptsGzip = takesGzip(headerOf(headers, names.accepts));
+  if (framing === "grpc" || framing === "grpc-web") {
+    call.timeout = grpcTimeout(headerOf(headers, "grpc-timeout"));
+  } else {
+    const version = headerOf(headers, "connect-protocol-version");
+    if (version !== undefined && version !== "1") throw unknownVersion(version);
+    call.timeout = connectTimeout(headerOf(headers, "connect-timeout-ms"));
+  }
+  const encoding = headerOf(headers, names.encoding) ?? "identity";
+  if (encoding !== "identity" && encoding !== "gzip") throw unknownEncoding(encoding);
+  return { isGzip: encoding === "gzip", acceptsGzip };
+}
+
+function takesGzip(accepted: string | undefined): boolean {
+  if (accepted === undefined || accepted === "identity") return false;
+  return accepted
+    .toLowerCase()
+    .split(",")
+    .some((coding) => /^\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(coding));
+}
+
+function unknownVersion(version: string): Error {
+  const message = `Connect-Protocol-Version must be "1", not ${quote(version)}`;
+  return apiError("invalid_argument", "UNKNOWN_PROTOCOL", message);
+}
