@@ -45,8 +45,7 @@ const schema = registry.getService("test.v1.NumberService") as DescService;
 const numberSchema = schema.methods[0]?.input as DescService["methods"][number]["input"];
 
 type NumberMessage = Message & { value: number; padding: string };
-const number = (value: number, padding = ""): NumberMessage =>
-  create(numberSchema, { value, padding } as never) as never;
+const number = (value: number, padding = ""): NumberMessage => create(numberSchema, { value, padding }) as never;
 
 /** Counts up to the value of the request: a negative one to its amount, and then fails. */
 function numberService() {
@@ -141,39 +140,34 @@ for (const [name, makeTransport] of Object.entries(transports)) {
       assert.ok(seen.produced < 7);
     });
 
-    // This client takes all that comes by HTTP/1.1.
-    const isEager = name.endsWith("HTTP/1.1");
-    test(
-      "answers are made no faster than they are taken, and no more for a client that has gone",
-      {
-        skip: isEager,
-      },
-      async (t) => {
-        const { client, seen, metrics } = await open(t);
-        const total = 100_000;
-        const leaving = new AbortController();
-        const answers = client.count({ value: total, padding: "x".repeat(4_000) }, { signal: leaving.signal });
-        const iterator = answers[Symbol.asyncIterator]();
-        assert.equal((await iterator.next()).value?.value, 1);
-        let before = -1;
-        await until(async () => {
-          const isStill = before === seen.produced;
-          before = seen.produced;
-          await new Promise((resolve) => setTimeout(resolve, 200));
-          return isStill;
-        }, "the windows are full");
-        // What the buffers of both sides and of the kernel take.
-        assert.ok(seen.produced < total / 5, `${seen.produced} answers made`);
-        leaving.abort();
-        await until(() => seen.ended === 1, "the method has ended");
-        const { produced } = seen;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        assert.equal(seen.produced, produced);
-        await until(async () => /code="canceled"\} 1/.test(await metrics.render()), "it is counted");
-      },
-    );
+    // The client takes all that comes by HTTP/1.1, and has no two directions there.
+    if (name.endsWith("HTTP/1.1")) return;
 
-    test("requests and answers at a time", { skip: !name.endsWith("HTTP/2") }, async (t) => {
+    test("answers are made no faster than they are taken, and no more for a client that has gone", async (t) => {
+      const { client, seen, metrics } = await open(t);
+      const total = 100_000;
+      const leaving = new AbortController();
+      const answers = client.count({ value: total, padding: "x".repeat(4_000) }, { signal: leaving.signal });
+      const iterator = answers[Symbol.asyncIterator]();
+      assert.equal((await iterator.next()).value?.value, 1);
+      let before = -1;
+      await until(async () => {
+        const isStill = before === seen.produced;
+        before = seen.produced;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        return isStill;
+      }, "the windows are full");
+      // What the buffers of both sides and of the kernel take.
+      assert.ok(seen.produced < total / 5, `${seen.produced} answers made`);
+      leaving.abort();
+      await until(() => seen.ended === 1, "the method has ended");
+      const { produced } = seen;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.equal(seen.produced, produced);
+      await until(async () => /code="canceled"\} 1/.test(await metrics.render()), "it is counted");
+    });
+
+    test("requests and answers at a time", async (t) => {
       const { client } = await open(t);
       let last = 0;
       async function* requests() {
@@ -227,7 +221,7 @@ test("a fault within a stream is reported without its inner words", async (t) =>
   const methods = service.methods.map((method) =>
     method.kind === "serverStream"
       ? serverStream(method.schema, async function* failing() {
-          yield number(1) as never;
+          yield number(1);
           throw new Error("secret inner words");
         })
       : method,
