@@ -91,6 +91,9 @@ const everydayRecord: Values = [
   [uint(4, 1), uint(3, 1)],
 ];
 
+const vrfOptions: PacketTemplate = { id: 410, scopeCount: 1, fields: fields([234, 4], [236, 3], [90, 8]) };
+const vrfFlow: PacketTemplate = { id: 411, fields: fields([8, 4], [12, 4], [234, 4], [235, 4]) };
+
 const underlay = [ipv4("203.0.113.1"), ipv4("203.0.113.2")];
 const overlay = [ipv4("10.0.0.1"), ipv4("10.0.0.2")];
 /** Source, destination, TCP, source and destination port, flags of IPv4 within something else. */
@@ -686,6 +689,37 @@ export const goldenCases: readonly GoldenCase[] = [
       ipfixRecord({ id: 256, fields: fields([23, 4], [1, 4], [231, 4], [232, 4]) }, [
         [uint(40, 4), uint(0, 4), uint(30, 4), uint(20, 4)],
       ]),
+    ],
+  ],
+  [
+    "ipfix-route-distinguishers-of-every-type",
+    ["0000 fde8 00000064", "0001 c0000201 0005", "0002 0001e240 0007", "0003 000000000001"].map((rd) =>
+      ipfixRecord({ id: 256, fields: fields([8, 4], [90, 8]) }, [[v4Source, hex(rd)]]),
+    ),
+  ],
+  [
+    "ipfix-vrfs-named-by-options",
+    [
+      ipfix([
+        ipfixTemplates(vrfOptions),
+        ipfixTemplates(vrfFlow),
+        dataSet(
+          vrfOptions,
+          [uint(7, 4), Buffer.from("red"), hex("0000 fde8 00000064")],
+          [uint(8, 4), Buffer.from("blu"), hex("0001 c0000201 0005")],
+        ),
+        dataSet(vrfFlow, [v4Source, v4Destination, uint(7, 4), uint(8, 4)]),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-packet-with-the-time-of-its-observation",
+    [
+      ipfixRecord({ id: 256, fields: fields([323, 8], [315, "variable"]) }, [[uint(1_700_000_000_250, 8), frame]]),
+      ipfixRecord({ id: 257, fields: fields([322, 4], [152, 8], [315, "variable"]) }, [
+        [uint(1_700_000_000, 4), uint(1_699_999_999_000, 8), frame],
+      ]),
+      ipfixRecord({ id: 258, fields: fields([323, 8], [8, 4]) }, [[uint(1_700_000_000_250, 8), v4Source]]),
     ],
   ],
   [

@@ -45,6 +45,7 @@ export const namesOfOptions: ReadonlySet<string> = new Set([
     `${side}.netif.descr`,
     `${side}.vrf.id`,
     `${side}.vrf.name`,
+    `${side}.vrf.rd`,
   ]),
   "app.id",
   "app.name",

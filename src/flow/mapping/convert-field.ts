@@ -1,3 +1,4 @@
+import { formatAddressBytes } from "../../ip/index.ts";
 import { enumerations } from "../registry/enumerations.gen.ts";
 import { protocolNames } from "../registry/protocol-names.gen.ts";
 import { toUnsigned } from "./convert-type.ts";
@@ -90,6 +91,23 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   mplsLabelTypeName: nameOf(enumerations.mplsLabelType),
   icmpType: ofNumber((value) => (value < 0x10000 ? value >>> 8 : undefined)),
   icmpCode: ofNumber((value) => (value < 0x10000 ? value & 0xff : undefined)),
+  /**
+   * RFC 4364 section 4.2: two bytes of type, then who gave the number, then the number. Who is an AS number of two bytes (0), an IPv4
+   * address (1) or an AS number of four bytes (2).
+   */
+  routeDistinguisher: ({ view, bytes }, at, length) => {
+    if (length !== 8) return undefined;
+    switch (view.getUint16(at)) {
+      case 0:
+        return `${view.getUint16(at + 2)}:${view.getUint32(at + 4)}`;
+      case 1:
+        return `${formatAddressBytes(bytes, at + 2, 4)}:${view.getUint16(at + 6)}`;
+      case 2:
+        return `${view.getUint32(at + 2)}:${view.getUint16(at + 6)}`;
+      default:
+        return undefined;
+    }
+  },
   /**
    * RFC 6759: one byte says whose numbering it is, the others are the number there. Engine {@link panaL7Pen} numbers for a
    * vendor, whose enterprise number comes first.

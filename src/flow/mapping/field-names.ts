@@ -22,7 +22,8 @@ export type Conversion =
   | "mplsLabelTypeName"
   | "icmpType"
   | "icmpCode"
-  | "applicationId";
+  | "applicationId"
+  | "routeDistinguisher";
 
 /** One element under one of our names. */
 export type FieldName = readonly [element: number, name: string, conversion: Conversion];
@@ -158,6 +159,8 @@ export const fieldNames: readonly FieldName[] = [
 
   [46, "mpls.top_label.type.id", "value"],
   [46, "mpls.top_label.type.name", "mplsLabelTypeName"],
+
+  [90, "mpls.vpn.rd", "routeDistinguisher"],
 
   [95, "app.id", "applicationId"],
   [96, "app.name", "value"],

@@ -17,6 +17,8 @@ export interface NameTable {
   /** @param id engine, colon, selector, as in `app.id`. */
   app(id: string): string | undefined;
   vrf(id: number): string | undefined;
+  /** The route distinguisher of a VRF. */
+  rd(id: number): string | undefined;
   /** Of the observation domain itself. */
   readonly domainName: string | undefined;
   /** Takes what an options record says. Returns whether that was something new. */
@@ -40,6 +42,7 @@ export interface NamesState {
   readonly netifs: readonly (readonly [index: number, name: string | null, descr: string | null])[];
   readonly apps: readonly (readonly [id: string, name: string])[];
   readonly vrfs: readonly (readonly [id: number, name: string])[];
+  readonly rds: readonly (readonly [id: number, rd: string])[];
   readonly domainName: string | null;
 }
 
@@ -49,7 +52,7 @@ const maxText = 255;
 /**
  * Interfaces: interfaceName (82), interfaceDescription (83) of the scope interface of NetFlow v9, of ingressInterface (10)
  * or egressInterface (14). Applications: applicationName (96) of applicationId (95), RFC 6759. VRFs: VRFname (236) of
- * ingressVRFID (234) or egressVRFID (235). Domains: observationDomainName (300).
+ * ingressVRFID (234) or egressVRFID (235), and its mplsVpnRouteDistinguisher (90). Domains: observationDomainName (300).
  */
 export function createNameTable(share: OptionsShare): NameTable {
   const netifs = createLearntTable<number, NetifNames>(
@@ -59,6 +62,7 @@ export function createNameTable(share: OptionsShare): NameTable {
   );
   const apps = createLearntTable<string, string>(share, Object.is, ({ length }) => length);
   const vrfs = createLearntTable<number, string>(share, Object.is, ({ length }) => length);
+  const rds = createLearntTable<number, string>(share, Object.is, ({ length }) => length);
   let domainName: string | undefined;
   let version = 0;
 
@@ -78,8 +82,11 @@ export function createNameTable(share: OptionsShare): NameTable {
   };
   const learnVrf = (options: RecordFields): boolean => {
     const id = number(options, ["flow.in.vrf.id", "flow.out.vrf.id"]);
+    if (id === undefined) return false;
     const name = text(options, "flow.ie.VRFname");
-    return id !== undefined && name !== undefined && vrfs.set(id, name);
+    const rd = text(options, "mpls.vpn.rd");
+    const isNewName = name !== undefined && vrfs.set(id, name);
+    return (rd !== undefined && rds.set(id, rd)) || isNewName;
   };
   const learnDomain = (options: RecordFields): boolean => {
     const name = text(options, "flow.ie.observationDomainName");
@@ -95,6 +102,7 @@ export function createNameTable(share: OptionsShare): NameTable {
     netif: (index) => netifs.get(index),
     app: (id) => apps.get(id),
     vrf: (id) => vrfs.get(id),
+    rd: (id) => rds.get(id),
     get domainName() {
       return domainName;
     },
@@ -108,6 +116,7 @@ export function createNameTable(share: OptionsShare): NameTable {
       netifs: Array.from(netifs.entries(), ([index, { name, descr }]) => [index, name ?? null, descr ?? null] as const),
       apps: [...apps.entries()],
       vrfs: [...vrfs.entries()],
+      rds: [...rds.entries()],
       domainName: domainName ?? null,
     }),
     restore(state) {
@@ -116,11 +125,12 @@ export function createNameTable(share: OptionsShare): NameTable {
       }
       for (const [id, name] of state.apps) if (apps.get(id) === undefined) apps.set(id, name);
       for (const [id, name] of state.vrfs) if (vrfs.get(id) === undefined) vrfs.set(id, name);
+      for (const [id, rd] of state.rds) if (rds.get(id) === undefined) rds.set(id, rd);
       domainName ??= state.domainName ?? undefined;
       version++;
     },
     clear() {
-      for (const table of [netifs, apps, vrfs]) table.clear();
+      for (const table of [netifs, apps, vrfs, rds]) table.clear();
       domainName = undefined;
       version++;
     },
@@ -143,7 +153,10 @@ export function addNames(record: RecordFields, own: NameTable, whole: NameTable 
       add(record, side.descr, names.descr);
     }
     const vrf = record.get(side.vrfId);
-    if (typeof vrf === "number") add(record, side.vrfName, own.vrf(vrf) ?? whole?.vrf(vrf));
+    if (typeof vrf === "number") {
+      add(record, side.vrfName, own.vrf(vrf) ?? whole?.vrf(vrf));
+      add(record, side.vrfRd, own.rd(vrf) ?? whole?.rd(vrf));
+    }
   }
   const app = record.get("app.id");
   if (typeof app === "string") add(record, "app.name", own.app(app) ?? whole?.app(app));
@@ -156,6 +169,7 @@ const sides = ["flow.in", "flow.out"].map((side) => ({
   descr: `${side}.netif.descr`,
   vrfId: `${side}.vrf.id`,
   vrfName: `${side}.vrf.name`,
+  vrfRd: `${side}.vrf.rd`,
 }));
 
 function add(record: RecordFields, name: string, value: string | undefined): void {

@@ -47,16 +47,18 @@ function readOptions(value: unknown): OptionsState | undefined {
   const netifs = rows(names["netifs"], isNumber, isTextOrNull, isTextOrNull);
   const apps = rows(names["apps"], isText, isText);
   const vrfs = rows(names["vrfs"], isNumber, isText);
+  // Files of earlier versions have none.
+  const rds = rows(names["rds"] ?? [], isNumber, isText);
   const { domainRate } = sampling;
   const { domainName } = names;
-  if (!samplers || !rates || !netifs || !apps || !vrfs) return undefined;
+  if (!samplers || !rates || !netifs || !apps || !vrfs || !rds) return undefined;
   if (!isNumberOrNull(domainRate) || !isTextOrNull(domainName)) return undefined;
   return {
     protocol,
     domain,
     bootTime,
     sampling: { samplers, netifs: rates, domainRate },
-    names: { netifs, apps, vrfs, domainName },
+    names: { netifs, apps, vrfs, rds, domainName },
   };
 }
 

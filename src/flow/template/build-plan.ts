@@ -8,7 +8,7 @@ import {
 } from "../mapping/element-names.ts";
 import { elementKey } from "../registry/registry.ts";
 import { samplingElements } from "../sampling/record-rate.ts";
-import { buildSlowSteps, slowFields } from "./build-slow-steps.ts";
+import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
 import { headerLevels, type HeaderLevels } from "./header-levels.ts";
 import type { Output, Plan, Presence, Step } from "./plan.ts";
 import { variableLength, type Template } from "./template.ts";
@@ -59,11 +59,16 @@ type NamesOf = (group: ElementFields) => ElementNames;
 
 function buildSteps(template: Template, elements: ElementSource, slow: ReadonlySet<number>): Step[] {
   const levels = headerLevels(template);
-  if (levels === undefined) return stepsOf(groupByElement(template, elements, (field) => !slow.has(field)));
+  const names = hasSection(template) ? withObservationTime : undefined;
+  if (levels === undefined)
+    return stepsOf(
+      groupByElement(template, elements, (field) => !slow.has(field)),
+      { names },
+    );
   const headers = headerSteps(template, elements, levels);
   const taken = new Set(headers.flatMap(({ outputs }) => outputs.map(({ name }) => name)));
   const isPlain = (field: number): boolean => !slow.has(field) && !levels.fields.some((fields) => fields.has(field));
-  return [...headers, ...stepsOf(groupByElement(template, elements, isPlain), { taken })];
+  return [...headers, ...stepsOf(groupByElement(template, elements, isPlain), { names, taken })];
 }
 
 /**
@@ -88,11 +93,29 @@ function headerSteps(template: Template, elements: ElementSource, { fields, addr
   return steps;
 }
 
+/** observationTimeSeconds, -Milliseconds, -Microseconds, -Nanoseconds. */
+const firstObservationTime = 322;
+const lastObservationTime = 325;
+/** Behind all elements that have these names by themselves. */
+const lastPreference = 1_000_000;
+
+/** A record that has a packet is of that packet: it begins and ends when that was observed, where nothing else says so. */
+function withObservationTime(group: ElementFields): ElementNames {
+  const { pen, id, names, fallback } = group;
+  if (pen !== 0 || id < firstObservationTime || id > lastObservationTime) return group;
+  const times = ["flow.start.timestamp", "flow.end.timestamp"].map((name) => ({
+    name,
+    convert: fallback.convert,
+    preference: lastPreference - id,
+  }));
+  return { ...group, names: [...names, ...times] };
+}
+
 interface StepOptions {
   /** Of all the steps. */
   readonly when?: readonly Presence[];
   /** Default: the names of the elements. */
-  readonly names?: NamesOf;
+  readonly names?: NamesOf | undefined;
   /** Names that nothing here can have. */
   readonly taken?: ReadonlySet<string>;
 }
@@ -151,6 +174,7 @@ function plainStep(output: Output, when: Step["when"]): Step[] {
 }
 
 interface ElementFields extends ElementNames {
+  readonly pen: number;
   readonly id: number;
   /** Which fields of the template are this element. */
   readonly fields: number[];
@@ -172,7 +196,7 @@ function groupByElement(
     const group = groups.get(key);
     if (group === undefined) {
       const names = isNetflow9Scope ? netflow9ScopeNames(id) : elements.names(pen, id);
-      groups.set(key, { ...names, id, fields: [index] });
+      groups.set(key, { ...names, pen, id, fields: [index] });
     } else group.fields.push(index);
   });
   return [...groups.values()];

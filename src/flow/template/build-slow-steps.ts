@@ -25,6 +25,11 @@ const sections: ReadonlyMap<number, SectionStart> = new Map<number, SectionStart
   [317, "ip"],
 ]);
 
+/** Whether records of a template have the beginning of a packet. */
+export function hasSection({ fields, scopeCount }: Template): boolean {
+  return scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && sections.has(id));
+}
+
 /** The steps of a template that only the interpreter can do. */
 export function buildSlowSteps(
   { fields, dialect, scopeCount }: Template,

@@ -50,8 +50,8 @@ flow.bytes | unsigned_long | bytes | 1500 | bytes as exported; counts since the 
 flow.packets | unsigned_long | packets | 3 | packets as exported; counts since the last record before counts since the beginning | IE 2, 24, 298, 86, 172; NetFlow v1, v5, v7; sFlow
 flow.reverse.bytes | unsigned_long | bytes | 9000 | bytes of the reverse direction | IE 232; RFC 5103
 flow.reverse.packets | unsigned_long | packets | 12 | packets of the reverse direction | IE 299; RFC 5103
-flow.start.timestamp | date_nanos | | 2026-11-22T03:59:55Z | when the first packet was seen; of sFlow, when the sample was received | IE 156, 154, 152, 158, 150, 22; NetFlow v1, v5, v7; sFlow
-flow.end.timestamp | date_nanos | | 2026-11-22T03:59:59Z | when the last packet was seen; of sFlow, when the sample was received | IE 157, 155, 153, 159, 151, 21; NetFlow v1, v5, v7; sFlow
+flow.start.timestamp | date_nanos | | 2026-11-22T03:59:55Z | when the first packet was seen; of sFlow, when the sample was received; of the beginning of a packet, when it was observed | IE 156, 154, 152, 158, 150, 22, 325, 324, 323, 322; NetFlow v1, v5, v7; sFlow
+flow.end.timestamp | date_nanos | | 2026-11-22T03:59:59Z | when the last packet was seen; of sFlow, when the sample was received; of the beginning of a packet, when it was observed | IE 157, 155, 153, 159, 151, 21, 325, 324, 323, 322; NetFlow v1, v5, v7; sFlow
 flow.end.reason.id | long | | 3 | why the flow ended | IE 136
 flow.end.reason.name | keyword | | end of flow | why the flow ended, IANA's text | IE 136
 flow.direction.name | keyword | | ingress | ingress or egress: where the flow was seen | IE 61; sFlow
@@ -78,6 +78,8 @@ flow.in.vrf.id | long | | 1 | VRF of the way in | IE 234
 flow.out.vrf.id | long | | 2 | VRF of the way out | IE 235
 flow.in.vrf.name | keyword | | red | name of the VRF | options: IE 236
 flow.out.vrf.name | keyword | | blue | name of the VRF | options: IE 236
+flow.in.vrf.rd | keyword | | 65000:100 | route distinguisher of the VRF | options: IE 90
+flow.out.vrf.rd | keyword | | 192.0.2.1:5 | route distinguisher of the VRF | options: IE 90
 flow.in.acl.id | keyword | | 0x0badc0de0000000100000002 | access list of the way in, in hex | IE 33000
 flow.out.acl.id | keyword | | 0x0badc0de0000000100000002 | access list of the way out, in hex | IE 33001
 flow.acl.id | long | | 100 | number of the access list | sFlow flow 1037
@@ -124,6 +126,7 @@ icmp.code.id | long | | 0 | code of ICMP | IE 177, 179, 32, 139; packet; derived
 mpls.top_label.id | long | | 100 | topmost label | IE 70; packet
 mpls.top_label.type.id | long | | 4 | who gave the topmost label | IE 46
 mpls.top_label.type.name | keyword | | BGP | who gave the topmost label, IANA's text | IE 46
+mpls.vpn.rd | keyword | | 65000:100 | route distinguisher (RFC 4364) | IE 90
 mpls.label.id | long[] | | [100,101] | labels, the top first | IE 70; packet
 mpls.label.exp | long[] | | [0,0] | experimental bits of the labels | IE 70; packet
 mpls.label.bottom | boolean[] | | [false,true] | bottom-of-stack bits of the labels | IE 70
