@@ -27,6 +27,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  * Every folder directly in a room that has a row is named by the row.
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
+  app: [
+    "settings",
+    ["cli/terminal.ts", "cli/text-table.ts"],
+    ["enrichment.ts", "flow-elements.ts"],
+    "decoding-options.ts",
+    "threads",
+    ".",
+    "collector-parts.ts",
+    "collector.ts",
+    "demo",
+    "cli",
+    ["main.ts", "index.ts"],
+  ],
   udm: ["model", "index", "store"],
   api: ["error", "json", "http", "guard", "rpc", "udm", "services", "pages.ts", "openapi", "."],
   snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],
