@@ -21,6 +21,8 @@ function found(bytes: Buffer, header: PacketHeader): ModelPacket {
     labels: _labels,
     labelCount: _count,
     topLabel: _topLabel,
+    typeAt: _typeAt,
+    portsAt: _portsAt,
     content: _content,
     tunnel: _tunnel,
     tunnelId: _id,

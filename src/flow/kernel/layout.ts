@@ -205,7 +205,21 @@ export const stepTextsEnd = 11_157_504;
 export const steps = 11_157_504;
 export const stepsEnd = 12_582_912;
 
-/** A step is laid out as an operation. What it writes behind its text: */
+/**
+ * A step is laid out as an operation, or as several: then each but the last has its size, and each reads a part of what lies at the
+ * place of the step, at the offset `operationPlace`, as `operationDelta` says: */
+export const readValue = 0;
+export const readPlace = 1;
+export const readUint8 = 2;
+export const readUint16 = 3;
+export const readUint24 = 4;
+export const readUint32 = 5;
+/** The identifier of a VLAN and its priority in a tag of 802.1Q; flags of TCP: parts of sixteen bits. */
+export const readVlan = 6;
+export const readPriority = 7;
+export const readFlags = 8;
+
+/** What a step writes behind its text: */
 export const stepFixed = 0;
 export const stepNumber = 1;
 /** The text of a small number; the argument is the place of pairs of place and length. */

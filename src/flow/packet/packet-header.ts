@@ -6,8 +6,9 @@ export interface PacketHeader {
   /** Where the MAC addresses are. */
   destinationMac: number;
   sourceMac: number;
-  /** Of the innermost tag. */
+  /** Of the innermost tag; and where it is. */
   etherType: number;
+  typeAt: number;
   /** Tag control information of the outer and the inner 802.1Q tag: priority in the upper three bits, VLAN in the lower twelve. */
   outerTag: number;
   innerTag: number;
@@ -20,6 +21,8 @@ export interface PacketHeader {
   /** Where the addresses are. */
   source: number;
   destination: number;
+  /** Where the ports are; -1 when there are none. */
+  portsAt: number;
   /** The byte of DSCP and ECN. */
   trafficClass: number;
   /** Or hop limit. */
@@ -79,6 +82,7 @@ export function createPacketHeader(): PacketHeader {
     destinationMac: -1,
     sourceMac: -1,
     etherType: -1,
+    typeAt: -1,
     outerTag: -1,
     innerTag: -1,
     labels: -1,
@@ -87,6 +91,7 @@ export function createPacketHeader(): PacketHeader {
     ipVersion: -1,
     source: -1,
     destination: -1,
+    portsAt: -1,
     trafficClass: -1,
     ttl: -1,
     ipLength: -1,
@@ -112,6 +117,7 @@ export function clearPacketHeader(header: PacketHeader): void {
   header.destinationMac = -1;
   header.sourceMac = -1;
   header.etherType = -1;
+  header.typeAt = -1;
   header.outerTag = -1;
   header.innerTag = -1;
   header.labels = -1;
@@ -120,6 +126,7 @@ export function clearPacketHeader(header: PacketHeader): void {
   header.ipVersion = -1;
   header.source = -1;
   header.destination = -1;
+  header.portsAt = -1;
   header.trafficClass = -1;
   header.ttl = -1;
   header.ipLength = -1;

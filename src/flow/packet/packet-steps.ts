@@ -57,7 +57,7 @@ export function createPacketSteps(book: StepBook): PacketSteps {
 
 function createLevelSteps(book: StepBook, role: PacketRole) {
   const names = packetNames(role);
-  return {
+  const steps = {
     sourceMac: book.field(names.sourceMac, "mac"),
     destinationMac: book.field(names.destinationMac, "mac"),
     etherType: book.field(names.etherType, "number"),
@@ -111,6 +111,43 @@ function createLevelSteps(book: StepBook, role: PacketRole) {
     servicePath: book.field(names.servicePath, "number"),
     serviceIndex: book.field(names.serviceIndex, "number"),
   };
+  return {
+    ...steps,
+    /** What lies together in most packets, each from its first byte. */
+    frame: book.block([
+      [steps.sourceMac, 6, "place"],
+      [steps.destinationMac, 0, "place"],
+      [steps.etherType, 12, "uint16"],
+    ]),
+    taggedFrame: book.block([
+      [steps.sourceMac, 6, "place"],
+      [steps.destinationMac, 0, "place"],
+      [steps.etherType, 16, "uint16"],
+      [steps.priority, 14, "priority"],
+    ]),
+    ipv4: book.block([
+      [steps.source4, 12, "place"],
+      [steps.destination4, 16, "place"],
+      [steps.trafficClass, 1, "uint8"],
+      [steps.ttl, 8, "uint8"],
+      [steps.length, 2, "uint16"],
+      [steps.protocol, 9, "uint8"],
+    ]),
+    ipv6: book.block([
+      [steps.source6, 8, "place"],
+      [steps.destination6, 24, "place"],
+      [steps.ttl, 7, "uint8"],
+    ]),
+    ports: book.block([
+      [steps.sourcePort, 0, "uint16"],
+      [steps.destinationPort, 2, "uint16"],
+    ]),
+    tcp: book.block([
+      [steps.sourcePort, 0, "uint16"],
+      [steps.destinationPort, 2, "uint16"],
+      [steps.tcpFlags, 12, "flags"],
+    ]),
+  };
 }
 
 function addTunnel(list: StepList, steps: LevelSteps, { tunnel, tunnelId, servicePath }: PacketHeader): void {
@@ -123,12 +160,19 @@ function addTunnel(list: StepList, steps: LevelSteps, { tunnel, tunnelId, servic
 }
 
 function addHeader(list: StepList, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
-  if (header.destinationMac >= 0) {
-    list.add(steps.sourceMac, header.sourceMac);
-    list.add(steps.destinationMac, header.destinationMac);
-  }
-  if (header.etherType >= 0) list.add(steps.etherType, header.etherType);
-  if (header.outerTag >= 0) addTags(list, steps, header, agentVlan);
+  const { destinationMac } = header;
+  if (destinationMac >= 0) {
+    const isTyped = header.sourceMac === destinationMac + 6 && header.typeAt >= 0;
+    if (isTyped && header.typeAt === destinationMac + 12) list.add(steps.frame, destinationMac);
+    else if (isTyped && header.typeAt === destinationMac + 16 && header.outerTag >= 0) {
+      list.add(steps.taggedFrame, destinationMac);
+      addVlan(list, steps, header, agentVlan);
+    } else {
+      list.add(steps.sourceMac, header.sourceMac);
+      list.add(steps.destinationMac, destinationMac);
+      addType(list, steps, header, agentVlan);
+    }
+  } else addType(list, steps, header, agentVlan);
   if (header.labelCount > 0) {
     const stack = stackAt(header.labels, header.labelCount);
     list.add(steps.topLabel, header.topLabel);
@@ -138,38 +182,43 @@ function addHeader(list: StepList, steps: LevelSteps, header: PacketHeader, agen
   if (header.ipVersion >= 0) addIp(list, steps, header);
 }
 
+function addType(list: StepList, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
+  if (header.etherType >= 0) list.add(steps.etherType, header.etherType);
+  if (header.outerTag < 0) return;
+  addVlan(list, steps, header, agentVlan);
+  list.add(steps.priority, header.outerTag >> 13);
+  if (header.innerTag < 0) return;
+  list.add(steps.innerVlan, header.innerTag & 0xfff);
+  list.add(steps.innerPriority, header.innerTag >> 13);
+}
+
 /** What the switch says of the VLAN comes first. */
-function addTags(list: StepList, steps: LevelSteps, { outerTag, innerTag }: PacketHeader, agentVlan: number): void {
+function addVlan(list: StepList, steps: LevelSteps, { outerTag }: PacketHeader, agentVlan: number): void {
   const vlan = outerTag & 0xfff;
   if (agentVlan < 0) list.add(steps.vlan, vlan);
   else if (agentVlan !== vlan) list.add(steps.otherVlan, vlan);
-  list.add(steps.priority, outerTag >> 13);
-  if (innerTag < 0) return;
-  list.add(steps.innerVlan, innerTag & 0xfff);
-  list.add(steps.innerPriority, innerTag >> 13);
 }
+
+/** Where the addresses are in their headers. */
+const sourceOffset = { 4: 12, 6: 8 } as const;
 
 function addIp(list: StepList, steps: LevelSteps, header: PacketHeader): void {
   const { version } = steps;
-  const isIpv4 = header.ipVersion === 4;
   if (version !== undefined) list.add(version, header.ipVersion);
-  list.add(isIpv4 ? steps.source4 : steps.source6, header.source);
-  list.add(isIpv4 ? steps.destination4 : steps.destination6, header.destination);
-  list.add(steps.trafficClass, header.trafficClass);
-  list.add(steps.ttl, header.ttl);
-  list.add(steps.length, header.ipLength);
-  if (header.flowLabel >= 0) list.add(steps.flowLabel, header.flowLabel);
+  if (header.ipVersion === 4) list.add(steps.ipv4, header.source - sourceOffset[4]);
+  else {
+    list.add(steps.ipv6, header.source - sourceOffset[6]);
+    list.add(steps.trafficClass, header.trafficClass);
+    list.add(steps.length, header.ipLength);
+    list.add(steps.flowLabel, header.flowLabel);
+    list.add(steps.protocol, header.protocol);
+  }
   if (header.fragmentId >= 0) {
     list.add(steps.fragmentId, header.fragmentId);
     list.add(steps.fragmentOffset, header.fragmentOffset);
     list.add(steps.fragmentFlags, header.fragmentFlags);
   }
-  list.add(steps.protocol, header.protocol);
-  if (header.sourcePort >= 0) {
-    list.add(steps.sourcePort, header.sourcePort);
-    list.add(steps.destinationPort, header.destinationPort);
-  }
-  if (header.tcpFlags >= 0) list.add(steps.tcpFlags, header.tcpFlags);
+  if (header.portsAt >= 0) list.add(header.tcpFlags >= 0 ? steps.tcp : steps.ports, header.portsAt);
   if (header.icmpType >= 0) {
     list.add(steps.icmpType, header.icmpType);
     list.add(steps.icmpCode, header.icmpCode);

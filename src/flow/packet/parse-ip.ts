@@ -117,6 +117,7 @@ function parseTransport(b: Uint8Array, at: number, end: number, header: PacketHe
 
 function parsePorts(b: Uint8Array, at: number, end: number, header: PacketHeader): void {
   if (end - at < 4) return;
+  header.portsAt = at;
   header.sourcePort = u16(b, at);
   header.destinationPort = u16(b, at + 2);
 }

@@ -42,6 +42,7 @@ export function parseEtherType(
   while (type === etherTypes.vlan || type === etherTypes.serviceVlan || type === etherTypes.oldServiceVlan) {
     if (end - position < 4) {
       header.etherType = type;
+      header.typeAt = position - 2;
       return -1;
     }
     const tag = u16(b, position);
@@ -63,6 +64,7 @@ export function parseEtherType(
     position += 8;
   }
   header.etherType = type;
+  header.typeAt = position - 2;
   switch (type) {
     case etherTypes.ipv4:
       return parseIpv4(b, position, end, header);

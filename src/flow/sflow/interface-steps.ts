@@ -7,12 +7,19 @@ export const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const
 
 /** In place of an index: the packet came from the device itself, or was for it. */
 const internal = 0x3fff_ffff;
+/** Whether a value of the format `index` is one. */
+export function isIndex(format: number, value: number): boolean {
+  return format === interfaceFormats.index && value !== internal;
+}
+
 /** What {@link InterfaceSteps.add} returns in place of an index. */
 const none = -1;
 const several = -2;
 
 /** Makes steps of where a packet came in and went out. */
 export interface InterfaceSteps {
+  /** Those of an index, for who knows that there is one: {@link isIndex}. */
+  readonly indexes: Readonly<Record<"in" | "out", Step>>;
   /**
    * Adds the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many interfaces it
    * went (0: to several, it is not known how many).
@@ -46,6 +53,7 @@ export function createInterfaceSteps(book: StepBook): InterfaceSteps {
   const addReason = (list: StepList, code: number): void =>
     list.add(code < dropReasonCount ? reason : reasonNumber, code);
   return {
+    indexes: { in: sides.in.index, out: sides.out.index },
     addReason,
     add(list, side, format, value) {
       const steps = sides[side];

@@ -3,10 +3,11 @@ import { createPacketSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
 import { sourceKey } from "../exporter/sample-sources.ts";
+import type { Part } from "../steps/step-book.ts";
 import type { SampleLines } from "../steps/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
 import { createGatewaySteps } from "./gateway-steps.ts";
-import { createInterfaceSteps } from "./interface-steps.ts";
+import { createInterfaceSteps, isIndex } from "./interface-steps.ts";
 import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { createSampledSteps } from "./sampled-steps.ts";
@@ -46,19 +47,52 @@ const headerHead = 16;
 export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
   const { book, steps: list } = lines;
   const number = (name: string) => book.field(name, "number");
+  const sequence = number("flow.sample.sequence");
+  const sourceType = number("flow.sample.source.type.id");
+  const sourceIndex = number("flow.sample.source.index");
+  const pool = number("flow.sample.pool");
+  const drops = number("flow.sample.drops");
+  const interfaces = createInterfaceSteps(book);
+  const compact: readonly Part[] = [
+    [sequence, 0, "uint32"],
+    [sourceType, 4, "uint8"],
+    [sourceIndex, 5, "uint24"],
+    [pool, 12, "uint32"],
+    [drops, 16, "uint32"],
+  ];
+  const expanded: readonly Part[] = [
+    [sequence, 0, "uint32"],
+    [sourceType, 4, "uint32"],
+    [sourceIndex, 8, "uint32"],
+    [pool, 16, "uint32"],
+    [drops, 20, "uint32"],
+  ];
   const own = {
-    sequence: number("flow.sample.sequence"),
-    sourceType: number("flow.sample.source.type.id"),
-    sourceIndex: number("flow.sample.source.index"),
-    pool: number("flow.sample.pool"),
-    drops: number("flow.sample.drops"),
+    compact: book.block(compact),
+    expanded: book.block(expanded),
+    /** With both interfaces, where these are indexes. */
+    compactWhole: book.block([
+      ...compact,
+      [interfaces.indexes.in, 20, "uint32"],
+      [interfaces.indexes.out, 24, "uint32"],
+    ]),
+    expandedWhole: book.block([
+      ...expanded,
+      [interfaces.indexes.in, 28, "uint32"],
+      [interfaces.indexes.out, 36, "uint32"],
+    ]),
+    discarded: book.block([
+      [book.fixed([["flow.record.type", "discard"]]), 0, "place"],
+      [sequence, 0, "uint32"],
+      [sourceType, 4, "uint32"],
+      [sourceIndex, 8, "uint32"],
+      [drops, 12, "uint32"],
+    ]),
     packets: number("flow.packets"),
     bytes: number("flow.bytes"),
     headerProtocol: number("flow.sample.header.protocol.id"),
-    discard: book.fixed([["flow.record.type", "discard"]]),
   };
   const packetSteps = createPacketSteps(book);
-  const interfaces = createInterfaceSteps(book);
   const records = createSampleRecords();
   const packet = createParsedPacket();
   const seen = createSeenStructures();
@@ -86,12 +120,6 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
       ...[...flowRecordLayouts].map(([key, layout]) => [key, createStructureSteps(book, layout)] as const),
     ].map(([key, steps]) => [key, [groupOf(key), steps]]),
   );
-
-  const addSource = (sequence: number, sourceType: number, sourceIndex: number): void => {
-    list.add(own.sequence, sequence);
-    list.add(own.sourceType, sourceType);
-    list.add(own.sourceIndex, sourceIndex);
-  };
 
   /** Parses the first sampled header. @returns its position in the records, -1 when there is none. */
   const parseHeader = ({ bytes, view }: SampleContext["source"]): number => {
@@ -190,31 +218,33 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
         return;
       }
       lines.reserve(end - at);
-      const sequence = view.getUint32(at);
       // The compact form has the type of a data source in eight bits, the format of an interface in two.
       const first = view.getUint32(at + 4);
-      const sourceType = isExpanded ? first : first >>> 24;
-      const sourceIndex = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
+      const type = isExpanded ? first : first >>> 24;
+      const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
       const ratesAt = at + (isExpanded ? 12 : 8);
       const rate = view.getUint32(ratesAt);
-      const drops = view.getUint32(ratesAt + 8);
-      addSource(sequence, sourceType, sourceIndex);
-      list.add(own.pool, view.getUint32(ratesAt + 4));
-      list.add(own.drops, drops);
       const one = view.getUint32(ratesAt + 12);
-      const two = view.getUint32(ratesAt + 16);
-      let input: number;
-      let sink: number;
-      if (isExpanded) {
-        input = interfaces.add(list, "in", one, two);
-        sink = interfaces.add(list, "out", view.getUint32(ratesAt + 20), view.getUint32(ratesAt + 24));
+      const two = view.getUint32(ratesAt + (isExpanded ? 20 : 16));
+      const inFormat = isExpanded ? one : one >>> 30;
+      const outFormat = isExpanded ? two : two >>> 30;
+      let input = isExpanded ? view.getUint32(ratesAt + 16) : one & 0x3fff_ffff;
+      let sink = isExpanded ? view.getUint32(ratesAt + 24) : two & 0x3fff_ffff;
+      if (isIndex(inFormat, input) && isIndex(outFormat, sink)) {
+        list.add(isExpanded ? own.expandedWhole : own.compactWhole, at);
       } else {
-        input = interfaces.add(list, "in", one >>> 30, one & 0x3fff_ffff);
-        sink = interfaces.add(list, "out", two >>> 30, two & 0x3fff_ffff);
+        list.add(isExpanded ? own.expanded : own.compact, at);
+        input = interfaces.add(list, "in", inFormat, input);
+        sink = interfaces.add(list, "out", outFormat, sink);
       }
-      interfaces.addDirection(list, sourceType, sourceIndex, input, sink);
+      interfaces.addDirection(list, type, index, input, sink);
       output.sample(
-        domain.samples.account(sourceKey(sourceKinds.flow, sourceType, sourceIndex), sequence, drops, rate),
+        domain.samples.account(
+          sourceKey(sourceKinds.flow, type, index),
+          view.getUint32(at),
+          view.getUint32(ratesAt + 8),
+          rate,
+        ),
       );
       addRecords(context, at + (isExpanded ? 40 : 28), end, exporter.manualRate ?? (rate > 0 ? rate : undefined));
     },
@@ -226,19 +256,20 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
         return;
       }
       lines.reserve(end - at);
-      list.add(own.discard, 0);
-      const sequence = view.getUint32(at);
-      const sourceType = view.getUint32(at + 4);
-      const sourceIndex = view.getUint32(at + 8);
-      const drops = view.getUint32(at + 12);
-      addSource(sequence, sourceType, sourceIndex);
-      list.add(own.drops, drops);
+      list.add(own.discarded, at);
+      const type = view.getUint32(at + 4);
+      const index = view.getUint32(at + 8);
       const input = interfaces.add(list, "in", 0, view.getUint32(at + 16));
       const sink = interfaces.add(list, "out", 0, view.getUint32(at + 20));
       interfaces.addReason(list, view.getUint32(at + 24));
-      interfaces.addDirection(list, sourceType, sourceIndex, input, sink);
+      interfaces.addDirection(list, type, index, input, sink);
       output.sample(
-        domain.samples.account(sourceKey(sourceKinds.discard, sourceType, sourceIndex), sequence, drops, 0),
+        domain.samples.account(
+          sourceKey(sourceKinds.discard, type, index),
+          view.getUint32(at),
+          view.getUint32(at + 12),
+          0,
+        ),
       );
       addRecords(context, at + 28, end, undefined);
     },

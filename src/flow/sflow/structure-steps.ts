@@ -1,5 +1,6 @@
-import type { StepBook, Step } from "../steps/step-book.ts";
+import type { Part, Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
+import type { PartRead } from "../steps/step-value.ts";
 import { formatText } from "../mapping/convert-type.ts";
 import { padded, type XdrLayout, type XdrSource, type XdrType } from "./xdr-layout.ts";
 
@@ -36,8 +37,13 @@ const maxEntry = 8;
 /** For a structure that is a row of fields. */
 export function createStructureSteps(book: StepBook, layout: XdrLayout): StructureSteps {
   const fields = fieldsOf(book, layout);
+  const whole = wholeOf(book, fields);
   return {
     add(list, source, at, end, skipped) {
+      if (whole !== undefined && skipped === 0 && end - at === whole.length && areKnown(whole, source, at)) {
+        list.add(whole.step, at);
+        return "whole";
+      }
       let position = at + 4 * skipped;
       for (let i = skipped; i < fields.length; i++) {
         // An older version of it may end early.
@@ -48,6 +54,45 @@ export function createStructureSteps(book: StepBook, layout: XdrLayout): Structu
       return position === end ? "whole" : "more";
     },
   };
+}
+
+/** A structure whose fields are always at the same places, as one step. */
+interface Whole {
+  readonly step: Step;
+  readonly length: number;
+  /** Where values are that the agent may not know. */
+  readonly counts: readonly number[];
+}
+
+const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {
+  uint32: "uint32",
+  count32: "uint32",
+  uint64: "place",
+  mac: "place",
+  ipv4: "place",
+  ipv6: "place",
+};
+
+/** @returns undefined for one with fields of no fixed length. */
+function wholeOf(book: StepBook, fields: readonly Field[]): Whole | undefined {
+  const parts: Part[] = [];
+  const counts: number[] = [];
+  let length = 0;
+  for (const { type, step } of fields) {
+    const read = partReads[type];
+    if (read === undefined) return undefined;
+    if (type === "count32") counts.push(length);
+    parts.push([step, length, read]);
+    length += widths[type];
+  }
+  return { step: book.block(parts), length, counts };
+}
+
+function areKnown({ counts }: Whole, { view }: XdrSource, at: number): boolean {
+  for (let i = 0; i < counts.length; i++) {
+    if (view.getUint32(at + (counts[i] as number)) === unknown) return false;
+  }
+  return true;
 }
 
 function fieldsOf(book: StepBook, layout: XdrLayout): Field[] {

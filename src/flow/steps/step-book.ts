@@ -1,7 +1,7 @@
 import { renderFields, type RecordFields, type Value, type Workspace } from "../../record/index.ts";
-import { createProgramWriter } from "../compiled/program-writer.ts";
+import { createProgramWriter, type Operation } from "../compiled/program-writer.ts";
 import * as layout from "../kernel/layout.ts";
-import { readStepValue, type ByteSource, type StepKind } from "./step-value.ts";
+import { readPart, readStepValue, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
 
 /**
  * One piece of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the
@@ -12,6 +12,8 @@ export interface Step {
   readonly place: number;
   /** Bytes in a line; for lists and texts those of the values come on top. */
   readonly maxLength: number;
+  /** As the kernel has it. */
+  readonly program: Buffer;
   readonly put: (record: RecordFields, value: number, source: ByteSource) => void;
 }
 
@@ -21,8 +23,10 @@ type Fields = readonly (readonly [name: string, value: Value | undefined])[];
 export interface StepBook {
   /** A field whose value is of a kind. */
   field(name: string, kind: StepKind): Step;
-  /** Fields that are always the same. */
-  fixed(fields: Fields): Step;
+  /** Fields that are always the same. @param name of the one whose number others of the line follow from; it goes with the step. */
+  fixed(fields: Fields, name?: string): Step;
+  /** Several steps as one: their values lie together, so the place where they begin is enough. */
+  block(parts: readonly Part[]): Step;
   /**
    * Fields that follow from a number below `size`; those undefined are left out.
    *
@@ -33,6 +37,20 @@ export interface StepBook {
   readonly given: Step;
   find(place: number): Step;
 }
+
+/** A step of a block: how many bytes behind the place of the block its value is, and how it is read. */
+export type Part = readonly [step: Step, offset: number, read: PartRead];
+
+const reads: Readonly<Record<PartRead, number>> = {
+  place: layout.readPlace,
+  uint8: layout.readUint8,
+  uint16: layout.readUint16,
+  uint24: layout.readUint24,
+  uint32: layout.readUint32,
+  vlan: layout.readVlan,
+  priority: layout.readPriority,
+  flags: layout.readFlags,
+};
 
 export interface EntryNames {
   readonly number?: string;
@@ -87,18 +105,18 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
   const slotOf = (name: string | undefined): number =>
     (name === undefined ? undefined : memory?.slots.get(name)) ?? layout.unusedSlot;
 
-  const add = (
-    text: string,
-    operation: Parameters<ReturnType<typeof createProgramWriter>["operation"]>[0],
-    maxValue: number,
-    put: Step["put"],
-  ): Step => {
+  const addProgram = (program: Buffer, maxLength: number, put: Step["put"]): Step => {
+    const step = { place: place(program), maxLength, program, put };
+    steps.set(step.place, step);
+    return step;
+  };
+  const add = (text: string, operation: Operation, maxValue: number, put: Step["put"]): Step => {
     const writer = createProgramWriter();
     writer.text(text);
     writer.operation(operation);
-    const step = { place: place(writer.bytes()), maxLength: Buffer.byteLength(text) + maxValue, put };
-    steps.set(step.place, step);
-    return step;
+    const program = writer.bytes();
+    program.writeUInt16LE(0, layout.operationSize);
+    return addProgram(program, Buffer.byteLength(text) + maxValue, put);
   };
 
   const given = add("", { code: layout.stepGiven }, 0, () => {});
@@ -117,10 +135,23 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         record.set(name, read(value, source));
       });
     },
-    fixed(fields) {
+    fixed(fields, name) {
       const known = present(fields);
-      return add(renderFields(known).toString(), { code: layout.stepFixed, slot: layout.unusedSlot }, 0, (record) => {
-        for (const [name, value] of known) record.set(name, value);
+      return add(renderFields(known).toString(), { code: layout.stepFixed, slot: slotOf(name) }, 0, (record) => {
+        for (const [each, value] of known) record.set(each, value);
+      });
+    },
+    block(parts) {
+      const programs = parts.map(([{ program }, offset, read], i) => {
+        const part = Buffer.from(program);
+        part.writeUInt16LE(offset, layout.operationPlace);
+        part.writeUInt16LE(reads[read], layout.operationDelta);
+        part.writeUInt16LE(i === parts.length - 1 ? 0 : part.length, layout.operationSize);
+        return part;
+      });
+      const maxLength = parts.reduce((sum, [step]) => sum + step.maxLength, 0);
+      return addProgram(Buffer.concat(programs), maxLength, (record, at, source) => {
+        for (const [step, offset, read] of parts) step.put(record, readPart[read](source.view, at + offset), source);
       });
     },
     entry(size, fieldsOf, { number, upper } = {}) {

@@ -78,3 +78,18 @@ function pathAt(at: number, source: ByteSource): string {
   });
   return segments.join(" ");
 }
+
+/** How a part of what lies at the place of a step is read; `place`: it is the place itself that is meant. */
+export type PartRead = "place" | "uint8" | "uint16" | "uint24" | "uint32" | "vlan" | "priority" | "flags";
+
+/** Reads a part at a place, as the kernel does. */
+export const readPart: Readonly<Record<PartRead, (view: DataView, at: number) => number>> = {
+  place: (_view, at) => at,
+  uint8: (view, at) => view.getUint8(at),
+  uint16: (view, at) => view.getUint16(at),
+  uint24: (view, at) => view.getUint32(at - 1) & 0xff_ffff,
+  uint32: (view, at) => view.getUint32(at),
+  vlan: (view, at) => view.getUint16(at) & 0xfff,
+  priority: (view, at) => view.getUint16(at) >> 13,
+  flags: (view, at) => view.getUint16(at) & 0x1ff,
+};

@@ -90,8 +90,39 @@ function keep(number: u32, value: i64): void {
   store<i64>(L.slots + 8 * <usize>number, value);
 }
 
+@inline
+function half(at: usize): u32 {
+  return <u32>bswap(load<u16>(at));
+}
+
+/** What a part of a step is about: the value itself, or a part of what lies there. */
+@inline
+function readPart(step: usize, value: u32): u32 {
+  const read = <i32>load<u16>(step, L.operationDelta);
+  if (read == L.readValue) return value;
+  const at: usize = value + load<u16>(step, L.operationPlace);
+  switch (read) {
+    case L.readPlace:
+      return <u32>at;
+    case L.readUint8:
+      return load<u8>(at);
+    case L.readUint16:
+      return half(at);
+    case L.readUint24:
+      return (<u32>load<u8>(at) << 16) | half(at + 1);
+    case L.readUint32:
+      return word(at);
+    case L.readVlan:
+      return half(at) & 0xfff;
+    case L.readPriority:
+      return half(at) >>> 13;
+    default:
+      return half(at) & 0x1ff;
+  }
+}
+
 /** @param value a number or the place of one. */
-function writeStep(p: usize, step: usize, value: u32): usize {
+function writePart(p: usize, step: usize, value: u32): usize {
   const text = load<u16>(step, L.operationText);
   const slot = <u32>load<u8>(step, L.operationSlot);
   copy(p, step + L.operationHead, text);
@@ -135,6 +166,18 @@ function writeStep(p: usize, step: usize, value: u32): usize {
       return p + length;
     }
   }
+}
+
+/** @param value a number or a place. */
+@inline
+function writeStep(p: usize, step: usize, value: u32): usize {
+  while (true) {
+    p = writePart(p, step, readPart(step, value));
+    const size = load<u16>(step, L.operationSize);
+    if (size == 0) return p;
+    step += size;
+  }
+  return p;
 }
 
 export function prefetchSamples(count: i32): void {
