@@ -12,7 +12,7 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 
-/** Which content a file has, as far as one can tell without reading it. */
+/** Which content a file has, as far as can be seen without reading it. */
 export interface FileStamp {
   /** Bytes. */
   readonly size: number;

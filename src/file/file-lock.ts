@@ -20,7 +20,7 @@ export interface FileLock {
   release(): Promise<void>;
 }
 
-/** Who holds a lock, as the advisory file beside the locked one tells. */
+/** Who holds a lock, as the advisory file in the same folder says. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
@@ -31,7 +31,7 @@ interface Holder {
 /**
  * Keeps a second collector off `target` (an absolute path without a symbolic link at its end). The lock is an abstract
  * unix socket named after the folder's device and inode and the file's name: the kernel releases it with the process,
- * so that no stale lock blocks a start. It works within one network namespace; the file `<target>.lock` beside it tells
+ * so that no stale lock blocks a start. It works within one network namespace; the file `<target>.lock` shows
  * people, and collectors in other containers, who holds it.
  *
  * @param subject what is locked, for messages: a noun phrase.

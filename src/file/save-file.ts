@@ -186,7 +186,7 @@ export async function findLeftOvers(io: FileIo, target: string): Promise<readonl
     .map((name) => join(dirname(target), name));
 }
 
-/** A long name is cut, because a name has 255 bytes at most, and told apart from others by a digest. */
+/** A long name is cut, because a name has 255 bytes at most, and made unique by a digest. */
 function temporaryPrefix(target: string): string {
   const name = basename(target);
   if (Buffer.byteLength(name) <= 160) return `.${name}.netgloss-`;

@@ -15,7 +15,8 @@ export {
 } from "./model/udm-entry.ts";
 export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread.ts";
-export { createUdmFileStore, type UdmFileStore, type UdmFileStoreOptions } from "./store/udm-file-store.ts";
+export { createUdmFileStore } from "./store/udm-file-store.ts";
+export type { UdmFileStore, UdmFileStoreOptions } from "./store/file-store-contract.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./model/udm-error.ts";
 export type {
   AddressIndex,

@@ -1,3 +1,4 @@
+import { unescape } from "./unescape.ts";
 import { unsupported } from "./unsupported-yaml.ts";
 import type { YamlScalar } from "./yaml-node.ts";
 import { hasUnprintable } from "./yaml-scalar.ts";
@@ -282,21 +283,3 @@ function isFirst(c: number, next: number): boolean {
   if (c === dash) return next >= 0x30 && next <= 0x39;
   return c > blank && c !== del && isIndicator[c] === 0;
 }
-
-/** The escapes that are common. */
-function unescape(raw: string): string {
-  return raw.replaceAll(
-    /\\(?:(["\\nrt])|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U(000[0-9A-Fa-f]{5}|0010[0-9A-Fa-f]{4})|[^])/g,
-    (...found) => {
-      const [, short, two, four, eight] = found as (string | undefined)[];
-      if (short !== undefined) return shortEscapes[short] ?? short;
-      const hex = two ?? four ?? eight;
-      if (hex === undefined) return unsupported();
-      const point = Number.parseInt(hex, 16);
-      if (point >= 0xd800 && point <= 0xdfff) unsupported();
-      return String.fromCodePoint(point);
-    },
-  );
-}
-
-const shortEscapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };

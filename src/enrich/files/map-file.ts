@@ -1,7 +1,6 @@
 import type { Component, Log, Metrics } from "../../report/index.ts";
-import type { FileIo } from "../../file/index.ts";
+import { createWatchedFile, type FileIo } from "../../file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./read-map-file.ts";
-import { createWatchedFile } from "../../file/index.ts";
 
 export interface MapFileOptions<T> {
   /** What it is, as a label of metrics. */

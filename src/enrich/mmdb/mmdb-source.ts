@@ -1,10 +1,9 @@
 import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
-import type { FileIo } from "../../file/index.ts";
+import { createWatchedFile, type FileIo } from "../../file/index.ts";
 import { addressScope } from "../address/address-scope.ts";
 import { addressOf } from "../address/address-words.ts";
 import { createListeners, endpointObjects, type AddressFacts, type AddressSource } from "../address/address-source.ts";
-import { createWatchedFile } from "../../file/index.ts";
 import { autonomousSystem, geoFields, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
 

@@ -1,7 +1,7 @@
 import type { AddressRange } from "../model/udm-index.ts";
 import { addressValue, setAddressWords } from "./key-words.ts";
 
-// What each publication changed, told to readers in other threads: a ring of rows behind two words, how many rows were
+// What each publication changed, for readers in other threads: a ring of rows behind two words, how many rows were
 // written and how many were begun, which both only grow. A row is
 //   0      low 32 bits of the version that the change came with
 //   1      4 or 6; 0 when anything may have changed
@@ -12,14 +12,14 @@ const writtenWord = 0;
 const begunWord = 1;
 const headWords = 2;
 
-/** A publication that changed more than this is told as one that may have changed anything. */
+/** A publication that changed more than this counts as one that may have changed anything. */
 export const mostChanges = rows / 4;
 
 export function createChangeBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((headWords + rows * rowWords) * 4);
 }
 
-/** Tells of the changes of a version; to be called before that is published. */
+/** Writes the changes of a version; to be called before that is published. */
 export type NoteChanges = (version: number, changed: readonly AddressRange[] | undefined) => void;
 
 export function createChangeWriter(buffer: SharedArrayBuffer): NoteChanges {
@@ -33,9 +33,9 @@ export function createChangeWriter(buffer: SharedArrayBuffer): NoteChanges {
   };
 
   return (version, changed) => {
-    const told = changed === undefined || changed.length > mostChanges ? [undefined] : changed;
-    Atomics.store(words, begunWord, written + told.length);
-    for (const range of told) {
+    const ranges = changed === undefined || changed.length > mostChanges ? [undefined] : changed;
+    Atomics.store(words, begunWord, written + ranges.length);
+    for (const range of ranges) {
       const at = rowAt(written);
       written = (written + 1) | 0;
       Atomics.store(words, at, version);
@@ -57,7 +57,7 @@ export interface Changes {
 }
 
 /**
- * Reads the changes since the last call, up to the version that is published; the first call tells that anything may have
+ * Reads the changes since the last call, up to the version that is published; the first call says that anything may have
  * changed, and so does one for which the ring no longer reaches back.
  *
  * @param publishedVersion the low 32 bits of it, by an atomic load.
@@ -73,7 +73,7 @@ export function createChangeReader(buffer: SharedArrayBuffer, publishedVersion: 
     return addressValue(scratch, family);
   };
 
-  /** What is overwritten meanwhile may be of two changes, which `isLost` then tells. */
+  /** What is overwritten meanwhile may be of two changes, which `isLost` then shows. */
   const readRows = (version: number): AddressRange[] | undefined => {
     const start = read;
     const end = Atomics.load(words, writtenWord);

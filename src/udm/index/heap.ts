@@ -1,3 +1,5 @@
+import { bigClass, classOfUnits, classWords, maxSmallWords, slabBytes, slabShift, slabWords } from "./size-classes.ts";
+
 /**
  * Memory of blocks in one shared buffer. All threads may read it; one thread allocates and frees. What is free and what
  * is not is known to that thread alone, in plain arrays.
@@ -5,9 +7,9 @@
  *     buffer  │ 0 │ slab: blocks of 64 bytes │ slab: blocks of 288 bytes │ a big block of 3 slabs │ untouched …
  *
  * A slab holds blocks of one size and goes back to the others when its last block is freed, so that memory does not stay
- * tied to sizes that were common once. The buffer is reserved whole: what was never touched costs address space only.
+ * tied to sizes that were common once. The buffer is reserved whole: what was never used costs address space only.
  *
- * A block begins with two words of its own: in the first its size class (bits 0 to 7) and its part (bit 8), beside
+ * A block begins with two words of its own: in the first its size class (bits 0 to 7) and its part (bit 8), next to
  * whatever its user puts into the other bits; the second is the user's.
  */
 export interface Heap {
@@ -66,38 +68,6 @@ export class HeapFullError extends Error {
   }
 }
 
-const slabWords = 16_384;
-const slabShift = 14;
-export const slabBytes = slabWords * 4;
-
-/** Bigger blocks get slabs of their own. */
-export const maxSmallWords = slabWords / 4;
-/** Sizes of blocks in words: steps of 4 up to 64, then 16 steps for each doubling, so that little is lost by rounding. */
-const classWords: readonly number[] = makeClasses();
-/** The size class of a block that has slabs of its own. */
-const bigClass = 255;
-/** By the number of 4-word units: the smallest class that holds them. */
-const classOfUnits = makeClassTable();
-
-function makeClasses(): number[] {
-  const sizes: number[] = [];
-  for (let words = 4; words <= 64; words += 4) sizes.push(words);
-  for (let base = 64; base < maxSmallWords; base *= 2) {
-    for (let step = 1; step <= 16; step++) sizes.push(base + (base / 16) * step);
-  }
-  return sizes;
-}
-
-function makeClassTable(): Uint8Array {
-  const table = new Uint8Array(maxSmallWords / 4 + 1);
-  let sizeClass = 0;
-  for (let units = 0; units < table.length; units++) {
-    while ((classWords[sizeClass] as number) < units * 4) sizeClass++;
-    table[units] = sizeClass;
-  }
-  return table;
-}
-
 const inUseByOthers = -2;
 const unused = -1;
 
@@ -106,7 +76,7 @@ export function createHeap(buffer: SharedArrayBuffer): Heap {
   return makeHeap(buffer, undefined);
 }
 
-/** A heap for the thread that the loan was made to, which must not touch it once it has given it back. */
+/** A heap for the thread that the loan was made to, which must not use it once it has given it back. */
 export function createLentHeap(loan: HeapLoan): LentHeap {
   return makeHeap(loan.buffer, loan);
 }

@@ -9,7 +9,7 @@ export interface SharedIndexOptions {
   readonly limitName?: string;
   /** Most readers at a time. */
   readonly maxReaders?: number;
-  /** Told when the system gives less memory than was asked for. */
+  /** Called when the system gives less memory than was asked for. */
   readonly onSmallerReserve?: (bytes: number, askedFor: number) => void;
 }
 
@@ -29,7 +29,7 @@ export interface SharedIndex {
    * @param before the state that the new one follows; it must be held until then.
    */
   lend(before?: UdmIndex): IndexLoan;
-  /** Takes the memory back from a thread that does not touch it any more, with what it has built. */
+  /** Takes the memory back from a thread that does not use it any more, with what it has built. */
   adopt(loan: IndexLoan, built: IndexReturn): UdmIndex;
   /** The same when nothing of it is wanted. */
   takeBack(loan: IndexLoan): void;

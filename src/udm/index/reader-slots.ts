@@ -1,4 +1,4 @@
-// What the threads tell each other about states, in words of one small shared buffer. Word 0: the published state. Word 1: the
+// What the threads exchange about states, in words of one small shared buffer. Word 0: the published state. Word 1: the
 // low 32 bits of its version, written after it, so that a thread never takes an old state for the new version. Then a
 // slot for each reader, on a line of the processor's cache of its own.
 const publishedWord = 0;
@@ -14,7 +14,7 @@ export function createControl(maxReaders: number): SharedArrayBuffer {
 /** A reader's place. */
 export interface ReaderSlot {
   readonly slot: number;
-  /** Tells this reader from others that had or will have the place. */
+  /** Differs from that of all others that had or will have the place. */
   readonly ticket: number;
 }
 

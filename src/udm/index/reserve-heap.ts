@@ -1,4 +1,4 @@
-import { slabBytes } from "./heap.ts";
+import { slabBytes } from "./size-classes.ts";
 
 /** Generous for an entry of address plans, and for two states that differ in all of them. */
 const bytesAnEntry = 1024;
@@ -9,7 +9,7 @@ const mostBytes = 2 ** 32 - slabBytes;
 /**
  * Address space for so many entries. Where the system refuses it, half of that, and so on.
  *
- * @param onSmaller is told that it became less.
+ * @param onSmaller is called when it became less.
  * @throws Error when there is not even a little.
  */
 export function reserveHeap(

@@ -4,6 +4,7 @@ import type { UdmEdit, UdmIndex } from "../model/udm-index.ts";
 import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ring.ts";
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
 import { findKey } from "./find-key.ts";
+import type { ChangesOf, HeldSnapshot } from "./held-snapshot.ts";
 import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
 import type { SharedIndex, SharedIndexOptions } from "./index-contract.ts";
 import { fullError, tooManyError, type IndexLimits } from "./index-limits.ts";
@@ -16,28 +17,8 @@ import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
 import { createStateQuestions } from "./state-questions.ts";
 import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
 
-/** What a {@link UdmIndex} object stands for. When it is garbage, its state is given up. */
-interface Moment {
-  snapshot: number;
-  /**
-   * Memory that is never touched. The collector of garbage does not know how much shared memory hangs on an object;
-   * this makes it come in time.
-   */
-  readonly weight: ArrayBuffer | undefined;
-  /** Tells it from all others. */
-  readonly serial: number;
-  /** Undefined when it was not made by changing another, or by too many changes. */
-  changes: ChangesOf | undefined;
-}
-
-interface ChangesOf {
-  /** Serial of the state that was changed. */
-  readonly since: number;
-  readonly keys: readonly Key[];
-}
-
 /** About what a small change leaves behind. */
-const momentWeight = 8 * 1024;
+const snapshotWeight = 8 * 1024;
 const cachedEntries = 4096;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
@@ -61,7 +42,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     6: createTreeEditor(heap, layouts[6], releaser),
   };
   const keyWords = createKeyWords();
-  const moments = new WeakMap<UdmIndex, Moment>();
+  const heldByIndex = new WeakMap<UdmIndex, HeldSnapshot>();
   const lost = new FinalizationRegistry<number>((snapshot) => giveUp(snapshot));
   const lostRoots = new FinalizationRegistry<Roots>((roots) => releaseRoots(roots));
   const noteChanges = createChangeWriter(changeBuffer);
@@ -141,25 +122,25 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
 
   /** Gives a state an object, which holds it. */
   const show = (snapshot: number, changes?: ChangesOf, weight = 0): UdmIndex => {
-    const moment: Moment = {
+    const hold: HeldSnapshot = {
       snapshot,
       weight: weight === 0 ? undefined : new ArrayBuffer(weight),
       serial: ++lastSerial,
       changes,
     };
     heldSnapshots++;
-    lost.register(moment, snapshot, moment);
+    lost.register(hold, snapshot, hold);
     const held = (): number => {
-      if (moment.snapshot === 0) throw new Error("this state of the metadata was released");
-      return moment.snapshot;
+      if (hold.snapshot === 0) throw new Error("this state of the metadata was released");
+      return hold.snapshot;
     };
     const index: UdmIndex = {
       version: versionOf(words, snapshot),
       size: sizeOf(words, snapshot),
       ...questions.of(held),
-      edit: () => createEdit(held(), moment.serial),
+      edit: () => createEdit(held(), hold.serial),
     };
-    moments.set(index, moment);
+    heldByIndex.set(index, hold);
     return index;
   };
 
@@ -233,7 +214,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
         makeRoom();
         end();
         const snapshot = writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version });
-        return show(snapshot, keys && { since, keys }, momentWeight);
+        return show(snapshot, keys && { since, keys }, snapshotWeight);
       },
       drop() {
         end();
@@ -246,7 +227,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 })),
     lend(before) {
       freeAll();
-      const snapshot = (before && moments.get(before)?.snapshot) ?? 0;
+      const snapshot = (before && heldByIndex.get(before)?.snapshot) ?? 0;
       const version = (before?.version ?? 0) + 1;
       return { heap: heap.lend(), limits, before: snapshot, version, serial: writer.serial() };
     },
@@ -254,32 +235,32 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       heap.takeBack(loan.heap, built.heap);
       writer = createEntryWriter(heap, built.serial);
       const [tree, entries] = built.heap.used;
-      return show(built.snapshot, undefined, Math.max(momentWeight, (tree + entries) >>> 2));
+      return show(built.snapshot, undefined, Math.max(snapshotWeight, (tree + entries) >>> 2));
     },
     takeBack: (loan) => heap.takeBack(loan.heap),
     publish(index) {
-      const moment = moments.get(index);
-      if (moment === undefined || moment.snapshot === 0) throw new Error("not a state of this index");
-      const { snapshot, changes } = moment;
+      const hold = heldByIndex.get(index);
+      if (hold === undefined || hold.snapshot === 0) throw new Error("not a state of this index");
+      const { snapshot, changes } = hold;
       if (snapshot === published) return [];
       const changed = changes?.since === publishedSerial ? changes.keys : undefined;
-      // Told once; what is published again later differs from something else.
-      moment.changes = undefined;
+      // Reported once; what is published again later differs from something else.
+      hold.changes = undefined;
       retain(words, snapshot);
       noteChanges(versionOf(words, snapshot), changed);
       publisher.publish(snapshot, versionOf(words, snapshot));
       if (published !== 0) retired.push(published);
       published = snapshot;
-      publishedSerial = moment.serial;
+      publishedSerial = hold.serial;
       sweepRetired();
       return changed;
     },
     release(index) {
-      const moment = moments.get(index);
-      if (moment === undefined || moment.snapshot === 0) return;
-      lost.unregister(moment);
-      const { snapshot } = moment;
-      moment.snapshot = 0;
+      const hold = heldByIndex.get(index);
+      if (hold === undefined || hold.snapshot === 0) return;
+      lost.unregister(hold);
+      const { snapshot } = hold;
+      hold.snapshot = 0;
       giveUp(snapshot);
     },
     handle() {

@@ -24,8 +24,8 @@ export interface SharedIndexReader {
    */
   version(): number;
   /**
-   * What may have changed since the last call. What is looked up after this is of that version or a later one, of which the
-   * next call tells.
+   * What may have changed since the last call. What is looked up after this is of that version or a later one, whose
+   * changes come with the next call.
    */
   changes(): Changes;
   /** Every entry that covers the address, in list order, all of one state. The address is taken as it is (no unmapping). */

@@ -1,5 +1,6 @@
 import { writtenWord } from "./entry-block.ts";
-import { slabBytes, type Heap } from "./heap.ts";
+import type { Heap } from "./heap.ts";
+import { slabBytes } from "./size-classes.ts";
 import type { KeyWords } from "./key-words.ts";
 import type { Releaser } from "./release-tree.ts";
 import { clearItems, createNodeItems, writeNode } from "./node-items.ts";

@@ -98,7 +98,7 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
     if (itemCount(words, child) >= (isLeaf(words, child) ? maxLeafItems : maxBranchItems) / 4) {
       setChildren(items, at, 1);
     } else {
-      // A child that has become small shares its items with the one beside it; a branch has at least two.
+      // A child that has become small shares its items with its neighbour; a branch has at least two.
       const left = Math.max(at - 1, 0);
       const neighbour = items.words[(left < at ? left : at + 1) * stride + 2 * width] as number;
       clearItems(joined, layout, isLeaf(words, child));

@@ -1,7 +1,6 @@
 import type { Key } from "../../ip/index.ts";
 import type { UdmEntry } from "./udm-entry.ts";
-import { renderKey } from "../../yaml/index.ts";
-import { quotedScalar, stringScalar } from "../../yaml/index.ts";
+import { quotedScalar, renderKey, stringScalar } from "../../yaml/index.ts";
 
 /**
  * An entry as block YAML at column 1, each line ended. Fields with their zero value are left out; an entry without any

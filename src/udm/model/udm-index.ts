@@ -4,7 +4,7 @@ import type { UdmEntry } from "./udm-entry.ts";
 /** Addresses from one to another, both included; keys are such. */
 export type AddressRange = Pick<Key, "family" | "first" | "last">;
 
-/** What is known of addresses, at one moment or as it is now. */
+/** Metadata of addresses: a snapshot of it, or as it is now. */
 export interface AddressIndex {
   /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
@@ -39,7 +39,7 @@ export interface CoveringEntryTexts extends EntryTexts {
 }
 
 /**
- * All entries at one moment. Immutable: a reader that holds one sees that moment for as long as it likes. Every answer
+ * A snapshot of all entries. Immutable: a reader that holds one sees the same entries for as long as it holds it. Every answer
  * is in list order ({@link compareKeys}).
  */
 export interface UdmIndex extends AddressIndex {
@@ -90,7 +90,7 @@ export interface UdmEdit {
   put(entry: UdmEntry): void;
   /** @returns whether there was such an entry. */
   delete(key: Key): boolean;
-  /** Remembers this moment. One of the two calls must follow, and no other mark be open meanwhile. */
+  /** Remembers the edit as it is. One of the two calls must follow, and no other mark be open meanwhile. */
   mark(): UdmMark;
   /** The changed index, its version one higher. The edit must not be used afterwards. */
   done(): UdmIndex;
@@ -98,7 +98,7 @@ export interface UdmEdit {
   drop(): void;
 }
 
-/** A moment in the course of an edit. */
+/** The state of an edit that can be gone back to. */
 export interface UdmMark {
   /** Takes back what was changed since. */
   undo(): void;

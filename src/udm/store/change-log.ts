@@ -8,7 +8,7 @@ const isGone = 0xffff_ffff;
 const firstBytes = 4096;
 
 /**
- * Changes to the file in their order, kept as bytes: so many texts would be in the way of the collector of garbage, and
+ * Changes to the file in their order, kept as bytes: so many texts would slow down the garbage collector, and
  * would be copied one by one on their way to another thread.
  */
 export interface ChangeLog {

@@ -1,12 +1,19 @@
 import type { Worker } from "node:worker_threads";
 import { limitLog, type Clock, type Log, type Metrics } from "../../report/index.ts";
-import { errorCode, type FileIo, type FileStamp } from "../../file/index.ts";
+import {
+  SaveError,
+  errorCode,
+  finishRename,
+  replayImage,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SavedFile,
+} from "../../file/index.ts";
 import { YamlFault } from "../../yaml/index.ts";
 import { isKept, type ThreadAnswer, type ThreadRequest } from "./file-thread.ts";
 import type { LoadedState } from "./load-state.ts";
 import type { PageWriter } from "./page-writer.ts";
-import { replayImage } from "../../file/index.ts";
-import { finishRename, SaveError, type SavedFile, type SavePlan } from "../../file/index.ts";
 import type { IndexLoan } from "../index/lent-builder.ts";
 import { UdmError } from "../model/udm-error.ts";
 

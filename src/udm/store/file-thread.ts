@@ -1,11 +1,18 @@
 import type { MessagePort } from "node:worker_threads";
-import { errorCode, type FileIo, type FileStamp } from "../../file/index.ts";
+import {
+  SaveError,
+  errorCode,
+  syncFileIo,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SaveStep,
+  type SavedFile,
+} from "../../file/index.ts";
 import { YamlFault, type TextPosition } from "../../yaml/index.ts";
 import { loadState, type LoadedState } from "./load-state.ts";
 import { createPageWriter } from "./page-writer.ts";
-import { SaveError, type SavedFile, type SavePlan, type SaveStep } from "../../file/index.ts";
 import type { IndexLoan } from "../index/lent-builder.ts";
-import { syncFileIo } from "../../file/index.ts";
 import { UdmError, type UdmErrorCode } from "../model/udm-error.ts";
 
 /** What the thread is asked; each request is answered before the next is taken. */
@@ -20,7 +27,7 @@ export type ThreadAnswer =
   | { readonly kind: "done" }
   | { readonly kind: "saved"; readonly saved: SavedFile }
   | { readonly kind: "loaded"; readonly loaded: LoadedState }
-  /** Told in the course of a save, before the rename: should the thread die, this tells whether the rename took place. */
+  /** Sent before the rename of a save: should the thread die, the stamp shows whether the rename took place. */
   | { readonly kind: "written"; readonly stamp: FileStamp }
   | {
       readonly kind: "failed";
@@ -89,8 +96,8 @@ export function isKept({ isOurs, size }: LoadedState): boolean {
 function failure(error: unknown): ThreadAnswer {
   const cause = error instanceof SaveError ? error.cause : error;
   const message = cause instanceof Error ? cause.message : String(cause);
-  const told = { kind: "failed", message, code: errorCode(error) } as const;
-  if (error instanceof UdmError) return { ...told, udmCode: error.code };
-  if (error instanceof YamlFault) return { ...told, position: error.position };
-  return error instanceof SaveError ? { ...told, step: error.step, remark: error.remark } : told;
+  const failed = { kind: "failed", message, code: errorCode(error) } as const;
+  if (error instanceof UdmError) return { ...failed, udmCode: error.code };
+  if (error instanceof YamlFault) return { ...failed, position: error.position };
+  return error instanceof SaveError ? { ...failed, step: error.step, remark: error.remark } : failed;
 }

@@ -1,7 +1,5 @@
 import { readChanges } from "./change-log.ts";
-import type { FileIo, FileStamp } from "../../file/index.ts";
-import { replaceFile } from "../../file/index.ts";
-import type { SavedFile, SavePlan } from "../../file/index.ts";
+import { replaceFile, type FileIo, type FileStamp, type SavePlan, type SavedFile } from "../../file/index.ts";
 import { changePages, countRuns, gatherPages, pageChunks, paginate, type UdmPage } from "./udm-pages.ts";
 
 /** Holds the bytes of the file and writes them with each save. */

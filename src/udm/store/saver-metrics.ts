@@ -1,6 +1,5 @@
 import type { Metrics } from "../../report/index.ts";
-import type { KeepReason } from "../../file/index.ts";
-import type { SaveStep } from "../../file/index.ts";
+import type { KeepReason, SaveStep } from "../../file/index.ts";
 
 /** What a saver reports. */
 export interface SaverMetrics {

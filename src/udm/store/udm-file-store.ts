@@ -1,16 +1,20 @@
-import type { Worker } from "node:worker_threads";
-import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
 import { applyBatches } from "./apply-batches.ts";
 import { createAuditLog } from "./audit-log.ts";
+import type { UdmFileStore, UdmFileStoreOptions } from "./file-store-contract.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
-import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "../../file/index.ts";
+import {
+  LockedError,
+  nodeFileIo,
+  resolveTarget,
+  sameStamp,
+  takeFileLock,
+  type FileLock,
+  type FileStamp,
+} from "../../file/index.ts";
 import { createFileThread } from "./file-thread-client.ts";
-import { LockedError, takeFileLock, type FileLock } from "../../file/index.ts";
 import { contentError, LoadError, readMetadataFile } from "./read-metadata-file.ts";
 import { loadState, type LoadedState } from "./load-state.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import type { SharedIndexHandle } from "../index/shared-reader.ts";
-import { resolveTarget } from "../../file/index.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
@@ -18,32 +22,6 @@ import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
 import type { UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import { logWarnings } from "./entry-warnings.ts";
-
-export interface UdmFileStoreOptions {
-  /** Path of the YAML file. */
-  readonly path: string;
-  /** Whether writes are taken: the file is then ours alone, locked, rewritten, and not read again once it was read. */
-  readonly owned: boolean;
-  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
-  readonly refreshMs: number;
-  /** Most entries; memory is reserved for so many, which costs address space until it is used. */
-  readonly maxEntries?: number;
-  /** What a message about a limit says of how to raise it. */
-  readonly limitName?: string;
-  readonly io?: FileIo;
-  /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
-  readonly startThread?: (() => Worker) | undefined;
-  /** A file of so many bytes is a big one. */
-  readonly threadBytes?: number;
-  /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
-  readonly stateDirectory?: string;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after?: (action: () => void, ms: number) => () => void;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly health: Health;
-}
 
 /** One call of `commit`. */
 interface Batch {
@@ -71,22 +49,11 @@ const bigFile = 256 * 1024;
 /** How many names a log line lists. */
 const maxShown = 10;
 
-/** A store that threads can look into. */
-export interface UdmFileStore extends UdmStore, Component {
-  /**
-   * What a reader in another thread needs to see each state from the moment that its commit is answered; each reader
-   * needs its own. It sees no entries while no state could be read.
-   */
-  readerHandle(): SharedIndexHandle;
-  /** To be called when a thread with a reader has ended, however that was. */
-  closeReader(handle: SharedIndexHandle): void;
-}
-
 /**
  * The store that keeps its entries in one YAML file.
  *
  * - A file that cannot be used at the start does not stop it: `current` and `commit` throw, the health check says why,
- *   the file is not touched, and `load` tries again. Only a file that another collector holds makes `start` fail.
+ *   the file stays as it is, and `load` tries again. Only a file that another collector holds makes `start` fail.
  * - `commit` saves all writes that wait by one replacement of the file, then makes them current, then answers.
  * - `load` of an owned store that has a state returns that state: the file says the same, unless a person has edited it.
  *   Such an edit is not used; `load` logs a warning that names the file in which the next write keeps it.
@@ -128,7 +95,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     return index;
   };
 
-  const tell = (listener: StateListener, state: UdmIndex, changed?: readonly AddressRange[]): void => {
+  const notify = (listener: StateListener, state: UdmIndex, changed?: readonly AddressRange[]): void => {
     try {
       listener(state, changed);
     } catch (error) {
@@ -140,7 +107,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     if (next === index) return;
     const changed = shared.publish(next);
     index = next;
-    for (const listener of listeners) tell(listener, next, changed);
+    for (const listener of listeners) notify(listener, next, changed);
   };
 
   const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<readonly UdmEntry[]>[]> => {
@@ -335,7 +302,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
 
     watch(listener) {
       listeners.add(listener);
-      if (index !== undefined) tell(listener, index);
+      if (index !== undefined) notify(listener, index);
       return () => void listeners.delete(listener);
     },
   };

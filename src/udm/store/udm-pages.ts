@@ -35,7 +35,7 @@ export function paginate(bytes: Uint8Array): UdmPage[] {
   return pages;
 }
 
-/** The pages after the changes, of which a later one to the same key wins. Only pages that change are made anew. */
+/** The pages after the changes, of which a later one to the same key wins. Pages that do not change are shared. */
 export function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): readonly UdmPage[] {
   const byKey = new Map(changes.map((change) => [change.key.text, change]));
   const sorted = [...byKey.values()].sort((a, b) => compareKeys(a.key, b.key));

@@ -1,12 +1,21 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { limitLog, type Clock, type Log, type Metrics } from "../../report/index.ts";
-import { errorCode, type FileIo, type FileStamp } from "../../file/index.ts";
+import {
+  SaveError,
+  errorCode,
+  findLeftOvers,
+  removeImage,
+  replayImage,
+  temporaryPath,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SavedFile,
+} from "../../file/index.ts";
 import type { FileThread } from "./file-thread-client.ts";
 import { nextTurn } from "../model/next-turn.ts";
-import { removeImage, replayImage } from "../../file/index.ts";
 import { createPageWriter, type PageWriter } from "./page-writer.ts";
-import { findLeftOvers, SaveError, temporaryPath, type SavedFile, type SavePlan } from "../../file/index.ts";
 import { createSaverMetrics } from "./saver-metrics.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 
@@ -85,7 +94,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
         log.info({ path }, "removed a temporary file that a save left behind when it was cut off");
       }
     } catch (error) {
-      limited.warn({ error }, "cannot remove temporary files beside the metadata file");
+      limited.warn({ error }, "cannot remove temporary files in the folder of the metadata file");
     }
   };
 
@@ -196,7 +205,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
   };
 }
 
-/** One file for each target, told apart by a digest. */
+/** One file for each target, named by a digest. */
 function imagePathOf(stateDirectory: string, target: string): string {
   return join(stateDirectory, `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}.image`);
 }

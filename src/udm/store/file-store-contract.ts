@@ -1,0 +1,42 @@
+import type { Worker } from "node:worker_threads";
+import type { FileIo } from "../../file/index.ts";
+import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
+import type { SharedIndexHandle } from "../index/shared-reader.ts";
+import type { UdmStore } from "../model/udm-store.ts";
+
+export interface UdmFileStoreOptions {
+  /** Path of the YAML file. */
+  readonly path: string;
+  /** Whether writes are taken: the file is then ours alone, locked, rewritten, and not read again once it was read. */
+  readonly owned: boolean;
+  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
+  readonly refreshMs: number;
+  /** Most entries; memory is reserved for so many, which costs address space until it is used. */
+  readonly maxEntries?: number;
+  /** What a message about a limit says of how to raise it. */
+  readonly limitName?: string;
+  readonly io?: FileIo;
+  /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
+  readonly startThread?: (() => Worker) | undefined;
+  /** A file of so many bytes is a big one. */
+  readonly threadBytes?: number;
+  /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
+  readonly stateDirectory?: string;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  readonly after?: (action: () => void, ms: number) => () => void;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly health: Health;
+}
+
+/** A store that threads can look into. */
+export interface UdmFileStore extends UdmStore, Component {
+  /**
+   * What a reader in another thread needs to see each state as soon as its commit is answered; each reader
+   * needs its own. It sees no entries while no state could be read.
+   */
+  readerHandle(): SharedIndexHandle;
+  /** To be called when a thread with a reader has ended, however that was. */
+  closeReader(handle: SharedIndexHandle): void;
+}
