@@ -16,6 +16,8 @@ import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 import { createStateFiles } from "./state-files.ts";
+import { storeOutputs } from "./outputs/store-outputs.ts";
+import { createDeliveringOutput, type DeliveringOutput } from "./threads/delivering-output.ts";
 import { createFlowThreads, type FlowThreads } from "./threads/flow-threads.ts";
 
 /** What every room is given to tell of itself. */
@@ -45,9 +47,14 @@ export function createMetadata(settings: Settings, reporting: Reporting): UdmFil
 /** A part that takes records and has a life. */
 export type Output = Sink & Component & { reopen?(): void };
 
-export function createOutputs(settings: Settings, reporting: Reporting): Output[] {
+/** Those to files and pipes, and those to stores. */
+export function createOutputs(
+  settings: Settings,
+  reporting: Reporting,
+): { readonly outputs: readonly Output[]; readonly stores: readonly DeliveringOutput[] } {
   const outputs: Output[] = [];
-  const shared = { ...reporting, metrics: createOutputMetrics(reporting.metrics) };
+  const outputMetrics = createOutputMetrics(reporting.metrics);
+  const shared = { ...reporting, metrics: outputMetrics };
   if (settings.SVC_OUTPUT_FILE_ENABLE) {
     outputs.push(
       createFileSink({
@@ -68,7 +75,10 @@ export function createOutputs(settings: Settings, reporting: Reporting): Output[
       }),
     );
   }
-  return outputs;
+  const stores = storeOutputs(settings).map((output) =>
+    createDeliveringOutput({ ...reporting, ...output, outputMetrics, logLevel: settings.SVC_LOG_LEVEL }),
+  );
+  return { outputs, stores };
 }
 
 /** Flows, wherever they are decoded. */

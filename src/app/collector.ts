@@ -16,6 +16,7 @@ import {
 } from "./collector-parts.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { exportersDescription } from "./exporters-description.ts";
+import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { createStateDirectory } from "./state-directory.ts";
@@ -59,11 +60,11 @@ export function createCollector(options: CollectorOptions): Collector {
   const reporting = { log, metrics, clock, health };
 
   const metadata = createMetadata(settings, reporting);
-  const outputs = createOutputs(settings, reporting);
+  const { outputs, stores } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
   const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, { forFlows: decodesHere });
-  const sink = fanOut([...outputs, ...sinks]);
+  const sink = fanOut([...outputs, ...stores, ...sinks]);
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);
   const flows = createFlows(settings, { enrichment, metadata, snmp, state: flowState, sink }, reporting);
@@ -77,10 +78,14 @@ export function createCollector(options: CollectorOptions): Collector {
         "/api/v1/flow/exporters",
         async () => ({ enabled: flows !== undefined, exporters: (await flows?.exporters()) ?? [] }),
       ],
+      ["/api/v1/outputs", () => outputsView(stores, health.checks())],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
-    viewDescriptions: new Map([["/api/v1/flow/exporters", exportersDescription]]),
+    viewDescriptions: new Map([
+      ["/api/v1/flow/exporters", exportersDescription],
+      ["/api/v1/outputs", outputsDescription],
+    ]),
     ...(snmp !== undefined && { snmp }),
     udm:
       metadata !== undefined && missing.length === 0
@@ -94,6 +99,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
   if (metadata !== undefined) components.push(metadata);
   components.push(...enrichment.components, ...outputs);
+  if (stores.length > 0) components.push(together("outputs to stores", stores));
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
   if (flows !== undefined) components.push(flows);
@@ -134,6 +140,19 @@ export function createCollector(options: CollectorOptions): Collector {
     },
     reopen() {
       for (const output of outputs) output.reopen?.();
+    },
+  };
+}
+
+/** Parts that start and stop at the same time, because each may wait for something else. */
+function together(name: string, parts: readonly Component[]): Component {
+  return {
+    name,
+    async start() {
+      await Promise.all(parts.map((part) => part.start()));
+    },
+    async stop() {
+      await Promise.all(parts.map((part) => part.stop()));
     },
   };
 }

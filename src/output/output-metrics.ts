@@ -1,7 +1,7 @@
 import type { Metrics } from "../report/index.ts";
 
 /** Why an output did not write records. */
-const dropReasons = ["queue_full", "closed", "stopped"] as const;
+const dropReasons = ["queue_full", "closed", "stopped", "spool_full", "spool_damaged", "thread_died"] as const;
 export type DropReason = (typeof dropReasons)[number];
 
 /** What one output counts. */
@@ -26,7 +26,7 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
   const bytes = metrics.counter("netgloss_output_bytes_total", "Bytes written.", ["output"]);
   const droppedRecords = metrics.counter(
     "netgloss_output_dropped_records_total",
-    "Records lost: queue_full, closed (the reader is gone) or stopped (not written before the end).",
+    "Records lost: queue_full, closed (the reader is gone), stopped (not written before the end), spool_full, spool_damaged or thread_died.",
     ["output", "reason"],
   );
   const droppedBytes = metrics.counter("netgloss_output_dropped_bytes_total", "Bytes of the records lost.", [

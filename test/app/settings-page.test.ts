@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseSettingsFile, readSettings, settingNames, settingsPage } from "../../src/app/index.ts";
+import { parseSettingsFile, readSettings, settingNames, settingsPage, storeWords } from "../../src/app/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -17,10 +17,18 @@ test("the page has a section for every setting", () => {
 
 test("every setting is honoured somewhere outside its table", () => {
   const sources = readdirSync(join(root, "src/app"), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".ts") && !/settings-table|check-settings|format-settings/.test(path))
+    .filter(
+      (path) => path.endsWith(".ts") && !/settings-table|delivery-settings|check-settings|format-settings/.test(path),
+    )
     .map((path) => readFileSync(join(root, "src/app", path), "utf8"))
     .join("");
-  const idle = settingNames.filter((name) => !new RegExp(`settings\\.${name}\\b`).test(sources));
+  const idle = settingNames.filter((name) => {
+    // Settings that outputs to stores have in common are read by what follows the output's word.
+    const word = storeWords.find((one) => name.startsWith(`SVC_OUTPUT_${one}_`));
+    const common = word === undefined ? "" : name.slice(`SVC_OUTPUT_${word}_`.length);
+    const patterns = [`settings\\.${name}\\b`, ...(common === "" ? [] : [`of\\("${common}"\\)`, `}_${common}\``])];
+    return !patterns.some((pattern) => new RegExp(pattern).test(sources));
+  });
   assert.deepEqual(
     idle,
     ["SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE"],

@@ -1,3 +1,5 @@
+import * as zlib from "node:zlib";
+import { storeWords } from "./delivery-settings.ts";
 import type { Settings } from "./settings-table.ts";
 
 /** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
@@ -26,11 +28,26 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     warnings.push(
       "no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows, SVC_INPUT_SNMP_ENABLE to poll devices",
     );
-  } else if (!settings.SVC_OUTPUT_STDOUT_ENABLE && !settings.SVC_OUTPUT_FILE_ENABLE) {
+  } else if (!settings.SVC_OUTPUT_STDOUT_ENABLE && !settings.SVC_OUTPUT_FILE_ENABLE && !hasStore(settings)) {
     warnings.push("no output is on, records go nowhere: set SVC_OUTPUT_FILE_ENABLE or SVC_OUTPUT_STDOUT_ENABLE");
+  }
+  for (const word of storeWords) {
+    const on = `SVC_OUTPUT_${word}_ENABLE` as const;
+    const addresses = `SVC_OUTPUT_${word}_ADDRESSES` as const;
+    const mode = `SVC_OUTPUT_${word}_SPOOL_MODE` as const;
+    needs(on, addresses, settings[addresses].length > 0);
+    const compression = `SVC_OUTPUT_${word}_COMPRESSION` as const;
+    if (settings[compression] === "zstd" && !("zstdCompress" in zlib)) {
+      problems.push(`${compression} cannot be zstd with Node ${process.version}: 22.15 or later is needed`);
+    }
+    if (settings[on] && settings[mode] === "always" && settings.SVC_STATE_DIRECTORY_PATH === "") {
+      problems.push(`SVC_STATE_DIRECTORY_PATH must be set, because ${mode} is always`);
+    }
   }
   return { problems, warnings };
 }
+
+const hasStore = (settings: Settings): boolean => storeWords.some((word) => settings[`SVC_OUTPUT_${word}_ENABLE`]);
 
 /** The names of the three settings that turn the metadata API on that are not set, in the order of the contract. */
 export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {

@@ -1,3 +1,4 @@
+export { storeWords, type StoreWord } from "./delivery-settings.ts";
 export { missingForMetadataApi } from "./check-settings.ts";
 export { formatSettings, settingsPage } from "./format-settings.ts";
 export { plainSettings, type PlainSettings } from "./plain-settings.ts";

@@ -116,6 +116,44 @@ export const hostName: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A server: `host:port`, `[2001:db8::1]:9200`, or a URL of http or https without credentials. */
+export const serverAddress: SettingType<string> = {
+  expected: "<host>:<port>, or a URL of http or https without user and password",
+  parse(value) {
+    const isUrl = /^https?:\/\//i.test(value);
+    if (!isUrl && !/^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?):[0-9]{1,5}$/i.test(value)) return undefined;
+    const url = URL.canParse(isUrl ? value : `http://${value}`)
+      ? new URL(isUrl ? value : `http://${value}`)
+      : undefined;
+    const isUsable = url !== undefined && url.username === "" && url.password === "" && url.search + url.hash === "";
+    return isUsable && url.port !== "0" ? value : undefined;
+  },
+  format: (value) => value,
+};
+
+/** Any text on one line. */
+export const plainText: SettingType<string> = {
+  expected: "text",
+  parse: (value) => (value === "" || hasControl(value) ? undefined : value),
+  format: (value) => value,
+};
+
+/** HTTP headers: `X-Tenant=edge,X-Site=north`. */
+export const headers: SettingType<ReadonlyMap<string, string>> = {
+  expected: "a list separated by commas, nothing twice, each <name of an HTTP header>=<value>",
+  parse(value) {
+    const pairs = value.trim() === "" ? [] : value.split(",").map((pair) => pair.trim().split("="));
+    const found = new Map<string, string>();
+    for (const [name = "", ...parts] of pairs) {
+      const text = parts.join("=");
+      if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) || text === "" || hasControl(text)) return undefined;
+      found.set(name.toLowerCase(), text);
+    }
+    return found.size === pairs.length ? found : undefined;
+  },
+  format: (of) => [...of].map(([name, value]) => `${name}=${value}`).join(","),
+};
+
 /** The same type with the empty text as a further value. */
 export function orEmpty(type: SettingType<string>): SettingType<string> {
   return {

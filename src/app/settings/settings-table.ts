@@ -18,15 +18,10 @@ import {
   size,
   userName,
 } from "./setting-type.ts";
-import type { SettingType } from "./setting-type.ts";
+import { deliverySettings } from "./delivery-settings.ts";
+import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 
-/** One row of the table. `help` says in sentences what the setting does; the type says what its values are. */
-export interface Setting<T> {
-  readonly type: SettingType<T>;
-  readonly default: T;
-  readonly group: SettingGroup;
-  readonly help: string;
-}
+export { settingGroups } from "./setting-row.ts";
 
 /** All of enrich's; its room is too large to be loaded for their names. */
 const geoValues = Object.keys({
@@ -38,22 +33,6 @@ const geoValues = Object.keys({
   location: true,
   timezone: true,
 } satisfies Record<GeoValue, true>) as GeoValue[];
-
-export const settingGroups = [
-  "Metadata",
-  "API",
-  "Flows",
-  "SNMP",
-  "Records",
-  "Enrichment",
-  "Outputs",
-  "Log",
-  "First steps",
-] as const;
-export type SettingGroup = (typeof settingGroups)[number];
-
-const MiB = 2 ** 20;
-const GiB = 2 ** 30;
 
 /**
  * Every setting there is, in the order in which they are documented. Names follow ElastiFlow NetObserv's, with `SVC_`
@@ -416,6 +395,7 @@ export const settingsTable = {
     64 * MiB,
     "How much waits for a slow disk before records are dropped and counted.",
   ),
+  ...deliverySettings,
 
   SVC_LOG_LEVEL: row("Log", oneOf(logLevels), "info", "The least important messages that are logged."),
   SVC_LOG_FORMAT: row(
@@ -445,8 +425,4 @@ export const settingNames = Object.keys(settingsTable) as readonly SettingName[]
 /** The row of a setting, for code that treats all alike. */
 export function settingOf(name: SettingName): Setting<unknown> {
   return settingsTable[name];
-}
-
-function row<T>(group: SettingGroup, type: SettingType<T>, fallback: NoInfer<T>, help: string): Setting<T> {
-  return { type, default: fallback, group, help };
 }

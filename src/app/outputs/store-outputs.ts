@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import type { DeliveryConfig, StoreConfig } from "../../output/index.ts";
+import { storeWords, type Settings, type StoreWord } from "../settings/index.ts";
+
+/** An output to a store, as the settings want it; plain data, with secrets. */
+export interface StoreOutput {
+  readonly delivery: DeliveryConfig;
+  readonly store: StoreConfig;
+}
+
+/** What each output is called everywhere but in the names of its settings. */
+const names: Readonly<Record<StoreWord, string>> = { GENERIC_HTTP: "http", CRIBL: "cribl" };
+
+const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
+  GENERIC_HTTP(settings) {
+    const token = settings.SVC_OUTPUT_GENERIC_HTTP_TOKEN;
+    const user = settings.SVC_OUTPUT_GENERIC_HTTP_USERNAME;
+    return {
+      ...httpStore("GENERIC_HTTP", settings, ""),
+      headers: {
+        ...Object.fromEntries(settings.SVC_OUTPUT_GENERIC_HTTP_HEADERS),
+        ...(user !== "" && { authorization: basic(user, settings.SVC_OUTPUT_GENERIC_HTTP_PASSWORD.reveal()) }),
+        ...(token.isSet && { authorization: `Bearer ${token.reveal()}` }),
+      },
+    };
+  },
+  CRIBL(settings) {
+    const token = settings.SVC_OUTPUT_CRIBL_TOKEN;
+    return {
+      ...httpStore("CRIBL", settings, "/cribl/_bulk"),
+      headers: token.isSet ? { authorization: token.reveal() } : {},
+    };
+  },
+};
+
+/** The outputs to stores that are on. */
+export function storeOutputs(settings: Settings): StoreOutput[] {
+  return storeWords
+    .filter((word) => settings[`SVC_OUTPUT_${word}_ENABLE`])
+    .map((word) => ({ delivery: deliveryConfig(word, settings), store: stores[word](settings) }));
+}
+
+/** An output by its name, on or not; undefined: there is none of this name. */
+export function storeOutput(name: string, settings: Settings): StoreOutput | undefined {
+  const word = storeWords.find((one) => names[one] === name);
+  return word && { delivery: deliveryConfig(word, settings), store: stores[word](settings) };
+}
+
+export const storeOutputNames: readonly string[] = Object.values(names);
+
+function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${StoreWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  const state = settings.SVC_STATE_DIRECTORY_PATH;
+  return {
+    name: names[word],
+    recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
+    dropFields: settings[of("DROP_FIELDS")],
+    batchBytes: settings[of("BATCH_MAX_BYTES")],
+    batchRecords: 50_000,
+    batchDeadlineMs: settings[of("BATCH_DEADLINE")],
+    queueBytes: settings[of("QUEUE_SIZE")],
+    spoolMode: settings[of("SPOOL_MODE")],
+    stateDirectory: state === "" ? "" : join(state, "output", names[word]),
+    spoolBytes: settings[of("SPOOL_MAX_SIZE")],
+    spoolWhenFull: settings[of("SPOOL_WHEN_FULL")],
+    deadLetterBytes: settings[of("DEAD_LETTER_MAX_SIZE")],
+    maxInFlight: settings[of("REQUESTS_IN_FLIGHT")],
+    timeoutMs: 1000 * settings[of("TIMEOUT")],
+    retryMs: settings[of("RETRY_BACKOFF")],
+    maxRetryMs: settings[of("RETRY_BACKOFF_MAX")],
+  };
+}
+
+function httpStore(word: "GENERIC_HTTP" | "CRIBL", settings: Settings, path: string): StoreConfig {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    kind: "http",
+    urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], path)),
+    format: settings[of("FORMAT")],
+    compression: settings[of("COMPRESSION")],
+    headers: {},
+    tls: {
+      caPath: settings[of("TLS_CA_CERT_FILEPATH")],
+      certPath: settings[of("TLS_CERT_FILEPATH")],
+      keyPath: settings[of("TLS_KEY_FILEPATH")],
+      skipVerification: settings[of("TLS_SKIP_VERIFICATION")],
+    },
+    maxConnections: settings[of("REQUESTS_IN_FLIGHT")],
+  };
+}
+
+/** An address as a URL; the path is for those that are none. */
+function urlOf(address: string, isTls: boolean, path: string): string {
+  return /^https?:/i.test(address) ? address : `${isTls ? "https" : "http"}://${address}${path}`;
+}
+
+function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+}

@@ -1,0 +1,100 @@
+import { randomInt } from "node:crypto";
+import { createLineLender, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
+import type { Sink } from "../../record/index.ts";
+import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../report/index.ts";
+import type { StoreOutput } from "../outputs/store-outputs.ts";
+import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
+import { superviseThread } from "./supervise-thread.ts";
+import { startThread } from "./thread.ts";
+
+export interface DeliveringOutputOptions extends StoreOutput {
+  readonly log: Log;
+  readonly logLevel: LogLevel;
+  readonly metrics: Metrics;
+  readonly outputMetrics: OutputMetrics;
+  readonly health: Health;
+}
+
+/** An output to a store, which works in a thread of its own. */
+export interface DeliveringOutput extends Sink, Component {
+  /** Undefined while its thread is being started again. */
+  state(): Promise<DeliveryState | undefined>;
+}
+
+/** How long what waits is sent when all ends, and how long the rest may take to be put on disk. */
+const drainMs = 3000;
+const spoolMs = 2000;
+
+/**
+ * Lines in shared memory are lent to the thread, not copied: neither the threads that decode nor the calling one spend
+ * time on a store that is slow or away. When more is lent than the output's queue may hold, lines are dropped and counted.
+ */
+export function createDeliveringOutput(options: DeliveringOutputOptions): DeliveringOutput {
+  const { delivery, store, log, logLevel, metrics, outputMetrics, health } = options;
+  const name = `output ${delivery.name}`;
+  const lender = createLineLender({
+    maxBytes: delivery.queueBytes,
+    report: outputMetrics.output(delivery.name, () => lender.byteLength),
+    post(lines) {
+      const thread = supervised.thread();
+      if (thread === undefined) lender.reset();
+      else thread.tell("lines", lines);
+    },
+  });
+
+  const take = (note: OutputNote): void => {
+    if ("returned" in note) lender.returned(note.returned);
+    else if (note.fault === null) health.set({ name, ready: true });
+    else health.set({ name, ready: true, degraded: true, detail: note.fault });
+  };
+
+  const supervised = superviseThread({
+    make: (onDeath) =>
+      startThread({
+        name,
+        entry: new URL("./output-thread.js", import.meta.url),
+        data: { delivery, store, instance: newInstance(), logLevel } satisfies OutputThreadData,
+        log,
+        onNote: (note) => take(note as OutputNote),
+        onDeath,
+      }),
+    begin: (thread) => thread.call("start"),
+    onChange(isAlive) {
+      if (!isAlive) lender.reset();
+      const detail = "its thread died and is being started again";
+      health.set(isAlive ? { name, ready: true } : { name, ready: true, degraded: true, detail });
+    },
+    log,
+  });
+
+  metrics.addSource(async () => {
+    const families = supervised.thread()?.call<readonly MetricFamily[]>("metrics");
+    return (await families?.catch(() => undefined)) ?? [];
+  });
+
+  return {
+    name,
+    write: (lines, count) => lender.write(lines, count),
+    lend: (lines, count, done) => lender.lend(lines, count, done),
+    async start() {
+      health.set({ name, ready: true, degraded: true, detail: "not connected yet" });
+      await supervised.start();
+    },
+    async stop() {
+      await supervised.stop((thread) => thread.call("stop", drainMs), drainMs + spoolMs);
+      lender.reset();
+    },
+    state: async () =>
+      supervised
+        .thread()
+        ?.call<DeliveryState>("state")
+        .catch(() => undefined),
+  };
+}
+
+const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/** What no other run of any collector has: 12 random letters and digits, 62 bits. */
+function newInstance(): string {
+  return Array.from({ length: 12 }, () => digits[randomInt(digits.length)]).join("");
+}

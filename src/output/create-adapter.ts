@@ -1,0 +1,28 @@
+import type { Clock } from "../report/index.ts";
+import type { OutputAdapter } from "./delivery/output-adapter.ts";
+import { createHttpOutput, type HttpOutputConfig } from "./http/http-output.ts";
+
+/** What the settings say of a store, by its kind; plain data, which may be handed to another thread. */
+export type StoreConfig = HttpOutputConfig;
+
+/** What an adapter may use besides its configuration. */
+export interface AdapterContext {
+  readonly clock: Clock;
+}
+
+type Factories = {
+  readonly [Kind in StoreConfig["kind"]]: (
+    config: Extract<StoreConfig, { kind: Kind }>,
+    context: AdapterContext,
+  ) => OutputAdapter;
+};
+
+/** The one table of outputs to stores. */
+const factories: Factories = {
+  http: (config, { clock }) => createHttpOutput(config, clock),
+};
+
+/** @throws Error when this Node or host cannot do what the configuration asks for. */
+export function createAdapter(config: StoreConfig, context: AdapterContext): OutputAdapter {
+  return factories[config.kind](config, context);
+}

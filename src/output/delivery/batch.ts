@@ -1,0 +1,101 @@
+/** Which batch this is, made before the first try: a batch that is sent again, even by a later run, has the same. */
+export interface BatchId {
+  /** Of the run of the collector and the output that made the batch: lower-case letters and digits, unique. */
+  readonly instance: string;
+  /** Counts the batches of an instance, from 0. */
+  readonly number: number;
+}
+
+/** Whole NDJSON lines that are sent together. Immutable. */
+export interface Batch {
+  readonly id: BatchId;
+  /** The lines, each ending in a line feed. No line lies in two chunks. The memory may be shared with other threads. */
+  readonly chunks: readonly Uint8Array[];
+  /** Records in it. */
+  readonly count: number;
+  /** Bytes of all chunks. */
+  readonly byteLength: number;
+  /** When its oldest record arrived, milliseconds since the epoch. */
+  readonly oldestAt: number;
+  /**
+   * The position that each record had in the batch as it was first made; absent: 0, 1, 2 …. A batch made of the records
+   * that are to be tried again keeps the positions, and so the identities, of its records.
+   */
+  readonly positions?: readonly number[];
+}
+
+/** The identity of a batch as text: `k3v9x2q0m1ab-2s`. */
+export function batchKey({ instance, number }: BatchId): string {
+  return `${instance}-${number.toString(36)}`;
+}
+
+/** The position of the `index`th record, which with the batch's key identifies the record. */
+export function positionOf(batch: Batch, index: number): number {
+  return batch.positions?.[index] ?? index;
+}
+
+/**
+ * Calls back for each line of a batch, without its line feed.
+ *
+ * @param visit is given the chunk and where the line begins and ends in it, and its index in the batch.
+ */
+export function forEachLine(
+  { chunks }: Pick<Batch, "chunks">,
+  visit: (chunk: Uint8Array, from: number, to: number, index: number) => void,
+): void {
+  let index = 0;
+  for (const chunk of chunks) {
+    for (let from = 0; from < chunk.length;) {
+      const to = chunk.indexOf(0x0a, from);
+      const end = to < 0 ? chunk.length : to;
+      visit(chunk, from, end, index++);
+      from = end + 1;
+    }
+  }
+}
+
+/**
+ * A batch of some of the records of another, which share its memory.
+ *
+ * @param indexes of the records in `batch`, ascending.
+ */
+export function selectRecords(batch: Batch, indexes: readonly number[]): Batch {
+  const chunks: Uint8Array[] = [];
+  let byteLength = 0;
+  let next = 0;
+  forEachLine(batch, (chunk, from, to, index) => {
+    if (index !== indexes[next]) return;
+    next++;
+    const line = chunk.subarray(from, to + 1);
+    chunks.push(line);
+    byteLength += line.length;
+  });
+  return {
+    id: batch.id,
+    chunks,
+    count: indexes.length,
+    byteLength,
+    oldestAt: batch.oldestAt,
+    positions: indexes.map((index) => positionOf(batch, index)),
+  };
+}
+
+/** The two halves of a batch of two records or more. */
+export function splitBatch(batch: Batch): readonly [Batch, Batch] {
+  const indexes = Array.from({ length: batch.count }, (_, index) => index);
+  const middle = batch.count >>> 1;
+  return [selectRecords(batch, indexes.slice(0, middle)), selectRecords(batch, indexes.slice(middle))];
+}
+
+/** The lines of a batch in one piece of memory, a copy unless they lie so already. */
+export function joinChunks({ chunks, byteLength }: Pick<Batch, "chunks" | "byteLength">): Uint8Array {
+  const [first] = chunks;
+  if (chunks.length === 1 && first !== undefined) return first;
+  const joined = Buffer.allocUnsafeSlow(byteLength);
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, at);
+    at += chunk.length;
+  }
+  return joined;
+}

@@ -1,0 +1,25 @@
+import type { SpoolMode } from "./delivery-queue.ts";
+import type { RecordType } from "./record-type.ts";
+
+/** What every delivering output is told by the settings; plain data. */
+export interface DeliveryConfig {
+  /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
+  readonly name: string;
+  readonly recordTypes: readonly RecordType[];
+  readonly dropFields: readonly string[];
+  readonly batchBytes: number;
+  readonly batchRecords: number;
+  readonly batchDeadlineMs: number;
+  /** Bytes that may wait in memory, and are being sent. */
+  readonly queueBytes: number;
+  readonly spoolMode: SpoolMode;
+  /** Where the spool and the dead letters are; empty: there are none. */
+  readonly stateDirectory: string;
+  readonly spoolBytes: number;
+  readonly spoolWhenFull: "drop_oldest" | "drop_newest";
+  readonly deadLetterBytes: number;
+  readonly maxInFlight: number;
+  readonly timeoutMs: number;
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+}

@@ -1,0 +1,274 @@
+import { limitLog, type Clock, type Log } from "../../report/index.ts";
+import { errorCode, reasonOf } from "../errno.ts";
+import type { Batch } from "./batch.ts";
+import type { HeldBatch } from "./held-batch.ts";
+import type { Spool } from "./spool.ts";
+
+export type SpoolMode = "off" | "overflow" | "always";
+
+export interface DeliveryQueueOptions {
+  readonly mode: SpoolMode;
+  /** Absent with the mode `off`. */
+  readonly spool: Spool | undefined;
+  /** Mode `overflow`: batches go to the spool when more bytes than this wait in memory or are being sent from there. */
+  readonly memoryBytes: number;
+  /** How long a spool that failed is left alone, in milliseconds. */
+  readonly retryMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called when `take` may find something that it did not find before. */
+  readonly onWork: () => void;
+  readonly report: DeliveryQueueReport;
+}
+
+/** What a queue counts. */
+export interface DeliveryQueueReport {
+  /** Records that were not delivered before the end and could not be kept. */
+  dropped(reason: "stopped", records: number, bytes: number): void;
+  failed(operation: string, code: string): void;
+}
+
+/** A batch that is being sent. One of the two is to be called, once. */
+export interface TakenBatch {
+  readonly batch: Batch;
+  /** All its records are dealt with. */
+  done(): void;
+  /** It was not delivered, or these of its records were not: it will be taken again, or kept for the next run. */
+  giveBack(left: Pick<Batch, "count" | "byteLength">): void;
+}
+
+/**
+ * Batches that wait for their store, first in, first out: in memory, on disk, or both.
+ *
+ * - `off`: in memory.
+ * - `overflow`: in memory; on disk once much waits or the store is away, and until the disk is empty again.
+ * - `always`: on disk, and synced there before the memory of a batch is given back.
+ *
+ * When the disk fails, batches stay in memory and are sent from there, and the disk is tried again later.
+ */
+export interface DeliveryQueue {
+  add(held: HeldBatch): void;
+  /** The oldest batch; undefined when there is none at present. */
+  take(): Promise<TakenBatch | undefined>;
+  /** Whether the store is away: then what waits in memory goes to the disk. */
+  setAway(isAway: boolean): void;
+  /** Waits until nothing is on its way to the disk. */
+  settle(): Promise<void>;
+  /** Keeps on disk what is in memory, drops the rest, and closes the spool. All batches that were taken are given back by then. */
+  close(): Promise<void>;
+  /** Bytes in memory, those that are being sent included. */
+  readonly memoryBytes: number;
+  /** Records that are not delivered: in memory, on disk and being sent. */
+  readonly records: number;
+  /** The arrival of the oldest record that waits; milliseconds since the epoch. */
+  readonly oldestAt: number | undefined;
+  /** Why the disk cannot be used at present. */
+  readonly spoolFault: string | undefined;
+}
+
+interface Waiting {
+  readonly held: HeldBatch;
+  /** What of it is not delivered. */
+  readonly left: Pick<Batch, "count" | "byteLength">;
+}
+
+export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
+  const { mode, spool, clock, retryMs, onWork, report } = options;
+  const log = limitLog(options.log, clock);
+  let memory: Waiting[] = [];
+  /** Those that are to go to the disk; the first of them may be on their way. */
+  let spilling: Waiting[] = [];
+  let spillEnd: Promise<void> | undefined;
+  let memoryBytes = 0;
+  /** Records of batches that were taken and not given back. */
+  let takenRecords = 0;
+  let isAway = false;
+  let spoolFault: string | undefined;
+  let notBefore = -Infinity;
+
+  let isOpen = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Makes a call of the spool when those before it have ended, and opens it first. */
+  const alone = <T>(to: Spool, action: () => Promise<T>): Promise<T> => {
+    const run = async (): Promise<T> => {
+      if (!isOpen) await to.open();
+      isOpen = true;
+      const result = await action();
+      spoolFault = undefined;
+      return result;
+    };
+    const next = last.then(run);
+    last = next.catch(() => {});
+    return next;
+  };
+
+  const release = ({ held }: Waiting): void => {
+    memoryBytes -= held.batch.byteLength;
+    held.release();
+  };
+
+  const spoolFailed = (operation: string, error: unknown): void => {
+    report.failed(operation, errorCode(error));
+    spoolFault = `the spool cannot be used (${reasonOf(error)})`;
+    notBefore = clock.monotonic() + retryMs;
+    log.error({ reason: reasonOf(error) }, "the spool cannot be used, records stay in memory");
+    setTimeout(onWork, retryMs + 1).unref();
+  };
+
+  /** Has what was written reach the disk. When that fails it is still sent, and a power cut meanwhile would cost it. */
+  const sync = async (to: Spool): Promise<void> => {
+    try {
+      await alone(to, () => to.sync());
+    } catch (error) {
+      report.failed("sync", errorCode(error));
+      log.error({ reason: reasonOf(error) }, "the spool cannot be synced: a power cut would cost what it was given");
+      // The system may have forgotten what it did not write: a later sync of the same file would prove nothing.
+      to.seal();
+    }
+  };
+
+  /** Writes what is to go to the disk. @throws what the system says; what was not written stays in the list. */
+  const writeSpilling = async (to: Spool): Promise<void> => {
+    while (spilling.length > 0) {
+      const written: Waiting[] = [];
+      try {
+        for (const one of spilling.slice()) {
+          await alone(to, () => to.append(one.held.batch));
+          spilling.shift();
+          written.push(one);
+        }
+      } finally {
+        if (mode === "always" && written.length > 0) await sync(to);
+        for (const one of written) release(one);
+        onWork();
+      }
+    }
+  };
+
+  const spill = (): void => {
+    if (spool === undefined || spillEnd !== undefined) return;
+    spillEnd = writeSpilling(spool)
+      .catch((error: unknown) => {
+        spoolFailed("spool", error);
+        memory = [...spilling, ...memory];
+        spilling = [];
+        onWork();
+      })
+      .finally(() => (spillEnd = undefined));
+  };
+
+  const isForDisk = (): boolean => {
+    if (spool === undefined || clock.monotonic() < notBefore) return false;
+    if (mode === "always") return true;
+    return isAway || spilling.length > 0 || (isOpen && !spool.isEmpty) || memoryBytes > options.memoryBytes;
+  };
+
+  const wait = (waiting: Waiting): void => {
+    if (isForDisk()) {
+      spilling.push(waiting);
+      spill();
+    } else {
+      memory.push(waiting);
+      onWork();
+    }
+  };
+
+  return {
+    add(held) {
+      memoryBytes += held.batch.byteLength;
+      wait({ held, left: held.batch });
+    },
+
+    async take() {
+      const waiting = memory.shift();
+      if (waiting !== undefined) {
+        const { batch } = waiting.held;
+        takenRecords += batch.count;
+        return {
+          batch,
+          done() {
+            takenRecords -= batch.count;
+            release(waiting);
+          },
+          giveBack(left) {
+            takenRecords -= batch.count;
+            memory.unshift({ held: waiting.held, left });
+            if (isAway) moveToDisk();
+            onWork();
+          },
+        };
+      }
+      if (spool === undefined || clock.monotonic() < notBefore) return undefined;
+      try {
+        const spooled = await alone(spool, () => spool.take());
+        if (spooled === undefined) return undefined;
+        const { batch } = spooled;
+        takenRecords += batch.count;
+        return {
+          batch,
+          done() {
+            takenRecords -= batch.count;
+            spooled.done();
+          },
+          giveBack() {
+            takenRecords -= batch.count;
+            spooled.giveBack();
+            onWork();
+          },
+        };
+      } catch (error) {
+        spoolFailed("read", error);
+        return undefined;
+      }
+    },
+
+    setAway(away) {
+      isAway = away;
+      if (away) moveToDisk();
+    },
+
+    settle: async () => spillEnd,
+
+    async close() {
+      await spillEnd;
+      if (spool !== undefined) {
+        spilling = [...memory, ...spilling];
+        memory = [];
+        try {
+          await writeSpilling(spool);
+          await alone(spool, () => spool.sync());
+        } catch (error) {
+          spoolFailed("spool", error);
+        }
+        await last;
+        await spool.close();
+      }
+      for (const one of [...memory.splice(0), ...spilling.splice(0)]) {
+        report.dropped("stopped", one.left.count, one.left.byteLength);
+        release(one);
+      }
+    },
+
+    get memoryBytes() {
+      return memoryBytes;
+    },
+    get records() {
+      const inMemory = [...memory, ...spilling].reduce((sum, { left }) => sum + left.count, 0);
+      return takenRecords + inMemory + (spool?.records ?? 0);
+    },
+    get oldestAt() {
+      const all = [memory[0]?.held.batch.oldestAt, spilling[0]?.held.batch.oldestAt, spool?.oldestAt];
+      return all.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
+    },
+    get spoolFault() {
+      return spoolFault;
+    },
+  };
+
+  function moveToDisk(): void {
+    if (mode === "off" || !isForDisk()) return;
+    spilling.push(...memory.splice(0));
+    spill();
+  }
+}

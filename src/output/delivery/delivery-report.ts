@@ -1,0 +1,107 @@
+import type { Metrics } from "../../report/index.ts";
+import type { DropReason, OutputMetrics } from "../output-metrics.ts";
+
+/** What one delivering output counts. */
+export interface DeliveryReport {
+  /** Records that the store has acknowledged, and their bytes as lines. */
+  delivered(records: number, bytes: number): void;
+  dropped(reason: DropReason, records: number, bytes: number): void;
+  /** Records that the store will never take. */
+  refused(records: number): void;
+  /** A request has ended: `accepted`, `partly`, or the code of the failure. */
+  request(outcome: string, seconds: number): void;
+  /** A batch, or a part of it, is to be tried again. */
+  retried(records: number): void;
+  failed(operation: string, code: string): void;
+  setAside(): void;
+}
+
+/** The numbers of one output since its start. */
+export interface DeliveryTotals {
+  delivered: number;
+  dropped: number;
+  refused: number;
+  retried: number;
+  requests: number;
+}
+
+/** What is read when metrics are. */
+export interface DeliveryGauges {
+  readonly spoolBytes: () => number;
+  readonly inFlight: () => number;
+  readonly waitingRecords: () => number;
+  /** Of the oldest record that waits; 0 when none does. */
+  readonly oldestSeconds: () => number;
+}
+
+const latencyBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** The metrics of one delivering output, on those that all outputs have. */
+export function createDeliveryReport(
+  output: string,
+  metrics: Metrics,
+  shared: OutputMetrics,
+  gauges: DeliveryGauges,
+): { readonly report: DeliveryReport; readonly totals: Readonly<DeliveryTotals> } {
+  // What waits in memory is counted by the thread that lends it.
+  const own = shared.output(output, () => 0);
+  const name = { output };
+  const refused = metrics.counter(
+    "netgloss_output_refused_records_total",
+    "Records that the store will never take; they are dead letters.",
+    ["output"],
+  );
+  const retried = metrics.counter("netgloss_output_retried_records_total", "Records that had to be sent again.", [
+    "output",
+  ]);
+  const requests = metrics.counter("netgloss_output_requests_total", "Requests by their outcome.", [
+    "output",
+    "outcome",
+  ]);
+  const latency = metrics.histogram("netgloss_output_request_seconds", "How long requests take.", latencyBuckets, [
+    "output",
+  ]);
+  const setAside = metrics.counter(
+    "netgloss_output_spool_set_aside_total",
+    "Segments of the spool that were damaged or not ours, and set aside.",
+    ["output"],
+  );
+  const gauge = (metric: string, help: string, read: () => number): void =>
+    metrics.gaugeFrom(metric, help, ["output"], () => [[name, read()]]);
+  gauge("netgloss_output_spool_bytes", "Bytes that the spool has on disk.", gauges.spoolBytes);
+  gauge("netgloss_output_requests_in_flight", "Batches that are being sent.", gauges.inFlight);
+  gauge("netgloss_output_waiting_records", "Records in batches that are not delivered.", gauges.waitingRecords);
+  gauge("netgloss_output_oldest_record_seconds", "Age of the oldest record that waits.", gauges.oldestSeconds);
+  for (const counter of [refused, retried, setAside]) counter.add(0, name);
+
+  const totals: DeliveryTotals = { delivered: 0, dropped: 0, refused: 0, retried: 0, requests: 0 };
+  return {
+    totals,
+    report: {
+      delivered(records, bytes) {
+        totals.delivered += records;
+        own.written(records, bytes);
+      },
+      dropped(reason, records, bytes) {
+        if (records === 0) return;
+        totals.dropped += records;
+        own.dropped(reason, records, bytes);
+      },
+      refused(records) {
+        totals.refused += records;
+        refused.add(records, name);
+      },
+      request(outcome, seconds) {
+        totals.requests++;
+        requests.add(1, { output, outcome });
+        latency.observe(seconds, name);
+      },
+      retried(records) {
+        totals.retried += records;
+        retried.add(records, name);
+      },
+      failed: (operation, code) => own.failed(operation, code),
+      setAside: () => setAside.add(1, name),
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import { join } from "node:path";
+import type { Clock, Log, Metrics } from "../../report/index.ts";
+import { createOutputMetrics } from "../output-metrics.ts";
+import { createBatcher } from "./batcher.ts";
+import { createDeadLetters } from "./dead-letters.ts";
+import type { DeliveryConfig } from "./delivery-config.ts";
+import { createDeliveryQueue } from "./delivery-queue.ts";
+import { createDeliveryReport } from "./delivery-report.ts";
+import { createLineFilter } from "./line-filter.ts";
+import type { OutputAdapter } from "./output-adapter.ts";
+import { createSender } from "./sender.ts";
+import { instanceLength } from "./spool-format.ts";
+import { nodeSpoolIo, type SpoolIo } from "./spool-io.ts";
+import { createSpool, type Spool } from "./spool.ts";
+
+export interface DeliveryOptions {
+  readonly config: DeliveryConfig;
+  /** Made once; `instance` begins the identities of records that this run makes. */
+  readonly adapter: OutputAdapter;
+  /** Unique to this run and output: {@link instanceLength} lower-case letters and digits. */
+  readonly instance: string;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Called when the store fails, or works again (undefined). */
+  readonly onFault: (fault: string | undefined) => void;
+  readonly io?: SpoolIo;
+}
+
+/** The state of an output, as `GET /api/v1/outputs` shows it. Times are milliseconds since the epoch. */
+export interface DeliveryState {
+  readonly name: string;
+  readonly state: "connecting" | "working" | "failing";
+  /** What is wrong, a sentence. */
+  readonly fault?: string;
+  readonly faultSince?: number;
+  readonly queueBytes: number;
+  readonly waitingRecords: number;
+  readonly oldestAt?: number;
+  readonly spoolMode: DeliveryConfig["spoolMode"];
+  readonly spoolBytes: number;
+  readonly spoolMaxBytes: number;
+  readonly inFlight: number;
+  readonly deliveredRecords: number;
+  readonly retriedRecords: number;
+  readonly refusedRecords: number;
+  readonly droppedRecords: number;
+}
+
+/** One output: lines in, acknowledged records out. */
+export interface Delivery {
+  /** Begins. A store or a spool that cannot be used is tried again until it can. */
+  start(): void;
+  /** Takes whole lines, without copying them. `done` is called when they are not needed any more. */
+  add(lines: Uint8Array, count: number, done: () => void): void;
+  /** Sends what waits, for so many milliseconds at most; keeps or drops the rest. */
+  stop(drainMs: number): Promise<void>;
+  state(): DeliveryState;
+}
+
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { config, adapter, instance, clock, random, log, metrics, io = nodeSpoolIo } = options;
+  if (instance.length !== instanceLength) throw new Error(`the instance ${instance} is not ${instanceLength} long`);
+  const { name, stateDirectory } = config;
+  let fault: string | undefined;
+  let faultSince: number | undefined;
+  let isConnected = false;
+
+  const { report, totals } = createDeliveryReport(name, metrics, createOutputMetrics(metrics), {
+    spoolBytes: () => spool?.byteLength ?? 0,
+    inFlight: () => sender.inFlight,
+    waitingRecords: () => queue.records,
+    oldestSeconds: () => (queue.oldestAt === undefined ? 0 : Math.max(0, clock.now() - queue.oldestAt) / 1000),
+  });
+  const hasSpool = config.spoolMode !== "off" && stateDirectory !== "";
+  const spool: Spool | undefined = hasSpool
+    ? createSpool({
+        directory: join(stateDirectory, "spool"),
+        io,
+        maxBytes: config.spoolBytes,
+        segmentBytes: Math.min(64 * 1024 * 1024, Math.ceil(config.spoolBytes / 8)),
+        whenFull: config.spoolWhenFull,
+        report,
+        log,
+      })
+    : undefined;
+  const queue = createDeliveryQueue({
+    mode: hasSpool ? config.spoolMode : "off",
+    spool,
+    // The other half is for what is being sent and for what comes while the disk is written.
+    memoryBytes: config.queueBytes / 2,
+    retryMs: config.retryMs,
+    clock,
+    log,
+    onWork: () => sender.wake(),
+    report,
+  });
+  const deadLetters = createDeadLetters({
+    output: name,
+    path: stateDirectory === "" ? "" : join(stateDirectory, "dead-letters.ndjson"),
+    maxBytes: config.deadLetterBytes,
+    clock,
+    log,
+    failed: (operation, code) => report.failed(operation, code),
+  });
+  const sender = createSender({
+    output: name,
+    adapter: {
+      ...adapter,
+      async open(signal) {
+        const warnings = await adapter.open(signal);
+        isConnected = true;
+        return warnings;
+      },
+    },
+    queue,
+    maxInFlight: config.maxInFlight,
+    timeoutMs: config.timeoutMs,
+    backoff: { firstMs: config.retryMs, maxMs: config.maxRetryMs, random },
+    deadLetters,
+    report,
+    clock,
+    log,
+    onFault(next) {
+      faultSince = next === undefined ? undefined : (faultSince ?? clock.now());
+      fault = next;
+      options.onFault(next);
+    },
+  });
+  const batcher = createBatcher({
+    instance,
+    maxBytes: config.batchBytes,
+    maxRecords: config.batchRecords,
+    deadlineMs: config.batchDeadlineMs,
+    clock,
+    emit: (held) => queue.add(held),
+  });
+  const filter = createLineFilter(config.recordTypes, config.dropFields);
+
+  return {
+    start: () => sender.start(),
+    add(lines, count, done) {
+      if (filter === undefined) {
+        batcher.add(lines, count, done);
+        return;
+      }
+      const passed = filter(lines, count);
+      done();
+      if (passed !== undefined) batcher.add(passed.lines, passed.count, () => {});
+    },
+    async stop(drainMs) {
+      batcher.flush();
+      await queue.settle();
+      // A store that is away would only keep the collector from stopping.
+      await sender.stop(fault !== undefined && spool !== undefined ? 0 : drainMs);
+      await queue.close();
+      await deadLetters.close();
+      await adapter.close();
+    },
+    state() {
+      const oldestAt = queue.oldestAt;
+      const shown = fault ?? queue.spoolFault;
+      return {
+        name,
+        state: shown !== undefined ? "failing" : isConnected ? "working" : "connecting",
+        ...(shown !== undefined && { fault: shown }),
+        ...(faultSince !== undefined && { faultSince }),
+        queueBytes: queue.memoryBytes,
+        waitingRecords: queue.records,
+        ...(oldestAt !== undefined && { oldestAt }),
+        spoolMode: hasSpool ? config.spoolMode : "off",
+        spoolBytes: spool?.byteLength ?? 0,
+        spoolMaxBytes: spool === undefined ? 0 : config.spoolBytes,
+        inFlight: sender.inFlight,
+        deliveredRecords: totals.delivered,
+        retriedRecords: totals.retried,
+        refusedRecords: totals.refused,
+        droppedRecords: totals.dropped,
+      };
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Clock } from "../../report/index.ts";
+import { DeliveryError } from "./delivery-error.ts";
+import { createEndpoints, type EndpointState } from "./endpoints.ts";
+import { connectionFailure } from "./failure-text.ts";
+import { agentFor } from "./proxy.ts";
+import { tlsOptions, type TlsConfig } from "./tls-options.ts";
+
+export interface HttpClientOptions {
+  /** Each `http://host:port/path` or `https://…`, without credentials; one or more. */
+  readonly urls: readonly string[];
+  /** Of every request. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: TlsConfig;
+  readonly maxConnections: number;
+  readonly clock: Clock;
+}
+
+export interface HttpRequest {
+  readonly method: string;
+  /** Behind the path of the URL; begins with a slash or a question mark, or is empty. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Written one after the other, not copied. */
+  readonly body?: readonly Uint8Array[];
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Which of the URLs answered. */
+  readonly url: string;
+}
+
+/** Requests to one store, by several URLs where it has them. */
+export interface HttpClient {
+  /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
+  request(request: HttpRequest): Promise<HttpAnswer>;
+  endpoints(): readonly EndpointState[];
+  close(): void;
+}
+
+/** An answer that is longer is cut off, and is an error. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+
+/** @throws DeliveryError when a file of the TLS settings cannot be read. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { urls, headers, maxConnections, clock } = options;
+  const endpoints = createEndpoints(urls, clock);
+  const tls = tlsOptions(options.tls);
+  const agents = new Map<string, Agent>(
+    urls.map((url) => [url, agentFor(url, { ...(url.startsWith("https:") && tls), maxSockets: maxConnections })]),
+  );
+
+  const requestTo = (
+    url: string,
+    { method, path, headers: own, body = [], signal }: HttpRequest,
+  ): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => {
+      const target = new URL(url.replace(/\/$/, "") + path);
+      const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
+      const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+      const outgoing = send(target, {
+        method,
+        agent: agents.get(url),
+        signal,
+        headers: { ...headers, ...own, ...(body.length > 0 && { "content-length": length }) },
+        ...(target.protocol === "https:" && tls),
+      });
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
+        readAnswer(response).then((answer) => resolve({ ...answer, url }), reject);
+      });
+      for (const chunk of body) outgoing.write(chunk);
+      outgoing.end();
+    });
+
+  return {
+    async request(request) {
+      const url = endpoints.next();
+      try {
+        const answer = await requestTo(url, request);
+        // 502, 503 and 504 come from a proxy whose server is away, too.
+        if (answer.status >= 502 && answer.status <= 504) endpoints.failed(url);
+        else endpoints.worked(url);
+        return answer;
+      } catch (error) {
+        request.signal.throwIfAborted();
+        endpoints.failed(url);
+        throw connectionFailure(error, new URL(url).host);
+      }
+    },
+    endpoints: () => endpoints.states(),
+    close() {
+      for (const agent of agents.values()) agent.destroy();
+    },
+  };
+}
+
+function readAnswer(response: IncomingMessage): Promise<Omit<HttpAnswer, "url">> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    response.on("data", (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      if (length > maxAnswerBytes) response.destroy(new Error(`an answer of more than ${maxAnswerBytes} bytes`));
+    });
+    response.on("error", reject);
+    // A connection that is cut in the middle of an answer.
+    response.on("aborted", () => reject(new DeliveryError("retry", "connection_lost", "the answer was cut off")));
+    response.on("end", () => {
+      if (!response.complete) return;
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) });
+    });
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * Fields of lines as the collector writes them: one flat object, no blanks between its parts. A quote within a text is
+ * escaped, so `,"name":` cannot be part of a text.
+ */
+
+const quote = 0x22;
+const comma = 0x2c;
+const brace = 0x7b;
+const backslash = 0x5c;
+
+/** The bytes by which a field is found: `"name":`. */
+export function fieldKey(name: string): Buffer {
+  return Buffer.from(`${JSON.stringify(name)}:`);
+}
+
+/**
+ * Where the value of a field begins in the line at `from` … `to`; -1 where it has none.
+ *
+ * @param key of {@link fieldKey}.
+ */
+export function findValue(line: Buffer, from: number, to: number, key: Buffer): number {
+  for (let at = line.indexOf(key, from); at >= 0 && at < to; at = line.indexOf(key, at + 1)) {
+    const before = line[at - 1];
+    if (at > from && (before === comma || (before === brace && at === from + 1))) return at + key.length;
+  }
+  return -1;
+}
+
+/** Where a value ends that begins at `from`: the place of the comma or brace behind it. */
+export function endOfValue(line: Uint8Array, from: number, to: number): number {
+  let depth = 0;
+  for (let at = from; at < to; at++) {
+    const byte = line[at];
+    if (byte === quote) at = endOfText(line, at, to);
+    else if (byte === brace || byte === 0x5b) depth++;
+    else if (byte === comma && depth === 0) return at;
+    else if ((byte === 0x7d || byte === 0x5d) && depth-- === 0) return at;
+  }
+  return to;
+}
+
+/** @returns the place of the quote that ends a text. */
+function endOfText(line: Uint8Array, from: number, to: number): number {
+  for (let at = from + 1; at < to; at++) {
+    if (line[at] === backslash) at++;
+    else if (line[at] === quote) return at;
+  }
+  return to;
+}
+
+/** Calls back for each field of a line: where its name and its value begin, and where the value ends. */
+export function forEachField(
+  line: Uint8Array,
+  from: number,
+  to: number,
+  visit: (name: number, value: number, end: number) => void,
+): void {
+  for (let at = from + 1; at < to && line[at] === quote;) {
+    const value = endOfText(line, at, to) + 2;
+    const end = endOfValue(line, value, to);
+    visit(at, value, end);
+    at = end + 1;
+  }
+}

@@ -1,0 +1,24 @@
+import { fieldKey, findValue } from "./line-fields.ts";
+
+/** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
+export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
+export type RecordType = (typeof recordTypes)[number];
+
+const typeKey = fieldKey("flow.record.type");
+const exporterKey = fieldKey("flow.export.ip.addr");
+/** Fields of the head stand within so many bytes. */
+const headBytes = 512;
+
+/**
+ * The type of a record by its head: `telemetry` for counters and SNMP, `flow_option` for what exporters report about
+ * themselves, else `flow`.
+ */
+export function recordTypeOf(line: Buffer, from: number, to: number): RecordType {
+  const end = Math.min(to, from + headBytes);
+  const head = line.subarray(from, end);
+  if (findValue(head, 0, head.length, exporterKey) < 0) return "telemetry";
+  const at = findValue(head, 0, head.length, typeKey);
+  if (at < 0) return "flow";
+  // The value begins with a quote: "options" or "counters".
+  return head[at + 1] === 0x6f ? "flow_option" : "telemetry";
+}

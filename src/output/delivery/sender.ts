@@ -1,0 +1,276 @@
+import type { Clock, Log } from "../../report/index.ts";
+import { limitLog } from "../../report/index.ts";
+import { createPause } from "../pause.ts";
+import { backoffMs, type BackoffOptions } from "./backoff.ts";
+import { selectRecords, splitBatch, type Batch } from "./batch.ts";
+import type { DeadLetters } from "./dead-letters.ts";
+import { DeliveryError } from "./delivery-error.ts";
+import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
+import type { DeliveryReport } from "./delivery-report.ts";
+import { connectionFailure } from "./failure-text.ts";
+import type { Outcome, OutputAdapter } from "./output-adapter.ts";
+
+export interface SenderOptions {
+  readonly output: string;
+  readonly adapter: OutputAdapter;
+  readonly queue: DeliveryQueue;
+  /** Batches that are sent at the same time. */
+  readonly maxInFlight: number;
+  /** How long a request may take, milliseconds. */
+  readonly timeoutMs: number;
+  readonly backoff: BackoffOptions;
+  readonly deadLetters: DeadLetters;
+  readonly report: DeliveryReport;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called with each change: undefined when the store works, else a sentence that says what is wrong. */
+  readonly onFault: (fault: string | undefined) => void;
+}
+
+/** Takes batches from a queue and brings them to a store. */
+export interface Sender {
+  /** Begins; the store need not be there. */
+  start(): void;
+  /** The queue may have something. */
+  wake(): void;
+  /** Sends what waits, for so long at most; then gives back what is not delivered. */
+  stop(drainMs: number): Promise<void>;
+  readonly inFlight: number;
+}
+
+/** So many failures in a row mean that the store is away. */
+const awayAfter = 2;
+
+/**
+ * - The store is opened first, again and again until that works; meanwhile batches wait.
+ * - A batch that fails is tried again until it works: the store decides when, and the queue holds what comes meanwhile.
+ * - Records that the store refuses are dead letters, the others of their batch are not touched by that.
+ * - A batch that is too large is halved.
+ */
+export function createSender(options: SenderOptions): Sender {
+  const { output, adapter, queue, maxInFlight, timeoutMs, backoff, deadLetters, report, clock, onFault } = options;
+  const log = limitLog(options.log, clock);
+  const idle = createPause();
+  /** Those who wait before another try. */
+  const waits = new Set<() => void>();
+  const stopping = new AbortController();
+  const inFlight = new Set<Promise<void>>();
+  let hasWork = true;
+  let isDraining = false;
+  /** Failures since the last success, of all batches. */
+  let failures = 0;
+  let fault: string | undefined;
+  let running: Promise<void> | undefined;
+
+  const wake = (): void => {
+    hasWork = true;
+    idle.end();
+  };
+
+  const failed = (error: DeliveryError): void => {
+    failures++;
+    log.error({ output, reason: error.message }, "output fails, trying again");
+    if (failures >= awayAfter) queue.setAway(true);
+    if (fault === error.message) return;
+    fault = error.message;
+    onFault(fault);
+  };
+
+  const worked = (): void => {
+    failures = 0;
+    if (fault === undefined) return;
+    fault = undefined;
+    options.log.info({ output }, "output works again");
+    queue.setAway(false);
+    onFault(undefined);
+  };
+
+  /** Waits before another try, unless the end is asked for. */
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        waits.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      waits.add(end);
+      if (stopping.signal.aborted) end();
+    });
+
+  /** Makes one call of the adapter, within its time. @throws DeliveryError */
+  const call = async <T>(action: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const late = new AbortController();
+    const timer = setTimeout(
+      () => late.abort(new DeliveryError("retry", "timeout", `no answer within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
+    const signal = AbortSignal.any([late.signal, stopping.signal]);
+    // An adapter that does not heed the signal must not hold the batch for ever.
+    let onAbort = (): void => {};
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason as Error);
+      signal.addEventListener("abort", onAbort);
+    });
+    try {
+      signal.throwIfAborted();
+      return await Promise.race([action(signal), aborted]);
+    } catch (error) {
+      throw connectionFailure(late.signal.aborted ? late.signal.reason : error, "the store");
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  };
+
+  const send = async (batch: Batch): Promise<Outcome> => {
+    const startedAt = clock.monotonic();
+    let outcome = "accepted";
+    try {
+      const result = await call((signal) => adapter.send(batch, signal));
+      if (result.refused.length + result.retry.length > 0) outcome = "partly";
+      return result;
+    } catch (error) {
+      outcome = (error as DeliveryError).code;
+      throw error;
+    } finally {
+      if (!stopping.signal.aborted) report.request(outcome, (clock.monotonic() - startedAt) / 1000);
+    }
+  };
+
+  const refuseAll = async (batch: Batch, reason: string): Promise<void> => {
+    report.refused(batch.count);
+    await deadLetters.write(
+      batch,
+      Array.from({ length: batch.count }, (_, index) => ({ index, reason })),
+    );
+  };
+
+  /** Sends once. @returns what of the batch is left to be sent, and how long to wait before that. */
+  const sendOnce = async (batch: Batch, tries: number): Promise<{ left: readonly Batch[]; waitMs: number }> => {
+    let outcome: Outcome;
+    try {
+      outcome = await send(batch);
+    } catch (thrown) {
+      const error = thrown as DeliveryError;
+      if (stopping.signal.aborted) return { left: [batch], waitMs: 0 };
+      if (error.kind === "split" && batch.count > 1) return { left: splitBatch(batch), waitMs: 0 };
+      if (error.kind !== "retry") {
+        await refuseAll(batch, error.message);
+        return { left: [], waitMs: 0 };
+      }
+      failed(error);
+      report.retried(batch.count);
+      return { left: [batch], waitMs: backoffMs(backoff, tries, error.retryAfterMs) };
+    }
+    const { refused, retry } = outcome;
+    if (retry.length < batch.count) worked();
+    else failed(new DeliveryError("retry", "busy", "the store takes no records at present"));
+    const left = retry.length === 0 ? undefined : selectRecords(batch, retry);
+    report.delivered(
+      batch.count - refused.length - retry.length,
+      batch.byteLength - (left?.byteLength ?? 0) - (refused.length === 0 ? 0 : bytesOf(batch, refused)),
+    );
+    if (refused.length > 0) {
+      report.refused(refused.length);
+      await deadLetters.write(batch, refused);
+    }
+    if (left === undefined) return { left: [], waitMs: 0 };
+    report.retried(left.count);
+    return { left: [left], waitMs: backoffMs(backoff, tries, outcome.retryAfterMs) };
+  };
+
+  const deliver = async (taken: TakenBatch): Promise<void> => {
+    let work: readonly Batch[] = [taken.batch];
+    let tries = 0;
+    for (;;) {
+      const [next, ...others] = work;
+      if (next === undefined) {
+        taken.done();
+        return;
+      }
+      if (stopping.signal.aborted) break;
+      const before = next.count;
+      const { left, waitMs } = await sendOnce(next, ++tries);
+      work = [...left, ...others];
+      // A try that brought something is no failure of the next.
+      if (left.length === 0 || left.length > 1 || (left[0]?.count ?? 0) < before / 2) tries = 0;
+      if (waitMs > 0) await rest(waitMs);
+    }
+    taken.giveBack({
+      count: work.reduce((sum, { count }) => sum + count, 0),
+      byteLength: work.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    });
+  };
+
+  const open = async (): Promise<void> => {
+    for (let tries = 1; !stopping.signal.aborted; tries++) {
+      try {
+        for (const warning of await call((signal) => adapter.open(signal))) options.log.warn({ output }, warning);
+        options.log.info({ output }, "output is connected");
+        worked();
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        failed(error as DeliveryError);
+        report.failed("open", (error as DeliveryError).code);
+        await rest(backoffMs(backoff, tries, (error as DeliveryError).retryAfterMs));
+      }
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    await open();
+    while (!stopping.signal.aborted) {
+      if (inFlight.size >= maxInFlight) {
+        await idle.pause();
+        continue;
+      }
+      const taken = await takeNext();
+      if (taken !== undefined) {
+        const delivery = deliver(taken).finally(() => {
+          inFlight.delete(delivery);
+          wake();
+        });
+        inFlight.add(delivery);
+        continue;
+      }
+      if (isDraining && inFlight.size === 0 && !hasWork) break;
+      if (!hasWork) await idle.pause();
+    }
+    await Promise.all(inFlight);
+  };
+
+  const takeNext = (): Promise<TakenBatch | undefined> => {
+    hasWork = false;
+    return queue.take();
+  };
+
+  return {
+    start() {
+      running = run();
+    },
+    wake,
+    async stop(drainMs) {
+      isDraining = true;
+      wake();
+      const timer = setTimeout(() => {
+        stopping.abort(new DeliveryError("retry", "stopped", "the output stops"));
+        for (const end of waits) end();
+        idle.end();
+      }, drainMs);
+      await running;
+      clearTimeout(timer);
+    },
+    get inFlight() {
+      return inFlight.size;
+    },
+  };
+}
+
+function bytesOf(batch: Batch, refused: readonly { readonly index: number }[]): number {
+  return selectRecords(
+    batch,
+    refused.map(({ index }) => index).toSorted((a, b) => a - b),
+  ).byteLength;
+}

@@ -1,0 +1,78 @@
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+/**
+ * What a fault proxy does to connections:
+ *
+ * - `pass`: nothing. `away`: connections are closed as they come, those that are open are reset.
+ * - `silent`: what comes is swallowed. `slow`: each piece waits for 20 ms.
+ * - `cutRequest`: the connection is reset after some bytes of the request. `cutAnswer`: the request passes, and the answer
+ *   is cut after some bytes.
+ */
+export type Fault = "pass" | "away" | "silent" | "slow" | "cutRequest" | "cutAnswer";
+export const faults: readonly Fault[] = ["pass", "away", "silent", "slow", "cutRequest", "cutAnswer"];
+
+export interface FaultProxy {
+  readonly port: number;
+  fault: Fault;
+  /** Resets all connections. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+/** A TCP proxy on the loopback that has faults. */
+export async function startFaultProxy(t: TestContext, host: string, port: number): Promise<FaultProxy> {
+  const sockets = new Set<Socket>();
+  const track = (socket: Socket): Socket => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => {});
+    return socket;
+  };
+  const server = createServer((client) => {
+    track(client);
+    if (proxy.fault === "away") {
+      client.resetAndDestroy();
+      return;
+    }
+    const upstream = track(connect(port, host));
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroy());
+    pass(client, upstream, "cutRequest", 2000);
+    pass(upstream, client, "cutAnswer", 40);
+  });
+
+  const pass = (from: Socket, to: Socket, cut: Fault, cutAfter: number): void => {
+    let passed = 0;
+    from.on("data", (bytes) => {
+      const { fault } = proxy;
+      if (fault === "silent") return;
+      const isCut = fault === cut && passed + bytes.length > cutAfter;
+      const piece = isCut ? bytes.subarray(0, Math.max(0, cutAfter - passed)) : bytes;
+      passed += bytes.length;
+      const send = (): void => {
+        if (to.writable) to.write(piece);
+        if (!isCut) return;
+        to.destroySoon();
+        from.resetAndDestroy();
+      };
+      if (fault === "slow") setTimeout(send, 20);
+      else send();
+    });
+  };
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const proxy: FaultProxy = {
+    port: (server.address() as AddressInfo).port,
+    fault: "pass",
+    cut() {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  t.after(() => proxy.close());
+  return proxy;
+}

@@ -1,0 +1,108 @@
+import type { SpoolFile, SpoolIo } from "../../../src/output/delivery/spool-io.ts";
+
+/** A disk in memory that outlives the processes that use it. */
+export interface MemoryDisk {
+  /** An I/O for one process; after `kill` all its calls fail and change nothing. */
+  open(): { readonly io: SpoolIo; kill(): void };
+  /** What was not synced is gone: the tail of each file, and names of new files. */
+  powerCut(): void;
+  /** Bytes that fit; a write that does not fit is short, then fails with ENOSPC. */
+  capacity: number;
+  /** The nth call from now, counted from 1, fails with EIO; 0 is none. */
+  failAt: number;
+  /** Calls so far. */
+  readonly calls: number;
+  readonly files: Map<string, MemoryFile>;
+}
+
+export interface MemoryFile {
+  bytes: Buffer;
+  /** What would outlive a power cut; undefined: not even the name. */
+  synced: Buffer | undefined;
+}
+
+export function createMemoryDisk(): MemoryDisk {
+  const files = new Map<string, MemoryFile>();
+  let calls = 0;
+  const disk: MemoryDisk = {
+    capacity: Infinity,
+    failAt: 0,
+    files,
+    get calls() {
+      return calls;
+    },
+    powerCut() {
+      for (const [path, file] of files) {
+        if (file.synced === undefined) files.delete(path);
+        else file.bytes = Buffer.from(file.synced);
+      }
+    },
+    open() {
+      let isDead = false;
+      const call = async <T>(action: () => T): Promise<T> => {
+        await Promise.resolve();
+        if (isDead) throw systemError("EBADF");
+        calls++;
+        if (disk.failAt > 0 && --disk.failAt === 0) throw systemError("EIO");
+        return action();
+      };
+      const fileOf = (path: string): MemoryFile => {
+        const file = files.get(path);
+        if (file === undefined) throw systemError("ENOENT");
+        return file;
+      };
+      const used = (): number => [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
+      const open = (file: MemoryFile): SpoolFile => ({
+        read: (into, position) => call(() => file.bytes.copy(into as Buffer, 0, position)),
+        write: (chunks, position) =>
+          call(() => {
+            let all = Buffer.concat(chunks);
+            const room = Math.max(0, disk.capacity - used());
+            const growth = Math.max(0, position + all.length - file.bytes.length);
+            if (growth > room) all = all.subarray(0, all.length - (growth - room));
+            if (all.length === 0) throw systemError("ENOSPC");
+            const next = Buffer.alloc(Math.max(file.bytes.length, position + all.length));
+            file.bytes.copy(next);
+            all.copy(next, position);
+            file.bytes = next;
+            return all.length;
+          }),
+        truncate: (size) => call(() => void (file.bytes = file.bytes.subarray(0, size))),
+        size: () => call(() => file.bytes.length),
+        sync: () => call(() => void (file.synced = Buffer.from(file.bytes))),
+        close: () => call(() => {}),
+      });
+      const io: SpoolIo = {
+        makeDirectory: () => call(() => {}),
+        list: (directory) =>
+          call(() =>
+            [...files.keys()].flatMap((path) =>
+              path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : [],
+            ),
+          ),
+        open: (path) =>
+          call(() => {
+            if (!files.has(path)) files.set(path, { bytes: Buffer.alloc(0), synced: undefined });
+            return open(fileOf(path));
+          }),
+        rename: (from, to) =>
+          call(() => {
+            files.set(to, fileOf(from));
+            files.delete(from);
+          }),
+        remove: (path) =>
+          call(() => {
+            fileOf(path);
+            files.delete(path);
+          }),
+        syncDirectory: () => call(() => {}),
+      };
+      return { io, kill: () => void (isDead = true) };
+    },
+  };
+  return disk;
+}
+
+export function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: made by the test`), { code });
+}

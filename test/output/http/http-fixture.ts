@@ -1,0 +1,49 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import { gunzipSync } from "node:zlib";
+
+export interface HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  /** Decompressed. */
+  readonly body: string;
+}
+
+export interface HttpServerFake {
+  readonly port: number;
+  readonly calls: HttpCall[];
+  /** Answers a call; the default is 200 without a body. */
+  answer: (call: HttpCall, response: ServerResponse) => void;
+}
+
+/** An HTTP server that remembers what it was sent. */
+export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("error", () => {});
+    request.on("end", () => {
+      const bytes = Buffer.concat(parts);
+      const body = request.headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes;
+      const { method = "", url: path = "", headers } = request;
+      const call = { method, path, headers, body: body.toString() };
+      fake.calls.push(call);
+      fake.answer(call, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const fake: HttpServerFake = {
+    port: (server.address() as AddressInfo).port,
+    calls: [],
+    answer: (_, response) => void response.end(),
+  };
+  return fake;
+}
+
+export const noTls = { caPath: "", certPath: "", keyPath: "", skipVerification: false };
