@@ -19,7 +19,7 @@ test("every path that docs/house.md names exists", () => {
 });
 
 test("docs/house.md has a row for every room", () => {
-  const rows = [...page.matchAll(/^\| `src\/([\w-]+)\/` \|/gm)].map((match) => match[1]);
+  const rows = [...page.matchAll(/^\| `src\/([\w-]+)\/` \|/gm)].map((match) => match[1] ?? "");
   assert.deepEqual(rows.toSorted(), readdirSync(join(root, "src")).toSorted());
 });
 
