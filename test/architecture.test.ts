@@ -32,6 +32,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["cli/terminal.ts", "cli/text-table.ts"],
     ["enrichment.ts", "flow-elements.ts"],
     "decoding-options.ts",
+    "outputs",
     "threads",
     ".",
     "collector-parts.ts",
