@@ -34,6 +34,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "decoding-options.ts",
     "outputs",
     "threads",
+    "outputs/outputs-view.ts",
     ".",
     "collector-parts.ts",
     "collector.ts",
