@@ -75,7 +75,7 @@ test("elements of a file are decoded by their type, under their name", () => {
     "session.id": 99,
     "flow.reverse.session.id": 98,
     "tenant.addr": "192.0.2.7",
-    "flow.ie.637.93": "ab",
+    "flow.ie.nokia.aluNatSubString": "ab",
     "flow.list.semantics": "all_of",
     "flow.ie.ciscoList": [53, 443],
   });

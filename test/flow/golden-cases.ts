@@ -94,6 +94,10 @@ const everydayRecord: Values = [
 const vrfOptions: PacketTemplate = { id: 410, scopeCount: 1, fields: fields([234, 4], [236, 3], [90, 8]) };
 const vrfFlow: PacketTemplate = { id: 411, fields: fields([8, 4], [12, 4], [234, 4], [235, 4]) };
 
+/** What Cisco's AVC has found in a flow. */
+const subApplication = (engine: number, selector: number, part: number, text: string): Buffer =>
+  Buffer.concat([uints([engine, 1], [selector, 3], [part, 2]), Buffer.from(text)]);
+
 const underlay = [ipv4("203.0.113.1"), ipv4("203.0.113.2")];
 const overlay = [ipv4("10.0.0.1"), ipv4("10.0.0.2")];
 /** Source, destination, TCP, source and destination port, flags of IPv4 within something else. */
@@ -720,6 +724,50 @@ export const goldenCases: readonly GoldenCase[] = [
         [uint(1_700_000_000, 4), uint(1_699_999_999_000, 8), frame],
       ]),
       ipfixRecord({ id: 258, fields: fields([323, 8], [8, 4]) }, [[uint(1_700_000_000_250, 8), v4Source]]),
+    ],
+  ],
+  [
+    "ipfix-applications-values-that-say-what-they-are",
+    [
+      ipfixRecord({ id: 256, fields: fields(...[1, 2, 3].map(() => [12_235, "variable", 9] as const), [8, 4]) }, [
+        [subApplication(3, 80, 13_314, "www.example.com"), subApplication(3, 80, 13_313, "/a?b=c")],
+        [subApplication(3, 80, 13_315, ""), v4Source],
+      ]),
+      netflow9Record({ id: 256, fields: fields([45_003, 21], [8, 4]) }, [
+        [subApplication(13, 453, 13_313, "www.example.com"), v4Source],
+      ]),
+      ...[
+        [3, 80, 13_315, "curl/8.5.0"],
+        [3, 80, 13_316, "http://example.com/"],
+        [3, 554, 13_313, "media.example.com"],
+        [3, 25, 13_313, "mail.example.com"],
+        [3, 25, 13_314, "alice@example.com"],
+        [3, 110, 13_313, "pop.example.com"],
+        [3, 119, 13_313, "comp.protocols"],
+        [3, 5060, 13_313, "example.net"],
+        [3, 5060, 13_314, "example.com"],
+        [3, 5060, 13_399, "of another kind"],
+      ].map(([engine, selector, part, text]) =>
+        ipfixRecord({ id: 258, fields: fields([12_235, "variable", 9]) }, [
+          subApplication(Number(engine), Number(selector), Number(part), String(text)),
+        ]),
+      ),
+    ],
+  ],
+  [
+    "ipfix-juniper-properties-of-a-dropped-packet",
+    [0x0842, 0x0800, 0x0442].map((exception) =>
+      ipfixRecord({ id: 256, fields: fields([137, 4, 2636], [137, 2, 2636], [315, "variable"]) }, [
+        [uint(0x0400_0001, 4), uint(exception, 2), frame],
+      ]),
+    ),
+  ],
+  [
+    "ipfix-vendors-elements-by-name",
+    [
+      ipfixRecord({ id: 256, fields: fields([4321, 4, 41_916], [91, 2, 637], [93, "variable", 637], [1, 2, 2011]) }, [
+        [uint(10, 4), uint(7, 2), Buffer.from("subscriber"), uint(3, 2)],
+      ]),
     ],
   ],
   [

@@ -56,10 +56,12 @@ test("every element that has a name of ours is in a registry", () => {
   assert.deepEqual(unknown, []);
 });
 
-test("an element without a name of ours goes by IANA's name, a vendor's by its numbers", () => {
+test("an element without a name of ours goes by IANA's name, a vendor's by its own or by numbers", () => {
   const name = (pen: number, id: number): string | undefined => elementNames(pen, id).names[0]?.name;
   assert.equal(name(0, 148), "flow.ie.flowId");
-  assert.equal(name(637, 93), "flow.ie.637.93");
+  assert.equal(name(637, 93), "flow.ie.nokia.aluNatSubString");
+  assert.equal(name(637, 94), "flow.ie.637.94");
+  assert.equal(name(6871, 33), "flow.ie.6871.33");
   assert.equal(name(4_294_967_295, 32_767), "flow.ie.4294967295.32767");
   assert.equal(name(0, 127), "flow.ie.0.127");
   assert.equal(name(reversePen, 1), "flow.reverse.bytes");
@@ -73,7 +75,7 @@ test("the registry holds all of IANA's elements and the vendors'", () => {
   const pens = [...new Set(all.map(({ pen }) => pen))].toSorted((a, b) => a - b);
   assert.deepEqual(
     pens,
-    [0, 9, 637, 2011, 3054, 5951, 6871, 6876, 9789, 10_704, 12_326, 15_397, 21_373, 26_866, 35_632],
+    [0, 9, 637, 2011, 2636, 3054, 5951, 6871, 6876, 9789, 10_704, 12_326, 15_397, 21_373, 26_866, 35_632, 41_916],
   );
   assert.deepEqual(findElement(0, 1), {
     pen: 0,

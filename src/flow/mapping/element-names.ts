@@ -4,6 +4,7 @@ import { convertField } from "./convert-field.ts";
 import { convertType, toHex, toUnsigned } from "./convert-type.ts";
 import { fieldNames, type Conversion } from "./field-names.ts";
 import type { Convert } from "./field-source.ts";
+import { taggedNames, type TaggedName } from "./tagged-elements.ts";
 
 /** A name that an element may have in a record. */
 export interface ElementName {
@@ -29,6 +30,8 @@ export interface ElementNames {
   readonly fallback: Fallback;
   /** Whether zero bytes are a value: the empty string is, an integer of no bytes is absent. */
   readonly takesEmpty: boolean;
+  /** Further names for some of the values, of each field that is this element. */
+  readonly tagged?: readonly TaggedName[] | undefined;
 }
 
 /** Where plans find what elements are called and what type they have: the registries, with what the user adds. */
@@ -53,8 +56,8 @@ fieldNames.forEach(([id, name, conversion], preference) => {
 });
 
 /**
- * Names for an element: ours, else `flow.ie.<IANA name>`, else `flow.ie.<pen>.<id>` (a vendor's, or unknown: bytes in
- * hex). An element of the reverse direction (RFC 5103) has `flow.reverse.` before what remains of the forward name
+ * Names for an element: ours, else `flow.ie.<IANA name>`, else `flow.ie.<vendor>.<name>` or `flow.ie.<pen>.<id>` (a vendor's, or
+ * unknown: bytes in hex). An element of the reverse direction (RFC 5103) has `flow.reverse.` before what remains of the forward name
  * without its `flow.`.
  *
  * @param pen private enterprise number, 0 for IANA and for everything of NetFlow v9.
@@ -63,14 +66,29 @@ export function elementNames(pen: number, id: number): ElementNames {
   if (pen === reversePen) return reverseNames(elementNames(0, id));
   const element = findElement(pen, id);
   const convert = converter(element, "value");
-  const label = element !== undefined && pen === 0 && id < 0x8000 ? element.name : `${pen}.${id}`;
+  const label = labelOf(pen, id, element);
   const fallback = { name: `flow.ie.${label}`, convert, hexName: `flow.hex.${label}` };
   const own = pen === 0 ? namesByElement.get(id) : undefined;
   return {
     names: own ?? [{ name: fallback.name, convert, preference: 0 }],
     fallback,
     takesEmpty: element?.type === "string",
+    tagged: taggedNames(pen, id),
   };
+}
+
+/** Vendors whose elements have their names: others have numbers, for their names may mean something else elsewhere. */
+const vendors: ReadonlyMap<number, string> = new Map([
+  [637, "nokia"],
+  [2011, "huawei"],
+  [2636, "juniper"],
+  [41_916, "viptela"],
+]);
+
+function labelOf(pen: number, id: number, element: InformationElement | undefined): string {
+  const vendor = vendors.get(pen);
+  if (element === undefined || (pen === 0 ? id >= 0x8000 : vendor === undefined)) return `${pen}.${id}`;
+  return vendor === undefined ? element.name : `${vendor}.${element.name}`;
 }
 
 const netflow9Scopes = [undefined, "system", "interface", "line_card", "cache", "template"];

@@ -24,6 +24,10 @@ const barracuda: readonly VendorRow[] = [
  * them. Where these contradict each other an element is left out, and so are lists and plain bytes.
  */
 export const vendorTypes: readonly (readonly [pen: number, rows: readonly VendorRow[]])[] = [
+  // Juniper: "Juniper Resiliency Interface"
+  [2636, [[137, "commonPropertiesId", "octetArray"]]],
+  // Viptela: "Traffic Flow Monitoring with Cflowd"
+  [41_916, [[4321, "vpnId", "unsigned32"]]],
   // Cisco: AVC, application response time ("AVC Metric Definition Guide")
   [
     9,
@@ -43,6 +47,7 @@ export const vendorTypes: readonly (readonly [pen: number, rows: readonly Vendor
       [8237, "c3plPolicyName", "string"],
       [8337, "serverBytesNetwork", "unsigned64"],
       [8338, "clientBytesNetwork", "unsigned64"],
+      [12_235, "subApplicationValue", "octetArray"],
       [9252, "servicesWaasSegment", "unsigned8"],
       [9253, "servicesWaasPassThroughReason", "unsigned8"],
       [9265, "artClientPackets", "unsigned64"],

@@ -111,6 +111,9 @@ function withObservationTime(group: ElementFields): ElementNames {
   return { ...group, names: [...names, ...times] };
 }
 
+/** Of a template's fields of one element so many may have further names; each may be all of them. */
+const maxTagged = 16;
+
 interface StepOptions {
   /** Of all the steps. */
   readonly when?: readonly Presence[];
@@ -127,7 +130,7 @@ function stepsOf(
 ): Step[] {
   const claims = new Map<string, Claim[] | Step>();
   for (const group of groups) {
-    const { names: own, fallback, takesEmpty } = names(group);
+    const { names: own, fallback, takesEmpty, tagged = [] } = names(group);
     const last = group.fields.at(-1) as number;
     const isRepeated = group.fields.length > 1;
     if (isRepeated) {
@@ -137,15 +140,22 @@ function stepsOf(
       const outputs = all as [Output, ...Output[]];
       claims.set(fallback.name, { kind: "list", outputs, when });
     }
+    const claim = (output: Output, preference: number): void => {
+      const others = claims.get(output.name);
+      if (Array.isArray(others)) others.push({ output, preference });
+      else claims.set(output.name, [{ output, preference }]);
+    };
     own.forEach(({ name, convert, preference }, i) => {
       if (isRepeated && name === fallback.name) return;
       // All values of a repeated element are in its list.
       const lost = i === 0 && !isRepeated ? fallback : undefined;
-      const output = { field: last, name, convert, fallback: lost, takesEmpty };
-      const others = claims.get(name);
-      if (Array.isArray(others)) others.push({ output, preference });
-      else claims.set(name, [{ output, preference }]);
+      claim({ field: last, name, convert, fallback: lost, takesEmpty }, preference);
     });
+    for (const { name, convert } of tagged) {
+      for (const field of group.fields.slice(0, maxTagged)) {
+        claim({ field, name, convert, fallback: undefined, takesEmpty }, lastPreference);
+      }
+    }
   }
   return [...claims].flatMap(([name, those]) => {
     if (!Array.isArray(those)) return [those];

@@ -85,9 +85,20 @@ flow.out.acl.id | keyword | | 0x0badc0de0000000100000002 | access list of the wa
 flow.acl.id | long | | 100 | number of the access list | sFlow flow 1037
 flow.acl.name | keyword | | edge-in | name of the access list | sFlow flow 1037
 flow.acl.direction.id | long | | 1 | 1 is ingress, 2 egress | sFlow flow 1037
-flow.forwarding.status.id | long | | 64 | forwarding status and reason | IE 89
-flow.forwarding.status.name | keyword | | Forwarded | forwarding status by the upper two bits | IE 89
+flow.forwarding.status.id | long | | 64 | forwarding status and reason | IE 89; Juniper 2636/137
+flow.forwarding.status.name | keyword | | Forwarded | forwarding status by the upper two bits | IE 89; Juniper 2636/137
 flow.forwarding.reason.name | keyword | | Unknown | reason of the status, IANA's text | IE 89
+flow.forwarding.exception.id | long | | 66 | code of a forwarding exception; 0 is none | Juniper 2636/137
+flow.http.user_agent | keyword | | curl/8.5.0 | user agent of an HTTP request | Cisco 9/12235
+flow.http.referer | keyword | | http://www.example.com/ | referer of an HTTP request | Cisco 9/12235
+flow.tls.common_name | keyword | | www.example.com | common name of the certificate | Cisco 9/12235
+flow.rtsp.host | keyword | | media.example.com | host of RTSP | Cisco 9/12235
+flow.smtp.server | keyword | | mail.example.com | server of SMTP | Cisco 9/12235
+flow.smtp.sender | keyword | | alice@example.com | sender of SMTP | Cisco 9/12235
+flow.pop3.server | keyword | | mail.example.com | server of POP3 | Cisco 9/12235
+flow.nntp.group | keyword | | comp.protocols | group of NNTP | Cisco 9/12235
+flow.sip.src.domain | keyword | | example.com | source domain of SIP | Cisco 9/12235
+flow.sip.dst.domain | keyword | | example.net | destination domain of SIP | Cisco 9/12235
 flow.firewall.event.id | long | | 2 | event of the firewall | IE 233, 40005
 flow.firewall.event.name | keyword | | Flow Deleted | event of the firewall, IANA's text | IE 233, 40005
 flow.firewall.extended_event.id | long | | 1001 | cause of a denied flow (Cisco) | IE 33002

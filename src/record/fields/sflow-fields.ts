@@ -15,8 +15,8 @@ flow.drop.linux.reason.name | keyword | | NO_SOCKET | reason of the Linux kernel
 flow.drop.trap.group | keyword | | l3_drops | group of the hardware trap | sFlow flow 1041
 flow.drop.trap.name | keyword | | ttl_value_is_too_small | name of the hardware trap | sFlow flow 1041
 flow.url.direction.id | long | | 1 | 1 is the source, 2 the destination | sFlow flow 1005
-flow.url.text | keyword | | /index.html | URL | sFlow flow 1005
-flow.url.host | keyword | | www.example.com | host of the URL | sFlow flow 1005
+flow.url.text | keyword | | /index.html | URL | sFlow flow 1005; Cisco 9/12235
+flow.url.host | keyword | | www.example.com | host of the URL | sFlow flow 1005; Cisco 9/12235
 flow.mpls.next_hop.ip.addr | ip | | 203.0.113.9 | next hop of the label-switched path | sFlow flow 1006
 flow.mpls.in.labels | long[] | | [100] | label stack on the way in | sFlow flow 1006
 flow.mpls.out.labels | long[] | | [200,201] | label stack on the way out | sFlow flow 1006
