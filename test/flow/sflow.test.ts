@@ -47,7 +47,7 @@ test("a sender may pass on what several agents say: each has its own numbers", a
   );
 });
 
-test("the exporter's view tells rates, missing samples and drops of its data sources", () => {
+test("the exporter's view has rates, missing samples and drops of its data sources", () => {
   const rig = createFlowRig();
   const send = (sequence: number, sample: { sequence: number; drops: number; source: number; rate: number }): void =>
     void rig.send(sflow([flowSample([header], sample), counterSample([], sequence)], { sequence }));

@@ -130,7 +130,7 @@ const capwap = { native: 0x100, fragment: 0x80, wireless: 1, keepAlive: 8 } as c
 
 /**
  * RFC 5415 section 4.3: version 0, no DTLS, a header of as many words as it says. Without the flag of a native frame there is one of
- * IEEE 802.3, else one of IEEE 802.11 (RFC 5416). The radio tells one tunnel from another.
+ * IEEE 802.3, else one of IEEE 802.11 (RFC 5416). The identifier is that of the radio.
  */
 function parseCapwap(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   if (b[at] !== 0) return -1;

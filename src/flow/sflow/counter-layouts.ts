@@ -1,13 +1,13 @@
-import type { XdrLayout, XdrType } from "./xdr-layout.ts";
+import type { CounterType, XdrLayout } from "./xdr-layout.ts";
 
 /**
  * Fields of a structure written short: names below a group with a blank between them, each with its type behind a colon;
  * without one it is a 32-bit counter.
  */
-function row(group: string, names: string): XdrLayout {
+function row(group: string, names: string): XdrLayout<CounterType> {
   return names.split(/\s+/).map((entry) => {
     const [name = "", type = "count32"] = entry.split(":");
-    return [`${group}.${name}`, type as XdrType] as const;
+    return [`${group}.${name}`, type as CounterType] as const;
   });
 }
 
@@ -15,7 +15,7 @@ function row(group: string, names: string): XdrLayout {
  * Counter records of sFlow.org by format: "sFlow Version 5", and those for 802.11, LAG, hosts, virtual machines, Java,
  * HTTP, applications, Open vSwitch, energy. Names are those that SNMP's records have for the same, where there are.
  */
-export const counterLayouts: ReadonlyMap<number, XdrLayout> = new Map<number, XdrLayout>([
+export const counterLayouts: ReadonlyMap<number, XdrLayout<CounterType>> = new Map<number, XdrLayout<CounterType>>([
   [
     1,
     row(

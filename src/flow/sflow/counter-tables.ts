@@ -1,10 +1,11 @@
 import type { RecordFields, Scalar } from "../../record/index.ts";
-import { readLayout, type LayoutResult, type XdrLayout, type XdrReader, type XdrType } from "./xdr-layout.ts";
+import type { CounterType, XdrLayout } from "./xdr-layout.ts";
+import { readLayout, type LayoutResult, type XdrReader } from "./xdr-reader.ts";
 
 /** A counter record that ends with a list of entries, which become arrays side by side. */
 export interface CounterTable {
   /** What comes before the entries. */
-  readonly once: XdrLayout;
+  readonly once: XdrLayout<CounterType>;
   /** Names of the arrays. */
   readonly columns: readonly string[];
   /** Reads one entry into rows; what would lie behind the end is refused by the reader. Returns whether a row has all of it. */
@@ -35,7 +36,7 @@ export const counterTables: ReadonlyMap<number, CounterTable> = new Map([
           ["lanes.total", "uint32"],
           ["supply_voltage.millivolts", "uint32"],
           ["temperature.millicelsius", "int32"],
-        ] satisfies [string, XdrType][]
+        ] satisfies [string, CounterType][]
       ).map(([name, type]) => [`optical.${name}`, type] as const),
       columns: lane.map((name) => `optical.lane.${name}`),
       read(reader, add) {

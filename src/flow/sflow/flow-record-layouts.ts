@@ -1,10 +1,10 @@
-import type { XdrLayout } from "./xdr-layout.ts";
+import type { FlowType, XdrLayout } from "./xdr-layout.ts";
 
 /** Formats of flow records that are more than a row of fields, and that of the switch's VLANs. */
 export const flowFormats = { header: 1, ethernet: 2, ipv4: 3, ipv6: 4, switch: 1001, gateway: 1003 } as const;
 
 /** Flow records of sFlow.org by format: "sFlow Version 5", and the extensions for tunnels, drops, transit delay, sockets. */
-export const flowRecordLayouts: ReadonlyMap<number, XdrLayout> = new Map<number, XdrLayout>([
+export const flowRecordLayouts: ReadonlyMap<number, XdrLayout<FlowType>> = new Map<number, XdrLayout<FlowType>>([
   [
     flowFormats.switch,
     [
@@ -163,7 +163,7 @@ export const flowRecordLayouts: ReadonlyMap<number, XdrLayout> = new Map<number,
 ]);
 
 /** The Ethernet header that a tunnel puts on. */
-function l2Tunnel(side: "in" | "out"): XdrLayout {
+function l2Tunnel(side: "in" | "out"): XdrLayout<FlowType> {
   return [
     [`flow.${side}.tunnel.frame_length`, "uint32"],
     [`flow.${side}.tunnel.src.mac.addr`, "mac"],
@@ -173,7 +173,7 @@ function l2Tunnel(side: "in" | "out"): XdrLayout {
 }
 
 /** The network of a packet that came or went by radio ("sFlow 802.11 Structures"). */
-function wireless(side: "rx" | "tx"): XdrLayout {
+function wireless(side: "rx" | "tx"): XdrLayout<FlowType> {
   return [
     [`flow.wlan.${side}.ssid`, "text"],
     [`flow.wlan.${side}.bssid`, "mac"],
@@ -182,7 +182,7 @@ function wireless(side: "rx" | "tx"): XdrLayout {
 }
 
 /** The IP header that a tunnel puts on. */
-function ipTunnel(side: "in" | "out", family: "ipv4" | "ipv6"): XdrLayout {
+function ipTunnel(side: "in" | "out", family: "ipv4" | "ipv6"): XdrLayout<FlowType> {
   return [
     [`flow.${side}.tunnel.length`, "uint32"],
     [`flow.${side}.tunnel.l4.proto.id`, "uint32"],
@@ -195,7 +195,7 @@ function ipTunnel(side: "in" | "out", family: "ipv4" | "ipv6"): XdrLayout {
   ];
 }
 
-function socket(family: "ipv4" | "ipv6"): XdrLayout {
+function socket(family: "ipv4" | "ipv6"): XdrLayout<FlowType> {
   return [
     ["flow.socket.l4.proto.id", "uint32"],
     ["flow.socket.local.ip.addr", family],

@@ -1,7 +1,7 @@
 import type { StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
 import { addAddress, type StructureSteps } from "./structure-steps.ts";
-import type { XdrSource } from "./xdr-layout.ts";
+import type { ByteSource } from "../steps/step-value.ts";
 
 /** More than a number of a path takes in a line, with a segment around it. */
 const maxNumber = 12;
@@ -30,7 +30,7 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
   };
 
   /** Adds the path and what follows from it. @returns where it ends, -1 when that is behind `end`. */
-  const addPath = (list: StepList, { view }: XdrSource, ownAs: number, at: number, end: number): number => {
+  const addPath = (list: StepList, { view }: ByteSource, ownAs: number, at: number, end: number): number => {
     if (end - at < 4) return -1;
     const segments = view.getUint32(at);
     let position = at + 4;

@@ -6,7 +6,7 @@ import { counterTables, readTable } from "./counter-tables.ts";
 import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { createStructureHex } from "./structure-hex.ts";
-import { createXdrReader, readLayout, type LayoutResult } from "./xdr-layout.ts";
+import { createXdrReader, readLayout, type LayoutResult } from "./xdr-reader.ts";
 
 /** Reads samples that are no flows; each is a record of its own, which leaves at once. */
 export interface CounterSampleReader {

@@ -1,12 +1,12 @@
 import type { DecodeOutput, Detail } from "../decoder.ts";
 import type { Domain } from "../exporter/domain.ts";
 import type { Exporter } from "../exporter/exporter.ts";
+import type { ByteSource } from "../steps/step-value.ts";
 import type { SampleRecords } from "./sample-records.ts";
-import type { XdrSource } from "./xdr-layout.ts";
 
 /** What the samples of one datagram have in common. */
 export interface SampleContext {
-  readonly source: XdrSource;
+  readonly source: ByteSource;
   readonly exporter: Exporter;
   readonly domain: Domain;
   readonly output: DecodeOutput;

@@ -1,8 +1,8 @@
 import type { Part, Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
-import type { PartRead } from "../steps/step-value.ts";
+import type { ByteSource, PartRead } from "../steps/step-value.ts";
 import { formatText } from "../mapping/convert-type.ts";
-import { padded, type XdrLayout, type XdrSource, type XdrType } from "./xdr-layout.ts";
+import { padded, type FlowType, type XdrLayout } from "./xdr-layout.ts";
 
 /** Makes steps of a structure. */
 export interface StructureSteps {
@@ -12,15 +12,10 @@ export interface StructureSteps {
    * @param skipped how many numbers at its beginning are left out.
    * @returns how it went: `whole`, `more` behind the last field, `cut` within one.
    */
-  add(list: StepList, source: XdrSource, at: number, end: number, skipped: number): StructureOutcome;
+  add(list: StepList, source: ByteSource, at: number, end: number, skipped: number): StructureOutcome;
 }
 
 export type StructureOutcome = "whole" | "more" | "cut";
-
-type FlowType = Extract<
-  XdrType,
-  "uint32" | "count32" | "uint64" | "mac" | "ipv4" | "ipv6" | "address" | "text" | "labels" | "tags"
->;
 
 interface Field {
   readonly name: string;
@@ -35,7 +30,7 @@ const unknown = 0xffff_ffff;
 const maxEntry = 8;
 
 /** For a structure that is a row of fields. */
-export function createStructureSteps(book: StepBook, layout: XdrLayout): StructureSteps {
+export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>): StructureSteps {
   const fields = fieldsOf(book, layout);
   const whole = wholeOf(book, fields);
   return {
@@ -88,16 +83,15 @@ function wholeOf(book: StepBook, fields: readonly Field[]): Whole | undefined {
   return { step: book.block(parts), length, counts };
 }
 
-function areKnown({ counts }: Whole, { view }: XdrSource, at: number): boolean {
+function areKnown({ counts }: Whole, { view }: ByteSource, at: number): boolean {
   for (let i = 0; i < counts.length; i++) {
     if (view.getUint32(at + (counts[i] as number)) === unknown) return false;
   }
   return true;
 }
 
-function fieldsOf(book: StepBook, layout: XdrLayout): Field[] {
+function fieldsOf(book: StepBook, layout: XdrLayout<FlowType>): Field[] {
   return layout.map(([name, type]) => {
-    if (!isFlowType(type)) throw new TypeError(`flow structures have no ${type}`);
     if (type === "address") {
       return { name, type, step: book.field(name, "ipv4"), step6: book.field(name, "ipv6") };
     }
@@ -119,12 +113,8 @@ const widths: Readonly<Record<FlowType, number>> = {
   tags: 4,
 };
 
-function isFlowType(type: XdrType): type is FlowType {
-  return type in widths;
-}
-
 /** @returns where the field ends; -1 when that would be behind `end`. */
-function addField(list: StepList, field: Field, source: XdrSource, at: number, end: number): number {
+function addField(list: StepList, field: Field, source: ByteSource, at: number, end: number): number {
   const { type, step } = field;
   const width = widths[type];
   if (end - at < width) return -1;
@@ -167,7 +157,7 @@ export function addAddress(
   list: StepList,
   step4: Step,
   step6: Step,
-  { view }: XdrSource,
+  { view }: ByteSource,
   at: number,
   end: number,
 ): number {
@@ -180,7 +170,7 @@ export function addAddress(
   return at + 4 + length;
 }
 
-function addText(list: StepList, { name, step }: Field, { bytes, view }: XdrSource, at: number, end: number): number {
+function addText(list: StepList, { name, step }: Field, { bytes, view }: ByteSource, at: number, end: number): number {
   const length = view.getUint32(at);
   const start = at + 4;
   if (length > end - start) return -1;

@@ -1,213 +1,22 @@
-import { formatAddressBytes } from "../../ip/index.ts";
-import type { RecordFields, Value } from "../../record/index.ts";
-import { formatMac, formatText, shortestSingle } from "../mapping/convert-type.ts";
-
 /**
  * How a field of a structure is encoded (RFC 4506). `count32`, `count64`: all ones mean that the agent does not know the
- * value, then there is no field. `percent`: hundredths of a percent, all ones unknown. `mac`: six bytes, padded to eight.
- * `address`: a type and 0, 4 or 16 bytes. `text`: a length and so many bytes. `list`: a count and so many integers.
- * `labels`: a list of entries of an MPLS label stack, `tags` of 802.1Q tags with their type; of both come the numbers.
+ * value, then there is no field. `mac`: six bytes, padded to eight. `text`: a length and so many bytes.
  */
-export type XdrType =
-  | "uint32"
-  | "int32"
-  | "uint64"
-  | "count32"
-  | "count64"
-  | "float"
-  | "percent"
-  | "mac"
-  | "ipv4"
-  | "ipv6"
-  | "address"
-  | "text"
-  | "bytes4"
-  | "bytes16"
-  | "list"
-  | "labels"
-  | "tags";
+type CommonType = "uint32" | "uint64" | "count32" | "mac" | "text";
 
-/** The fields of a structure in order, each with its name in records; those without a name are left out. */
-export type XdrLayout = readonly (readonly [name: string, type: XdrType])[];
+/**
+ * Types of flow structures. `address`: a type and 0, 4 or 16 bytes. `labels`: a count and so many entries of an MPLS label stack, `tags`
+ * of 802.1Q tags with their type; of both come the numbers.
+ */
+export type FlowType = CommonType | "ipv4" | "ipv6" | "address" | "labels" | "tags";
 
-/** Where in a datagram something is. */
-export interface XdrSource {
-  readonly bytes: Buffer;
-  readonly view: DataView;
-}
+/** Types of counter structures. `percent`: hundredths of a percent, all ones unknown. */
+export type CounterType = CommonType | "int32" | "count64" | "float" | "percent" | "bytes4" | "bytes16";
 
-/** Reads one value after the other; what would lie behind the end is refused, and then everything after it. */
-export interface XdrReader {
-  /** Begins anew. */
-  reset(source: XdrSource, at: number, end: number): void;
-  readonly at: number;
-  /** Whether something was refused. */
-  readonly isCut: boolean;
-  /** Bytes left. */
-  readonly left: number;
-  /** 0 when refused. */
-  uint32(): number;
-  /** Undefined when refused, and where the value is not known. */
-  value(type: XdrType): Value | undefined;
-}
-
-const allOnes = 0xffff_ffff;
+/** The fields of a structure in order, each with its name in records. */
+export type XdrLayout<Type> = readonly (readonly [name: string, type: Type])[];
 
 /** Bytes with what fills them up to a multiple of four. */
 export function padded(length: number): number {
   return length + ((4 - (length & 3)) & 3);
-}
-
-export function createXdrReader(): XdrReader {
-  let bytes: Buffer = Buffer.alloc(0);
-  let view: DataView = new DataView(bytes.buffer, 0, 0);
-  let at = 0;
-  let end = 0;
-  let isCut = false;
-
-  /** Where the next `length` bytes are, -1 when they are not there. */
-  const take = (length: number): number => {
-    if (isCut || length > end - at) {
-      isCut = true;
-      return -1;
-    }
-    const start = at;
-    at += length;
-    return start;
-  };
-  const uint32 = (): number => {
-    const start = take(4);
-    return start < 0 ? 0 : view.getUint32(start);
-  };
-  const uint64 = (): Value | undefined => {
-    const start = take(8);
-    if (start < 0) return undefined;
-    const high = view.getUint32(start);
-    const low = view.getUint32(start + 4);
-    return high <= 0x1fffff ? high * 0x1_0000_0000 + low : (BigInt(high) << 32n) | BigInt(low);
-  };
-  const counter64 = (): Value | undefined => {
-    const isUnknown = end - at >= 8 && view.getUint32(at) === allOnes && view.getUint32(at + 4) === allOnes;
-    const value = uint64();
-    return isUnknown ? undefined : value;
-  };
-  const fixed = (length: number): string | undefined => {
-    const start = take(length);
-    return start < 0 ? undefined : `0x${bytes.toString("hex", start, start + length)}`;
-  };
-  const ip = (family: 4 | 6): string | undefined => {
-    const start = take(family === 4 ? 4 : 16);
-    return start < 0 ? undefined : formatAddressBytes(bytes, start, family);
-  };
-  const address = (): string | undefined => {
-    const type = uint32();
-    if (type === 1) return ip(4);
-    if (type === 2) return ip(6);
-    // The length of any other type is not known.
-    if (type !== 0) isCut = true;
-    return undefined;
-  };
-  const list = (convert: (entry: number) => number): number[] | undefined => {
-    const count = uint32();
-    const start = count > (end - at) >>> 2 ? take(end - at + 1) : take(4 * count);
-    if (start < 0) return undefined;
-    return Array.from({ length: count }, (_, i) => convert(view.getUint32(start + 4 * i)));
-  };
-  const known = (value: number): number | undefined => (isCut || value === allOnes ? undefined : value);
-
-  const text = (): string | undefined => {
-    const length = uint32();
-    const start = take(length);
-    if (start < 0) return undefined;
-    // What fills it up may be missing at the very end.
-    at = Math.min(end, start + padded(length));
-    return formatText(bytes, start, length);
-  };
-  const float = (): number | undefined => {
-    const start = take(4);
-    const number = start < 0 ? Number.NaN : view.getFloat32(start);
-    return Number.isFinite(number) ? shortestSingle(number) : undefined;
-  };
-
-  const values: Readonly<Record<XdrType, () => Value | undefined>> = {
-    uint32() {
-      const number = uint32();
-      return isCut ? undefined : number;
-    },
-    int32() {
-      const start = take(4);
-      return start < 0 ? undefined : view.getInt32(start);
-    },
-    uint64,
-    count32: () => known(uint32()),
-    count64: counter64,
-    float,
-    percent() {
-      const hundredths = known(uint32());
-      return hundredths === undefined ? undefined : hundredths / 100;
-    },
-    mac() {
-      const start = take(8);
-      return start < 0 ? undefined : formatMac(bytes, start);
-    },
-    ipv4: () => ip(4),
-    ipv6: () => ip(6),
-    address,
-    text,
-    bytes4: () => fixed(4),
-    bytes16: () => fixed(16),
-    list: () => list((entry) => entry),
-    labels: () => list((entry) => entry >>> 12),
-    tags: () => list((entry) => entry & 0xfff),
-  };
-
-  return {
-    reset(source, from, to) {
-      ({ bytes, view } = source);
-      at = from;
-      end = to;
-      isCut = false;
-    },
-    get at() {
-      return at;
-    },
-    get isCut() {
-      return isCut;
-    },
-    get left() {
-      return end - at;
-    },
-    uint32,
-    value: (type) => values[type](),
-  };
-}
-
-export interface LayoutResult {
-  /** Whether it ends within a field. */
-  readonly isCut: boolean;
-  /** Whether all of it is in the record. */
-  readonly isWhole: boolean;
-}
-
-const whole: LayoutResult = { isCut: false, isWhole: true };
-const notWhole: LayoutResult = { isCut: false, isWhole: false };
-const cut: LayoutResult = { isCut: true, isWhole: false };
-
-/**
- * Puts the fields of a structure into a record. A name that the record has already keeps its value. A structure may end
- * early, where an older version of it did.
- */
-export function readLayout(reader: XdrReader, layout: XdrLayout, record: RecordFields): LayoutResult {
-  let isTold = true;
-  for (let i = 0; i < layout.length; i++) {
-    if (reader.left === 0 && i > 0) break;
-    const [name, type] = layout[i] as XdrLayout[number];
-    const value = reader.value(type);
-    if (reader.isCut) return cut;
-    if (value === undefined || name === "") continue;
-    const before = record.get(name);
-    if (before === undefined) record.set(name, value);
-    else if (before !== value) isTold = false;
-  }
-  return isTold && reader.left === 0 ? whole : notWhole;
 }
