@@ -76,7 +76,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   };
   const { routes, openLabels } = createRoutes({
     ...options,
-    services: [udmMethods(createUdmService(options.udm, options.maxBatchSize)), ...(options.services ?? [])],
+    services: [
+      udmMethods(createUdmService(options.udm, options.maxBatchSize, basicAuth?.username)),
+      ...(options.services ?? []),
+    ],
     views: options.views ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { UdmStore } from "../../src/udm/index.ts";
+import { createMemoryStore } from "../support/memory-store.ts";
 import { contractPath, postJson, startApi } from "./api-fixture.ts";
 import { answerOf, envelope, openHttp2, openRaw, postHttp2 } from "./raw-http.ts";
 
@@ -100,4 +102,30 @@ test("a client that sends all of a large body first still reads the answer", asy
   const body = "x".repeat(3_000_000);
   raw.socket.write(`POST ${rpc} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   assert.match(await raw.closed, /^HTTP\/1\.1 401 [^]*unauthenticated/);
+});
+
+test("the store learns of each write by which method, user and address it came", async (t) => {
+  const store = createMemoryStore();
+  const origins: unknown[] = [];
+  const udm: UdmStore = {
+    ...store,
+    commit(writes, origin) {
+      origins.push(origin);
+      return store.commit(writes);
+    },
+  };
+  const create = (url: string, key: string, headers = {}): Promise<unknown> =>
+    postJson(`${url}${contractPath}/CreateUdm`, { udm: { key } }, headers);
+  const guarded = await startApi(t, { basicAuth, udm });
+  await create(guarded.url, "10.0.0.1", right);
+  const path = `${contractPath}/DeleteUdm`;
+  await postHttp2(openHttp2(t, guarded.url), path, "application/json", '{"key":"10.0.0.1"}', right);
+  const open = await startApi(t, { udm });
+  await create(open.url, "10.0.0.2", right);
+  assert.deepEqual(origins, [
+    { method: "CreateUdm", user: "operator", peer: "127.0.0.1" },
+    { method: "DeleteUdm", user: "operator", peer: "127.0.0.1" },
+    // Nobody has looked at the credentials.
+    { method: "CreateUdm", peer: "127.0.0.1" },
+  ]);
 });

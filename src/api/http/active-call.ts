@@ -52,6 +52,7 @@ export abstract class ActiveCall implements Call {
   abstract readonly body: Readable;
   /** The connection of its own that it has by HTTP/1. */
   abstract readonly ownSocket: Socket | undefined;
+  abstract readonly peer: string | undefined;
   abstract hostFault(): string | undefined;
   abstract isGone(): boolean;
   abstract isBegun(): boolean;

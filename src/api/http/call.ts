@@ -6,6 +6,12 @@ import type { Wire } from "./wire.ts";
 /** Says whether somebody still waits for an answer, by throwing when not. */
 export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 
+/** Who waits for an answer. */
+export interface Caller extends Waiting {
+  /** Address of the client; undefined when its connection is gone. */
+  readonly peer: string | undefined;
+}
+
 /** What is sent besides the answer itself. */
 export interface ExtraFields {
   header?: Headers;
@@ -13,7 +19,7 @@ export interface ExtraFields {
 }
 
 /** One request while it is being answered, by either version of HTTP. */
-export interface Call extends Waiting {
+export interface Call extends Caller {
   readonly method: string;
   readonly headers: RequestHeaders;
   readonly path: string;

@@ -35,6 +35,10 @@ export class Http1Call extends ActiveCall {
     return hostFault(this.body);
   }
 
+  get peer(): string | undefined {
+    return this.ownSocket.remoteAddress;
+  }
+
   isGone(): boolean {
     return this.ownSocket.destroyed || this.#response.destroyed;
   }

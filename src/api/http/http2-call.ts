@@ -24,6 +24,10 @@ export class Http2Call extends ActiveCall {
 
   hostFault(): undefined {}
 
+  get peer(): string | undefined {
+    return this.#stream.session?.socket.remoteAddress;
+  }
+
   isGone(): boolean {
     return this.#stream.destroyed || this.#stream.closed;
   }

@@ -22,7 +22,7 @@ import type {
   UpdateUdmRequest,
 } from "../gen/udm/v1/udm_pb.ts";
 import { apiError, violationsError, type FieldViolation } from "../error/api-error.ts";
-import type { Waiting } from "../http/call.ts";
+import type { Caller } from "../http/call.ts";
 import { listOf, type EntryList } from "./entry-list.ts";
 import { parseUpdateMask } from "./parse-update-mask.ts";
 
@@ -30,7 +30,7 @@ import { parseUpdateMask } from "./parse-update-mask.ts";
 export type UdmSource = UdmStore | { readonly disabled: string };
 
 /**
- * The eight methods, whatever the transport. Each throws a ConnectError by the table of docs/api.md. `waiting` says whether
+ * The eight methods, whatever the transport. Each throws a ConnectError by the table of docs/api.md. `caller` says whether
  * somebody waits for the answer: a write that has not begun when nobody does does not happen.
  */
 export interface UdmService {
@@ -39,11 +39,11 @@ export interface UdmService {
   countUdms(): number;
   /** The entries of one snapshot in list order. */
   listUdms(request: ListSelector): EntryList;
-  createUdm(request: CreateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
-  batchCreateUdms(request: BatchCreateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
-  updateUdm(request: UpdateUdmRequest, waiting: Waiting): Promise<UdmEntry>;
-  batchUpdateUdms(request: BatchUpdateUdmsRequest, waiting: Waiting): Promise<readonly UdmEntry[]>;
-  deleteUdm(request: DeleteUdmRequest, waiting: Waiting): Promise<void>;
+  createUdm(request: CreateUdmRequest, caller: Caller): Promise<UdmEntry>;
+  batchCreateUdms(request: BatchCreateUdmsRequest, caller: Caller): Promise<readonly UdmEntry[]>;
+  updateUdm(request: UpdateUdmRequest, caller: Caller): Promise<UdmEntry>;
+  batchUpdateUdms(request: BatchUpdateUdmsRequest, caller: Caller): Promise<readonly UdmEntry[]>;
+  deleteUdm(request: DeleteUdmRequest, caller: Caller): Promise<void>;
 }
 
 /** What a list is of: everything, one entry, or what is related to a key. */
@@ -58,8 +58,11 @@ const batch: PathOf = (index) => `requests[${index}].`;
 /** How many writes of a batch are checked before other requests get a turn. */
 const checkedPerTurn = 100;
 
-/** @param maxBatchSize most elements of a batch. */
-export function createUdmService(source: UdmSource, maxBatchSize: number): UdmService {
+/**
+ * @param maxBatchSize most elements of a batch.
+ * @param user whom each caller has authenticated as; undefined when nobody has to.
+ */
+export function createUdmService(source: UdmSource, maxBatchSize: number, user?: string): UdmService {
   const store = (): UdmStore => {
     if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
     return source;
@@ -76,12 +79,16 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
   const commit = async (
     method: string,
     writes: readonly UdmWrite[],
-    waiting: Waiting,
+    caller: Caller,
     fieldPath: (index: number) => string,
   ): Promise<readonly UdmEntry[]> => {
-    waiting.throwIfAborted();
+    caller.throwIfAborted();
     try {
-      return await store().commit(writes, { method });
+      return await store().commit(writes, {
+        method,
+        ...(user !== undefined && { user }),
+        ...(caller.peer !== undefined && { peer: caller.peer }),
+      });
     } catch (error) {
       throw toApiError(error, fieldPath);
     }
@@ -93,7 +100,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
     op: "create" | "update",
     udms: readonly (Udm | undefined)[],
     fields: readonly UdmField[] | undefined,
-    waiting: Waiting,
+    caller: Caller,
     pathOf: PathOf,
   ): Promise<readonly UdmEntry[]> => {
     store();
@@ -116,7 +123,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
     }
     if (violations.length > 0) throw badRequest(violations);
     if (writes.length === 0) return [];
-    return commit(method, writes, waiting, (index) => `${pathOf(index)}udm.`);
+    return commit(method, writes, caller, (index) => `${pathOf(index)}udm.`);
   };
 
   const maskedFields = (mask: UpdateUdmRequest["updateMask"]): readonly UdmField[] | undefined => {
@@ -133,41 +140,41 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
 
     listUdms: (request) => listOf(current(), selectionOf(request)),
 
-    async createUdm(request, waiting) {
-      return first(await writeAll("CreateUdm", "create", [request.udm], undefined, waiting, single));
+    async createUdm(request, caller) {
+      return first(await writeAll("CreateUdm", "create", [request.udm], undefined, caller, single));
     },
 
-    batchCreateUdms: async (request, waiting) =>
+    batchCreateUdms: async (request, caller) =>
       writeAll(
         "BatchCreateUdms",
         "create",
         request.requests.map((element) => element.udm),
         undefined,
-        waiting,
+        caller,
         batch,
       ),
 
-    async updateUdm(request, waiting) {
+    async updateUdm(request, caller) {
       const fields = maskedFields(request.updateMask);
-      return first(await writeAll("UpdateUdm", "update", [request.udm], fields, waiting, single));
+      return first(await writeAll("UpdateUdm", "update", [request.udm], fields, caller, single));
     },
 
-    async batchUpdateUdms(request, waiting) {
+    async batchUpdateUdms(request, caller) {
       const fields = maskedFields(request.updateMask);
       return writeAll(
         "BatchUpdateUdms",
         "update",
         request.requests.map((element) => element.udm),
         fields,
-        waiting,
+        caller,
         batch,
       );
     },
 
-    async deleteUdm(request, waiting) {
+    async deleteUdm(request, caller) {
       store();
       const key = requestKey(request.key);
-      await commit("DeleteUdm", [{ op: "delete", key }], waiting, single);
+      await commit("DeleteUdm", [{ op: "delete", key }], caller, single);
     },
   };
 }
