@@ -91,6 +91,8 @@ const everydayRecord: Values = [
   [uint(4, 1), uint(3, 1)],
 ];
 
+const netifOptions: PacketTemplate = { id: 412, scopeCount: 1, fields: fields([10, 4], [82, 4], [83, 4], [300, 4]) };
+const namedFlow: PacketTemplate = { id: 413, fields: fields([44, 4], [45, 4], [10, 4], [14, 4]) };
 const vrfOptions: PacketTemplate = { id: 410, scopeCount: 1, fields: fields([234, 4], [236, 3], [90, 8]) };
 const vrfFlow: PacketTemplate = { id: 411, fields: fields([8, 4], [12, 4], [234, 4], [235, 4]) };
 
@@ -767,6 +769,26 @@ export const goldenCases: readonly GoldenCase[] = [
     [
       ipfixRecord({ id: 256, fields: fields([4321, 4, 41_916], [91, 2, 637], [93, "variable", 637], [1, 2, 2011]) }, [
         [uint(10, 4), uint(7, 2), Buffer.from("subscriber"), uint(3, 2)],
+      ]),
+    ],
+  ],
+  [
+    "ipfix-prefixes-and-names-by-options",
+    [
+      ipfix([
+        ipfixTemplates(netifOptions),
+        ipfixTemplates(namedFlow),
+        dataSet(netifOptions, [uint(7, 4), Buffer.from("eth7"), Buffer.from("to 8"), Buffer.from("core")]),
+        dataSet(netifOptions, [uint(8, 4), Buffer.from("eth8"), Buffer.from("to 7"), Buffer.from("core")]),
+        dataSet(namedFlow, [ipv4("192.0.2.0"), ipv4("198.51.100.0"), uint(7, 4), uint(8, 4)]),
+      ]),
+    ],
+  ],
+  [
+    "netflow9-access-lists-of-both-sides",
+    [
+      netflow9Record({ id: 256, fields: fields([33_000, 12], [33_001, 12]) }, [
+        [hex("0badc0de 00000001 00000002"), hex("0badc0de 00000003 00000004")],
       ]),
     ],
   ],

@@ -8,7 +8,14 @@ import { packetNames } from "../../src/flow/packet/packet-names.ts";
 import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
 import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
-import { findField, recordFields, type FieldType, type RecordField, type Value } from "../../src/record/index.ts";
+import {
+  fieldGroups,
+  findField,
+  recordFields,
+  type FieldType,
+  type RecordField,
+  type Value,
+} from "../../src/record/index.ts";
 
 type Golden = { readonly records: readonly (readonly Readonly<Record<string, Value>>[])[] };
 
@@ -47,6 +54,38 @@ test("every field of every golden case is in the table, with its type; only list
       }
     }
   }
+});
+
+test("every field of flows, packets, options and sFlow is written by a golden case", () => {
+  const written = new Set(goldens.flatMap(({ records }) => records.flatMap((record) => Object.keys(record))));
+  const { enriched: _enriched, snmp: _snmp, ...decoded } = fieldGroups;
+  const unwritten = Object.values(decoded)
+    .flat()
+    .filter(({ name }) => !written.has(name));
+  assert.deepEqual(
+    unwritten.map(({ name }) => name),
+    [],
+  );
+});
+
+/** The sources of a room, as one text. */
+function sourcesOf(room: string): string {
+  const source = resolve(import.meta.dirname, "../../../src", room);
+  const names = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+  return names.map((name) => readFileSync(join(source, name), "utf8")).join("\n");
+}
+
+test("fields of enrichment and SNMP are those that these rooms have names for", () => {
+  const enrich = sourcesOf("enrich");
+  for (const { name } of fieldGroups.enriched) {
+    const own = name.replace(/^(flow\.(src|dst|export|in\.netif|out\.netif)|system)\./, "");
+    assert.ok(
+      [name, own].some((text) => new RegExp(`["\`.}]${text.replaceAll(".", "\\.")}["\`]`).test(enrich)),
+      name,
+    );
+  }
+  const snmp = sourcesOf("snmp");
+  for (const { name } of fieldGroups.snmp) assert.ok(snmp.includes(`"${name}"`), name);
 });
 
 test("rows of the table: each name once, an example of its type, no name the group of another", () => {

@@ -393,6 +393,30 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
+    "sflow-tunnels-on-the-way-in-and-tags",
+    [
+      ofRecords(
+        structure(1022, Buffer.concat([words(100), hex("00005e005301 0000 00005e0053ff 0000"), words(0x0800)])),
+        structure(1027, words(50)),
+        structure(1034, words(2, 0x8100_0064, 0x8100_00c8)),
+        structure(1035, words(1, 0x8100_012c)),
+      ),
+    ],
+  ],
+  ["sflow-to-the-device-itself", [sflow([flowSample([webHeader], { output: 0x3fff_ffff })])]],
+  ["sflow-from-an-interface-of-no-known-format", [sflow([flowSample([webHeader], { input: 0xc000_0005 })])]],
+  [
+    "sflow-counters-all-known",
+    [
+      sflow([
+        counterSample([
+          counting(1, [32, 32, 64, 32, 32, 64, 32, 32, 32, 32, 32, 32, 64, 32, 32, 32, 32, 32, 32]),
+          counting(1001, [32, 32, 32, 64, 64]),
+        ]),
+      ]),
+    ],
+  ],
+  [
     "sflow-queue-transit-and-socket",
     [
       ofRecords(

@@ -1,6 +1,6 @@
 import type { DataType } from "../registry/information-element.ts";
 
-/** An information element that the user tells us of. Plain data: it crosses threads. */
+/** An information element that the user defines. Plain data: it crosses threads. */
 export interface CustomElement {
   /** Private enterprise number; 0 for IANA and for everything of NetFlow v9. */
   readonly pen: number;

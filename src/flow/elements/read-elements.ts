@@ -75,7 +75,7 @@ const ownKinds = new Map(
 const ownNames = new Set(fieldNames.map(([, name]) => name));
 
 /**
- * Reads files of elements that the user tells us of, and judges them together. They win over vendors' elements of the
+ * Reads files of elements that the user defines, and judges them together. They win over vendors' elements of the
  * registries. An element that has a name of ours keeps it.
  */
 export function readElements(files: readonly { readonly path: string; readonly text: string }[]): ElementsRead {

@@ -34,7 +34,7 @@ export interface FreedBytes {
   idle: number;
 }
 
-/** An exporter that is silent for so long is idle: it keeps no more than {@link idleShare} of the memory of all. */
+/** An exporter that is silent for this time is idle: it keeps no more than {@link idleShare} of the memory of all. */
 const idleAfterMs = 3_600_000;
 const idleShare = 1 / 256;
 /** When the memory is full so much of it is made free at once: looking for who holds most takes time. */

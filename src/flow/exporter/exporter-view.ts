@@ -38,7 +38,7 @@ export interface DomainView {
   readonly resets: number;
   /** Sampling rates by what they apply to. */
   readonly sampling: readonly { readonly scope: string; readonly rate: number }[];
-  /** How many names its options told. */
+  /** How many names its options gave. */
   readonly names: NameCounts;
   /** When the exporter started by its options, milliseconds since the epoch. */
   readonly bootTime: number | undefined;

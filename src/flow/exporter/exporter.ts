@@ -40,10 +40,10 @@ export interface Exporter {
   /** All domains, the least recently used first. */
   domains(): Iterable<Domain>;
   /**
-   * What speaks for the whole exporter beside a domain: the domain of id 0, and where that says nothing the only one that
-   * sends options and no flows. Undefined beside itself, and where there is none.
+   * The options that hold for the whole exporter, for records of a domain: those of domain 0, and where that has none those of the only
+   * domain that sends options and no flows. Undefined where these are the domain's own, and where there are none.
    */
-  wholeExporter(beside: Domain): DomainOptions | undefined;
+  wholeExporter(of: Domain): DomainOptions | undefined;
   /**
    * Takes a template. The same bytes again change nothing. Beyond the limits the ones defined longest ago give way.
    *
@@ -130,19 +130,19 @@ export function createExporter(options: ExporterOptions): Exporter {
   const sources = { used: 0, max: limits.sources };
   let lastKey = "";
   /** By protocol; forgotten with every change of what it follows from. */
-  const tellers = new Map<Protocol, DomainOptions | undefined>();
+  const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
   let measured = { at: firstSeen, records: 0 };
 
   const sibling = (protocol: Protocol, id: number): Domain | undefined => {
     for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
     return undefined;
   };
-  const tellerOf = (protocol: Protocol): DomainOptions | undefined => {
-    if (!tellers.has(protocol)) tellers.set(protocol, optionsOnly(domains.values(), protocol));
-    return tellers.get(protocol);
+  const optionsDomainOf = (protocol: Protocol): DomainOptions | undefined => {
+    if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
+    return optionsDomains.get(protocol);
   };
   const forgetDomain = (key: string, domain: Domain): void => {
-    tellers.clear();
+    optionsDomains.clear();
     templates.clear(domain);
     memory.add(-memoryCosts.domain);
     domain.samples.forget();
@@ -170,7 +170,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   };
 
   const noteChange = (): void => {
-    tellers.clear();
+    optionsDomains.clear();
     exporter.isChanged = true;
   };
 
@@ -197,7 +197,7 @@ export function createExporter(options: ExporterOptions): Exporter {
           evictions.domains++;
         }
         domain = createDomain(protocol, id, port, agent);
-        tellers.clear();
+        optionsDomains.clear();
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
@@ -209,8 +209,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (domains.size < 2) return undefined;
       const zero = id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options;
       if (zero !== undefined && !zero.isEmpty) return zero;
-      const teller = tellerOf(protocol);
-      return teller === own ? undefined : teller;
+      const only = optionsDomainOf(protocol);
+      return only === own ? undefined : only;
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
@@ -218,7 +218,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       return change;
     },
     restoreTemplate(domain, record, plan, definedAt, now) {
-      tellers.clear();
+      optionsDomains.clear();
       return templates.restore(domain, record, plan, definedAt, now);
     },
     withdraw(domain, id) {
@@ -235,7 +235,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (domain.options.learn(record)) noteChange();
     },
     restoreOptions(domain, state) {
-      tellers.clear();
+      optionsDomains.clear();
       domain.options.restore(state);
     },
     expireTemplates(before) {

@@ -1,7 +1,7 @@
 /** What strangers can make the collector remember. Beyond it the oldest gives way and is counted. */
 export interface Limits {
   readonly exporters: number;
-  /** An exporter that was silent for so long is forgotten. */
+  /** An exporter that was silent for this time is forgotten. */
   readonly silentMs: number;
   /** Per exporter: observation domains, by source port too where a protocol has them so. */
   readonly domains: number;

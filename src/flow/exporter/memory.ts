@@ -7,7 +7,7 @@ import type { Budget } from "../options/options-share.ts";
 export const memoryCosts = {
   exporter: 6000,
   domain: 3000,
-  /** A template of a domain, beside its plan. */
+  /** A template of a domain, without its plan. */
   template: 250,
   /** A plan, and each field of it. */
   plan: 1500,
@@ -28,7 +28,7 @@ export interface MemoryShare {
   addShared(bytes: number): void;
 }
 
-/** @param all of all exporters together. It may be exceeded for a moment: whoever owns it makes room before the next datagram. */
+/** @param all of all exporters together. One datagram may exceed it: room is made before the next. */
 export function createMemoryShare(all: Budget): MemoryShare {
   let own = 0;
   return {

@@ -1,7 +1,7 @@
 import type { Budget } from "../options/options-share.ts";
 import { memoryCosts, type MemoryShare } from "./memory.ts";
 
-/** What the samples of one sFlow data source told last. */
+/** What the last sample of an sFlow data source said. */
 export interface SampleSource {
   /** -1 before the first. */
   sequence: number;
@@ -18,7 +18,7 @@ export interface SampleStep {
   drops: number;
 }
 
-/** The sFlow data sources of one sub-agent, and what their numbers tell. */
+/** The sFlow data sources of one sub-agent, and the samples that their numbers show to be missing. */
 export interface SampleSources {
   /**
    * Accounts for one sample. A source numbers its samples one by one, and counts those that it dropped for want of resources.

@@ -1,6 +1,6 @@
 /** Where the sequence numbers of one observation domain stand. */
 export interface Sequence {
-  /** The last number and what its datagram held; undefined before the first, and when the next cannot be told by it. */
+  /** The last number and what its datagram held; undefined before the first, and when the next cannot be known from it. */
   last: { readonly number: number; readonly units: SequenceUnits } | undefined;
   /** Units found missing, in the protocol's own: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
   missing: number;

@@ -5,7 +5,7 @@ import type { TimeFormat } from "./time-format.ts";
 export interface ExportClock {
   /** When the datagram left the exporter, milliseconds since the epoch. */
   readonly exportTime: number;
-  /** The exporter's uptime at that moment in milliseconds modulo 2^32; undefined where the header has none (IPFIX). */
+  /** The exporter's uptime at that time in milliseconds modulo 2^32; undefined where the header has none (IPFIX). */
   readonly uptime: number | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface DomainOptions {
   readonly names: NameTable;
   /** When the exporter started, milliseconds since the epoch, where its options say so. */
   readonly bootTime: number | undefined;
-  /** Whether nothing was told yet. */
+  /** Whether nothing was learned yet. */
   readonly isEmpty: boolean;
   /** Takes an options record. Returns whether it said something new. */
   learn(options: RecordFields): boolean;
@@ -26,7 +26,7 @@ export interface DomainOptionsState {
   readonly bootTime: number | null;
 }
 
-/** Exporters that reckon their start from an uptime tell it a little different each time. */
+/** Exporters that compute their start from an uptime send a slightly different one each time. */
 const sameBootMs = 1000;
 
 /** Made when there is something to learn: most domains send no options, and there may be many. */

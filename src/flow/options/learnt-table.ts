@@ -1,11 +1,11 @@
 import type { OptionsShare } from "./options-share.ts";
 
-/** Entries that came from the network, each table and each exporter bounded: the one told longest ago gives way. */
+/** Entries that came from the network, each table and each exporter bounded: the one learned longest ago gives way. */
 export interface LearntTable<Key, Entry> {
   get(key: Key): Entry | undefined;
   /** Takes an entry; one that is there already becomes young again. Returns whether the table is another than before. */
   set(key: Key, entry: Entry): boolean;
-  /** The one told longest ago first. */
+  /** The one learned longest ago first. */
   entries(): Iterable<readonly [Key, Entry]>;
   values(): Iterable<Entry>;
   readonly size: number;

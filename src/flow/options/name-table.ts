@@ -10,7 +10,7 @@ export interface NetifNames {
 
 /** The names that the options of one observation domain give to numbers in its flow records. */
 export interface NameTable {
-  /** Goes up with each change. 0: nothing was ever told. */
+  /** Goes up with each change. 0: nothing was learned yet. */
   readonly version: number;
   /** @param index as in ingressInterface. */
   netif(index: number): NetifNames | undefined;

@@ -2,7 +2,7 @@ import type { RecordFields } from "../../record/index.ts";
 import { recordRate } from "./record-rate.ts";
 import type { SamplingTable } from "./sampling-table.ts";
 
-/** What may tell the sampling rate of a flow record, beside the record itself. */
+/** Where the sampling rate of a flow record may come from, other than the record itself. */
 export interface RateSources {
   /** The operator's; it wins. */
   readonly manualRate: number | undefined;

@@ -1,6 +1,6 @@
 import type { RecordFields } from "../../record/index.ts";
 
-/** Elements that tell a rate or a sampler, in flow records or in options. */
+/** Elements that give a rate or a sampler, in flow records or in options. */
 export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 305, 306, 309, 310, 311]);
 
 /**

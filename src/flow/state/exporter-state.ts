@@ -6,7 +6,7 @@ import { readNetflow9OptionsTemplates, readNetflow9Templates } from "../netflow9
 import type { DomainOptionsState } from "../options/domain-options.ts";
 import type { TemplateSettings } from "../template/decode-sets.ts";
 
-/** The protocols whose exporters tell something once that later datagrams need. */
+/** The protocols whose exporters send once what later datagrams need. */
 export type StatefulProtocol = "netflow9" | "ipfix";
 
 /** What an exporter said once and does not say with each datagram. Plain data, which may be cloned to another thread. */

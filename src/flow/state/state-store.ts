@@ -81,7 +81,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
 
   const fail = (operation: StateOperation, file: string, error: unknown): void => {
     counts.failures.add(1, { operation });
-    log.warn({ operation, file, error }, "what exporters told cannot be kept over a restart");
+    log.warn({ operation, file, error }, "what exporters send once cannot be kept over a restart");
   };
 
   const ignore = async (name: string, reason: IgnoreReason): Promise<void> => {
@@ -112,7 +112,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
         count++;
       }
     }
-    if (count > 0) log.info({ exporters: count }, "what exporters told before the restart is known again");
+    if (count > 0) log.info({ exporters: count }, "what exporters sent before the restart is known again");
   };
 
   /** As much as fits into the file, what was heard of last before the rest. */

@@ -1,6 +1,6 @@
 import { fieldRows } from "./record-field.ts";
 
-/** What samples of sFlow say beside the headers of their packets. */
+/** What samples of sFlow say, other than the headers of their packets. */
 export const sflowFields = fieldRows(`
 flow.sample.sequence | long | | 17 | number of the sample | sFlow
 flow.sample.pool | long | packets | 5120 | packets that could have been sampled so far | sFlow
