@@ -1,8 +1,9 @@
 // Runs one kind of tests from dist/: `unit` (Node alone), `system` (needs programs of the host) or `fuzz` (long: those made
 // for it, and the properties of the unit tests with more runs).
 // Further arguments keep only the files whose path contains one of them. The slowest files are named before the last
-// line, which is `N passed, N failed, N skipped`.
-import { readdirSync, readFileSync } from "node:fs";
+// line, which is `N passed, N failed, N skipped`. Those that were slow the last time begin first, so that no long one is left
+// alone at the end.
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { run } from "node:test";
@@ -14,8 +15,8 @@ const isUnit = (path: string): boolean => !path.startsWith("system/") && path.en
 const hasProperties = (path: string): boolean => readFileSync(join(folder, path), "utf8").includes("/support/runs.js");
 
 const kinds = {
-  // One more than there are processors, for some wait more than they work.
-  unit: { matches: isUnit, timeout: 300_000, concurrency: availableParallelism() + 1 },
+  // More than there are processors: two in three wait for time-outs, sockets and threads more than they work.
+  unit: { matches: isUnit, timeout: 300_000, concurrency: 2 * availableParallelism() + 1 },
   system: { matches: isSystem, timeout: 600_000, concurrency: 1 },
   fuzz: {
     matches: (path: string): boolean => path.endsWith(".fuzz.js") || (isUnit(path) && hasProperties(path)),
@@ -30,9 +31,13 @@ if (kind === undefined) throw new Error(`unknown kind of tests: ${kindName}; one
 
 if (kindName === "fuzz") process.env["NETGLOSS_FUZZ"] = "1";
 
+/** Milliseconds of each file in the runs before, by its path. They are thrown away with `dist/`. */
+const timesFile = join(folder, "../test-times.json");
+const knownTimes = readTimes();
+
 const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((path) => kind.matches(path) && (filters.length === 0 || filters.some((filter) => path.includes(filter))))
-  .toSorted()
+  .toSorted((a, b) => expectedTime(b) - expectedTime(a) || (a < b ? -1 : 1))
   .map((path) => join(folder, path));
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -72,6 +77,21 @@ report.on("end", () => {
     console.log(`slow: ${(ms / 1000).toFixed(1)} s ${relative(folder, file)}`);
   }
   const failed = counts.failed + (files.length === 0 ? 1 : 0);
+  const newTimes = Object.fromEntries([...times].map(([file, ms]) => [relative(folder, file), Math.round(ms)]));
+  writeFileSync(timesFile, JSON.stringify({ ...knownTimes, ...newTimes }));
   console.log(`${counts.passed} passed, ${failed} failed, ${counts.skipped} skipped`);
   process.exitCode = failed === 0 ? 0 : 1;
 });
+
+function readTimes(): Readonly<Record<string, number>> {
+  try {
+    return JSON.parse(readFileSync(timesFile, "utf8")) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+/** As it took the last time; else a guess by its length. */
+function expectedTime(path: string): number {
+  return knownTimes[path] ?? statSync(join(folder, path)).size / 10;
+}
