@@ -1,10 +1,10 @@
-// From the bytes of a datagram to those of its lines, in one thread and without sockets: what compiled code and the
-// interpreter take for a record, side by side.
+// From the bytes of a datagram to those of its lines, in one thread and without sockets: what the kernel and the model of the tests
+// take for a record, side by side.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import {
   createWorkspace,
   createWorkspaceMemory,
@@ -14,6 +14,7 @@ import {
 } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createUdmFileStore, type UdmFileStore, type UdmStore } from "../../src/udm/index.ts";
+import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
 import { addressPools, createDatagramPool, type AddressPool } from "./datagram-pool.ts";
@@ -57,19 +58,19 @@ try {
           addresses: what === uncached ? addressPools.all : addressPools.traffic,
         };
         const packets = what === uncached ? 2000 : 8000;
-        const compiled = await measure(metadata, { ...options, packets, compileAfter: 64 });
-        if (protocol === "netflow9") ofNetflow9.set(what, compiled);
+        const kernel = await measure(metadata, { ...options, packets, create: createFlowPipeline });
+        if (protocol === "netflow9") ofNetflow9.set(what, kernel);
         const isSample = protocol === "sflow" || protocol === "sflow-odd";
         const record = isSample ? ofNetflow9.get(what) : undefined;
-        const interpreted =
+        const model =
           what === uncached || isSample
             ? undefined
-            : await measure(metadata, { ...options, packets: 500, compileAfter: Number.POSITIVE_INFINITY });
+            : await measure(metadata, { ...options, packets: 500, create: createModelPipeline });
         reportRow({
           what: label,
-          value: compiled,
+          value: kernel,
           unit: isSample ? "ns/sample" : "ns/record",
-          ...(interpreted !== undefined && { peer: { what: "the interpreter", value: interpreted } }),
+          ...(model !== undefined && { peer: { what: "the model", value: model } }),
           ...(record !== undefined && { peer: { what: "a NetFlow v9 record", value: record } }),
           ...(what === "enriched" && { goal }),
         });
@@ -103,12 +104,12 @@ interface Measured {
   readonly communityId: boolean;
   readonly addresses: AddressPool;
   readonly packets: number;
-  readonly compileAfter: number;
+  readonly create: (options: FlowPipelineOptions) => Pick<FlowPipeline, "process">;
 }
 
 /** The median CPU time for a record of several rounds over the same datagrams, once all is warm. */
 async function measure(store: UdmStore, options: Measured): Promise<number> {
-  const { protocol, isEnriched, communityId, addresses, packets, compileAfter } = options;
+  const { protocol, isEnriched, communityId, addresses, packets, create } = options;
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const maxCached = 131_072;
   const memory = createWorkspaceMemory(addressTableBytes(maxCached) + slabCount * spaceFor(slabBytes));
@@ -128,12 +129,11 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
   });
   await udm.start();
   let records = 0;
-  const pipeline = createFlowPipeline({
+  const pipeline = create({
     ...common,
     enricher: isEnriched ? udm : nothingKnown,
     sink: { write: (_lines, count) => void (records += count) },
     communityId,
-    compileAfter,
     workspace,
     allocate: (bytes) => (bytes > slabBytes ? Buffer.alloc(bytes) : (slabs[slab++ % slabCount] as Buffer)),
   });

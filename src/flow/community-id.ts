@@ -15,7 +15,6 @@ export const icmpV6Partners = partners([128, 129], [133, 134], [135, 136], [130,
  * Makes the function that computes the Community ID, version 1 with seed 0: one text for both directions of a flow, the
  * same in every tool. `1:` and the SHA-1 in base64 of seed, addresses, protocol and ports, the lower end first. ICMP type
  * and code stand in for ports: the type's partner for the code where the type has one, else the ends keep their order.
- * Exporters that give type and code as destination port (type * 256 + code) are understood.
  *
  * The function returns undefined when the record lacks addresses, protocol, or the ports of a protocol that has them.
  */
@@ -69,9 +68,8 @@ function portsOf(record: RecordFields, protocol: number): Ports | undefined {
 }
 
 function icmpPorts(record: RecordFields, partnersOf: ReadonlyMap<number, number>): Ports | undefined {
-  const port = uint16(record, "flow.dst.l4.port.id");
-  const type = uint16(record, "icmp.type.id") ?? (port === undefined ? undefined : port >>> 8);
-  const code = uint16(record, "icmp.code.id") ?? (port === undefined ? 0 : port & 0xff);
+  const type = uint16(record, "icmp.type.id");
+  const code = uint16(record, "icmp.code.id") ?? 0;
   if (type === undefined) return undefined;
   const partner = partnersOf.get(type);
   return { source: type, destination: partner ?? code, isOneWay: partner === undefined };

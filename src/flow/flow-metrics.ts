@@ -1,5 +1,7 @@
 import type { Labels, Metrics } from "../report/index.ts";
-import type { FlowReader, PathCounts } from "./compiled/flow-reader.ts";
+import type { CompiledPlans } from "./compiled/compiled-plans.ts";
+import type { PathCounts } from "./compiled/flow-reader.ts";
+import type { SlowFieldCounts } from "./compiled/slow-fields.ts";
 import type { ExporterTable } from "./exporter/exporter-table.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 
@@ -11,8 +13,8 @@ export function registerFlowMetrics(
   counts: FlowCounts,
   exporters: ExporterTable,
   restored: { readonly templates: number },
-  paths: Readonly<PathCounts>,
-  plans: FlowReader["plans"],
+  slow: { readonly slowFields: Readonly<SlowFieldCounts>; readonly samples: Readonly<PathCounts> },
+  plans: CompiledPlans,
 ): void {
   const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
     metrics.counterFrom(name, help, ["protocol"], () =>
@@ -57,27 +59,22 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
 
   metrics.counterFrom(
-    "netgloss_flow_records_by_path_total",
-    "Flow records by how they were decoded: by code that writes their line at once, or field by field.",
-    ["path"],
+    "netgloss_flow_slow_fields_total",
+    "What takes longer than the fields of ordinary records, by reason: values, repeated elements, lists, packets, " +
+      "estimates beyond 2^53, enrichment that may meet other names; whole samples of sFlow.",
+    ["reason"],
     () => [
-      [{ path: "compiled" }, paths.compiled],
-      [{ path: "interpreted" }, paths.interpreted],
+      ...Object.entries(slow.slowFields).map(([reason, count]): Series => [{ reason }, count]),
+      [{ reason: "sample" }, slow.samples.interpreted],
     ],
   );
   metrics.counterFrom(
-    "netgloss_flow_records_careful_total",
-    "Of the interpreted records, those with something rare that made such code give them up.",
-    [],
-    () => paths.careful,
-  );
-  metrics.counterFrom(
     "netgloss_flow_compiled_templates_total",
-    "Templates by content that code was made for, could not be made for, or was dropped of for lack of use.",
+    "Templates by content whose program was made, or was dropped for lack of memory.",
     ["outcome"],
-    () => Object.entries(plans?.counts ?? {}).map(([outcome, count]): Series => [{ outcome }, count]),
+    () => Object.entries(plans.counts).map(([outcome, count]): Series => [{ outcome }, count]),
   );
-  metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates that code is kept for.", [], () => plans?.size ?? 0);
+  metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates whose program is kept.", [], () => plans.size);
 
   metrics.counterFrom("netgloss_flow_evicted_total", "What was forgotten, by a limit or by its age.", ["what"], () =>
     evictedSeries(exporters),

@@ -9,7 +9,9 @@ import {
 } from "../record/index.ts";
 import { copyingLines } from "./copying-lines.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
-import { createFlowReader, type PathCounts } from "./compiled/flow-reader.ts";
+import type { PathCounts } from "./compiled/flow-reader.ts";
+import { createLineWriter } from "./compiled/line-writer.ts";
+import { createSlowFieldCounts } from "./compiled/slow-fields.ts";
 import { createDecoders } from "./decoders.ts";
 import type { CustomElement } from "./elements/custom-element.ts";
 import { createElementSource } from "./elements/element-source.ts";
@@ -45,11 +47,6 @@ export interface FlowPipelineOptions {
   readonly limits?: Partial<Limits>;
   /** Templates that did not come again for so long are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
-  /**
-   * About so many records of a template are decoded field by field before code is made for it. Default 64. Infinity: no code
-   * is made, and every flow sample of sFlow becomes a record of fields.
-   */
-  readonly compileAfter?: number;
   /** Where the lines are to lie: in the workspace, if they are to be written fast. Left out: in memory of their own. */
   readonly allocate?: AllocateSlab;
   /** Where records are decoded, unless the enricher has its tables in one; left out: in one of its own. */
@@ -94,10 +91,14 @@ const waitingMaxAgeMs = 30 * 60_000;
 
 export const tidyEveryMs = 60_000;
 
-/** Registers its metrics, so there is one for each {@link Metrics}. */
+/**
+ * Registers its metrics, so there is one for each {@link Metrics}.
+ *
+ * @throws KernelError where flows cannot be decoded in this process.
+ */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
-  const { splitBiflows = false, compileAfter = 64 } = options;
+  const { splitBiflows = false } = options;
   const elements = rememberNames(createElementSource(options.elements ?? []));
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
@@ -114,32 +115,17 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const lines = createLineBuffer(allocate);
+  const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
-  const flows = createFlowReader({
-    reader,
-    times,
-    lines,
-    enricher: enricher.lines,
-    workspace,
-    communityId,
-    compileAfter,
-    counts: paths,
-  });
-  if (flows.plans === undefined && enricher.lines !== undefined && compileAfter < Number.POSITIVE_INFINITY) {
-    limitedLog.warn(
-      {},
-      "templates are interpreted, which is slower: WebAssembly with SIMD and 8 GiB of addresses (ulimit -v) is needed",
-    );
-  }
+  const flows = createLineWriter({ reader, times, lines, enricher, workspace, communityId, counts: slowFields });
   const samples = createSampleLines({
     lines,
     enricher: enricher.lines,
     communityId,
     workspace,
-    hasKernel: compileAfter < Number.POSITIVE_INFINITY && (flows.kernel !== undefined || workspace.takeKernel()),
     counts: paths,
   });
-  registerFlowMetrics(metrics, counts, exporters, restored, paths, flows.plans);
+  registerFlowMetrics(metrics, counts, exporters, restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
   const processor = createFlowProcessor({
     decoders: createDecoders({ times, reader, flows, samples, settings: templates }),

@@ -1,5 +1,6 @@
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
+export { readLine } from "./read-line.ts";
 export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buffer.ts";
 export {
   joinLineEnrichers,
@@ -10,7 +11,7 @@ export {
   type LineEnricher,
   type NumberAdditions,
 } from "./line-enricher.ts";
-export type { RecordFields, Scalar, Value } from "./record-fields.ts";
+export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export { lendLines, type Sink } from "./sink.ts";
 export { renderFields, type RenderedFields } from "./rendered-fields.ts";
 export {

@@ -9,3 +9,14 @@ export type Value = Scalar | readonly Scalar[];
  * network: `__proto__` and `0` are names like any other.
  */
 export type RecordFields = Map<string, Value>;
+
+/** What is asked of a record by those who derive something from it. */
+export interface FieldValues {
+  get(name: string): Value | undefined;
+}
+
+/** A record for those who only add to it. */
+export interface FieldsUnderWay extends FieldValues {
+  has(name: string): boolean;
+  set(name: string, value: Value): unknown;
+}

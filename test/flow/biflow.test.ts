@@ -153,6 +153,9 @@ test("what a firewall says of initiator and responder is two directions, too", (
     "flow.firewall.event.name": "Flow Deleted",
     "flow.bytes": 9000,
     "ip.version.ver": 4,
+    "flow.sample_rate": 1,
+    "flow.scaled.bytes": 9000,
+    "flow.sampling.assumed": true,
   });
 });
 

@@ -21,21 +21,21 @@ import { runs } from "../support/runs.ts";
 const codes = { none_of: 0, exactly_one_of: 1, one_or_more_of: 2, all_of: 3, ordered: 4, undefined: 255 };
 type Semantic = keyof typeof codes;
 
-/** What a list holds: ports, texts, or records of both with a list of their own. */
+/** What a list holds: interfaces, texts, or records of both with a list of their own. */
 type List =
-  | { readonly kind: "basic" | "sub"; readonly semantic: Semantic; readonly ports: readonly number[] }
+  | { readonly kind: "basic" | "sub"; readonly semantic: Semantic; readonly netifs: readonly number[] }
   | { readonly kind: "texts"; readonly semantic: Semantic; readonly texts: readonly string[] }
   | { readonly kind: "multi"; readonly semantic: Semantic; readonly parts: readonly Part[] };
 interface Part {
-  readonly port: number;
+  readonly netif: number;
   readonly text: string;
   readonly inner: List;
 }
 
-const ports: PacketTemplate = { id: 300, fields: fields([7, 2]) };
-const part: PacketTemplate = { id: 301, fields: fields([11, 2], [83, "variable"], [292, "variable"]) };
-const multiPart: PacketTemplate = { id: 302, fields: fields([11, 2], [83, "variable"], [293, "variable"]) };
-const basicPart: PacketTemplate = { id: 303, fields: fields([11, 2], [83, "variable"], [291, "variable"]) };
+const netifs: PacketTemplate = { id: 300, fields: fields([10, 2]) };
+const part: PacketTemplate = { id: 301, fields: fields([14, 2], [83, "variable"], [292, "variable"]) };
+const multiPart: PacketTemplate = { id: 302, fields: fields([14, 2], [83, "variable"], [293, "variable"]) };
+const basicPart: PacketTemplate = { id: 303, fields: fields([14, 2], [83, "variable"], [291, "variable"]) };
 const elementOf = { basic: 291, texts: 291, sub: 292, multi: 293 } as const;
 const partOf = { basic: basicPart, texts: basicPart, sub: part, multi: multiPart } as const;
 
@@ -48,13 +48,13 @@ function encode(list: List): Buffer {
       .map((text) => Buffer.concat([uint(text.length, 1), text]));
     return Buffer.concat([semantic, uint(83, 2), uint(0xffff, 2), ...texts]);
   }
-  const head = list.kind === "basic" ? [uint(7, 2), uint(2, 2)] : [uint(300, 2)];
-  return Buffer.concat([semantic, ...head, ...list.ports.map((each) => uint(each, 2))]);
+  const head = list.kind === "basic" ? [uint(10, 2), uint(2, 2)] : [uint(300, 2)];
+  return Buffer.concat([semantic, ...head, ...list.netifs.map((each) => uint(each, 2))]);
 }
 
-function encodePart({ port, text, inner }: Part): Buffer {
+function encodePart({ netif, text, inner }: Part): Buffer {
   const template = partOf[inner.kind];
-  const record = encodeRecord(template, [uint(port, 2), Buffer.from(text), encode(inner)]);
+  const record = encodeRecord(template, [uint(netif, 2), Buffer.from(text), encode(inner)]);
   return Buffer.concat([uint(template.id, 2), uint(record.length + 4, 2), record]);
 }
 
@@ -69,7 +69,7 @@ function values(list: List): [name: string, value: unknown][] {
       ? list.parts.flatMap((each) => valuesOfPart(each))
       : list.kind === "texts"
         ? list.texts.map((text) => ["flow.ie.interfaceDescription", text])
-        : list.ports.map((port) => ["flow.src.l4.port.id", port]);
+        : list.netifs.map((netif) => ["flow.in.netif.index", netif]);
   return [
     ["flow.list.semantics", semantic],
     ...inside.map(([name, value]): [string, unknown] => [rename(name), value]),
@@ -77,23 +77,23 @@ function values(list: List): [name: string, value: unknown][] {
 }
 
 /** A record within a list: what its own list repeats of its fields goes below the list. */
-function valuesOfPart({ port, text, inner }: Part): [string, unknown][] {
+function valuesOfPart({ netif, text, inner }: Part): [string, unknown][] {
   const below = values(inner).map(([name, value]): [string, unknown] =>
-    name === "flow.dst.l4.port.id" || name === "flow.ie.interfaceDescription"
+    name === "flow.out.netif.index" || name === "flow.ie.interfaceDescription"
       ? [`flow.list.${inner.semantic}.${name.slice("flow.".length)}`, value]
       : [name, value],
   );
-  return [["flow.dst.l4.port.id", port], ["flow.ie.interfaceDescription", text], ...below];
+  return [["flow.out.netif.index", netif], ["flow.ie.interfaceDescription", text], ...below];
 }
 
 const semantic = fc.constantFrom(...(Object.keys(codes) as Semantic[]));
-const port = fc.integer({ min: 1, max: 0xffff });
+const netif = fc.integer({ min: 1, max: 0xffff });
 const word = fc.string({ unit: fc.constantFrom("a", "b", "é"), maxLength: 5 });
 const flat: fc.Arbitrary<List> = fc.oneof(
   fc.record({
     kind: fc.constantFrom("basic" as const, "sub" as const),
     semantic,
-    ports: fc.array(port, { maxLength: 4 }),
+    netifs: fc.array(netif, { maxLength: 4 }),
   }),
   fc.record({ kind: fc.constant("texts" as const), semantic, texts: fc.array(word, { maxLength: 4 }) }),
 );
@@ -101,7 +101,7 @@ const nest = (inner: fc.Arbitrary<List>): fc.Arbitrary<List> =>
   fc.record({
     kind: fc.constant("multi" as const),
     semantic,
-    parts: fc.array(fc.record({ port, text: word, inner }), { maxLength: 3 }),
+    parts: fc.array(fc.record({ netif, text: word, inner }), { maxLength: 3 }),
   });
 const anyList = fc.oneof(flat, nest(flat));
 
@@ -118,13 +118,13 @@ test("lists of lists decode to what they were made of", () => {
       const rig = createFlowRig();
       const [decoded] = rig.send(
         ipfix([
-          ipfixTemplates(ports, part, multiPart, basicPart, template),
+          ipfixTemplates(netifs, part, multiPart, basicPart, template),
           dataSet(template, [Buffer.from([192, 0, 2, 1]), encode(list)]),
         ]),
       );
       const expected = new Map<string, unknown[]>();
       for (const [name, value] of values(list)) expected.set(name, [...(expected.get(name) ?? []), value]);
-      const actual = Object.entries(decoded ?? {}).filter(([name]) => /^flow\.(list|src\.l4|dst|ie)\./.test(name));
+      const actual = Object.entries(decoded ?? {}).filter(([name]) => /^flow\.(list|in|out|ie)\./.test(name));
       assert.deepEqual(
         Object.fromEntries(actual),
         Object.fromEntries([...expected].map(([name, all]) => [name, all.length === 1 ? all[0] : all])),

@@ -8,6 +8,7 @@ import {
   netflow5,
   netflow9,
   netflow9Templates,
+  packetSet,
   uint,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
@@ -40,14 +41,22 @@ function send(rig: FlowRig, template: PacketTemplate, values: readonly number[],
   return rig.send(netflow9([dataSet(template, bytes)], { domain }))[0] ?? {};
 }
 
-const rateOf = (record: Json): unknown => [record["flow.sample_rate"], record["flow.scaled.bytes"]];
-const none = [undefined, undefined];
+const rateOf = (record: Json): unknown => [
+  record["flow.sample_rate"],
+  record["flow.scaled.bytes"],
+  ...(record["flow.sampling.assumed"] === true ? ["assumed"] : []),
+];
+const none = [1, 100, "assumed"];
 const ingress = [100, 7, 8, 0];
 
-test("without a rate there are no estimates", () => {
-  const record = send(rigWithTemplates(), flow, ingress);
+test("without a rate the estimates are the counters, and a field says that this is assumed", () => {
+  const rig = rigWithTemplates();
+  const record = send(rig, flow, ingress);
   assert.equal(record["flow.bytes"], 100);
   assert.deepEqual(rateOf(record), none);
+  const uncounted = { id: 305, fields: fields([8, 4], [12, 4]) };
+  const [other] = rig.send(netflow9([netflow9Templates(uncounted), packetSet(305, Buffer.alloc(8))]));
+  assert.deepEqual(rateOf(other ?? {}), [undefined, undefined], "there is nothing to be estimated");
 });
 
 test("the rate of the whole system, of an interface, of a sampler: the narrower wins", () => {
@@ -95,7 +104,7 @@ test("the operator's rate for a prefix counts where the address has none; the sm
   const rig = createFlowRig({ samplingRates });
   const rate = (address: string): unknown => rig.send(netflow5([{}]), { address })[0]?.["flow.sample_rate"];
   const addresses = ["192.0.2.9", "192.0.2.8", "192.1.1.1", "::ffff:192.0.2.8", "2001:db8::1", "198.51.100.1"];
-  assert.deepEqual(addresses.map(rate), [4, 3, 2, 3, 5, undefined]);
+  assert.deepEqual(addresses.map(rate), [4, 3, 2, 3, 5, 1]);
 });
 
 test("a rate belongs to its domain; that of domain 0 to the whole exporter", () => {
@@ -107,12 +116,12 @@ test("a rate belongs to its domain; that of domain 0 to the whole exporter", () 
   assert.deepEqual(rateOf(send(rig, flow, ingress, 2)), [99, 9900]);
 });
 
-test("NetFlow v5 gives the rate in its header; zero is unknown", () => {
+test("NetFlow v5 gives the rate in its header; zero is every packet", () => {
   const rig = createFlowRig({ samplingRates: new Map([["192.0.2.9", 3]]) });
   const record = (sampling: number, address: string): Json =>
     rig.send(netflow5([{}], { sampling }), { address })[0] ?? {};
   assert.deepEqual(rateOf(record(0x4000 | 100, "192.0.2.1")), [100, 150_000]);
-  assert.deepEqual(rateOf(record(0, "192.0.2.1")), none);
+  assert.deepEqual(rateOf(record(0, "192.0.2.1")), [1, 1500]);
   assert.deepEqual(rateOf(record(0x4000 | 100, "192.0.2.9")), [3, 4500]);
 });
 
@@ -146,10 +155,11 @@ for (const [name, values, expected] of selectors) {
     const [big, small] = [bytes, 11n].map(
       (count) => rig.send(ipfix([dataSet(counted, [uint(count, 8), uint(5, 8)])]))[0],
     );
-    assert.equal(small?.["flow.sample_rate"], expected);
-    assert.equal(small?.["flow.scaled.bytes"], expected === undefined ? undefined : Math.round(11 * expected));
-    const exact = expected === undefined ? undefined : `${(bytes * BigInt(expected * 2)) / 2n}n`;
-    assert.equal(big?.["flow.scaled.bytes"], exact);
+    const rate = expected ?? 1;
+    assert.equal(small?.["flow.sample_rate"], rate);
+    assert.equal(small["flow.sampling.assumed"], expected === undefined ? true : undefined);
+    assert.equal(small["flow.scaled.bytes"], Math.round(11 * rate));
+    assert.equal(big?.["flow.scaled.bytes"], `${(bytes * BigInt(rate * 2)) / 2n}n`);
   });
 }
 

@@ -23,14 +23,15 @@ import { runs } from "../support/runs.ts";
 
 const header = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
 
-test("the operator's rate wins over the sample's, and estimates follow it; a discarded packet has none", () => {
+test("the operator's rate wins over the sample's, and estimates follow it; a discarded packet is one", () => {
   const rig = createFlowRig({ samplingRates: new Map([["192.0.2.254", 10]]) });
   const [flow, discarded] = rig.send(sflow([flowSample([header]), discardSample([header], 258)]));
   assert.equal(flow?.["flow.sample_rate"], 10);
   assert.equal(flow?.["flow.scaled.bytes"], 10_000);
   assert.equal(flow?.["flow.scaled.packets"], 10);
-  assert.equal(discarded?.["flow.sample_rate"], undefined);
-  assert.equal(discarded?.["flow.scaled.bytes"], undefined);
+  assert.equal(discarded?.["flow.sample_rate"], 1);
+  assert.equal(discarded["flow.sampling.assumed"], true);
+  assert.equal(discarded["flow.scaled.bytes"], discarded["flow.bytes"]);
 });
 
 test("a sender may pass on what several agents say: each has its own numbers", async () => {

@@ -1,4 +1,5 @@
 import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, type Clock, type Log, type Metrics } from "../../src/report/index.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -38,7 +39,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
   const rig = { time: receivedAt };
   const clock: Clock = { now: () => rig.time, monotonic: () => rig.time };
   const pipeline = createFlowPipeline({
-    enricher: { enrich() {} },
+    enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (written = written.concat(parseLines(lines))) },
     communityId: false,
     optionsRecords: true,
@@ -63,7 +64,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
         .filter(
           (text) =>
             /^netgloss_flow_.* [^0]/.test(text) &&
-            !/_by_path_|_compiled_|_exporter_(?:records|last_seen)_|_memory_/.test(text),
+            !/_slow_fields_|_compiled_|_exporter_(?:records|last_seen)_|_memory_/.test(text),
         );
       return Object.fromEntries(
         lines.map((text) => {

@@ -8,7 +8,7 @@ import { textTable, type TextTable } from "./line-text.ts";
 /** What several steps make of one byte, rendered for each value that it may have. */
 export type ByteTable = TextTable;
 
-/** Asks the interpreter for all 256 values. The steps read one field of one byte, and nothing else. */
+/** Reads all 256 values. The steps read one field of one byte, and nothing else. */
 export function createByteTable(steps: readonly Step[], times: TimeFormat): ByteTable {
   const bytes = Buffer.alloc(1);
   const source: FieldSource = {

@@ -3,6 +3,7 @@ import type { Convert } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
 import type { Output, Plan, Step } from "../template/plan.ts";
 import { createByteTable } from "./byte-table.ts";
+import type { LineHelper } from "./line-helper.ts";
 import { lineProgram, type PlacedTable } from "./line-program.ts";
 import type { ProgramMemory } from "./program-memory.ts";
 
@@ -10,6 +11,8 @@ import type { ProgramMemory } from "./program-memory.ts";
 export interface CompiledPlan {
   /** The place of the program. */
   readonly program: number;
+  /** What its operations leave to the other side. */
+  readonly helpers: readonly LineHelper[];
   /** A line takes no more room than this, the head apart, and so much more for each byte of its record. */
   readonly maxLength: number;
   readonly maxLengthPerByte: number;
@@ -18,20 +21,13 @@ export interface CompiledPlan {
 /** What became of templates so far. */
 export interface CompileCounts {
   compiled: number;
-  /** Templates that stay with the interpreter. */
-  refused: number;
   /** Dropped, because the memory for programs was full. */
   evicted: number;
 }
 
 export interface CompiledPlans {
-  /**
-   * The program for records of a plan that are about to be decoded; undefined when the interpreter is to do them: too few were
-   * seen yet, or it cannot be compiled.
-   *
-   * @param bytes of the set that they are in, which tell about how many they are.
-   */
-  find(plan: Plan, bytes: number): CompiledPlan | undefined;
+  /** The program for records of a plan, made when there is none for its content. */
+  find(plan: Plan): CompiledPlan;
   readonly size: number;
   readonly counts: Readonly<CompileCounts>;
 }
@@ -42,21 +38,10 @@ export interface CompiledPlansOptions {
   readonly enricher: LineEnricher;
   /** As {@link lineProgram} has them. */
   readonly slots: ReadonlyMap<string, number>;
-  /** A template is compiled when about so many of its records were seen, so that a flood of templates costs nothing. */
-  readonly after: number;
-  /** A template with more stays with the interpreter. */
-  readonly maxFields: number;
+  readonly nameBits: ReadonlyMap<string, number>;
 }
 
-/** What is known of one plan. */
-interface PlanState {
-  records: number;
-  key: string | undefined;
-  entry: Entry | undefined;
-}
-
-interface Entry {
-  readonly compiled: CompiledPlan | undefined;
+interface Entry extends CompiledPlan {
   isEvicted: boolean;
 }
 
@@ -67,12 +52,12 @@ const maxEntries = 4096;
 class MemoryIsFull extends Error {}
 
 export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlans {
-  const { memory, times, enricher, slots, after, maxFields } = options;
-  const states = new WeakMap<Plan, PlanState>();
+  const { memory, times, enricher, slots, nameBits } = options;
+  const byPlan = new WeakMap<Plan, Entry>();
   /** By what the templates say. */
   const entries = new Map<string, Entry>();
   const byteTables = new Map<string, PlacedTable>();
-  const counts: CompileCounts = { compiled: 0, refused: 0, evicted: 0 };
+  const counts: CompileCounts = { compiled: 0, evicted: 0 };
 
   const conversions = new Map<Convert, number>();
   const conversionKey = (convert: Convert): number => {
@@ -104,12 +89,9 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
     return made;
   };
 
-  const compile = (plan: Plan): CompiledPlan | undefined => {
-    if (plan.lengths.length > maxFields || plan.slowSteps.length > 0) return undefined;
-    const made = lineProgram(plan, { enricher, slots, byteTable });
-    if (made === undefined) return undefined;
-    const { bytes, maxLength, maxLengthPerByte } = made;
-    return { program: place(bytes), maxLength, maxLengthPerByte };
+  const compile = (plan: Plan): Entry => {
+    const { bytes, helpers, maxLength, maxLengthPerByte } = lineProgram(plan, { enricher, slots, nameBits, byteTable });
+    return { program: place(bytes), helpers, maxLength, maxLengthPerByte, isEvicted: false };
   };
 
   const forgetAll = (): void => {
@@ -122,39 +104,28 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
 
   const makeEntry = (plan: Plan, key: string): Entry => {
     if (entries.size >= maxEntries) forgetAll();
-    let compiled: CompiledPlan | undefined;
+    let entry: Entry;
     try {
-      compiled = compile(plan);
+      entry = compile(plan);
     } catch (error) {
       if (!(error instanceof MemoryIsFull)) throw error;
       // Those that are used come back soon, and making them is cheap.
       forgetAll();
-      compiled = compile(plan);
+      entry = compile(plan);
     }
-    counts[compiled === undefined ? "refused" : "compiled"]++;
-    const entry: Entry = { compiled, isEvicted: false };
+    counts.compiled++;
     entries.set(key, entry);
     return entry;
   };
 
   return {
-    find(plan, bytes) {
-      let state = states.get(plan);
-      if (state === undefined) {
-        state = { records: 0, key: undefined, entry: undefined };
-        states.set(plan, state);
-      }
-      if (state.entry?.isEvicted === true) {
-        state.entry = undefined;
-        state.records = 0;
-      }
-      if (state.entry === undefined) {
-        state.records += bytes / plan.minLength;
-        if (state.records <= after) return undefined;
-        state.key ??= contentKey(plan);
-        state.entry = entries.get(state.key) ?? makeEntry(plan, state.key);
-      }
-      return state.entry.compiled;
+    find(plan) {
+      const known = byPlan.get(plan);
+      if (known?.isEvicted === false) return known;
+      const key = contentKey(plan);
+      const entry = entries.get(key) ?? makeEntry(plan, key);
+      byPlan.set(plan, entry);
+      return entry;
     },
     get size() {
       return entries.size;
@@ -163,6 +134,7 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
   };
 }
 
+/** What a program follows from; the elements' names are the same for all plans of a pipeline. */
 function contentKey({ template: { dialect, fields } }: Plan): string {
   return `${dialect} ${fields.map(({ pen, id, length }) => `${pen}.${id}.${length}`).join(" ")}`;
 }

@@ -2,7 +2,7 @@ import { convertField } from "../mapping/convert-field.ts";
 import { convertType } from "../mapping/convert-type.ts";
 import type { Convert } from "../mapping/field-source.ts";
 
-/** Conversions that there is code for. `other` are those that the interpreter's own function does. */
+/** Conversions that the kernel does. `other` are left to the function itself. */
 export type ValueKind =
   | "unsigned"
   | "ipv4"
@@ -50,13 +50,25 @@ export function isPure(convert: Convert): boolean {
   return !byClock.has(convert);
 }
 
-/** The lengths of fields that always have a value. */
-const totalLengths: Readonly<Partial<Record<ValueKind, readonly [least: number, most: number]>>> = {
+type Fit = readonly [least: number, most: number];
+
+/** Lengths with which every field of a kind has a value, and no field of another length has one. */
+const fits: Readonly<Partial<Record<ValueKind, Fit>>> = {
   unsigned: [1, 8],
   ipv4: [4, 4],
   ipv6: [16, 16],
   mac: [6, 6],
   hex: [1, Number.POSITIVE_INFINITY],
+};
+
+/** Undefined for kinds whose values do not follow from the length alone. */
+export function fitOf(kind: ValueKind): Fit | undefined {
+  return fits[kind];
+}
+
+/** The same, of kinds that have values with other lengths, too. */
+const totalLengths: Readonly<Partial<Record<ValueKind, Fit>>> = {
+  ...fits,
   icmpType: [2, 2],
   icmpCode: [2, 2],
   applicationId: [2, 9],
@@ -66,4 +78,14 @@ const totalLengths: Readonly<Partial<Record<ValueKind, readonly [least: number, 
 export function isTotal(kind: ValueKind, length: number): boolean {
   const [least, most] = totalLengths[kind] ?? [1, 0];
   return length >= least && length <= most;
+}
+
+/** The greatest length of numbers that times are made of. */
+const maxTime = 8;
+
+/** Whether no field of this kind and length has a value. */
+export function isNever(kind: ValueKind, length: number): boolean {
+  if (kind === "seconds" || kind === "milliseconds" || kind === "uptime") return length > maxTime;
+  const fit = fits[kind];
+  return fit !== undefined && (length < fit[0] || length > fit[1]);
 }

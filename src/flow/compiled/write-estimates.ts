@@ -1,26 +1,42 @@
+import { scaleCounter } from "../sampling/scale-counters.ts";
 import { nameText, putText } from "./line-text.ts";
 import { writeAscii, writeSafeInteger } from "./write-values.ts";
 
 const rateName = nameText("flow.sample_rate");
-const octetsName = nameText("flow.scaled.bytes");
-const packetsName = nameText("flow.scaled.packets");
+/** The estimates, in the order of the counters that are given. */
+const estimateNames = [
+  "flow.scaled.bytes",
+  "flow.scaled.packets",
+  "flow.reverse.scaled.bytes",
+  "flow.reverse.scaled.packets",
+].map((name) => nameText(name));
+const assumedText = nameText("flow.sampling.assumed", "true");
+
+type Counter = number | bigint | undefined;
 
 /**
- * Writes the rate and the estimates of the counters as {@link scaleCounters} gives them; a counter that is absent is -1.
- * Returns -1 where an estimate is beyond 2^53-1.
+ * Writes the rate and the estimates of the counters by it. A rate that is not known counts as 1, and a field says so.
+ *
+ * @param counters bytes and packets, then those of the reverse direction of a biflow.
  */
-export function writeEstimates(out: DataView, at: number, rate: number, octets: number, packets: number): number {
+export function writeEstimates(
+  out: DataView,
+  at: number,
+  rate: number | undefined,
+  ...counters: readonly Counter[]
+): number {
+  const by = rate ?? 1;
   let end = putText(out, at, rateName);
-  end = Number.isSafeInteger(rate) ? writeSafeInteger(out, end, rate) : writeAscii(out, end, String(rate));
-  if (octets >= 0) {
-    const scaled = Math.round(octets * rate);
-    if (!Number.isSafeInteger(octets) || !Number.isSafeInteger(scaled)) return -1;
-    end = writeSafeInteger(out, putText(out, end, octetsName), scaled);
+  end = Number.isSafeInteger(by) ? writeSafeInteger(out, end, by) : writeAscii(out, end, String(by));
+  for (let i = 0; i < counters.length; i++) {
+    const counter = counters[i];
+    const scaled = counter === undefined ? undefined : scaleCounter(counter, by);
+    if (scaled === undefined) continue;
+    end = putText(out, end, estimateNames[i] as (typeof estimateNames)[number]);
+    end =
+      typeof scaled === "number" && scaled >= 0
+        ? writeSafeInteger(out, end, scaled)
+        : writeAscii(out, end, `${scaled}`);
   }
-  if (packets >= 0) {
-    const scaled = Math.round(packets * rate);
-    if (!Number.isSafeInteger(packets) || !Number.isSafeInteger(scaled)) return -1;
-    end = writeSafeInteger(out, putText(out, end, packetsName), scaled);
-  }
-  return end;
+  return rate === undefined ? putText(out, end, assumedText) : end;
 }

@@ -1,9 +1,9 @@
-import type { RecordFields } from "../../record/index.ts";
-import { addIcmp, completeFlow } from "../complete-flow.ts";
 import type { Decoder } from "../decoder.ts";
 import type { DecoderParts } from "../decoders.ts";
 import { noteUptime } from "../exporter/domain.ts";
 import { accountSequence } from "../exporter/sequence.ts";
+import { convertType } from "../mapping/convert-type.ts";
+import { registeredElements, type ElementNames, type ElementSource } from "../mapping/element-names.ts";
 import type { Protocol } from "../protocol.ts";
 import { recordHead, type RecordHead } from "../record-head.ts";
 import { buildPlan } from "../template/build-plan.ts";
@@ -12,8 +12,14 @@ import type { Plan } from "../template/plan.ts";
 /** Element of a layout for bytes that mean nothing. */
 export const padding = 210;
 
-/** The elements of a record and their lengths, in order. */
-export type FixedLayout = readonly (readonly [element: number, length: number])[];
+/** A field that no element stands for, by its name in a record. */
+export interface OwnField {
+  readonly name: string;
+  readonly type: "unsigned16" | "ipv4Address";
+}
+
+/** The elements of a record, or what it has instead, and their lengths, in order. */
+export type FixedLayout = readonly (readonly [element: number | OwnField, length: number])[];
 
 /** What the header of one version says beyond version, count, uptime and time, which all versions have at its beginning. */
 export interface FixedHeader {
@@ -36,8 +42,6 @@ export interface FixedFormat {
   readonly layout: (count: number, bytes: number) => FixedLayout;
   /** @param head gets the fields that the header gives to every record. */
   readonly readHeader: (bytes: Buffer, head: RecordHead) => FixedHeader;
-  /** Adds what the layout has no element for. @param at where the record begins. */
-  readonly complete?: (record: RecordFields, bytes: Buffer, at: number) => void;
 }
 
 /**
@@ -45,15 +49,18 @@ export interface FixedFormat {
  * milliseconds, seconds and nanoseconds of the export (32 bits each), and records of one length. They are read by the plan
  * of a template, like those of the later versions.
  */
-export function createFixedRecordDecoder(format: FixedFormat, { reader, flows, times }: DecoderParts): Decoder {
-  const { protocol, version, headerLength, complete } = format;
+export function createFixedRecordDecoder(format: FixedFormat, { flows, times }: DecoderParts): Decoder {
+  const { protocol, version, headerLength } = format;
   const plans = new Map<FixedLayout, Plan>();
 
   const planOf = (layout: FixedLayout): Plan => {
     const known = plans.get(layout);
     if (known !== undefined) return known;
-    const fields = layout.map(([id, length]) => ({ pen: 0, id, length }));
-    const plan = buildPlan({ id: 0, dialect: "netflow9", fields, scopeCount: undefined }) as Plan;
+    const fields = layout.map(([element, length], i) =>
+      typeof element === "number" ? { pen: 0, id: element, length } : { pen: ownPen, id: i, length },
+    );
+    const template = { id: 0, dialect: "netflow9", fields, scopeCount: undefined } as const;
+    const plan = buildPlan(template, { elements: elementsOf(layout) }) as Plan;
     plans.set(layout, plan);
     return plan;
   };
@@ -94,23 +101,33 @@ export function createFixedRecordDecoder(format: FixedFormat, { reader, flows, t
       const manualRate = exporter.manualRate ?? headerRate;
       const range = { bytes, start: headerLength, end: headerLength + Math.min(count, there) * recordLength };
       const context = { head, clock: { exportTime, uptime }, bootTime: undefined };
-      if (complete === undefined) {
-        flows.read(plan, range, context, { manualRate, own: undefined, whole: undefined, lists: undefined }, output);
-      } else {
-        let at = headerLength;
-        reader.read(plan, range, context, (record) => {
-          complete(record, bytes, at);
-          at += recordLength;
-          addIcmp(record);
-          completeFlow(record, manualRate);
-          output.flow(record);
-        });
-      }
+      flows.read(plan, range, context, { manualRate, own: undefined, whole: undefined, lists: undefined }, output);
       const hasRestarted = noteUptime(domain, uptime);
       if (sequence === undefined) return;
       output.sequence(
         accountSequence(domain.sequence, sequence, { counted: count, flows: count }, hasRestarted, datagram.receivedAt),
       );
     },
+  };
+}
+
+/** An enterprise number of nobody. */
+const ownPen = 0xffff_ffff;
+
+function elementsOf(layout: FixedLayout): ElementSource {
+  const namesOf = (position: number): ElementNames | undefined => {
+    const element = layout[position]?.[0];
+    if (typeof element !== "object") return undefined;
+    const { name, type } = element;
+    const convert = convertType[type];
+    return {
+      names: [{ name, convert, preference: 0 }],
+      fallback: { name, convert, hexName: name },
+      takesEmpty: false,
+    };
+  };
+  return {
+    names: (pen, id) => (pen === ownPen ? namesOf(id) : undefined) ?? registeredElements.names(pen, id),
+    type: (pen, id) => (pen === ownPen ? undefined : registeredElements.type(pen, id)),
   };
 }

@@ -12,6 +12,13 @@ const kernelTexts: readonly (readonly [number: number, text: string])[] = [
   [layout.icmpTypeText, ',"icmp.type.id":'],
   [layout.icmpCodeText, ',"icmp.code.id":'],
   [layout.communityIdText, ',"flow.community.id":"1:'],
+  [layout.assumedText, ',"flow.sampling.assumed":true'],
+  [layout.reverseOctetsText, ',"flow.reverse.scaled.bytes":'],
+  [layout.reversePacketsText, ',"flow.reverse.scaled.packets":'],
+  [layout.labelText, ',"mpls.label.id":['],
+  [layout.labelExpText, '],"mpls.label.exp":['],
+  [layout.labelBottomText, '],"mpls.label.bottom":['],
+  [layout.topLabelText, '],"mpls.top_label.id":'],
 ];
 
 /** Puts what the kernel looks things up in where it expects it. */

@@ -1,14 +1,17 @@
 // The memory of the kernel, for both sides of it. This file is compiled to WebAssembly too, so it holds numbers only. Places
 // and sizes are in bytes; numbers are little-endian.
 
-/** What one run is told, and what it tells. */
+/** The input of a run, and its results. */
 export const resultEnd = 256;
 export const resultNext = 260;
 export const resultCount = 264;
-/** Where the record begins that is to become fields. */
-export const resultRecord = 328;
+export const resultLines = 312;
+/** Which direction of the record at `resultNext` comes next: 0 or 1. */
+export const resultDirection = 328;
+/** Of a line that is left without additions: where they would begin. */
+export const resultRest = 332;
 /** Added up from what is read ahead of its use, so that it is read. */
-export const touchedSum = 268;
+export const prefetchedSum = 268;
 export const headLength = 276;
 /** Milliseconds since the epoch, a 64-bit integer. */
 export const exportTime = 280;
@@ -28,24 +31,37 @@ export const rate = 304;
 export const exporterLength = 316;
 /** The control block of what is known of addresses; 0 when there is none. */
 export const addressControl = 320;
-/** Bytes that a line takes beside those of its program. */
+/** Bytes that a line takes in addition to those of its program. */
 export const extraRoom = 324;
+/** Whether every line is left without its additions. */
+export const isBare = 336;
+/** A bit for each name of {@link numberNames} that the record has got, 64 bits. */
+export const takenNames = 344;
 
 /** Additions to numbers: one block for each. */
 export const numberBlocks = 201_216;
-export const numberBlock = 16;
+export const numberBlock = 32;
 export const numberValueSlot = 0;
 export const numberScopeSlot = 1;
 export const numberIsOn = 2;
 /** How many records got something of it. */
 export const numberAdded = 4;
-/** A bit of 64 for each of those before it which add the same name. */
-export const numberBefore = 8;
+/** The bit of the name that it adds, 64 bits. */
+export const numberName = 8;
 export const maxNumbers = 64;
 export const noSlot = 255;
 
-/** Values that something else in the line follows from, as 64-bit integers; -1 when absent. */
+/**
+ * Values that something else in the line follows from, as 64-bit integers. An address is its place and, in the upper half, its
+ * length. Negative ones are no such value.
+ */
 export const slots = 1024;
+export const isAbsent = -1;
+/** There is a value, but none that a slot can hold: {@link isElsewhere} when the other side keeps it. */
+export const isOther = -2;
+export const isElsewhere = -3;
+/** Numbers from here on are kept in {@link exactValues}. */
+export const tooLarge = 4_611_686_018_427_387_904;
 export const maxSlots = 64;
 /** Of values that nobody asks for. */
 export const unusedSlot = 0;
@@ -58,12 +74,14 @@ export const icmpTypeSlot = 6;
 export const icmpCodeSlot = 7;
 export const octetsSlot = 8;
 export const packetsSlot = 9;
-export const sourceSystemSlot = 10;
-export const destinationSystemSlot = 11;
+export const sourceAsSlot = 10;
+export const destinationAsSlot = 11;
 export const versionSlot = 12;
 export const sourceVlanSlot = 13;
 export const destinationVlanSlot = 14;
-export const firstFreeSlot = 15;
+export const reverseOctetsSlot = 15;
+export const reversePacketsSlot = 16;
+export const firstFreeSlot = 17;
 
 /** Texts that a kernel writes by itself: 63 bytes and their number. */
 export const texts = 1536;
@@ -76,11 +94,32 @@ export const scaledPacketsText = 3;
 export const communityIdText = 4;
 export const icmpTypeText = 5;
 export const icmpCodeText = 6;
+export const assumedText = 7;
+export const reverseOctetsText = 8;
+export const reversePacketsText = 9;
+export const labelText = 10;
+export const labelExpText = 11;
+export const labelBottomText = 12;
+export const topLabelText = 13;
 
 /** Where the fields of a record of variable length are, as 32-bit integers. */
-export const fieldOffsets = 2048;
-export const fieldLengths = 3072;
-export const maxFields = 200;
+export const fieldOffsets = 229_376;
+export const fieldLengths = 245_760;
+export const maxFields = 4096;
+
+/** Numbers that are too large for a slot, by slot. */
+export const exactValues = 224_256;
+/** Addresses of both ends that are not in the record as such, 16 bytes each. */
+export const otherAddresses = 224_768;
+/** Labels of a stack, 32 bits each. */
+export const labels = 224_832;
+/** What operations leave for those behind them, a byte each; the first three are for what comes directly behind. */
+export const registers = 225_280;
+export const selected = 0;
+export const outcome = 1;
+export const fits = 2;
+export const firstFreeRegister = 3;
+export const maxRegisters = 2048;
 
 export const hexPairTable = 4096;
 export const gapTable = 4608;
@@ -102,17 +141,19 @@ export const shaBlock = 133_248;
 
 /** The datagram, or a set of it. */
 export const input = 135_168;
-/** Hashes of the addresses that are looked for together: of so many sources, then of as many destinations. */
-export const hashes = 202_752;
-export const maxTouched = 64;
+/** Hashes of the addresses that are prefetched together: of so many sources, then of as many destinations. */
+export const hashes = 203_264;
+export const maxPrefetched = 64;
 
 /** The head of the lines, and what the exporter's address adds. */
 export const headText = 204_800;
 export const headTextBytes = 8192;
 export const exporterText = 212_992;
-/** What is left of the kernel's share of a workspace: for programs, for samples, and for lines that nobody gave memory for. */
+/** What is left of the kernel's share of a workspace: for programs, for a line that is too long for other memory, for samples, for lines. */
 export const programs = 262_144;
-export const programsEnd = 10_485_760;
+export const programsEnd = 6_291_456;
+export const longLine = 6_291_456;
+export const longLineEnd = 10_485_760;
 export const lines = 12_582_912;
 export const linesEnd = 16_777_216;
 
@@ -129,11 +170,15 @@ export const programSource = 20;
 export const programSourceLength = 24;
 export const programDestination = 28;
 export const programDestinationLength = 32;
-export const programOperations = 48;
+/** Where the program for the reverse direction begins, from the head on; 0 when there is none. */
+export const programReverse = 36;
+/** Where the exporter's start time is, in bytes from the record on or as the position of a field, and its length; 0: nowhere. */
+export const programBootTime = 48;
+export const programBootTimeLength = 52;
+export const programOperations = 64;
 
 export const isVariable = 1;
 export const mayBePadded = 2;
-export const tellsBootTime = 4;
 
 /** An operation: its head, then the text that is written before it, filled up to sixteen bytes. */
 export const operationCode = 0;
@@ -148,6 +193,7 @@ export const operationArgument = 12;
 export const operationHead = 16;
 export const variable = 65_535;
 
+/** The text alone. */
 export const opText = 0;
 export const opUint8 = 1;
 export const opUint16 = 2;
@@ -159,24 +205,66 @@ export const opMac = 7;
 export const opHex = 8;
 /** The text of a byte; the argument is the place of 256 pairs of place and length. */
 export const opTable = 9;
+/** Text; what is not plain ASCII is left to the helper of the argument. */
 export const opPlainText = 10;
+/**
+ * Values that some bytes do not have. The outcome is 1 when there is one; else it is 0 and so much text before it is taken back as
+ * the argument says. It is 2 for a field without bytes.
+ */
 export const opSeconds = 11;
 export const opMilliseconds = 12;
 export const opUptime = 13;
-export const opInterpret = 14;
-/** Which of several fields has a bit set, the first when none has: so many pairs of place and length follow. */
-export const opSelect = 15;
-/** Goes on so many bytes further unless that was, or if it was, the one in `length`. */
-export const opUnless = 16;
-export const opIf = 17;
-export const opRest = 18;
-/** Whether a byte is the one in `length`: 1 or 0 for the operations that ask which it was. */
+/** As these, by the helper of the argument; the text to be taken back is in `delta`. */
+export const opValue = 14;
+/** Whatever the helper of the argument writes. */
+export const opHelper = 15;
+/** Which of several fields has a bit set and a value, the first when none has: so many candidates follow. */
+export const opSelect = 16;
+/** Goes on so many bytes further unless the register of `delta` has the value in `length`, or if it has. */
+export const opUnless = 17;
+export const opIf = 18;
+/** Whether a byte is the one in `length`: 1 or 0 as outcome. */
 export const opIsByte = 19;
+/** Whether a field of variable length has between `length` and `argument` bytes: 1 or 0 in its register, 2 when it has none. */
+export const opFits = 20;
+/** Sets the register of `delta`. */
+export const opSet = 21;
+/** The record has the names of these bits; the upper ones follow in `length` and `delta`. */
+export const opTake = 22;
+/** Says that the value of a slot is none that a slot can hold. */
+export const opOther = 23;
+/** Keeps the place of a field and its length. */
+export const opPlace = 24;
+/** A stack of labels, so many pairs of place and length follow. */
+export const opLabels = 25;
+/** Gives the line up when nothing was written before it, or only that there were no bytes and no packets. */
+export const opReverse = 26;
+/** What comes behind the fields of the template, and the end of the line. */
+export const opRest = 27;
+/** Goes on so many bytes further. */
+export const opSkip = 28;
 
-/** How a run ended: all records are read, the memory for lines is full, one record needs the interpreter, one is cut off. */
+/** A candidate of a selection: its place and length, and what it takes to have a value. */
+export const candidateBytes = 16;
+export const candidatePlace = 0;
+export const candidateLength = 2;
+export const candidateKind = 4;
+export const candidateLeast = 6;
+export const candidateMost = 8;
+export const candidateHelper = 12;
+export const byLength = 0;
+export const bySeconds = 1;
+export const byMilliseconds = 2;
+export const byUptime = 3;
+export const byHelper = 4;
+
+/**
+ * How a run ended: all records are read; the memory for lines is full; the last line has no additions; the next record is cut
+ * off.
+ */
 export const isDone = 0;
 export const isFull = 1;
-export const isCareful = 2;
+export const isLeft = 2;
 export const isCut = 3;
 
 /** Samples whose lines are to be written: one block for each, with the places of its first step and behind its last. */

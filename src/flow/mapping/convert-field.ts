@@ -61,8 +61,8 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
     const { exportTime } = source.clock;
     const uptime = source.clock.uptime ?? (source.bootTime === undefined ? undefined : exportTime - source.bootTime);
     if (typeof value !== "number" || uptime === undefined) return undefined;
-    // ToInt32 is the remainder modulo 2^32 in its signed form.
-    return source.times.milliseconds(exportTime - ((uptime - value) | 0));
+    // ToInt32 is the remainder modulo 2^32 in its signed form; of the difference of large numbers it would not be exact.
+    return source.times.milliseconds(exportTime - (((uptime | 0) - (value | 0)) | 0));
   },
   microsecondsBefore: (source, at, length) => {
     const distance = toUnsigned(source, at, length);

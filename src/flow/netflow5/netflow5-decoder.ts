@@ -44,7 +44,8 @@ export function createNetflow5Decoder(parts: DecoderParts): Decoder {
       return {
         sequence: bytes.readUInt32BE(16),
         domain: engine.type * 256 + engine.id,
-        rate: sampling.interval > 0 ? sampling.interval : undefined,
+        // An interval of 0 is one of every packet.
+        rate: Math.max(1, sampling.interval),
       };
     },
   } as const;

@@ -1,8 +1,6 @@
-import { formatAddressBytes } from "../../ip/index.ts";
-import type { RecordFields } from "../../record/index.ts";
 import type { Decoder } from "../decoder.ts";
 import type { DecoderParts } from "../decoders.ts";
-import { createFixedRecordDecoder, padding, type FixedLayout } from "../fixed-record/fixed-record-decoder.ts";
+import { createFixedRecordDecoder, type FixedLayout } from "../fixed-record/fixed-record-decoder.ts";
 
 /** The record of version 7 ("NetFlow Export Datagram Format", Cisco): 52 bytes. */
 const layout: FixedLayout = [
@@ -17,8 +15,7 @@ const layout: FixedLayout = [
   [21, 4],
   [7, 2],
   [11, 2],
-  // Flags; they have no element.
-  [padding, 1],
+  [{ name: "flow.netflow7.flags.fields", type: "unsigned16" }, 1],
   [6, 1],
   [4, 1],
   [5, 1],
@@ -26,8 +23,8 @@ const layout: FixedLayout = [
   [17, 2],
   [9, 1],
   [13, 1],
-  // Flags and the address of the router.
-  [padding, 6],
+  [{ name: "flow.netflow7.flags.flow", type: "unsigned16" }, 2],
+  [{ name: "flow.router_shortcut.ip.addr", type: "ipv4Address" }, 4],
 ];
 
 /** NetFlow v7, of Catalyst switches: they name the router whose forwarding they shorten, and say which fields are not valid. */
@@ -39,11 +36,6 @@ export function createNetflow7Decoder(parts: DecoderParts): Decoder {
     maxRecords: 28,
     layout: () => layout,
     readHeader: (bytes: Buffer) => ({ sequence: bytes.readUInt32BE(16), domain: 0, rate: undefined }),
-    complete(record: RecordFields, bytes: Buffer, at: number) {
-      record.set("flow.netflow7.flags.fields", bytes.readUInt8(at + 36));
-      record.set("flow.netflow7.flags.flow", bytes.readUInt16BE(at + 46));
-      record.set("flow.router_shortcut.ip.addr", formatAddressBytes(bytes, at + 48, 4));
-    },
   } as const;
   return createFixedRecordDecoder(format, parts);
 }

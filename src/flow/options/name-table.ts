@@ -2,6 +2,26 @@ import type { RecordFields } from "../../record/index.ts";
 import { createLearntTable } from "./learnt-table.ts";
 import type { OptionsShare } from "./options-share.ts";
 
+/** Both sides of a flow record, by the names of their fields. */
+export const sides = ["flow.in", "flow.out"].map((side) => ({
+  index: `${side}.netif.index`,
+  name: `${side}.netif.name`,
+  descr: `${side}.netif.descr`,
+  vrfId: `${side}.vrf.id`,
+  vrfName: `${side}.vrf.name`,
+  vrfRd: `${side}.vrf.rd`,
+}));
+
+/** The fields of a flow record that options give names to. */
+export const optionNumbers: readonly string[] = [...sides.flatMap(({ index, vrfId }) => [index, vrfId]), "app.id"];
+
+/** The names that options may give. */
+export const optionNames: readonly string[] = [
+  ...sides.flatMap(({ name, descr, vrfName, vrfRd }) => [name, descr, vrfName, vrfRd]),
+  "app.name",
+  "flow.export.domain.name",
+];
+
 /** What an exporter calls one of its interfaces. The same object until it says something else, so it can be a cache's key. */
 export interface NetifNames {
   readonly name: string | undefined;
@@ -162,15 +182,6 @@ export function addNames(record: RecordFields, own: NameTable, whole: NameTable 
   if (typeof app === "string") add(record, "app.name", own.app(app) ?? whole?.app(app));
   add(record, "flow.export.domain.name", own.domainName);
 }
-
-const sides = ["flow.in", "flow.out"].map((side) => ({
-  index: `${side}.netif.index`,
-  name: `${side}.netif.name`,
-  descr: `${side}.netif.descr`,
-  vrfId: `${side}.vrf.id`,
-  vrfName: `${side}.vrf.name`,
-  vrfRd: `${side}.vrf.rd`,
-}));
 
 function add(record: RecordFields, name: string, value: string | undefined): void {
   if (value !== undefined && !record.has(name)) record.set(name, value);

@@ -1,5 +1,5 @@
 import { formatAddressBytes } from "../../ip/index.ts";
-import type { RecordFields } from "../../record/index.ts";
+import type { FieldValues, RecordFields } from "../../record/index.ts";
 import { createStepBook } from "../steps/step-book.ts";
 import { createStepList } from "../steps/step-list.ts";
 import type { ByteSource } from "../steps/step-value.ts";
@@ -13,7 +13,7 @@ export interface PacketFields {
    * @param of what is known of the flow: where its addresses are those of one of the packets, that one is the flow's and what is
    *   within it has names with `flow.inner.`; else the innermost is.
    */
-  read(source: ByteSource, at: number, end: number, start: PacketStart, of: RecordFields): RecordFields;
+  read(source: ByteSource, at: number, end: number, start: PacketStart, of: FieldValues): RecordFields;
   /** The length of the IP packet that was read last, by the outermost IP header; -1 when there was none. */
   readonly ipLength: number;
 }
@@ -24,7 +24,7 @@ export function createPacketFields(): PacketFields {
   const steps = createPacketSteps(book);
   const packet = createParsedPacket();
 
-  const levelOf = ({ bytes }: ByteSource, of: RecordFields): number => {
+  const levelOf = ({ bytes }: ByteSource, of: FieldValues): number => {
     const source = of.get("flow.src.ip.addr");
     const destination = of.get("flow.dst.ip.addr");
     const last = flowLevelOf(packet);

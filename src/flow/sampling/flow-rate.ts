@@ -1,8 +1,24 @@
-import type { RecordFields } from "../../record/index.ts";
+import type { FieldValues } from "../../record/index.ts";
 import { recordRate } from "./record-rate.ts";
 import type { SamplingTable } from "./sampling-table.ts";
 
-/** Where the sampling rate of a flow record may come from, other than the record itself. */
+/** Names of all fields that a rate may follow from. */
+export const rateInputs: readonly string[] = [
+  "flow.ie.samplingInterval",
+  "flow.ie.samplerRandomInterval",
+  "flow.ie.samplingPacketInterval",
+  "flow.ie.samplingPacketSpace",
+  "flow.ie.samplingPopulation",
+  "flow.ie.samplingSize",
+  "flow.ie.samplingProbability",
+  "flow.ie.selectorId",
+  "flow.ie.samplerId",
+  "flow.in.netif.index",
+  "flow.out.netif.index",
+  "flow.direction.name",
+];
+
+/** What may say the sampling rate of a flow record, besides the record itself. */
 export interface RateSources {
   /** The operator's; it wins. */
   readonly manualRate: number | undefined;
@@ -19,7 +35,7 @@ export interface RateSources {
  * @param namesSampling whether the record may say something of sampling; false saves the look.
  */
 export function flowRate(
-  record: RecordFields,
+  record: FieldValues,
   namesSampling: boolean,
   { manualRate, own, whole }: RateSources,
 ): number | undefined {

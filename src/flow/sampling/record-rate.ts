@@ -1,4 +1,4 @@
-import type { RecordFields } from "../../record/index.ts";
+import type { FieldValues } from "../../record/index.ts";
 
 /** Elements that give a rate or a sampler, in flow records or in options. */
 export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 305, 306, 309, 310, 311]);
@@ -8,7 +8,7 @@ export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 3
  * (50), samplingPacketInterval and samplingPacketSpace (305, 306: so many taken, so many left out), samplingSize and
  * samplingPopulation (309, 310: n out of N), samplingProbability (311). Undefined when it says nothing usable.
  */
-export function recordRate(record: RecordFields): number | undefined {
+export function recordRate(record: FieldValues): number | undefined {
   return (
     positive(record, "flow.ie.samplingInterval") ??
     positive(record, "flow.ie.samplerRandomInterval") ??
@@ -19,11 +19,11 @@ export function recordRate(record: RecordFields): number | undefined {
 }
 
 /** The sampler that the record names: selectorId (302), or samplerId (48) of NetFlow v9. Zero names none. */
-export function recordSampler(record: RecordFields): number | undefined {
+export function recordSampler(record: FieldValues): number | undefined {
   return positive(record, "flow.ie.selectorId") ?? positive(record, "flow.ie.samplerId");
 }
 
-function countRate(record: RecordFields): number | undefined {
+function countRate(record: FieldValues): number | undefined {
   const taken = positive(record, "flow.ie.samplingPacketInterval");
   const leftOut = record.get("flow.ie.samplingPacketSpace");
   return taken === undefined || typeof leftOut !== "number" ? undefined : (taken + leftOut) / taken;
@@ -40,7 +40,7 @@ function ratio(all: number | undefined, taken: number | undefined): number | und
   return Math.abs(rate - whole) < whole * singlePrecision ? whole : rate;
 }
 
-function positive(record: RecordFields, name: string): number | undefined {
+function positive(record: FieldValues, name: string): number | undefined {
   const value = record.get(name);
   return typeof value === "number" && value > 0 ? value : undefined;
 }

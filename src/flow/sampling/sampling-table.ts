@@ -1,4 +1,4 @@
-import type { RecordFields } from "../../record/index.ts";
+import type { FieldValues, RecordFields } from "../../record/index.ts";
 import { createLearntTable } from "../options/learnt-table.ts";
 import type { OptionsShare } from "../options/options-share.ts";
 import { recordRate, recordSampler } from "./record-rate.ts";
@@ -13,7 +13,7 @@ export interface SamplingTable {
    *
    * @param namesSampling whether the record may name a sampler; false saves the look.
    */
-  rateFor(flow: RecordFields, namesSampling: boolean): number | undefined;
+  rateFor(flow: FieldValues, namesSampling: boolean): number | undefined;
   /** Whether the rate of a record that names no sampler may differ from that of another. */
   readonly isByInterface: boolean;
   /** Whether no rate is known. */
@@ -104,7 +104,7 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
 }
 
 /** Flows are sampled where they were seen: at the way in, or at the way out where the record says so. -1 is nowhere. */
-function netifOf(flow: RecordFields): number {
+function netifOf(flow: FieldValues): number {
   const isEgress = flow.get("flow.direction.name") === "egress";
   const index = flow.get(isEgress ? "flow.out.netif.index" : "flow.in.netif.index");
   return typeof index === "number" ? index : -1;

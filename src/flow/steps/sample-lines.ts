@@ -8,8 +8,9 @@ import {
 import { addIcmp, completeFlow } from "../complete-flow.ts";
 import { createExporterAdditions } from "../compiled/exporter-additions.ts";
 import type { PathCounts } from "../compiled/flow-reader.ts";
-import { createKernelContext } from "../compiled/kernel-context.ts";
+import { canEnrich, createKernelContext } from "../compiled/kernel-context.ts";
 import { createLineHead } from "../compiled/line-head.ts";
+import { createRecordSlots } from "../compiled/record-slots.ts";
 import { maxNumberAddition, writeNumberAddition } from "../compiled/number-addition.ts";
 import { writeEstimates } from "../compiled/write-estimates.ts";
 import { copyText } from "../compiled/write-values.ts";
@@ -55,8 +56,6 @@ export interface SampleLinesOptions {
   readonly enricher: LineEnricher | undefined;
   readonly communityId: boolean;
   readonly workspace: Workspace;
-  /** Whether the kernel of the workspace may be used. */
-  readonly hasKernel: boolean;
   readonly counts: PathCounts;
 }
 
@@ -70,7 +69,7 @@ const maxRest = 640;
 export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const { lines, enricher, workspace, counts } = options;
   const { bytes: memory, view } = workspace;
-  const kernelLines = enricher && options.hasKernel ? createKernelLines({ ...options, enricher }) : undefined;
+  const kernelLines = enricher && canEnrich(enricher) ? createKernelLines({ ...options, enricher }) : undefined;
   const book = createStepBook(kernelLines && { workspace, slots: kernelLines.slots });
   const steps = createStepList(book, kernelLines && workspace);
   const source: ByteSource = { bytes: memory, view };
@@ -116,7 +115,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
         counts.compiled += done - next;
         if (done > next) output?.wrote(done - next);
         next = done;
-        if (outcome === layout.isCareful) {
+        if (outcome === layout.isLeft) {
           counts.careful++;
           putFields(next++);
         }
@@ -166,7 +165,6 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   };
 }
 
-/** @returns undefined where there is no kernel, or the enricher has more than it does. */
 function createKernelLines({
   enricher,
   workspace,
@@ -174,7 +172,7 @@ function createKernelLines({
 }: SampleLinesOptions & { readonly enricher: LineEnricher }) {
   const { bytes: memory, view } = workspace;
   const context = createKernelContext(workspace, enricher, communityId);
-  if (context === undefined) return undefined;
+  const values = createRecordSlots(workspace, context.slots, context.nameBits);
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
   const head = createLineHead(memory, layout.sampleHead, layout.headTextBytes);
@@ -182,11 +180,15 @@ function createKernelLines({
     throw new TypeError("samples have no template");
   };
   const kernel = createKernel(workspace, {
-    interpret: none,
-    bootTime: none,
+    writeValue: none,
+    hasValue: none,
+    help: none,
     rateOf: none,
     writeNames: none,
-    writeEstimates: (at, rate, octets, packets) => writeEstimates(view, at, rate, octets, packets),
+    writeEstimates(at, rate) {
+      const octets = values.counter(layout.octetsSlot);
+      return writeEstimates(view, at, rate, octets, values.counter(layout.packetsSlot));
+    },
     addNumber(index, at, value, scope) {
       const table = numberTables[index];
       if (table === undefined) return at;
@@ -195,7 +197,6 @@ function createKernelLines({
     },
     locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
   });
-  if (kernel === undefined) return undefined;
   const maxAdditions =
     enricher.numbers.length * maxNumberAddition +
     enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength, 0);
@@ -227,6 +228,7 @@ function createKernelLines({
         rate: -1,
         isRateOfRecord: false,
         hasNames: false,
+        isBare: false,
         headLength: head.length,
         exporterLength,
       });

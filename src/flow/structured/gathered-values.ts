@@ -1,4 +1,4 @@
-import type { RecordFields, Scalar, Value } from "../../record/index.ts";
+import type { FieldsUnderWay, RecordFields, Scalar, Value } from "../../record/index.ts";
 import { holdsForRecord, type ListSemantic } from "./list-semantic.ts";
 
 /** What the lists of one record hold, by name, until all are read. */
@@ -10,9 +10,9 @@ export interface GatheredValues {
   /**
    * Puts the values into the record that has the lists: one as it is, several as an array. They go under their own
    * names where the record has none of that name and the semantic says that they are its properties; else under
-   * `flow.list.<semantic>.<name without flow.>`.
+   * `flow.list.<semantic>.<name without flow.>`. A flow has one address and one port at each end: several of them go there, too.
    */
-  putInto(record: RecordFields): void;
+  putInto(record: FieldsUnderWay): void;
   readonly entries: ReadonlyMap<string, GatheredName>;
 }
 
@@ -24,6 +24,9 @@ export interface GatheredName {
 
 /** Names of lists themselves: they stand for themselves, whatever list a record is in. */
 const listNames = "flow.list.";
+const ofEnds: ReadonlySet<string> = new Set(
+  ["flow.src", "flow.dst"].flatMap((end) => [`${end}.ip.addr`, `${end}.l4.port.id`]),
+);
 export const semanticsName = `${listNames}semantics`;
 
 /** @param maxValues in all. */
@@ -59,7 +62,8 @@ export function createGatheredValues(maxValues: number): GatheredValues {
     },
     putInto(record) {
       for (const { semantic, name, values } of entries.values()) {
-        const isFree = name.startsWith(listNames) || holdsForRecord(semantic);
+        const isOne = values.length === 1 || !ofEnds.has(name);
+        const isFree = name.startsWith(listNames) || (isOne && holdsForRecord(semantic));
         const final = isFree && !record.has(name) ? name : nameInList(semantic, name);
         const before = record.get(final);
         const all = before === undefined ? values : [before, values].flat();

@@ -1,4 +1,4 @@
-import type { RecordFields, Scalar } from "../../record/index.ts";
+import type { FieldsUnderWay, Scalar } from "../../record/index.ts";
 import { toHex, toUnsigned } from "../mapping/convert-type.ts";
 import type { FieldSource } from "../mapping/field-source.ts";
 
@@ -14,7 +14,7 @@ export interface FieldSpan {
  * 20 bits of label, three of experimental use, one at the bottom of the stack, with or without a byte of time to
  * live). Exporters have as many fields as they can give and fill those behind the stack with zeros: these are left out.
  */
-export function putLabels(record: RecordFields, source: FieldSource, spans: readonly FieldSpan[]): void {
+export function putLabels(record: FieldsUnderWay, source: FieldSource, spans: readonly FieldSpan[]): void {
   const entries: number[] = [];
   for (const { at, length, hexName } of spans) {
     if (length === 3) entries.push(toUnsigned(source, at, 3) as number);
@@ -39,7 +39,7 @@ export function putLabels(record: RecordFields, source: FieldSource, spans: read
   record.set("mpls.top_label.id", top >>> 4);
 }
 
-function addHex(record: RecordFields, name: string, value: Scalar): void {
+function addHex(record: FieldsUnderWay, name: string, value: Scalar): void {
   const before = record.get(name);
   record.set(name, before === undefined ? value : [before, value].flat());
 }

@@ -1,4 +1,4 @@
-import type { RecordFields, Scalar } from "../../record/index.ts";
+import type { FieldsUnderWay, Scalar } from "../../record/index.ts";
 import { toHex } from "../mapping/convert-type.ts";
 import type { FieldSource } from "../mapping/field-source.ts";
 import type { PacketFields } from "../packet/packet-fields.ts";
@@ -23,7 +23,7 @@ const ethernetFrame = 1;
  * else of those of its IP header. Bytes in which there are no headers stay bytes.
  */
 export function putSection(
-  record: RecordFields,
+  record: FieldsUnderWay,
   source: FieldSource,
   section: SectionField,
   packets: PacketFields,
@@ -46,7 +46,7 @@ export function putSection(
 }
 
 function startOf(
-  record: RecordFields,
+  record: FieldsUnderWay,
   { view }: FieldSource,
   start: SectionStart,
   at: number,

@@ -1,4 +1,4 @@
-import type { RecordFields, Value } from "../../record/index.ts";
+import type { FieldsUnderWay, RecordFields, Value } from "../../record/index.ts";
 import { toUnsigned } from "../mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../mapping/field-source.ts";
 import type { TimeFormat } from "../mapping/time-format.ts";
@@ -9,7 +9,7 @@ import { putSection } from "../structured/put-section.ts";
 import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "./build-plan.ts";
 import { createElementPlans } from "./element-plans.ts";
-import type { Plan, SlowField, Step } from "./plan.ts";
+import type { Plan, SlowField, SlowStep, Step } from "./plan.ts";
 import { isZero } from "./read-sets.ts";
 import { createFieldPlaces, locateFields, readStep } from "./read-step.ts";
 
@@ -51,6 +51,18 @@ export interface RecordReader {
     take: (record: RecordFields) => void,
     lists?: ListSource,
   ): ReadResult;
+  /**
+   * Puts what some slow steps say of the record between `at` and `end` into a record that has what the other steps say.
+   */
+  readSlow(
+    plan: Plan,
+    steps: readonly SlowStep[],
+    source: FieldSource,
+    at: number,
+    end: number,
+    record: FieldsUnderWay,
+    lists?: ListSource,
+  ): void;
 }
 
 /**
@@ -77,9 +89,9 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
   });
 
   const putSlow = (
-    record: RecordFields,
+    record: FieldsUnderWay,
     source: FieldSource,
-    { slowSteps }: Plan,
+    slowSteps: readonly SlowStep[],
     lists: ListSource,
     depth: number,
   ): void => {
@@ -141,7 +153,7 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
       record.set(field[0], field[1]);
     }
     for (let i = 0; i < steps.length; i++) readStep(record, source, steps[i] as Step, places);
-    if (slowSteps.length > 0) putSlow(record, source, plan, lists, depth);
+    if (slowSteps.length > 0) putSlow(record, source, slowSteps, lists, depth);
     return record;
   };
 
@@ -165,6 +177,11 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
         count++;
       }
       return { count, isCut: false };
+    },
+    readSlow(plan, steps, source, at, end, record, lists = noLists) {
+      reserve(plan);
+      locateFields(plan, source.bytes, at, end, places);
+      putSlow(record, source, steps, lists, 0);
     },
   };
 }

@@ -28,7 +28,7 @@ import {
   textHead,
   withVlanShift,
 } from "../../../record/address-layout";
-import { hashes, maxTouched } from "../layout";
+import { hashes, maxPrefetched } from "../layout";
 import { locate } from "./imports";
 import { copy } from "./values";
 
@@ -86,11 +86,11 @@ function word(at: usize): u32 {
   return bswap(load<u32>(at));
 }
 
-/** Asks for the memory of several addresses at once, at most {@link maxTouched}, which are going to be looked up. */
-export function touchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
+/** Asks for the memory of several addresses at once, at most {@link maxPrefetched}, which are going to be looked up. */
+export function prefetchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);
   const mask = load<u32>(control, controlMask);
-  const kept: usize = hashes + 4 * maxTouched * object;
+  const kept: usize = hashes + 4 * maxPrefetched * object;
   let sum: u32 = 0;
   for (let i = 0; i < count; i++, at += stride) {
     const hash = hashAt(object, at, isIpv6) & mask;
@@ -100,17 +100,17 @@ export function touchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, co
   return sum;
 }
 
-/** The same for one address that is kept at a position below {@link maxTouched}. */
+/** The same for one address that is kept at a position below {@link maxPrefetched}. */
 export function prefetchSlot(object: i32, at: usize, isIpv6: bool, position: i32): u32 {
   const hash = hashAt(object, at, isIpv6) & load<u32>(control, controlMask);
-  store<u32>(hashes + 4 * (maxTouched * object + position), hash);
+  store<u32>(hashes + 4 * (maxPrefetched * object + position), hash);
   return load<u32>(load<u32>(control, controlSlots) + slotBytes * hash, slotStart);
 }
 
 /** And for their texts. */
-export function touchTexts(object: i32, count: i32): u32 {
+export function prefetchTexts(object: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);
-  const kept: usize = hashes + 4 * maxTouched * object;
+  const kept: usize = hashes + 4 * maxPrefetched * object;
   const arena = load<u32>(control, controlArena);
   let sum: u32 = 0;
   for (let i = 0; i < count; i++) {

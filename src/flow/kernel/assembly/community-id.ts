@@ -175,14 +175,12 @@ export function writeCommunityId(
     second = <u32>destinationPort;
     hasPorts = true;
   } else if (protocol == 1 || protocol == 58) {
-    const hasPort = isPort(destinationPort);
-    const hasType = isPort(icmpType);
-    if (!hasType && !hasPort) return p;
-    first = hasType ? <u32>icmpType : <u32>destinationPort >>> 8;
+    if (!isPort(icmpType)) return p;
+    first = <u32>icmpType;
     const partners: usize = protocol == 1 ? icmpPartnerTable : icmpV6PartnerTable;
     const partner = first > 255 ? -1 : <i32>load<i16>(partners + (first << 1));
     isOneWay = partner < 0;
-    second = !isOneWay ? <u32>partner : isPort(icmpCode) ? <u32>icmpCode : hasPort ? <u32>destinationPort & 255 : 0;
+    second = !isOneWay ? <u32>partner : isPort(icmpCode) ? <u32>icmpCode : 0;
     hasPorts = true;
   }
   const order = compare(source, destination, length);

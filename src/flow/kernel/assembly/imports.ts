@@ -4,20 +4,23 @@
 @external("kernel", "fillSecond")
 export declare function fillSecond(place: i32, second: f64): void;
 
-@external("kernel", "interpret")
-export declare function interpret(step: i32, p: i32, from: i32): i32;
+@external("kernel", "writeValue")
+export declare function writeValue(helper: i32, p: i32, at: i32, length: i32, slot: i32): i32;
 
-@external("kernel", "bootTime")
-export declare function bootTime(from: i32): f64;
+@external("kernel", "hasValue")
+export declare function hasValue(helper: i32, at: i32, length: i32): i32;
+
+@external("kernel", "help")
+export declare function help(helper: i32, p: i32, from: i32): i32;
 
 @external("kernel", "rateOf")
-export declare function rateOf(from: i32): f64;
+export declare function rateOf(): f64;
 
 @external("kernel", "writeNames")
-export declare function writeNames(p: i32, from: i32): i32;
+export declare function writeNames(p: i32): i32;
 
 @external("kernel", "writeEstimates")
-export declare function writeEstimates(p: i32, rate: f64, octets: f64, packets: f64): i32;
+export declare function writeEstimates(p: i32, rate: f64): i32;
 
 @external("kernel", "addNumber")
 export declare function addNumber(index: i32, p: i32, value: f64, scope: f64): i32;

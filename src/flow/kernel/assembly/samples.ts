@@ -6,9 +6,10 @@ import {
   endAddresses,
   endRecord,
   prefetchSlot,
-  touchTexts,
+  prefetchTexts,
 } from "./addresses";
-import { beginNumbers, countNumbers, writeRest } from "./index";
+import { beginAdditions, countAdditions, writeRest } from "./rest";
+import { keep } from "./slots";
 import { copy, readUint, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
 
 const quote: u8 = 0x22;
@@ -83,11 +84,6 @@ function writeText(p: usize, at: usize): usize {
   while (length > 0 && load<u8>(at + length - 1) == 0) length--;
   copy(p, at, length);
   return writeCharacter(p + length, quote);
-}
-
-@inline
-function keep(number: u32, value: i64): void {
-  store<i64>(L.slots + 8 * <usize>number, value);
 }
 
 @inline
@@ -182,7 +178,7 @@ function writeStep(p: usize, step: usize, value: u32): usize {
 
 export function prefetchSamples(count: i32): void {
   if (!beginAddresses(load<u32>(L.addressControl))) return;
-  let sum = load<u32>(L.touchedSum);
+  let sum = load<u32>(L.prefetchedSum);
   let position = 0;
   for (let i = 0; i < count; i++) {
     const block: usize = L.samples + L.sampleBlock * i;
@@ -192,8 +188,8 @@ export function prefetchSamples(count: i32): void {
     sum += prefetchSlot(1, load<u32>(block, L.sampleDestination), length == 16, position);
     position++;
   }
-  sum += touchTexts(0, position) + touchTexts(1, position);
-  store<u32>(L.touchedSum, sum);
+  sum += prefetchTexts(0, position) + prefetchTexts(1, position);
+  store<u32>(L.prefetchedSum, sum);
 }
 
 export function writeSamples(first: i32, end: i32, head: usize, headLength: i32, out: usize, limit: usize): i32 {
@@ -216,16 +212,17 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
     const last: usize = load<u32>(block, L.sampleStepsEnd);
     for (; at < last; at += 8) line = writeStep(line, load<u32>(at), load<u32>(at, 4));
     store<f64>(L.rate, load<f64>(block, L.sampleRate));
+    store<u64>(L.takenNames, 0);
     beginRecord();
-    beginNumbers();
-    line = writeRest(line, 0, hasAddresses);
+    beginAdditions();
+    line = writeRest(line, hasAddresses);
     if (line == 0) {
-      status = L.isCareful;
+      status = L.isLeft;
       break;
     }
     store<u16>(line, 0x0a7d);
     endRecord();
-    countNumbers();
+    countAdditions();
     p = line + 2;
   }
   endAddresses();

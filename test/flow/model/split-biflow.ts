@@ -1,46 +1,17 @@
-import type { RecordFields, Value } from "../../record/index.ts";
-import { enumerations } from "../registry/enumerations.gen.ts";
-import { forwardName, swapSides } from "./biflow-names.ts";
-
-/** Names, or beginnings of names, of what is said of both directions at once. What else has no reverse is the first one's. */
-const common = [
-  "@timestamp",
-  "app.",
-  "flow.biflow.direction.",
-  "flow.direction.",
-  "flow.dst.",
-  "flow.end.",
-  "flow.export.",
-  "flow.firewall.",
-  "flow.ie.commonPropertiesId",
-  "flow.ie.flowId",
-  "flow.ie.observationPointId",
-  "flow.ie.observationTime",
-  "flow.ie.sampl",
-  "flow.ie.selector",
-  "flow.in.",
-  "flow.middle.",
-  "flow.nat.",
-  "flow.out.",
-  "flow.outer.",
-  "flow.src.",
-  "flow.start.",
-  "flow.tunnel.",
-  "flow.user.",
-  "ip.version.",
-  "l4.",
-];
+import type { RecordFields, Value } from "../../../src/record/index.ts";
+import { forwardName, swapSides } from "../../../src/flow/biflow/biflow-names.ts";
+import { commonNames } from "../../../src/flow/biflow/direction.ts";
+import { enumerations } from "../../../src/flow/registry/enumerations.gen.ts";
 
 const reversePrefix = "flow.reverse.";
 
 /**
- * Makes two records of one that has both directions of a biflow (RFC 5103). The given one keeps the first direction; what
- * it says of the reverse is taken out.
+ * Makes two records of one that has both directions of a biflow (RFC 5103), by names. The given one keeps the first direction.
  *
- * @returns the record of the reverse direction: its values under the names of a flow, and what is said of both with the
- *   sides swapped. Undefined where nothing is said of it, or only that it had no bytes and no packets.
+ * @param head names of the fields that every record has first.
+ * @returns the record of the reverse direction; undefined where nothing is said of it, or only that it had no bytes and no packets.
  */
-export function splitBiflow(record: RecordFields): RecordFields | undefined {
+export function splitBiflow(record: RecordFields, head: ReadonlySet<string>): RecordFields | undefined {
   const reversed = new Map<string, Value>();
   for (const [name, value] of record) {
     if (!name.startsWith(reversePrefix)) continue;
@@ -48,16 +19,16 @@ export function splitBiflow(record: RecordFields): RecordFields | undefined {
     reversed.set(forwardName(name.slice(reversePrefix.length)), value);
   }
   if (reversed.size === 0 || isEmptyFlow(reversed)) return undefined;
-  const second: RecordFields = new Map();
+  const second: RecordFields = new Map([...record].filter(([name]) => head.has(name)));
+  for (const [name, value] of reversed) second.set(name, value);
   for (const [name, value] of record) {
-    if (!common.some((beginning) => name.startsWith(beginning))) continue;
+    if (head.has(name) || !commonNames.some((beginning) => name.startsWith(beginning))) continue;
     const swapped = swapSides(name);
     if (!reversed.has(swapped)) second.set(swapped, value);
   }
-  for (const [name, value] of reversed) second.set(name, value);
   if (!reversed.has("flow.direction.name")) turn(second, "flow.direction.name", directions);
-  turn(second, "flow.biflow.direction.id", biflowDirections);
-  turn(second, "flow.biflow.direction.name", biflowDirectionNames);
+  if (!reversed.has("flow.biflow.direction.id")) turn(second, "flow.biflow.direction.id", biflowDirections);
+  if (!reversed.has("flow.biflow.direction.name")) turn(second, "flow.biflow.direction.name", biflowDirectionNames);
   return second;
 }
 

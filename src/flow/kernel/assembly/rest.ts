@@ -1,0 +1,156 @@
+// What a line has behind the fields of its template: what follows from them, and what is added to them.
+import * as L from "../layout";
+import { append, finish } from "./addresses";
+import { writeCommunityId } from "./community-id";
+import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
+import { keep, slot } from "./slots";
+import { copy, putText, writeByte, writeUint64 } from "./values";
+
+/** Where the additions of the line under way begin. */
+export let additionsAt: usize = 0;
+/** A bit for each addition to a number that it got. */
+let added: u64 = 0;
+
+/** The estimate of one counter; 0 when it is beyond 2^53-1. */
+@inline
+function scaled(p: usize, text: i32, counter: i64, rate: f64): usize {
+  if (counter < 0) return p;
+  return writeUint64(putText(p, text), <u64>counter * <u64>rate);
+}
+
+const maxSafe: f64 = 9_007_199_254_740_991;
+
+@inline
+function isSafe(counter: i64, rate: f64): bool {
+  return <f64>counter <= maxSafe && <f64>counter * rate <= maxSafe;
+}
+
+/** The rate and the estimates of the counters; a rate that is not known counts as 1. */
+function estimate(p: usize, known: f64): usize {
+  const octets = slot(L.octetsSlot);
+  const packets = slot(L.packetsSlot);
+  const reverseOctets = slot(L.reverseOctetsSlot);
+  const reversePackets = slot(L.reversePacketsSlot);
+  const rate = known < 0 ? 1.0 : known;
+  if (known < 0 && octets < 0 && packets < 0 && reverseOctets < 0 && reversePackets < 0) return p;
+  if (
+    Math.trunc(rate) == rate &&
+    rate <= maxSafe &&
+    isSafe(octets, rate) &&
+    isSafe(packets, rate) &&
+    isSafe(reverseOctets, rate) &&
+    isSafe(reversePackets, rate)
+  ) {
+    // Exact as long as the product is: a double is then an integer below 2^53.
+    p = writeUint64(putText(p, L.rateText), <u64>rate);
+    p = scaled(p, L.scaledOctetsText, octets, rate);
+    p = scaled(p, L.scaledPacketsText, packets, rate);
+    p = scaled(p, L.reverseOctetsText, reverseOctets, rate);
+    p = scaled(p, L.reversePacketsText, reversePackets, rate);
+  } else p = <usize>writeEstimates(<i32>p, rate);
+  return known < 0 ? putText(p, L.assumedText) : p;
+}
+
+/** What is added to numbers; 0 when there is no room for it. Leaves a bit for each that was. */
+function addNumbers(p: usize): usize {
+  const count = <i32>load<u8>(L.numberCount);
+  let taken = load<u64>(L.takenNames);
+  for (let i = 0; i < count; i++) {
+    const block: usize = L.numberBlocks + L.numberBlock * i;
+    const name = load<u64>(block, L.numberName);
+    if (load<u8>(block, L.numberIsOn) == 0 || (taken & name) != 0) continue;
+    const value = slot(load<u8>(block, L.numberValueSlot));
+    if (value < 0) continue;
+    const scopeSlot = <i32>load<u8>(block, L.numberScopeSlot);
+    const scope = scopeSlot == L.noSlot ? 0 : slot(scopeSlot);
+    if (scope < 0) continue;
+    const end = addNumber(i, <i32>p, <f64>value, <f64>scope);
+    if (end < 0) return 0;
+    if (<usize>end > p) {
+      added |= (<u64>1) << i;
+      taken |= name;
+      p = end;
+    }
+  }
+  return p;
+}
+
+export function beginAdditions(): void {
+  added = 0;
+}
+
+/** Counts what was added to numbers of the line that is done. */
+export function countAdditions(): void {
+  for (let i = 0; added != 0; i++, added >>= 1) {
+    if ((added & 1) == 0) continue;
+    const block: usize = L.numberBlocks + L.numberBlock * i;
+    store<u32>(block, load<u32>(block, L.numberAdded) + 1, L.numberAdded);
+  }
+}
+
+/**
+ * Type and code of ICMP where an exporter gives them as destination port. Port 0 is an echo reply of ICMP; of ICMPv6, where type 0
+ * is reserved, it says nothing.
+ */
+function writeIcmp(p: usize): usize {
+  const protocol = slot(L.protocolSlot);
+  const port = slot(L.destinationPortSlot);
+  if ((protocol != 1 && protocol != 58) || slot(L.sourcePortSlot) > 0 || <u64>port > 65535) return p;
+  if (port == 0 && protocol == 58) return p;
+  if (slot(L.icmpTypeSlot) != L.isAbsent || slot(L.icmpCodeSlot) != L.isAbsent) return p;
+  keep(L.icmpTypeSlot, port >>> 8);
+  keep(L.icmpCodeSlot, port & 255);
+  p = writeByte(putText(p, L.icmpTypeText), <u32>port >>> 8);
+  return writeByte(putText(p, L.icmpCodeText), <u32>port & 255);
+}
+
+/** What comes behind the fields of the template; 0 when the additions are to be made otherwise. */
+export function writeRest(p: usize, hasAddresses: bool): usize {
+  const source = slot(L.sourceSlot);
+  const destination = slot(L.destinationSlot);
+  const sourceLength = source < 0 ? 0 : <i32>(source >> 32);
+  const destinationLength = destination < 0 ? 0 : <i32>(destination >> 32);
+  p = writeIcmp(p);
+  if ((sourceLength | destinationLength) != 0 && slot(L.versionSlot) == L.isAbsent) {
+    p = putText(p, L.versionText);
+    store<u8>(p++, (sourceLength != 0 ? sourceLength : destinationLength) == 4 ? 0x34 : 0x36);
+  }
+  p = estimate(p, load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate));
+  if (load<u8>(L.hasNames) != 0) p = writeNames(<i32>p);
+  if (load<u8>(L.hasCommunityId) != 0 && sourceLength != 0 && sourceLength == destinationLength) {
+    p = writeCommunityId(
+      p,
+      <usize>(source & 0xffffffff),
+      <usize>(destination & 0xffffffff),
+      sourceLength,
+      slot(L.protocolSlot),
+      slot(L.sourcePortSlot),
+      slot(L.destinationPortSlot),
+      slot(L.icmpTypeSlot),
+      slot(L.icmpCodeSlot),
+    );
+  }
+  additionsAt = p;
+  if (load<u8>(L.isBare) != 0) return 0;
+  if (load<u8>(L.numberCount) != 0) {
+    p = addNumbers(p);
+    if (p == 0) return 0;
+  }
+  if (!hasAddresses) return p;
+  if (sourceLength != 0) {
+    const at = <usize>(source & 0xffffffff);
+    p = append(0, at, sourceLength, slot(L.sourceVlanSlot) != L.isAbsent, slot(L.sourceAsSlot), p);
+    if (p == 0) return 0;
+  }
+  if (destinationLength != 0) {
+    const at = <usize>(destination & 0xffffffff);
+    p = append(1, at, destinationLength, slot(L.destinationVlanSlot) != L.isAbsent, slot(L.destinationAsSlot), p);
+    if (p == 0) return 0;
+  }
+  const length = load<i32>(L.exporterLength);
+  if (length != 0) {
+    copy(p, L.exporterText, length);
+    p += length;
+  }
+  return finish(p);
+}

@@ -1,0 +1,32 @@
+// Values that something else in the line follows from, and what operations leave for those behind them.
+import * as L from "../layout";
+
+@inline
+export function slot(number: i32): i64 {
+  return load<i64>(L.slots + 8 * <usize>number);
+}
+
+@inline
+export function keep(number: i32, value: i64): void {
+  store<i64>(L.slots + 8 * <usize>number, value);
+}
+
+@inline
+export function keepUint(number: i32, value: u64): void {
+  if (value < <u64>L.tooLarge) {
+    keep(number, <i64>value);
+    return;
+  }
+  keep(number, L.tooLarge);
+  store<u64>(L.exactValues + 8 * <usize>number, value);
+}
+
+@inline
+export function register(number: i32): i32 {
+  return load<u8>(L.registers + <usize>number);
+}
+
+@inline
+export function setRegister(number: i32, value: i32): void {
+  store<u8>(L.registers + <usize>number, <u8>value);
+}

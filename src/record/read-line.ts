@@ -1,0 +1,62 @@
+import type { RecordFields, Value } from "./record-fields.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const bracket = 0x5b;
+const closingBracket = 0x5d;
+
+/**
+ * Reads the fields of a line of ours: a flat object whose values are scalars or arrays of them, without white space. Whole numbers
+ * beyond 2^53 become bigints.
+ *
+ * @param start where its brace is, @param end behind its last field, where no brace has to be.
+ */
+export function readLine(bytes: Buffer, start: number, end: number): RecordFields {
+  const record: RecordFields = new Map();
+  let at = start + 1;
+  while (at < end) {
+    const nameEnd = stringEnd(bytes, at);
+    const valueEnd = endOfValue(bytes, nameEnd + 1, end);
+    record.set(JSON.parse(bytes.toString("utf8", at, nameEnd)) as string, readValue(bytes, nameEnd + 1, valueEnd));
+    at = valueEnd + 1;
+  }
+  return record;
+}
+
+/** Behind the closing quote. */
+function stringEnd(bytes: Buffer, at: number): number {
+  let end = at + 1;
+  while (bytes[end] !== quote) end += bytes[end] === backslash ? 2 : 1;
+  return end + 1;
+}
+
+function endOfValue(bytes: Buffer, at: number, end: number): number {
+  if (bytes[at] === quote) return stringEnd(bytes, at);
+  let p = at;
+  if (bytes[at] === bracket) {
+    while (bytes[p] !== closingBracket) p = bytes[p] === quote ? stringEnd(bytes, p) : p + 1;
+    return p + 1;
+  }
+  while (p < end && bytes[p] !== comma && bytes[p] !== closingBracket) p++;
+  return p;
+}
+
+function readValue(bytes: Buffer, at: number, end: number): Value {
+  const text = bytes.toString("utf8", at, end);
+  if (bytes[at] !== bracket) return readScalar(text);
+  if (!/[0-9]{16}/.test(text)) return JSON.parse(text) as Value;
+  const values: (string | number | bigint | boolean)[] = [];
+  for (let p = at + 1; p < end - 1;) {
+    const next = endOfValue(bytes, p, end - 1);
+    values.push(readScalar(bytes.toString("utf8", p, next)));
+    p = next + 1;
+  }
+  return values;
+}
+
+function readScalar(text: string): string | number | bigint | boolean {
+  const value = JSON.parse(text) as string | number | boolean;
+  const isInexact = typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && /^-?[0-9]+$/.test(text);
+  return isInexact ? BigInt(text) : value;
+}

@@ -1,0 +1,83 @@
+import { createDecoders } from "../../../src/flow/decoders.ts";
+import { createElementSource } from "../../../src/flow/elements/element-source.ts";
+import { createExporterTable } from "../../../src/flow/exporter/exporter-table.ts";
+import { defaultLimits } from "../../../src/flow/exporter/limits.ts";
+import { registerExporterMetrics } from "../../../src/flow/exporter-metrics.ts";
+import { createFlowCounts } from "../../../src/flow/flow-counts.ts";
+import { registerFlowMetrics } from "../../../src/flow/flow-metrics.ts";
+import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
+import type { FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
+import { createTimeFormat } from "../../../src/flow/mapping/time-format.ts";
+import { rememberNames } from "../../../src/flow/mapping/remember-names.ts";
+import { createManualRates } from "../../../src/flow/sampling/manual-rates.ts";
+import { createSlowFieldCounts } from "../../../src/flow/compiled/slow-fields.ts";
+import { buildPlan } from "../../../src/flow/template/build-plan.ts";
+import { createRecordReader } from "../../../src/flow/template/record-reader.ts";
+import { createSampleLines } from "../../../src/flow/steps/sample-lines.ts";
+import { createLineBuffer, createWorkspace, createWorkspaceMemory } from "../../../src/record/index.ts";
+import { limitLog } from "../../../src/report/index.ts";
+import { createModelReader } from "./model-reader.ts";
+
+/** A pipeline in which every record is a Map until it is a line; nothing of the kernel is in it. */
+export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipeline, "process" | "tidy"> {
+  const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, splitBiflows = false } = options;
+  const limitedLog = limitLog(log, clock);
+  const elements = rememberNames(createElementSource(options.elements ?? []));
+  const limits = { ...defaultLimits, ...options.limits };
+  const counts = createFlowCounts();
+  const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
+  const settings = {
+    maxFields: limits.fieldsPerTemplate,
+    planTemplate: (template: Parameters<typeof buildPlan>[0]) => buildPlan(template, { elements, splitBiflows }),
+  };
+  const times = createTimeFormat();
+  const reader = createRecordReader(times, settings.planTemplate);
+  const samples = { compiled: 0, interpreted: 0, careful: 0 };
+  const plans = { size: 0, counts: { compiled: 0, evicted: 0 }, find: () => assertUnused() };
+  registerFlowMetrics(
+    metrics,
+    counts,
+    exporters,
+    { templates: 0 },
+    { slowFields: createSlowFieldCounts(), samples },
+    plans,
+  );
+  registerExporterMetrics(metrics, exporters);
+  const lines = createLineBuffer();
+  const workspace = createWorkspace(createWorkspaceMemory(0));
+  const processor = createFlowProcessor({
+    decoders: createDecoders({
+      times,
+      reader,
+      flows: createModelReader(reader),
+      samples: createSampleLines({ lines, enricher: undefined, communityId, workspace, counts: samples }),
+      settings,
+    }),
+    exporters,
+    counts,
+    enricher,
+    lines,
+    sink,
+    communityId,
+    optionsRecords,
+    log: limitedLog,
+    clock,
+  });
+  return {
+    process: (bytes, address, port, receivedAt) => processor.process(bytes, address, port, receivedAt),
+    tidy() {
+      const now = clock.now();
+      exporters.tidy(now, {
+        waiting: now - waitingMaxAgeMs,
+        templates: Number.NEGATIVE_INFINITY,
+        exporters: now - limits.silentMs,
+      });
+    },
+  };
+}
+
+const waitingMaxAgeMs = 30 * 60_000;
+
+function assertUnused(): never {
+  throw new TypeError("the model has no programs");
+}

@@ -1,0 +1,34 @@
+import { addIcmp, completeFlow } from "../../../src/flow/complete-flow.ts";
+import { bootTimeOf, rateSources, type FlowReader } from "../../../src/flow/compiled/flow-reader.ts";
+import { addNames } from "../../../src/flow/options/name-table.ts";
+import { flowRate } from "../../../src/flow/sampling/flow-rate.ts";
+import type { RecordReader } from "../../../src/flow/template/record-reader.ts";
+import type { RecordFields } from "../../../src/record/index.ts";
+import { splitBiflow } from "./split-biflow.ts";
+
+/**
+ * The slow and obvious way from a record's bytes to a flow, which the kernel is compared with: every field becomes one of a Map, step
+ * by step, and the Map is completed by names.
+ */
+export function createModelReader(reader: RecordReader): FlowReader {
+  return {
+    read(plan, range, context, sources, output) {
+      const { own, whole } = sources;
+      const rates = rateSources(sources);
+      const head = new Set(context.head.map(([name]) => name));
+      const complete = (record: RecordFields): void => {
+        addIcmp(record);
+        completeFlow(record, flowRate(record, plan.namesSampling, rates));
+        if (own !== undefined) addNames(record, own.names, whole?.names);
+        output.flow(record);
+      };
+      const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
+      const take = (record: RecordFields): void => {
+        const reverse = isSplit ? splitBiflow(record, head) : undefined;
+        complete(record);
+        if (reverse !== undefined) complete(reverse);
+      };
+      return reader.read(plan, range, { ...context, bootTime: bootTimeOf(sources) }, take, sources.lists);
+    },
+  };
+}
