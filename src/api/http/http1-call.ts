@@ -54,11 +54,10 @@ export class Http1Call extends ActiveCall {
     const isLingering = this.#hasUnreadBody();
     // A client that was not told to continue may or may not send its body: the connection is of no further use.
     const closes = isLingering || this.expectsContinue;
-    response.writeHead(status, {
-      ...fields,
-      ...(status !== 204 && { "content-length": String(length) }),
-      ...(closes && { connection: "close" }),
-    });
+    const header: Record<string, string | readonly string[]> = { ...fields };
+    if (status !== 204) header["content-length"] = String(length);
+    if (closes) header["connection"] = "close";
+    response.writeHead(status, header as Record<string, string>);
     if (this.method === "HEAD" || status === 204) response.end();
     else if (isLingering) this.#linger(body);
     // A string leaves in one write with the header, bytes do not.
@@ -105,7 +104,7 @@ export class Http1Call extends ActiveCall {
   }
 
   onClose(listener: () => void): void {
-    this.#response.once("close", listener);
+    this.#response.on("close", listener);
   }
 
   hasBrokenOff(): boolean {

@@ -41,10 +41,11 @@ export class Http2Call extends ActiveCall {
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     // A status with a length of its own would not be gRPC's header that is the trailer too.
     const isPlain = status !== 204 && this.wire !== "grpc";
-    const header = { ...fields, ":status": status, ...(isPlain && { "content-length": String(length) }) };
+    const header: Record<string, unknown> = { ":status": status, ...fields };
+    if (isPlain) header["content-length"] = String(length);
     const isHeaderOnly = length === 0 || status === 204 || this.method === "HEAD";
     this.#isWhole = true;
-    this.#stream.respond(header, { endStream: isHeaderOnly });
+    this.#stream.respond(header as Record<string, string>, { endStream: isHeaderOnly });
     if (!isHeaderOnly) this.#stream.end(body);
     this.#abandonBody();
   }
@@ -93,7 +94,7 @@ export class Http2Call extends ActiveCall {
   }
 
   onClose(listener: () => void): void {
-    this.#stream.once("close", listener);
+    this.#stream.on("close", listener);
   }
 
   hasBrokenOff(): boolean {

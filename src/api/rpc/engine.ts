@@ -14,7 +14,7 @@ import type { Answer, RpcMethod, RpcService } from "./method.ts";
 import { protocolOf, type Protocol } from "./protocol.ts";
 import { inspectEnvelope, openEnvelope, readEnvelopes } from "./read-envelopes.ts";
 import type { Reply } from "./reply.ts";
-import { readTerms, type Terms } from "./terms.ts";
+import { readTerms } from "./terms.ts";
 
 export interface EngineParts {
   readonly bodies: BodyReader;
@@ -34,12 +34,10 @@ interface Exchange {
   readonly method: RpcMethod;
   readonly protocol: Protocol;
   readonly reply: Reply;
-  terms: Terms;
 }
 
 /** The longest time that a timer can hold; Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
-const noTerms: Terms = { isGzip: false, acceptsGzip: false };
 
 /**
  * The one way of a call: header, body, message, method, answer. Each step goes on at once when the one before has not left a promise,
@@ -48,9 +46,10 @@ const noTerms: Terms = { isGzip: false, acceptsGzip: false };
 export function createEngine(parts: EngineParts): Engine {
   const { bodies, maxMessageBytes } = parts;
   const readRequest = createRequestReader(parts.unknownFields);
+  const inspect = (first: Buffer): void => inspectEnvelope(first, bodies);
 
   /** @returns the message of a body that has just one. */
-  const open = ({ protocol, terms }: Exchange, body: Buffer): Buffer | Promise<Buffer> => {
+  const open = ({ protocol, reply: { terms } }: Exchange, body: Buffer): Buffer | Promise<Buffer> => {
     if (protocol.framing === "bare") return terms.isGzip && body.length > 0 ? bodies.decompress(body) : body;
     return openEnvelope(protocol.isText ? decodeText(body) : body, terms, bodies);
   };
@@ -92,17 +91,17 @@ export function createEngine(parts: EngineParts): Engine {
     }
   };
 
-  async function* requestsOf({ call, method, protocol, terms }: Exchange): AsyncGenerator<never> {
+  async function* requestsOf({ call, method, protocol, reply: { terms } }: Exchange): AsyncGenerator<never> {
     const chunks = bodies.stream(call);
     for await (const message of readEnvelopes(protocol.isText ? decodeTexts(chunks) : chunks, terms, bodies)) {
       yield (await readRequest(protocol.codec, method.schema.input, message)) as never;
     }
   }
 
-  const createReply = (call: Call, protocol: Protocol, terms: () => Terms): Reply =>
+  const createReply = (call: Call, protocol: Protocol): Reply =>
     protocol.framing === "bare"
-      ? createBareReply(call, protocol, terms)
-      : createEnvelopeReply(call, protocol, terms, maxMessageBytes);
+      ? createBareReply(call, protocol)
+      : createEnvelopeReply(call, protocol, maxMessageBytes);
 
   const refuse = ({ call, reply }: Exchange, error: unknown): void => {
     try {
@@ -124,17 +123,11 @@ export function createEngine(parts: EngineParts): Engine {
   return (call, service, method) => {
     const protocol = protocolOf(call.headers, method.kind);
     if (protocol === undefined) return false;
-    const exchange: Exchange = {
-      call,
-      method,
-      protocol,
-      reply: createReply(call, protocol, () => exchange.terms),
-      terms: noTerms,
-    };
+    const exchange: Exchange = { call, method, protocol, reply: createReply(call, protocol) };
     const fail = (error: unknown): void => refuse(exchange, error);
     try {
       service.requireEnabled?.();
-      exchange.terms = readTerms(call, protocol.framing);
+      exchange.reply.terms = readTerms(call, protocol.framing);
       call.throwIfAborted();
     } catch (error) {
       // By then a body that came along with the header has been seen, and the connection can be kept.
@@ -155,8 +148,8 @@ export function createEngine(parts: EngineParts): Engine {
         fail(error);
       }
     };
-    const inspect = protocol.framing === "bare" || protocol.isText ? undefined : inspectEnvelope(bodies);
-    bodies.collect(call, framingBytes(protocol), inspect, take, fail);
+    const isPlainEnvelope = protocol.framing !== "bare" && !protocol.isText;
+    bodies.collect(call, framingBytes(protocol), isPlainEnvelope ? inspect : undefined, take, fail);
     return true;
   };
 }

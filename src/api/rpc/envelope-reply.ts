@@ -10,8 +10,8 @@ import { writeBytes, writePieces } from "../http/send.ts";
 import { encodeText } from "./base64-text.ts";
 import { envelope, envelopeHead, envelopeSize, inEnvelope, isLong, type Encoded, type LongMessage } from "./encoded.ts";
 import type { Protocol } from "./protocol.ts";
-import { compressFrom, type Reply } from "./reply.ts";
-import { encodingHeaders, type Terms } from "./terms.ts";
+import { compressFrom, noTerms, type Reply } from "./reply.ts";
+import { encodingHeaders } from "./terms.ts";
 
 const gzipBytes = promisify(gzip);
 const compressedFlag = 1;
@@ -25,27 +25,21 @@ const okTrailer: Readonly<Record<string, string>> = { "grpc-status": "0" };
  *
  * @param maxMessageBytes the longest message; more than its length in the envelope can say.
  */
-export function createEnvelopeReply(
-  call: Call,
-  protocol: Protocol,
-  terms: () => Terms,
-  maxMessageBytes: number,
-): Reply {
-  return new EnvelopeReply(call, protocol, terms, maxMessageBytes);
+export function createEnvelopeReply(call: Call, protocol: Protocol, maxMessageBytes: number): Reply {
+  return new EnvelopeReply(call, protocol, maxMessageBytes);
 }
 
 /** A class, because closures of their own cost too much for each call. */
 class EnvelopeReply implements Reply {
+  terms = noTerms;
   readonly #call: Call;
   readonly #protocol: Protocol;
-  readonly #terms: () => Terms;
   readonly #maxMessageBytes: number;
   #isWithinMessage = false;
 
-  constructor(call: Call, protocol: Protocol, terms: () => Terms, maxMessageBytes: number) {
+  constructor(call: Call, protocol: Protocol, maxMessageBytes: number) {
     this.#call = call;
     this.#protocol = protocol;
-    this.#terms = terms;
     this.#maxMessageBytes = maxMessageBytes;
   }
 
@@ -109,7 +103,7 @@ class EnvelopeReply implements Reply {
   }
 
   #isCompressed(encoded: string | Buffer): boolean {
-    return encoded.length >= compressFrom && this.#terms().acceptsGzip;
+    return encoded.length >= compressFrom && this.terms.acceptsGzip;
   }
 
   async #enveloped(encoded: string | Buffer): Promise<Buffer> {
@@ -129,7 +123,7 @@ class EnvelopeReply implements Reply {
     const { header } = this.#call.extraFields;
     const fields: Record<string, string> = header === undefined ? {} : Object.fromEntries(header);
     fields["content-type"] = contentType;
-    if (this.#terms().acceptsGzip) fields[encodingHeaders[framing].encoding] = "gzip";
+    if (this.terms.acceptsGzip) fields[encodingHeaders[framing].encoding] = "gzip";
     return fields;
   }
 

@@ -6,10 +6,8 @@ import type { Terms } from "./terms.ts";
 const compressedFlag = 1;
 
 /** Looks at the start of a body in envelopes. @throws ConnectError when its first message is too long: the rest need not be waited for. */
-export function inspectEnvelope(bodies: BodyReader): (first: Buffer) => void {
-  return (first) => {
-    if (first.length >= envelopeSize && first.readUInt32BE(1) > bodies.maxBytes) throw bodies.tooLarge();
-  };
+export function inspectEnvelope(first: Buffer, bodies: BodyReader): void {
+  if (first.length >= envelopeSize && first.readUInt32BE(1) > bodies.maxBytes) throw bodies.tooLarge();
 }
 
 /**
@@ -20,7 +18,7 @@ export function inspectEnvelope(bodies: BodyReader): (first: Buffer) => void {
 export function openEnvelope(bytes: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
   if (bytes.length === 0) throw countFault("there is no message");
   if (bytes.length < envelopeSize) throw cutOff();
-  inspectEnvelope(bodies)(bytes);
+  inspectEnvelope(bytes, bodies);
   const end = envelopeSize + bytes.readUInt32BE(1);
   if (bytes.length < end) throw cutOff();
   if (bytes.length > end) throw countFault("there is something after the message");
@@ -37,7 +35,7 @@ export async function* readEnvelopes(
   for await (const chunk of chunks) {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     for (;;) {
-      inspectEnvelope(bodies)(rest);
+      inspectEnvelope(rest, bodies);
       const end = rest.length < envelopeSize ? Infinity : envelopeSize + rest.readUInt32BE(1);
       if (rest.length < end) break;
       yield await decompressed(rest[0] as number, rest.subarray(envelopeSize, end), terms, bodies);

@@ -42,8 +42,16 @@ export function readTerms(call: Call, framing: Framing): Terms {
   return { isGzip: encoding === "gzip", acceptsGzip };
 }
 
+/** Most calls say what the one before said. */
+let last = { accepted: "", takes: false };
+
 function takesGzip(accepted: string | undefined): boolean {
-  if (accepted === undefined || accepted === "identity") return false;
+  if (accepted === undefined) return false;
+  if (accepted !== last.accepted) last = { accepted, takes: namesGzip(accepted) };
+  return last.takes;
+}
+
+function namesGzip(accepted: string): boolean {
   return accepted
     .toLowerCase()
     .split(",")

@@ -45,7 +45,10 @@ function jsonList(list: EntryList, items: ListItems): Encoded {
     if (size > portionBytes) return longJsonList(list, items);
   }
   // An empty list is a zero value and left out.
-  return size === 0 ? "{}" : `{"${items}":[${Buffer.concat(pieces).toString()}]}`;
+  if (size === 0) return "{}";
+  const [first] = pieces;
+  const text = pieces.length === 1 && Buffer.isBuffer(first) ? first : Buffer.concat(pieces);
+  return `{"${items}":[${text.toString()}]}`;
 }
 
 function longJsonList(list: EntryList, items: ListItems): Encoded {
