@@ -1,5 +1,5 @@
 // The peers of the API: a bare HTTP/1.1 server and a grpc-js server, each answering every call with the bytes it is given.
-// The message names the kind and the answer; the port is told back.
+// The message names the kind and the answer; the port is sent back.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";

@@ -17,7 +17,7 @@ const entries = Array.from({ length: size }, (_, i) =>
 );
 const index = buildIndex(entries, 1);
 
-/** A store that tells how many entries were asked for. */
+/** A store that counts how many entries were asked for. */
 function largeStore() {
   const store = { ...createMemoryStore(), asked: 0, current: () => counted };
   const counted: UdmIndex = {

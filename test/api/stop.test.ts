@@ -8,7 +8,7 @@ import { answerOf, openHttp2, openRaw } from "./raw-http.ts";
 
 const rpc = `${contractPath}/CreateUdm`;
 
-test("stop lets what runs finish, tells HTTP/2 clients, and closes the port", async (t) => {
+test("stop lets what runs finish, sends HTTP/2 clients a GOAWAY, and closes the port", async (t) => {
   const { server, url, port, store } = await startApi(t, { limits: { stopTimeout: 5_000 } });
   let release = (): void => {};
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -52,7 +52,7 @@ test("what does not finish is cut off", async (t) => {
   await assert.rejects(stuck);
 });
 
-test("those who watch health are told, and do not delay the stop", async (t) => {
+test("those who watch health get an answer, and do not delay the stop", async (t) => {
   const { server, url } = await startApi(t, { limits: { stopTimeout: 60_000 } });
   const client = createClient(Health, createGrpcTransport({ baseUrl: url }));
   const watch = client.watch({})[Symbol.asyncIterator]();

@@ -26,7 +26,7 @@ test("the OpenAPI document declares the id", async (t) => {
   assert.ok("404" in get.responses);
 });
 
-test("the OpenAPI document says of a view what it is told, and any JSON of the others", async (t) => {
+test("the OpenAPI document has of a view its description, and any JSON of the others", async (t) => {
   const description = { summary: "All things", schema: { type: "object" } };
   const { url } = await startApi(t, {
     views: new Map<string, (id: string) => unknown>([...views, ["/api/v1/things", () => ({})]]),

@@ -12,7 +12,7 @@ export interface Caller extends Waiting {
   readonly peer: string | undefined;
 }
 
-/** What is sent besides the answer itself. */
+/** What is sent in addition to the answer itself. */
 export interface ExtraFields {
   header?: Headers;
   trailer?: Headers;
@@ -50,7 +50,7 @@ export interface Call extends Caller {
 
   /** The body as it was sent. */
   readonly body: Readable;
-  /** Tells a client that waits for it to send the body. */
+  /** Sends `100 Continue` to a client that waits for it before it sends the body. */
   continue(): void;
 
   /** Whether nobody is there to take an answer. */

@@ -52,7 +52,7 @@ export class Http1Call extends ActiveCall {
     const response = this.#response;
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const isLingering = this.#hasUnreadBody();
-    // A client that was not told to continue may or may not send its body: the connection is of no further use.
+    // A client that was not asked to continue may or may not send its body: the connection is of no further use.
     const closes = isLingering || this.expectsContinue;
     const header: Record<string, string | readonly string[]> = { ...fields };
     if (status !== 204) header["content-length"] = String(length);

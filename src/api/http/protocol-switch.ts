@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /**
- * Tells HTTP/2 by prior knowledge from HTTP/1: reads until the bytes differ from the connection preface, or are all of
+ * Recognises HTTP/2 by prior knowledge: reads until the bytes differ from the connection preface, or are all of
  * it, then puts them back and hands the socket over. The caller bounds the time; a socket that ends undecided is closed.
  */
 export function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") => void): void {

@@ -57,7 +57,7 @@ function symbolsOf({ proto }: DescFile): string[] {
   const scoped = (scope: string, name: string): string => (scope === "" ? name : `${scope}.${name}`);
   const ofEnum = (scope: string, { name, value }: EnumDescriptorProto): string[] => [
     scoped(scope, name),
-    // By the language, the values of an enum are named beside it and not below it.
+    // By the language, the values of an enum are named as its siblings.
     ...value.map((one) => scoped(scope, one.name)),
   ];
   const ofMessage = (scope: string, message: DescriptorProto): string[] => {
