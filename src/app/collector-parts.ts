@@ -20,7 +20,7 @@ import { storeOutputs } from "./outputs/store-outputs.ts";
 import { createDeliveringOutput, type DeliveringOutput } from "./threads/delivering-output.ts";
 import { createFlowThreads, type FlowThreads } from "./threads/flow-threads.ts";
 
-/** What every room is given to tell of itself. */
+/** What every room is given to report by. */
 export interface Reporting {
   readonly log: Log;
   readonly metrics: Metrics;
@@ -84,7 +84,7 @@ export function createOutputs(
 /** Flows, wherever they are decoded. */
 export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
 
-/** What exporters tell once, kept over a restart; undefined when nothing is to be kept. */
+/** What exporters say once, kept over a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
   const directory = settings.SVC_STATE_DIRECTORY_PATH;
@@ -96,7 +96,7 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
   return createStateStore({ ...reporting, files: createStateFiles(join(directory, "flow"), nodeFileIo, run) });
 }
 
-/** What decoding is told by the other parts, in whichever thread it runs. */
+/** What decoding gets from the other parts, in whichever thread it runs. */
 export interface FlowSources {
   /** Of this thread. */
   readonly enrichment: Enrichment;
@@ -139,7 +139,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
 
 /**
  * In how many threads of their own flows are decoded; 0 is in the main thread. Receiving and the main thread need little
- * beside decoding, so no core is left for them.
+ * in comparison with decoding, so no core is left for them.
  */
 export function decodingThreads(settings: Settings): number {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;

@@ -27,7 +27,7 @@ export interface CollectorOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
-  /** Further takers of records, beside the outputs of the settings. */
+  /** Further takers of records, in addition to the outputs of the settings. */
   readonly sinks?: readonly Sink[];
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { limitLog, type Clock, type Component, type Log } from "../report/index.ts";
 import { LockedError, takeFileLock, type FileIo, type FileLock } from "../file/index.ts";
 
-/** What the lock is named after, with `.lock` behind it in the directory: it tells people who holds it. */
+/** What the lock is named after, with `.lock` behind it in the directory: it shows people who holds it. */
 const lockName = "collector";
 
 /**

@@ -2,7 +2,7 @@ import { lendLines, type Sink } from "../record/index.ts";
 import type { Clock } from "../report/index.ts";
 
 /**
- * Passes the first `perSecond` lines of each second, for a person who wants to see some. `leftOut` is told how many
+ * Passes the first `perSecond` lines of each second, for a person who wants to see some. `leftOut` is called with how many
  * were not passed.
  */
 export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: (records: number) => void): Sink {

@@ -1,4 +1,4 @@
-/** Lines in memory that two threads share, told by the thread that wrote them to the one that has the outputs. */
+/** Lines in memory that two threads share, reported by the thread that wrote them to the one that has the outputs. */
 export interface LineNote {
   /** Which slab they lie in. */
   readonly slab: number;
@@ -46,10 +46,10 @@ export function createLineMemory(
   return { ...within, slabBytes, slabs, notes: new SharedArrayBuffer(4 * words) };
 }
 
-/** The side that tells. */
+/** The side that writes lines. */
 export interface NoteWriter {
-  /** @returns false when the ring is full; nothing was told then. */
-  tell(note: LineNote): boolean;
+  /** @returns false when the ring is full; nothing was noted then. */
+  note(note: LineNote): boolean;
   /** How many notes the ring takes before the other side has dealt with some. */
   room(): number;
   /** Of how many notes of a slab the lines are not needed any more, modulo 2^32. */
@@ -63,7 +63,7 @@ export function createNoteWriter({ notes, slabs }: LineMemory, wake: () => void)
   let written = Atomics.load(words, writtenWord);
   const room = (): number => ringNotes - ((written - Atomics.load(words, readWord)) >>> 0);
   return {
-    tell({ slab, from, to, count }) {
+    note({ slab, from, to, count }) {
       if (room() === 0) return false;
       const at = ring + noteWords * (written & (ringNotes - 1));
       words[at] = slab;
@@ -80,7 +80,7 @@ export function createNoteWriter({ notes, slabs }: LineMemory, wake: () => void)
   };
 }
 
-/** The side that is told. */
+/** The side that takes lines. */
 export interface NoteReader {
   /** The next note; undefined when there is none. */
   next(): LineNote | undefined;

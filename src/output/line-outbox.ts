@@ -5,7 +5,7 @@ export interface LineOutboxOptions {
   readonly memory: LineMemory;
   /** Wakes the other thread, which then looks for lines. */
   readonly wake: () => void;
-  /** Told of lines for which there was no memory. */
+  /** Called for lines for which there was no memory. */
   readonly dropped: (records: number, bytes: number) => void;
   /** As long as a slab, for lines that are lost because every slab is in use; left out: memory of its own. */
   readonly spare?: Buffer;
@@ -17,11 +17,11 @@ export interface LineOutbox extends Sink {
   allocate(bytes: number): Buffer;
   /** Whether some memory is free. Who goes on without it loses lines. */
   hasRoom(): boolean;
-  /** Tells of what was written and not told yet. That happens by itself when much has gathered. */
+  /** Notes what was written since the last note. That happens by itself when much has gathered. */
   flush(): void;
 }
 
-/** Lines are told of in pieces of about this size, so that they become large writes. */
+/** Lines are noted in pieces of about this size, so that they become large writes. */
 const noteBytes = 1024 * 1024;
 
 /** What must be free for {@link LineOutbox.hasRoom}: as much as some datagrams can take. */
@@ -31,21 +31,21 @@ const notesInReserve = 64;
 interface Slab {
   readonly number: number;
   readonly buffer: Buffer;
-  /** Notes told of it. */
-  told: number;
+  /** Notes of it. */
+  noted: number;
 }
 
 export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutboxOptions): LineOutbox {
   const notes = createNoteWriter(memory, wake);
   const { slabBytes } = memory;
-  // A thread before this one may have told of them.
+  // A thread before this one may have notes of them.
   const slabs = Array.from({ length: memory.slabs }, (_, number): Slab => {
     const buffer = Buffer.from(memory.lines, memory.at + number * slabBytes, slabBytes);
-    return { number, buffer, told: notes.returned(number) };
+    return { number, buffer, noted: notes.returned(number) };
   });
   /** The slab that lines are being written to. */
   let current: Slab | undefined;
-  /** The slab of what was not told yet. */
+  /** The slab of what was not noted yet. */
   let pending: Slab | undefined;
   let { spare } = options;
   let from = 0;
@@ -53,21 +53,21 @@ export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutb
   let count = 0;
 
   const isFree = (slab: Slab): boolean =>
-    slab !== current && notes.returned(slab.number) === slab.told && (slab !== pending || count === 0);
+    slab !== current && notes.returned(slab.number) === slab.noted && (slab !== pending || count === 0);
   // The first of the list that is free: memory that was used lately is warm, and what was never used need not exist.
   const freeSlab = (): Slab | undefined => slabs.find(isFree);
 
-  const tell = (slab: Slab, first: number, end: number, records: number): boolean => {
-    if (!notes.tell({ slab: slab.number, from: first, to: end, count: records })) return false;
-    slab.told = (slab.told + 1) | 0;
+  const note = (slab: Slab, first: number, end: number, records: number): boolean => {
+    if (!notes.note({ slab: slab.number, from: first, to: end, count: records })) return false;
+    slab.noted = (slab.noted + 1) | 0;
     return true;
   };
 
   const flush = (): void => {
-    if (count > 0 && pending !== undefined && tell(pending, from, to, count)) count = 0;
+    if (count > 0 && pending !== undefined && note(pending, from, to, count)) count = 0;
   };
 
-  /** Tells of what is pending, or drops it: something else is to be told. */
+  /** Notes what is pending, or drops it: something else is to be noted. */
   const settle = (): void => {
     flush();
     if (count > 0) dropped(count, to - from);
@@ -79,7 +79,7 @@ export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutb
     settle();
     const slab = lines.length <= slabBytes ? freeSlab() : undefined;
     slab?.buffer.set(lines);
-    if (slab === undefined || !tell(slab, 0, lines.length, records)) dropped(records, lines.length);
+    if (slab === undefined || !note(slab, 0, lines.length, records)) dropped(records, lines.length);
   };
 
   return {

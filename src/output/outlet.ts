@@ -10,7 +10,7 @@ export interface Outlet {
   /** Whether `next` is to be called again after a while, because it could not do all it was to do. */
   isUnfinished(): boolean;
   /**
-   * Writes the batch from `at` on. @returns how many bytes were taken; 0 when none can be taken for the moment.
+   * Writes the batch from `at` on. @returns how many bytes were taken; 0 when none can be taken now.
    *
    * @throws an error of the system, or OutletClosedError. Nothing of this call's bytes was taken then.
    */

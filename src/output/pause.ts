@@ -1,4 +1,4 @@
-/** A place where one caller waits until it is told to go on, or for a time at most. */
+/** A place where one caller waits until `end` is called, or for a time at most. */
 export interface Pause {
   pause(ms?: number): Promise<void>;
   /** Ends the pause under way, if there is one. */

@@ -22,7 +22,7 @@ export interface OutputOptions {
 
 export interface QueuedSinkOptions extends OutputOptions {
   readonly name: string;
-  /** Told once when the reader is gone. */
+  /** Called once when the reader is gone. */
   readonly onClosed?: () => void;
   /** @throws what makes a start without the output the better choice. */
   readonly open: (report: OutputReport) => Promise<Outlet>;
@@ -34,7 +34,7 @@ export interface QueuedSink extends Sink, Component {
   nudge(): void;
 }
 
-/** How long to wait when the reader takes nothing for the moment: longer each time. */
+/** How long to wait when the reader takes nothing now: longer each time. */
 const blockedMs = [1, 2, 4, 8, 16] as const;
 
 /** Writes follow each other no faster than this, unless there is much to write: each wakes a thread of the system's calls. */

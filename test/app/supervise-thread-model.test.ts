@@ -44,7 +44,7 @@ function createRig(): Rig {
       const promise = new Promise<void>((resolve, reject) => (begun = { resolve, reject }));
       promise.catch(() => {});
       const fake: FakeThread = {
-        thread: { call: () => assert.fail(), tell: () => assert.fail(), end: async () => void (fake.isLiving = false) },
+        thread: { call: () => assert.fail(), post: () => assert.fail(), end: async () => void (fake.isLiving = false) },
         die() {
           // What it was to begin fails with it, as calls of a real thread do.
           if (!fake.isLiving) return;

@@ -49,7 +49,7 @@ test("calls are answered, notes and log lines arrive, errors come back to the ca
   const thread = supervision.thread();
   assert.ok(thread !== undefined);
   assert.deepEqual(await thread.call("twice", new Map([[1, 2n]])), { value: [new Map([[1, 2n]]), new Map([[1, 2n]])] });
-  thread.tell("note", "first");
+  thread.post("note", "first");
   await thread.call("note", "second");
   await thread.call("log");
   assert.deepEqual(notes, ["first", "second"]);
@@ -70,7 +70,7 @@ test("a thread that dies is started again, calls that it did not answer fail", a
     assert.ok(thread !== undefined);
     assert.equal(await thread.call("count"), 1, "it is a fresh one");
     const hanging = assert.rejects(thread.call("hang"), /a bug/);
-    thread.tell("die");
+    thread.post("die");
     await hanging;
     await assert.rejects(thread.call("count"), /a bug/);
     await until("another thread", () => supervision.thread() !== undefined);
@@ -85,7 +85,7 @@ test("what fails the first start is thrown; a later one is tried until it works"
   let begun = 0;
   const { supervision, changes } = supervised({ failing: () => ++begun === 2 });
   await supervision.start();
-  supervision.thread()?.tell("die");
+  supervision.thread()?.post("die");
   await until("another thread", () => changes.length === 2);
   assert.equal(begun, 3);
   await supervision.stop(async () => {}, 1000);

@@ -5,12 +5,12 @@ import { exitCodes, type Terminal } from "./terminal.ts";
 
 /** `config check` judges the settings without starting anything; `config print` shows them. */
 export function addConfigCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const config = program.command("config").description("judge or show the settings");
+  const config = program.command("config").description("check or show the settings");
 
   const check = config
     .command("check")
     .description(
-      `judge the settings, and the files that they name, without starting; exit code ${exitCodes.config} when they cannot be used`,
+      `check the settings and the files that they name, without starting; exit code ${exitCodes.config} when they cannot be used`,
     )
     .option("--strict", "refuse names that are no settings, too");
   addSettingsOptions(check).action(async (options: { strict?: boolean }) => {

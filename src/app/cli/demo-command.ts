@@ -16,9 +16,7 @@ export interface DemoCommandOptions {
 export function addDemoCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   program
     .command("demo")
-    .description(
-      "show it at work: a collector, three exporters that send to it, two devices that it polls, and the records that come out",
-    )
+    .description("run a collector with three exporters and two SNMP devices of its own, and show its records")
     .option("--api-port <port>", "the port of the API (0: the system chooses)", "0")
     .option("--interval <seconds>", "how often records are shown", seconds, 3)
     .addOption(new Option("--log-level <level>", "what is logged").choices(logLevels).default("warn"))

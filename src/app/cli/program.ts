@@ -16,7 +16,9 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const setExitCode = (code: number): void => void (exitCode = code);
   const program = new Command("netgloss")
-    .description("Network data collector: NetFlow and IPFIX in, records with your own names on every address out.")
+    .description(
+      "Network data collector: NetFlow, IPFIX, sFlow and SNMP in; records with your own names on every address out.",
+    )
     .version(packageVersion(), "--version", "show the version")
     .exitOverride()
     .configureOutput({

@@ -21,7 +21,7 @@ interface DeviceJson {
 
 /** `snmp …`: the operations and the state of a running collector, and a check of definitions without one. */
 export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const snmp = program.command("snmp").description("work with the SNMP half of a running collector");
+  const snmp = program.command("snmp").description("SNMP devices of a running collector, and checks of definitions");
   const client = (name: string, description: string): Command =>
     addConfigOption(snmp.command(name).description(description))
       .helpGroup("Through the API:")
@@ -68,7 +68,7 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
   const check = addConfigOption(snmp.command("check [dir]"))
     .helpGroup("Offline:")
     .description(
-      "judge the definitions in a directory, or those of the settings; faults are reported as file:line:column",
+      "check the definitions in a directory, or those of the settings; faults are reported as file:line:column",
     )
     .action(async (directory: string | undefined) => {
       const { checkDefinitions } = await import("./check-definitions.ts");

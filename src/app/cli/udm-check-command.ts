@@ -7,7 +7,7 @@ export function addUdmCheckCommand(udm: Command, terminal: Terminal, setExitCode
   udm
     .command("check <file>")
     .helpGroup("Offline:")
-    .description("judge a metadata file without a collector; faults are reported as file:line:column")
+    .description("check a metadata file without a collector; faults are reported as file:line:column")
     .action(async (path: string) => {
       if (!existsSync(path)) {
         terminal.err(`error: ${path}: no such file\n`);

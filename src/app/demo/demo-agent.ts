@@ -25,7 +25,7 @@ const maxBulkValues = 40;
  * An SNMP agent of version 2c on a loopback address, at a port that the system chooses. It answers Get, GetNext and
  * GetBulk (RFC 3416 section 4.2); what it does not understand, and another community, it does not answer.
  *
- * @param values all instances in order, as they are at the moment of a request.
+ * @param values all instances in order, as they are when a request comes.
  */
 export function createDemoAgent(ip: string, community: string, values: () => readonly VarBind[]): DemoAgent {
   let socket: Socket | undefined;

@@ -78,7 +78,7 @@ function introduction(apiBase: string, port: number): string {
   return `
 Three exporters (NetFlow v5, NetFlow v9, IPFIX) send to UDP port ${port}. Two of them, edge-1 and edge-2, are
 polled by SNMP, too. Below are the newest records that came out: flows, with the names of config/ipaddrs.sample.yml on
-their addresses and those that SNMP told on the interfaces (IN, OUT), and a row for each interface with its counters.
+their addresses and those from SNMP on the interfaces (IN, OUT), and a row for each interface with its counters.
 ${featured} is called web-1. Give it another name from a
 second terminal and see it in the next table:
 

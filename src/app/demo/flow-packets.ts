@@ -28,7 +28,7 @@ export function uint(value: number | bigint, length: number): Buffer {
   return bytes;
 }
 
-/** A set with any content, padded with zeros to a multiple of four bytes unless told otherwise. */
+/** A set with any content, padded with zeros to a multiple of four bytes unless `pad` says otherwise. */
 export function packetSet(id: number, content: Buffer, options: { length?: number; pad?: boolean } = {}): PacketSet {
   const padding = options.pad === false ? 0 : (4 - (content.length % 4)) % 4;
   const length = options.length ?? 4 + content.length + padding;
@@ -87,7 +87,7 @@ function wireLength({ length }: PacketField): Buffer {
   return uint(length === "variable" ? 0xffff : length, 2);
 }
 
-/** The second that a header gives unless told otherwise. */
+/** The second that a header gives by default. */
 export const exportSeconds = 1_700_000_000;
 /** And how long the exporter has run, in milliseconds. */
 export const exportUptime = 100_000;

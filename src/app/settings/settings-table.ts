@@ -156,13 +156,13 @@ export const settingsTable = {
     "Flows",
     bool,
     false,
-    "Writes what exporters tell of themselves in options data (interface names, sampling) as records, too.",
+    "Writes what exporters report in options data (interface names, sampling) as records, too.",
   ),
   SVC_FLOW_DECODER_ELEMENTS_PATH: row(
     "Flows",
     list(path),
     [],
-    "YAML files of information elements beside those that are built in: see docs/records.md.",
+    "YAML files of further information elements: see docs/records.md.",
   ),
   SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE: row(
     "Flows",
@@ -174,7 +174,7 @@ export const settingsTable = {
     "Flows",
     int(0, 525_600, "minutes"),
     0,
-    "Forgets templates that did not come again for so long: three times what exporters resend them after, or more. 0 is never.",
+    "Forgets templates that were not sent again within this time. Set three times the interval in which exporters resend them, or more. 0 is never.",
   ),
   SVC_FLOW_DECODER_MEMORY_MAX_SIZE: row(
     "Flows",
@@ -186,13 +186,13 @@ export const settingsTable = {
     "Flows",
     path,
     "",
-    "The directory in which templates, sampling rates and names that exporters told outlive a restart, and through which a metadata file that is mounted on its own can be saved. Each collector needs one of its own: a second one that is given it does not start. Empty: none do.",
+    "The directory in which templates, sampling rates and names from exporters outlive a restart, and through which a metadata file that is mounted on its own can be saved. Each collector needs one of its own: a second one that is given it does not start. Empty: none do.",
   ),
   SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: row(
     "Flows",
     samplingRates,
     new Map(),
-    "Sampling rates by exporter address or CIDR, for those that tell none or a wrong one. They win over what is told; an address wins over a CIDR, a small one over a big one.",
+    "Sampling rates by exporter address or CIDR, for exporters that report none or a wrong one. They win over reported rates; an address wins over a CIDR, a small one over a big one.",
   ),
 
   SVC_INPUT_SNMP_ENABLE: row("SNMP", bool, false, "Polls devices by SNMP."),
@@ -256,7 +256,7 @@ export const settingsTable = {
     "Enrichment",
     bool,
     false,
-    "Adds the autonomous system of public addresses, where the exporter does not tell it, and its organisation.",
+    "Adds the autonomous system of public addresses, where the exporter does not report it, and its organisation.",
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: row(
     "Enrichment",
@@ -280,7 +280,7 @@ export const settingsTable = {
     "Enrichment",
     list(oneOf(geoValues)),
     ["city", "country", "country_code", "location", "timezone"],
-    "What is told of a place.",
+    "Which facts of a place are added.",
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_LANG: row(
     "Enrichment",

@@ -22,7 +22,7 @@ export interface DecodeThreadData {
 
 /** Lines cross to the main thread in slabs of this size. */
 export const slabBytes = 2 * 1024 * 1024;
-/** Slabs that a thread has beside those that lie in the queues of outputs: what the main thread can be behind. */
+/** Slabs that a thread has in addition to those that lie in the queues of outputs: what the main thread can be behind. */
 const freeSlabs = 24;
 
 /**
@@ -51,7 +51,7 @@ export function decodeMemory(settings: PlainSettings): Pick<DecodeThreadData, "m
   return { memory, lines: createLineMemory(slabs, slabBytes, { lines: memory.buffer, at: kernelReserve }) };
 }
 
-/** A decoding thread tells that there are lines for the main thread, which does not look for them. */
+/** A decoding thread says that there are lines for the main thread, which does not look for them. */
 export interface LinesNote {
   readonly lines: true;
 }

@@ -25,7 +25,7 @@ const droppedRecords = metrics.counter(
 );
 droppedRecords.add(0);
 const outbox = createLineOutbox({
-  // The same memory as one object: it tells its lines from others by that.
+  // The same memory as one object: that is how it knows its own lines.
   memory: { ...lines, lines: workspace.memory.buffer },
   spare: workspace.bytes.subarray(spareAt, spareAt + lines.slabBytes),
   wake: () => postNote({ lines: true } satisfies LinesNote),

@@ -38,7 +38,7 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
     post(lines) {
       const thread = supervised.thread();
       if (thread === undefined) lender.reset();
-      else thread.tell("lines", lines);
+      else thread.post("lines", lines);
     },
   });
 

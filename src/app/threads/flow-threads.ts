@@ -30,7 +30,7 @@ export interface FlowThreadsOptions {
   /** Gives each thread a look into the metadata; absent: there is none. */
   readonly metadata?: Pick<UdmFileStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
-  /** Tells what SNMP knows of interfaces, and each change; absent without SNMP. */
+  /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
   /** Where what exporters say once outlives a restart; absent: it does not. */
   readonly state?: StateStore | undefined;
@@ -39,7 +39,7 @@ export interface FlowThreadsOptions {
   readonly health: Health;
 }
 
-/** Flows, received and decoded beside the main thread. */
+/** Flows, received and decoded outside the main thread. */
 export interface FlowThreads extends Component {
   /** The ports that are open, in the order of the settings. */
   ports(): readonly number[];
@@ -91,7 +91,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
       async begin(thread) {
         // The calls arrive in order: the thread knows the interfaces before it takes the first datagram.
         unwatch[number]?.();
-        unwatch[number] = options.watchInterfaces?.((change) => thread.tell("interfaces", change));
+        unwatch[number] = options.watchInterfaces?.((change) => thread.post("interfaces", change));
         if (keeper !== undefined) await thread.call("importState", await keeper.statesFor(number));
         await thread.call("start");
       },
@@ -113,7 +113,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
         } satisfies ReceiveThreadData,
         log,
         // A decoder that is just being started again looks into its ring by itself.
-        onNote: (note) => decoders[(note as WakeNote).wake]?.thread()?.tell("wake"),
+        onNote: (note) => decoders[(note as WakeNote).wake]?.thread()?.post("wake"),
         onDeath,
       }),
     async begin(thread) {

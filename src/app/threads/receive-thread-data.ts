@@ -11,7 +11,7 @@ export interface ReceiveThreadData {
   readonly logLevel: LogLevel;
 }
 
-/** The receiving thread tells that a decoding thread, which sleeps, has something in its ring. */
+/** The receiving thread says that a decoding thread, which sleeps, has something in its ring. */
 export interface WakeNote {
   readonly wake: number;
 }

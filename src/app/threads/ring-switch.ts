@@ -8,7 +8,7 @@ export interface RingSwitch {
   put(bytes: Uint8Array, address: string, port: number, receivedAt: number): void;
 }
 
-/** @param dropped is told of each drop, with the number of the thread. */
+/** @param dropped is called for each drop, with the number of the thread. */
 export function createRingSwitch(
   rings: readonly RingWriter[],
   metrics: Metrics,

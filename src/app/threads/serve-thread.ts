@@ -26,7 +26,7 @@ export function serveThread(handlers: Handlers): void {
   parentPort?.on("message", (message: Call) => void answer(message));
 }
 
-/** Tells the thread that started this one. */
+/** Sends a note to the thread that started this one. */
 export function postNote(note: unknown): void {
   post({ note });
 }

@@ -12,7 +12,7 @@ export interface ThreadMetadata {
 export function createThreadMetadata(reader: SharedIndexReader): ThreadMetadata {
   const listeners = new Set<Parameters<WatchAddresses>[0]>();
   let { version } = reader.changes();
-  // Another object for each version: that is how a listener tells them apart.
+  // Another object for each version: that is how a listener knows them apart.
   const makeIndex = (): AddressIndex => ({
     covering: (address) => reader.covering(address),
     texts: reader.texts,

@@ -11,7 +11,7 @@ export interface ThreadOptions {
   readonly data: unknown;
   readonly log: Log;
   readonly onNote?: (note: unknown) => void;
-  /** Told once when the thread has ended without being asked to. */
+  /** Called once when the thread has ended without being asked to. */
   readonly onDeath?: (error: Error) => void;
 }
 
@@ -20,7 +20,7 @@ export interface Thread {
   /** @throws what the call threw in the thread; Error when the thread has ended. */
   call<T>(name: string, argument?: unknown): Promise<T>;
   /** A call whose answer nobody waits for; none once the thread has ended. */
-  tell(name: string, argument?: unknown): void;
+  post(name: string, argument?: unknown): void;
   /** Ends the thread, whatever it does. Calls under way fail. */
   end(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export function startThread(options: ThreadOptions): Thread {
       worker.postMessage({ call: called, id, argument } satisfies Call);
       return (await answer) as T;
     },
-    tell(called, argument) {
+    post(called, argument) {
       worker.postMessage({ call: called, argument } satisfies Call);
     },
     async end() {

@@ -56,7 +56,7 @@ export async function listDefinitionFiles(paths: DefinitionPaths): Promise<Defin
   return lister;
 }
 
-/** Files that editors and packages leave beside the real ones do not count. */
+/** Files that editors and packages leave next to the real ones do not count. */
 function isDefinitionFile(name: string): boolean {
   return /\.ya?ml$/.test(name) && !name.startsWith(".");
 }

@@ -73,7 +73,7 @@ export interface Attribute extends FieldDefinition {
   readonly name: string;
   /** Without an instance. */
   readonly oid: Oid;
-  /** Whether the value tells rows apart, rather than being measured. */
+  /** Whether the value distinguishes rows, rather than being measured. */
   readonly tag: boolean;
   readonly metric: (typeof metrics)[number] | undefined;
   /** What about this attribute makes the device be discovered again: it went back, or it changed at all. */
@@ -93,7 +93,7 @@ export interface ObjectDefinition {
   /** Its own, or that of the object it augments. */
   readonly index: readonly IndexPart[];
   readonly augments: string | undefined;
-  /** The attribute that tells whether a device has the object, and its instances. */
+  /** The attribute that shows whether a device has the object, and its instances. */
   readonly discoveryAttribute: Attribute;
   /** By name in the MIB. */
   readonly attributes: ReadonlyMap<string, Attribute>;
@@ -114,7 +114,7 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
-/** All definitions at one moment, resolved and typed. Never changed after it was made. */
+/** A snapshot of all definitions, resolved and typed. Never changed after it was made. */
 export interface Definitions {
   /** Hash of what the definitions mean: not of comments, order, or the files they are in. */
   readonly revision: string;

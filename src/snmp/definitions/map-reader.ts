@@ -12,7 +12,7 @@ export function isNull(node: YamlValue | undefined): boolean {
 
 /**
  * Reads the attributes of one mapping and reports what is wrong with them. A value that is missing, null or wrong reads
- * as undefined; `isValid` tells afterwards whether anything was wrong.
+ * as undefined; `isValid` says afterwards whether anything was wrong.
  */
 export class MapReader {
   readonly #map: YamlMap;
@@ -21,7 +21,7 @@ export class MapReader {
   readonly #label: string;
   isValid = true;
 
-  /** `label` starts each message, to tell parts of a definition apart: `attribute ifName: `. */
+  /** `label` starts each message, to distinguish parts of a definition: `attribute ifName: `. */
   constructor(map: YamlMap, report: FileReport, path: NodePath, label = "") {
     this.#map = map;
     this.#report = report;

@@ -36,7 +36,7 @@ export async function resolveObjects(
   return objects;
 }
 
-/** How the rows of a table without a known index are told apart: by the numbers that follow the attribute's OID. */
+/** How the rows of a table without a known index are distinguished: by the numbers that follow the attribute's OID. */
 const unknownIndex: readonly IndexPart[] = [
   {
     type: "ImplicitObjectIdentifier",

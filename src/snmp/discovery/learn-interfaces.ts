@@ -92,7 +92,7 @@ export function createInterfaceLearner(): InterfaceLearner {
   };
 }
 
-/** What was known, with what was found: in place of it where the column was read to its end, else beside it. */
+/** What was known, with what was found: in place of it where the column was read to its end, else added to it. */
 export function mergeLearnt(
   before: LearntInterfaces,
   found: LearntInterfaces,
@@ -131,7 +131,7 @@ function inetAddress([type, length, ...octets]: Oid): string | undefined {
   return ownAddress((hex.match(/.{4}/g) as string[]).join(":"));
 }
 
-/** Canonical text; undefined when it is no address, or tells no device apart. */
+/** Canonical text; undefined when it is no address, or distinguishes no device. */
 function ownAddress(text: string): string | undefined {
   const address = parseAddress(text);
   if (address === undefined) return undefined;

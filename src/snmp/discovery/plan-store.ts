@@ -44,7 +44,7 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
     try {
       return planFromJson(JSON.parse(await readFile(path, "utf8")))?.deviceId;
     } catch {
-      // Not ours, or broken: a broken one is told when its device wants it.
+      // Not ours, or broken: a broken one is reported when its device wants it.
       return undefined;
     }
   };

@@ -34,7 +34,7 @@ export interface DefinitionsInUseParts {
   readonly metrics: Metrics;
   /** Limited in rate. */
   readonly log: Log;
-  /** Not limited: every finding is told. */
+  /** Not limited: every finding is logged. */
   readonly findingsLog: Log;
 }
 

@@ -25,7 +25,7 @@ export interface InterfaceChange {
 /** Which device an address belongs to, and what its interfaces are called. */
 export interface InterfaceDirectory {
   change(change: InterfaceChange): void;
-  /** Tells all that is known, then each change. @returns a function that ends it. */
+  /** Reports all that is known, then each change. @returns a function that ends it. */
   watch(listener: (change: InterfaceChange) => void): () => void;
   /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
   find(address: string): ReadonlyMap<number, string> | undefined;
@@ -80,7 +80,7 @@ export function createInterfaceDirectory(): InterfaceDirectory {
 
 /**
  * Adds `flow.in.netif.name` and `flow.out.netif.name` to flow records whose exporter is a device. A name that the
- * exporter told itself stays.
+ * exporter reported itself stays.
  */
 export function createInterfaceEnricher(directory: InterfaceDirectory, metrics: Metrics): Enricher {
   let named = 0;

@@ -53,6 +53,6 @@ export interface Snmp extends Component {
   device(id: string): DeviceDetail | undefined;
   /** Gives flow records the names of their exporter's interfaces. */
   readonly interfaceEnricher: Enricher;
-  /** Tells another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
+  /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
   watchInterfaces(listener: (change: InterfaceChange) => void): () => void;
 }

@@ -10,7 +10,7 @@ import {
 import type { PolledRows } from "./poll-object.ts";
 import type { PolledObject } from "./poll-plan.ts";
 
-/** The names of a device's interfaces, and its addresses, as the last reading of each column told them. */
+/** The names of a device's interfaces, and its addresses, as the last reading of each column had them. */
 export interface DeviceNames {
   /** Names by ifIndex. */
   readonly interfaces: ReadonlyMap<number, string>;

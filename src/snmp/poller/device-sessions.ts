@@ -13,7 +13,7 @@ export interface DeviceSessions {
   /** Without retries. It also keeps the counts of the device's address for as long as it is polled. */
   readonly single: Session | undefined;
   readonly counts: Pick<PeerCounts, "requests" | "retries" | "timeouts" | "ignored">;
-  /** Opens them anew with one of the device's credentials. @returns why that failed, if it did. */
+  /** Opens them again with one of the device's credentials. @returns why that failed, if it did. */
   open(device: Device, credential: number): string | undefined;
   /** Whether they were opened with what this device says. */
   suit(device: Device): boolean;

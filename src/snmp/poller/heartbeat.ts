@@ -5,7 +5,7 @@ import type { Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
 import { hasRestarted, type UptimeReading } from "./uptime.ts";
 
-/** What one request tells about who is there. */
+/** What one request learns about who is there. */
 export interface Pulse {
   /** Whether the device has restarted since the pulse before. */
   readonly isRestarted: boolean;
@@ -19,7 +19,7 @@ export interface Heartbeat {
   beat(session: Session): Promise<Pulse>;
 }
 
-/** @param onPulse is called once for each answer, before those that asked are told. */
+/** @param onPulse is called once for each answer, before those that asked get it. */
 export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): Heartbeat {
   let lastReading: UptimeReading | undefined;
   let current: Promise<Pulse> | undefined;

@@ -27,7 +27,7 @@ export function createProber(
     const item = schedule.at(clock.monotonic() + intervalMs(), () => void goOn());
     const goOn = async (): Promise<void> => {
       await ask();
-      // Unless it was stopped, or begun anew, while it was asked.
+      // Unless it was stopped, or begun again, while it was asked.
       if (scheduled === item) start();
     };
     scheduled = item;

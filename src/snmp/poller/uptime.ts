@@ -1,4 +1,4 @@
-/** What a device said of its age at one moment. */
+/** What a device said of its age in one answer. */
 export interface UptimeReading {
   /** sysUpTime in hundredths of a second, modulo 2^32; undefined where the device has none. */
   readonly ticks: number | undefined;

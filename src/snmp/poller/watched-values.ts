@@ -18,7 +18,7 @@ interface Seen {
   readonly at: number;
 }
 
-/** Values kept beside those of a poll that has not read all; many more than anybody watches. */
+/** Values kept in addition to those of a poll that has not read all; many more than anybody watches. */
 const maxKept = 100_000;
 
 export function createWatchedValues(): WatchedValues {

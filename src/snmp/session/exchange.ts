@@ -105,7 +105,7 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     log[level]({ address, port, ...(detail !== undefined && { detail }) }, `SNMP datagram ignored: ${reason}`);
   };
 
-  /** It bears our id, so it is the asked agent's answer from another of its addresses, or a forgery: it is not told which. */
+  /** It bears our id, so it is the asked agent's answer from another of its addresses, or a forgery: which, is not said. */
   const ignoreFromElsewhere = (call: Call, address: string, port: number): void => {
     const { peer } = call.exchange;
     const from = peerName(canonical(address), port);

@@ -1,6 +1,6 @@
 import type { IgnoreReason } from "./session-metrics.ts";
 
-/** Ids of requests that ended, to tell what a message that still bears one is. */
+/** Ids of requests that ended, to know what a message that still bears one is. */
 export interface RetiredIds {
   add(id: number, reason: IgnoreReason): void;
   reasonOf(id: number): IgnoreReason | undefined;

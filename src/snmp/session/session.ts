@@ -31,7 +31,7 @@ export interface Session {
    * others, row by row; an agent may answer with fewer. Rejected as `unsupported` in version 1.
    */
   getBulk(oids: readonly Oid[], nonRepeaters: number, maxRepetitions: number): Promise<SnmpResponse>;
-  /** The agent's engine in version 3, once it is known; its boots tell a restart. */
+  /** The agent's engine in version 3, once it is known; its boots show a restart. */
   engine(): EngineView | undefined;
   /** Counts of the agent's address and port, over all its sessions. The object is live. */
   readonly counts: Readonly<PeerCounts>;

@@ -6,7 +6,7 @@ import type { OpenUdpSocket, UdpSocket } from "./udp-socket.ts";
 
 /** One socket for each address family, opened when something is sent. */
 export interface SocketPool {
-  /** Never waits. `onError` is told of a datagram that the host refuses to send. */
+  /** Never waits. `onError` is called for a datagram that the host refuses to send. */
   send(peer: Peer, datagram: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void;
   /** A later send opens sockets again. */
   close(): void;

@@ -38,7 +38,7 @@ export const openUdpSocket: OpenUdpSocket = (family, receiveBufferBytes, handler
     queueMicrotask(() => handlers.onError(error));
   });
   socket.on("listening", () => {
-    // Thousands of devices may answer in one moment. What exceeds net.core.rmem_max is cut by the kernel silently.
+    // Thousands of devices may answer at once. What exceeds net.core.rmem_max is cut by the kernel silently.
     try {
       socket.setRecvBufferSize(receiveBufferBytes);
     } catch {

@@ -25,7 +25,7 @@ export interface Syntax {
   /** The base unit is the value times `multiply`, divided by `divide`. 1 where nothing is scaled. */
   readonly multiply: number;
   readonly divide: number;
-  /** Of an enumeration: whether the number or OID is given beside its label. */
+  /** Of an enumeration: whether the number or OID is given with its label. */
   readonly keepsId: boolean;
   /** Of a temperature: the scale it is measured on. */
   readonly scale: "celsius" | "fahrenheit" | "kelvin" | undefined;

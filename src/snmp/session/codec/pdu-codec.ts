@@ -23,7 +23,7 @@ export interface Pdu {
   readonly varbinds: readonly VarBind[];
 }
 
-/** The front of a PDU, enough to tell whose answer it is; {@link readPduRest} reads on. */
+/** The front of a PDU, enough to see whose answer it is; {@link readPduRest} reads on. */
 export interface PduFront {
   readonly type: PduType;
   readonly requestId: number;
