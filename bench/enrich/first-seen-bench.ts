@@ -1,4 +1,4 @@
-// What an address costs that no cache knows, by what is asked about it, beside a whole record whose addresses are cached.
+// What an address costs that no cache knows, by what is asked about it, compared with a whole record whose addresses are cached.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

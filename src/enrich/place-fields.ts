@@ -7,7 +7,7 @@ export interface Renamed {
 }
 
 /**
- * Adds fields to a record so that no name becomes the beginning of another (`site` beside `site.name`), whatever the
+ * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), whatever the
  * names are. A name that the record has already takes the new value. Of the others
  *
  * - one that other names lie below goes out with `.value` after it: `site` as `site.value`;

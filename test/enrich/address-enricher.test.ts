@@ -281,7 +281,7 @@ test("with invalidation a change shows in the next record", async () => {
   assert.equal(await count("cache_misses_total"), 4);
 });
 
-test("being told of the same state again costs no look-up", async () => {
+test("a listener called with the same state again costs no look-up", async () => {
   const { enricher, watch, count } = await setUp([udmEntry("10.0.0.1", { name: "x" })]);
   nameOf(enricher);
   watch.repeat();

@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, Value>>;
 interface TableSource extends AddressSource {
   readonly table: Map<string, TestFacts>;
   readonly asked: string[];
-  readonly tell: (text?: string) => void;
+  readonly report: (text?: string) => void;
 }
 
 function tableSource(facts: Readonly<Record<string, TestFacts>>, ...objects: readonly string[]): TableSource {
@@ -40,7 +40,7 @@ function tableSource(facts: Readonly<Record<string, TestFacts>>, ...objects: rea
       listeners.add(changed);
       return () => void listeners.delete(changed);
     },
-    tell: (text) => listeners.forEach((changed) => changed(text === undefined ? undefined : parseAddress(text))),
+    report: (text) => listeners.forEach((changed) => changed(text === undefined ? undefined : parseAddress(text))),
   };
   return source;
 }
@@ -103,7 +103,7 @@ test("what sources say goes below each object that they are asked about", async 
   assert.deepEqual([places.asked.length, names.asked.length], [2, 2]);
 });
 
-test("a source is asked again when it tells of the address, of all, or after the time that it gave", async () => {
+test("a source is asked again when it reports a change of the address, of all, or after the time that it gave", async () => {
   const source = tableSource({ "192.0.2.1": netherlands, "192.0.2.2": { fields: [], validMs: 10 } });
   const setup = await setUp([source]);
   const country = (text: string): unknown => setup.enriched({ "flow.dst.ip.addr": text })["flow.dst.geo.country.code"];
@@ -112,13 +112,13 @@ test("a source is asked again when it tells of the address, of all, or after the
 
   source.table.set("192.0.2.1", { fields: [[".geo.country.code", "BE"]] });
   assert.equal(country("192.0.2.1"), "NL");
-  source.tell("192.0.2.9");
+  source.report("192.0.2.9");
   assert.equal(country("192.0.2.1"), "NL");
-  source.tell("192.0.2.1");
+  source.report("192.0.2.1");
   assert.equal(country("192.0.2.1"), "BE");
 
   source.table.set("192.0.2.1", { fields: [] });
-  source.tell();
+  source.report();
   assert.equal(country("192.0.2.1"), undefined);
 
   assert.equal(country("192.0.2.2"), undefined);
@@ -130,15 +130,15 @@ test("a source is asked again when it tells of the address, of all, or after the
 
   await setup.enricher.stop();
   source.table.set("192.0.2.2", { fields: [] });
-  source.tell();
+  source.report();
   assert.equal(country("192.0.2.2"), "NL");
 });
 
 test("an exporter's own system counts unless it is 0; the organisation is named where both say one number", async () => {
   const as = { number: 64_500, organisation: "Example" };
   const { enriched } = await setUp([tableSource({ "192.0.2.1": { fields: [], as } })]);
-  const systems = (told?: Value): unknown[] => {
-    const fields: Fields = { "flow.src.ip.addr": "192.0.2.1", ...(told !== undefined && { "flow.src.as.asn": told }) };
+  const systems = (own?: Value): unknown[] => {
+    const fields: Fields = { "flow.src.ip.addr": "192.0.2.1", ...(own !== undefined && { "flow.src.as.asn": own }) };
     const record = enriched(fields);
     return [record["flow.src.as.asn"], record["flow.src.as.org"]];
   };
@@ -295,7 +295,7 @@ test("as bytes a line says the same as field by field, no name twice", async () 
   );
 });
 
-test("lines made without a record get the same, and follow what sources tell", async () => {
+test("lines made without a record get the same, and follow what sources report", async () => {
   const source = tableSource({
     "192.0.2.1": netherlands,
     "192.0.2.2": { fields: [], validMs: 10 },
@@ -323,9 +323,9 @@ test("lines made without a record get the same, and follow what sources tell", a
 
   source.table.set("192.0.2.1", { fields: [[".geo.country.code", "BE"]] });
   source.table.set("192.0.2.2", netherlands);
-  source.tell("192.0.2.9");
+  source.report("192.0.2.9");
   assert.equal(bytes("192.0.2.1"), ',"flow.dst.geo.country.code":"NL"');
-  source.tell("192.0.2.1");
+  source.report("192.0.2.1");
   assert.equal(bytes("192.0.2.1"), ',"flow.dst.geo.country.code":"BE"');
   assert.equal(bytes("192.0.2.1", 0), ',"flow.src.geo.country.code":"BE"');
   setup.time = 9;
@@ -333,7 +333,7 @@ test("lines made without a record get the same, and follow what sources tell", a
   setup.time = 10;
   assert.equal(bytes("192.0.2.2"), ',"flow.dst.geo.country.code":"NL"');
   source.table.set("192.0.2.2", { fields: [] });
-  source.tell();
+  source.report();
   assert.equal(bytes("192.0.2.2"), "");
 });
 

@@ -22,7 +22,7 @@ interface Setup {
   readonly name: (text: string) => Value | undefined;
   readonly validMs: (text: string) => number | undefined;
   /** Addresses of which something new was reported. */
-  readonly told: (string | undefined)[];
+  readonly reported: (string | undefined)[];
   readonly count: (name: string) => Promise<number | undefined>;
 }
 
@@ -49,21 +49,21 @@ async function setUp(t: TestContext, options: Partial<HostNameOptions> = {}): Pr
     time: 0,
     name: (text) => facts(text).fields[0]?.[1],
     validMs: (text) => facts(text).validMs,
-    told: [],
+    reported: [],
     count: (name) => metrics.value(`netgloss_enrich_dns_${name}`),
   };
-  setup.source.watch((address) => setup.told.push(address && formatAddress(address)));
+  setup.source.watch((address) => setup.reported.push(address && formatAddress(address)));
   await setup.source.start();
   t.after(() => setup.source.stop());
   return setup;
 }
 
-test("the first time there is no name; when the answer is there it is told, and kept", async (t) => {
-  const { server, name, told, validMs, count } = await setUp(t);
+test("the first time there is no name; when the answer is there it is reported, and kept", async (t) => {
+  const { server, name, reported, validMs, count } = await setUp(t);
   server.answers.set("192.0.2.1", ["Host-1.Example.NET"]);
   assert.equal(name("192.0.2.1"), undefined);
   assert.equal(name("192.0.2.1"), undefined);
-  await until("the answer", () => told.includes("192.0.2.1"));
+  await until("the answer", () => reported.includes("192.0.2.1"));
   assert.equal(name("192.0.2.1"), "host-1.example.net");
   assert.equal(validMs("192.0.2.1"), 10_000);
   assert.deepEqual(server.questions, ["192.0.2.1"]);
@@ -73,34 +73,34 @@ test("the first time there is no name; when the answer is there it is told, and 
 });
 
 test("an IPv6 address is asked for under ip6.arpa", async (t) => {
-  const { server, name, told } = await setUp(t);
+  const { server, name, reported } = await setUp(t);
   const asked = `1${".0".repeat(23)}.8.b.d.0.1.0.0.2.ip6.arpa`;
   server.answers.set(asked, ["six.example.net"]);
   name("2001:db8::1");
-  await until("the answer", () => told.includes("2001:db8::1"));
+  await until("the answer", () => reported.includes("2001:db8::1"));
   assert.equal(name("2001:db8::1"), "six.example.net");
 });
 
 test("an aged name is used until the new one is known", async (t) => {
   const setup = await setUp(t);
-  const { server, name, told } = setup;
+  const { server, name, reported } = setup;
   server.answers.set("192.0.2.1", ["old.example.net"]);
   name("192.0.2.1");
-  await until("the answer", () => told.length === 1);
+  await until("the answer", () => reported.length === 1);
   setup.time = 10_000;
   server.answers.set("192.0.2.1", ["new.example.net"]);
   assert.equal(name("192.0.2.1"), "old.example.net");
-  await until("the new answer", () => told.length === 2);
+  await until("the new answer", () => reported.length === 2);
   assert.equal(name("192.0.2.1"), "new.example.net");
 });
 
 test("that there is no name is known for a while; a failure is tried again later", async (t) => {
   const setup = await setUp(t);
-  const { server, name, told, validMs, count } = setup;
+  const { server, name, reported, validMs, count } = setup;
   server.answers.set("192.0.2.2", "failure");
   server.answers.set("192.0.2.3", "silence");
   for (const text of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) name(text);
-  await until("the answers", () => told.length === 3);
+  await until("the answers", () => reported.length === 3);
   assert.equal(validMs("192.0.2.1"), 5000);
   assert.equal(validMs("192.0.2.2"), 60_000);
   assert.equal(validMs("192.0.2.3"), 60_000);
@@ -110,25 +110,25 @@ test("that there is no name is known for a while; a failure is tried again later
   assert.equal(name("192.0.2.1"), undefined);
   setup.time = 5000;
   name("192.0.2.1");
-  await until("the next answer", () => told.length === 4);
+  await until("the next answer", () => reported.length === 4);
   assert.equal(name("192.0.2.1"), "late.example.net");
 });
 
 test("a failure leaves the name that was known", async (t) => {
   const setup = await setUp(t);
-  const { server, name, told } = setup;
+  const { server, name, reported } = setup;
   server.answers.set("192.0.2.1", ["known.example.net"]);
   name("192.0.2.1");
-  await until("the answer", () => told.length === 1);
+  await until("the answer", () => reported.length === 1);
   setup.time = 10_000;
   server.answers.set("192.0.2.1", "failure");
   name("192.0.2.1");
-  await until("the failure", () => told.length === 2);
+  await until("the failure", () => reported.length === 2);
   assert.equal(name("192.0.2.1"), "known.example.net");
 });
 
 test("what is no host name is not used; the first that is one is", async (t) => {
-  const { server, name, told, count } = await setUp(t);
+  const { server, name, reported, count } = await setUp(t);
   server.answers.set("192.0.2.1", ["<script>.example.net", 'a"b.example.net']);
   server.answers.set("192.0.2.2", [
     Buffer.concat([Buffer.from([3, 0x1b, 0x5b, 0x00]), writeName("x")]),
@@ -136,7 +136,7 @@ test("what is no host name is not used; the first that is one is", async (t) => 
   ]);
   name("192.0.2.1");
   name("192.0.2.2");
-  await until("the answers", () => told.length === 2);
+  await until("the answers", () => reported.length === 2);
   assert.equal(name("192.0.2.1"), undefined);
   const found = name("192.0.2.2");
   assert.ok(found === "good.example.net" || found === undefined);
@@ -144,13 +144,13 @@ test("what is no host name is not used; the first that is one is", async (t) => 
 });
 
 test("private and public addresses are asked for only where wanted, multicast groups never", async (t) => {
-  const { server, name, told } = await setUp(t, { resolvePrivate: false });
+  const { server, name, reported } = await setUp(t, { resolvePrivate: false });
   for (const text of ["10.0.0.1", "fd00::1", "224.0.0.1", "ff02::1", "198.51.100.1"]) name(text);
-  await until("the answer", () => told.length === 1);
+  await until("the answer", () => reported.length === 1);
   assert.deepEqual(server.questions, ["198.51.100.1"]);
   const other = await setUp(t, { resolvePublic: false });
   for (const text of ["10.0.0.1", "198.51.100.1"]) other.name(text);
-  await until("the answer", () => other.told.length === 1);
+  await until("the answer", () => other.reported.length === 1);
   assert.deepEqual(other.server.questions, ["10.0.0.1"]);
 });
 
@@ -167,7 +167,7 @@ test("so many at a time, so many wait, the others are counted and asked for late
     },
     cancel() {},
   };
-  const { name, told, validMs, count } = await setUp(t, { resolver, concurrency: 2, maxQueued: 3 });
+  const { name, reported, validMs, count } = await setUp(t, { resolver, concurrency: 2, maxQueued: 3 });
   for (let i = 0; i < 8; i++) name(`192.0.2.${i}`);
   assert.equal(await count("running"), 2);
   assert.equal(await count("queued"), 3);
@@ -175,14 +175,14 @@ test("so many at a time, so many wait, the others are counted and asked for late
   assert.equal(validMs("192.0.2.7"), 5000);
   await until("all answers", () => {
     waiting.shift()?.();
-    return told.length === 5;
+    return reported.length === 5;
   });
   assert.equal(most, 2);
   assert.equal(name("192.0.2.4"), "name.example.net");
   assert.equal(name("192.0.2.7"), undefined);
   await until("the one that had no place", () => {
     waiting.shift()?.();
-    return told.length === 6;
+    return reported.length === 6;
   });
 });
 

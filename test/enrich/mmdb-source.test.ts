@@ -128,14 +128,14 @@ test("private addresses and multicast groups are not looked up", async (t) => {
   assert.notDeepEqual(askFacts(source, "172.32.0.1").fields, []);
 });
 
-test("another file is taken up and told of; a broken or missing one leaves the one before", async (t) => {
+test("another file is taken up and reported of; a broken or missing one leaves the one before", async (t) => {
   const path = put(t, mmdbFile({ "198.51.100.0/24": { country: { iso_code: "NL" } } }));
   const { source, metrics } = await setUp(t, { ...geoip(path), pollMs: 10 });
   const count = (name: string): Promise<number | undefined> =>
     metrics.value(`netgloss_enrich_mmdb_${name}_total`, { database: "geoip" });
   const country = (): unknown => askFacts(source, "198.51.100.7").fields[0]?.[1];
-  const told: unknown[] = [];
-  source.watch((text) => told.push(text));
+  const reported: unknown[] = [];
+  source.watch((text) => reported.push(text));
   const replace = (bytes: Buffer): void => {
     writeFileSync(`${path}.new`, bytes);
     renameSync(`${path}.new`, path);
@@ -144,7 +144,7 @@ test("another file is taken up and told of; a broken or missing one leaves the o
 
   replace(mmdbFile({ "198.51.100.0/24": { country: { iso_code: "BE" } } }));
   await until("the new database", () => country() === "BE");
-  assert.deepEqual(told, [undefined]);
+  assert.deepEqual(reported, [undefined]);
 
   replace(Buffer.from("not a database"));
   await until("the refusal", async () => (await count("load_failures")) === 1);

@@ -76,7 +76,7 @@ test("the file counts before what the record has; metadata gets in nobody's way"
   const { added, count } = setUp(
     "192.0.2.1: {1: {name: a, metadata: {.index: '7', .name.short: s, ip: x, site: one}}, 2: {metadata: {site: two}}}",
   );
-  const record = { ...flow("192.0.2.1", 1, 2), "flow.in.netif.name": "told", "ip.version.ver": 4 };
+  const record = { ...flow("192.0.2.1", 1, 2), "flow.in.netif.name": "given", "ip.version.ver": 4 };
   assert.deepEqual(added(record), {
     "flow.in.netif.name": "a",
     "flow.in.netif.index": "7",
@@ -167,7 +167,7 @@ for (const [text, expected] of faults) {
   });
 }
 
-test("an unknown attribute is ignored and told of", () => {
+test("an unknown attribute is ignored and reported", () => {
   const { value, warnings } = readNetifs(Buffer.from("192.0.2.1: {1: {name: a, cirIn: 7}}"));
   assert.deepEqual(warnings.map(formatFinding), ['1:26: attribute "cirIn" is not known and ignored']);
   assert.equal(value.length, 1);

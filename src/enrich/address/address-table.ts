@@ -41,10 +41,8 @@ export interface AddressTableOptions {
  */
 export interface AddressTable {
   readonly access: AddressTableAccess;
-  /** Where texts lie: the starts that {@link AddressTable.find} leads to are offsets from it. */
-  readonly arenaAt: number;
-  /** All slots of addresses used lately. */
-  readonly words: Int32Array;
+  /** What places lead to: the slots of addresses used lately, and where their texts lie, of which starts are offsets. */
+  readonly shown: { readonly words: Int32Array; readonly arenaAt: number };
   /**
    * Sets the time for the calls that follow.
    *
@@ -113,7 +111,12 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   const { bytes } = workspace;
   const ofForgotten = new Int32Array(4);
 
-  const showYoung = (): void => control.show(young, store.arenaAt);
+  const shown = { words: young.words, arenaAt: store.arenaAt };
+  const showYoung = (): void => {
+    control.show(young, store.arenaAt);
+    shown.words = young.words;
+    shown.arenaAt = store.arenaAt;
+  };
   showYoung();
 
   const rotate = (): void => {
@@ -187,12 +190,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       control: control.at,
       locate: (object, a, b, c, d) => young.at + 4 * find(object, a, b, c, d),
     },
-    get arenaAt() {
-      return store.arenaAt;
-    },
-    get words() {
-      return young.words;
-    },
+    shown,
     setTime(time, stamp, isOn) {
       if (!(time - epochStart < epochMs)) {
         clearSlots(young);

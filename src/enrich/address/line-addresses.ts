@@ -31,6 +31,7 @@ export function createLineAddresses(
   isOn: () => boolean,
 ): LineAddresses {
   const { view } = workspace;
+  const { shown } = table;
   let matches = 0;
   /** Of the record under way: the numbers of its localities. */
   let sourceIs = 0;
@@ -69,7 +70,8 @@ export function createLineAddresses(
         isIpv6 ? from.getInt32(at + 8) : 0xffff,
         from.getInt32(isIpv6 ? at + 12 : at),
       );
-      const lengths = table.words[place + lengthsWord] as number;
+      const { words, arenaAt } = shown;
+      const lengths = words[place + lengthsWord] as number;
       if (lengths === 0) {
         sourceMatches = 0;
         return end;
@@ -84,7 +86,7 @@ export function createLineAddresses(
         sourceIs = where;
         sourceMatches = found;
       } else if (object === lineObjects.dst) destinationIs = where;
-      const start = table.arenaAt + (table.words[place + startWord] as number);
+      const start = arenaAt + (words[place + startWord] as number);
       const withVlan = (lengths >> withVlanShift) & lengthMask;
       const text = hasVlan ? lengths & lengthMask : withVlan;
       copyWords(view, start, text, into, end);
