@@ -24,3 +24,4 @@ export {
 export { removeImage, replaceFile, replayImage } from "./overwrite-file.ts";
 export { createWatchedFile, type WatchedFile, type WatchedFileOptions } from "./watched-file.ts";
 export { readSettled } from "./read-settled.ts";
+export { runAfter } from "./run-after.ts";

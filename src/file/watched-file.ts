@@ -1,4 +1,5 @@
 import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
+import { runAfter } from "./run-after.ts";
 import { readSettled } from "./read-settled.ts";
 import type { Component } from "../report/index.ts";
 
@@ -18,8 +19,6 @@ export interface WatchedFile extends Component {
   reload(force: boolean): Promise<void>;
 }
 
-const longestTimeout = 2 ** 31 - 1;
-
 /**
  * Hands over a file's content at the start and whenever its size, time or inode changed. Content that was refused is not
  * tried again until the file changes; neither that nor a missing file makes `start` fail.
@@ -28,7 +27,7 @@ export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
   const { path, pollMs, io = nodeFileIo, take, failed } = options;
   let seen: FileStamp | undefined;
   let isRunning = false;
-  let timer: NodeJS.Timeout | undefined;
+  let cancel: () => void = () => {};
   let last: Promise<void> = Promise.resolve();
 
   const read = async (force: boolean): Promise<void> => {
@@ -50,8 +49,7 @@ export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
   };
   const schedule = (): void => {
     if (!isRunning || pollMs <= 0) return;
-    timer = setTimeout(() => void reload(false).then(schedule), Math.min(pollMs, longestTimeout));
-    timer.unref();
+    cancel = runAfter(() => void reload(false).then(schedule), pollMs);
   };
 
   return {
@@ -63,7 +61,7 @@ export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
     },
     async stop() {
       isRunning = false;
-      clearTimeout(timer);
+      cancel();
       await last;
     },
     reload,

@@ -70,6 +70,30 @@ suite("loading a big file", () => {
     for (const { store } of [one, other]) await store.stop();
   });
 
+  test("is for the thread from an eighth of the size on, so that it cannot hold the loop; it ends when saves are done here", async (t) => {
+    const path = join(tempDirectory(t), "ipaddrs.yml");
+    const text = Array.from({ length: 100 }, (_, i) => `10.0.0.${i}:\n  name: a\n`).join("");
+    await writeFile(path, text);
+    for (const [threadBytes, expected] of [
+      [8 * text.length + 8, 0],
+      [8 * text.length, 1],
+    ] as const) {
+      let started = 0;
+      let ended = 0;
+      const startThread = (): Worker => {
+        started++;
+        return startUdmFileThread().once("exit", () => void ended++);
+      };
+      const { store } = storeOn(nodeFileIo, { path, startThread, threadBytes });
+      await store.start();
+      assert.equal(store.current().size, 100);
+      assert.deepEqual([started, ended], [expected, expected]);
+      await store.commit([{ op: "update", key: parseKey("10.0.0.1"), values: udmEntry("::", { name: "b" }) }]);
+      assert.equal(started, expected);
+      await store.stop();
+    }
+  });
+
   test("again: the same content keeps the version, another is seen whole, a broken one changes nothing", async (t) => {
     const path = join(tempDirectory(t), "ipaddrs.yml");
     const text = (name: string): string =>

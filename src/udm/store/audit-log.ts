@@ -67,12 +67,15 @@ export function createAuditLog(log: Log, clock: Clock, after: (action: () => voi
 }
 
 function warnOfHostBits(log: Log, level: "warn" | "debug", writes: readonly UdmWrite[]): void {
-  const covers = writes.flatMap(({ op, key }) => {
-    const network = op === "delete" ? undefined : networkOfKey(key);
-    return network === undefined ? [] : [{ key: key.text, covers: network }];
-  });
-  if (covers.length === 0) return;
-  log[level]({ keys: covers.slice(0, maxKeys), entries: covers.length }, hostBitsWarning);
+  const keys: { readonly key: string; readonly covers: string }[] = [];
+  let entries = 0;
+  for (const { op, key } of writes) {
+    const covers = op === "delete" ? undefined : networkOfKey(key);
+    if (covers === undefined) continue;
+    entries++;
+    if (keys.length < maxKeys) keys.push({ key: key.text, covers });
+  }
+  if (entries > 0) log[level]({ keys, entries }, hostBitsWarning);
 }
 
 export const hostBitsWarning = "a prefix with host bits covers its whole network, not only the address";

@@ -1,4 +1,5 @@
 import { applyBatches } from "./apply-batches.ts";
+import { createLoadReport } from "./load-report.ts";
 import { createAuditLog } from "./audit-log.ts";
 import type { UdmFileStore, UdmFileStoreOptions } from "./file-store-contract.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
@@ -6,6 +7,7 @@ import {
   LockedError,
   nodeFileIo,
   resolveTarget,
+  runAfter,
   sameStamp,
   takeFileLock,
   type FileLock,
@@ -21,7 +23,6 @@ import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createUdmSaver } from "./udm-saver.ts";
 import type { UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
-import { logWarnings } from "./entry-warnings.ts";
 
 /** One call of `commit`. */
 interface Batch {
@@ -40,14 +41,11 @@ interface FileState extends Omit<LoadedState, "built"> {
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
 
-/** Name of the readiness check. */
-const checkName = "metadata";
-
 /** Smaller files are read and written faster than a thread is asked. In bytes. */
 const bigFile = 256 * 1024;
 
-/** How many names a log line lists. */
-const maxShown = 10;
+/** Of a file of this part of that size a load could hold the event loop for tens of milliseconds, before the code is compiled. */
+const loadShare = 8;
 
 /**
  * The store that keeps its entries in one YAML file.
@@ -60,7 +58,7 @@ const maxShown = 10;
  * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
  */
 export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
-  const { path, owned, refreshMs, io = nodeFileIo, after = unheldTimeout, log, clock, health } = options;
+  const { path, owned, refreshMs, io = nodeFileIo, after = runAfter, log, clock, health } = options;
   const shared = createSharedIndex({
     maxEntries: options.maxEntries ?? defaultMaxEntries,
     ...(options.limitName !== undefined && { limitName: options.limitName }),
@@ -75,6 +73,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
+  const loads = createLoadReport(path, log, health, report);
   const audit = createAuditLog(log, clock, after);
   const listeners = new Set<StateListener>();
 
@@ -161,19 +160,24 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       makeCurrent(state.index);
       isLoaded = true;
       if (owned) saver.loaded({ stamp, isOurs: state.isOurs, isInThread: state.isInThread });
-      noteSuccess(state, stamp);
+      loads.loaded(state, stamp !== undefined);
       return current();
     } catch (error) {
-      throw noteFailure(error);
+      if (error instanceof LoadError) seen = error.stamp;
+      const failure = loads.failed(error, isLoaded);
+      if (!isLoaded) fault = failure;
+      throw failure;
     }
   };
 
   const stateOf = async (bytes: Uint8Array): Promise<FileState> => {
-    const loader = bytes.length >= Math.max(threadBytes, 1) ? thread : undefined;
+    const { length } = bytes;
+    const loader = length >= Math.max(threadBytes / loadShare, 1) ? thread : undefined;
+    const isInThread = loader !== undefined && length >= threadBytes;
     const loan = shared.lend(index);
     let loaded: LoadedState;
     try {
-      loaded = loader === undefined ? loadState(loan, bytes) : await loader.load(bytes, loan, owned);
+      loaded = loader === undefined ? loadState(loan, bytes) : await loader.load(bytes, loan, owned && isInThread);
     } catch (error) {
       shared.takeBack(loan);
       throw error;
@@ -181,7 +185,8 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     const { built, ...rest } = loaded;
     if (built === undefined) shared.takeBack(loan);
     const next = built === undefined ? current() : shared.adopt(loan, built);
-    return { ...rest, index: next, isInThread: loader !== undefined };
+    if (!isInThread) await loader?.stop();
+    return { ...rest, index: next, isInThread };
   };
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
@@ -215,28 +220,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     await saver.removeLeftOvers(target);
   };
 
-  const noteSuccess = ({ size, unknownFields, warnings }: FileState, stamp: FileStamp | undefined): void => {
-    logWarnings(warnings, path, log);
-    report.loaded(warnings.count);
-    health.set({ name: checkName, ready: true });
-    log.info({ path, entries: size }, stamp === undefined ? "no metadata file yet" : "metadata file read");
-    if (unknownFields.size > 0) {
-      const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
-      log.warn({ path, fields }, "the metadata file has fields that are kept but not used");
-    }
-  };
-
-  const noteFailure = (error: unknown): UdmError => {
-    const failure = new UdmError("unavailable", messageOf(error), [], { cause: error });
-    if (error instanceof LoadError) seen = error.stamp;
-    report.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
-    if (!isLoaded) fault = failure;
-    health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail: failure.message });
-    const outcome = isLoaded ? "the state before stays" : "there is no metadata";
-    log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
-    return failure;
-  };
-
   const refresh = async (): Promise<void> => {
     const state = await io.state(path).catch(() => undefined);
     const isUnchanged = state === undefined ? isLoaded && current().size === 0 : sameStamp(seen, state);
@@ -246,7 +229,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
 
   const scheduleRefresh = (): void => {
     if (isRunning && !owned && refreshMs > 0) {
-      cancelRefresh = after(() => void refresh(), Math.min(refreshMs, longestTimeout));
+      cancelRefresh = after(() => void refresh(), refreshMs);
     }
   };
 
@@ -306,14 +289,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       return () => void listeners.delete(listener);
     },
   };
-}
-
-/** The longest time that a timer of Node takes; a longer one would fire at once. */
-const longestTimeout = 2 ** 31 - 1;
-
-function unheldTimeout(action: () => void, ms: number): () => void {
-  const timer = setTimeout(action, ms).unref();
-  return () => clearTimeout(timer);
 }
 
 function messageOf(error: unknown): string {
