@@ -24,6 +24,7 @@ test("failures before a handler are trailers-only", async (t) => {
     [count, "application/grpc", Buffer.from([1, 2]), {}, "3"],
     [count, "application/grpc", new Uint8Array(), {}, "12"],
     [count, "application/grpc", envelope(Buffer.alloc(200)), {}, "8"],
+    [count, "application/grpc", envelope("", 1), {}, "13"],
     ["/udm.v1.UdmService/DeleteUdm", "application/grpc", envelope(""), {}, "3"],
   ];
   for (const [path, type, body, headers, status] of cases) {

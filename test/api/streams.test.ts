@@ -7,7 +7,7 @@ import { Code, ConnectError, createClient, type Transport } from "@connectrpc/co
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { bidiStream, serverStream, unary, type RpcService } from "../../src/api/rpc/method.ts";
 import { postJson, startApi, until } from "./api-fixture.ts";
-import { envelope, openHttp2, openRaw } from "./raw-http.ts";
+import { envelope, openHttp2, openRaw, postHttp2 } from "./raw-http.ts";
 
 /** message Number { int32 value = 1; string padding = 2; }, and a service with it. */
 const file = create(FileDescriptorProtoSchema, {
@@ -214,6 +214,27 @@ test("a row of a service is served as REST-style JSON below the contract's path"
   assert.deepEqual([wrong.status, wrong.body["message"]], [400, 'value: "four" is not an integer']);
   const stream = await postJson(`${url}/test.v1.NumberService/Count`, {});
   assert.equal(stream.status, 415);
+});
+
+test("header and trailer that a method sets stay apart, also where it refuses at once", async (t) => {
+  const { service } = numberService();
+  const methods = service.methods.map((method) =>
+    method.kind === "unary"
+      ? unary(method.schema, (_, { extraFields }) => {
+          extraFields.header = new Headers({ "x-of-the-header": "h" });
+          extraFields.trailer = new Headers({ "x-of-the-trailer": "t" });
+          throw new ConnectError("no", Code.NotFound);
+        })
+      : method,
+  );
+  const { url } = await startApi(t, { services: [{ ...service, methods }] });
+  const path = "/test.v1.NumberService/Double";
+  const grpc = await postHttp2(openHttp2(t, url), path, "application/grpc", envelope(""));
+  assert.equal(grpc.headers["x-of-the-header"], "h");
+  assert.deepEqual([grpc.trailers?.["x-of-the-trailer"], grpc.trailers?.["grpc-status"]], ["t", "5"]);
+  const rest = await postJson(url + path, {});
+  assert.deepEqual([rest.status, rest.headers.get("x-of-the-header")], [404, "h"]);
+  assert.equal(rest.headers.get("trailer-x-of-the-trailer"), "t");
 });
 
 test("a fault within a stream is reported without its inner words", async (t) => {

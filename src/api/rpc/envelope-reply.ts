@@ -69,7 +69,8 @@ class EnvelopeReply implements Reply {
       call.breakOff();
       return;
     }
-    if (this.#protocol.framing === "grpc" && !call.isBegun()) {
+    // What a method put into the header must not end up in the trailer.
+    if (this.#protocol.framing === "grpc" && !call.isBegun() && call.extraFields.header === undefined) {
       call.code = codeToString(error.code);
       call.answer(200, { ...this.#header(), ...this.#trailer(error) }, "");
       return;

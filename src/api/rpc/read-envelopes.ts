@@ -46,9 +46,9 @@ export async function* readEnvelopes(
 }
 
 function decompressed(flags: number, message: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
-  if ((flags & compressedFlag) === 0 || message.length === 0) return message;
-  if (terms.isGzip) return bodies.decompress(message);
-  throw apiError("internal", "MALFORMED_BODY", "a message is compressed, and no header says how");
+  if ((flags & compressedFlag) === 0) return message;
+  if (!terms.isGzip) throw apiError("internal", "MALFORMED_BODY", "a message is compressed, and no header says how");
+  return message.length === 0 ? message : bodies.decompress(message);
 }
 
 function countFault(what: string): Error {
