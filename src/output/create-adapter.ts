@@ -1,9 +1,11 @@
 import type { Clock } from "../report/index.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { createHttpOutput, type HttpOutputConfig } from "./http/http-output.ts";
+import type { SearchOutputConfig } from "./search/search-config.ts";
+import { createSearchOutput } from "./search/search-output.ts";
 
 /** What the settings say of a store, by its kind; plain data, which may be handed to another thread. */
-export type StoreConfig = HttpOutputConfig;
+export type StoreConfig = HttpOutputConfig | SearchOutputConfig;
 
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
@@ -20,9 +22,11 @@ type Factories = {
 /** The one table of outputs to stores. */
 const factories: Factories = {
   http: (config, { clock }) => createHttpOutput(config, clock),
+  search: (config, { clock }) => createSearchOutput(config, clock),
 };
 
 /** @throws Error when this Node or host cannot do what the configuration asks for. */
 export function createAdapter(config: StoreConfig, context: AdapterContext): OutputAdapter {
-  return factories[config.kind](config, context);
+  const create = factories[config.kind] as (config: StoreConfig, context: AdapterContext) => OutputAdapter;
+  return create(config, context);
 }

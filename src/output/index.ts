@@ -22,4 +22,6 @@ export type { RecordType } from "./delivery/record-type.ts";
 export { createLineBorrower } from "./delivery/line-borrower.ts";
 export { createLineLender, type LentLines } from "./delivery/line-lender.ts";
 export { allAccepted } from "./delivery/output-adapter.ts";
+export type { HttpOutputConfig } from "./http/http-output.ts";
+export type { SearchOutputConfig } from "./search/search-config.ts";
 export { createAdapter, type StoreConfig } from "./create-adapter.ts";

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { DeliveryConfig, StoreConfig } from "../../output/index.ts";
+import type { Secret } from "../../text/index.ts";
 import { storeWords, type Settings, type StoreWord } from "../settings/index.ts";
 
 /** An output to a store, as the settings want it; plain data, with secrets. */
@@ -8,10 +9,28 @@ export interface StoreOutput {
   readonly store: StoreConfig;
 }
 
+type SearchStoreConfig = Extract<StoreConfig, { kind: "search" }>;
+
 /** What each output is called everywhere but in the names of its settings. */
-const names: Readonly<Record<StoreWord, string>> = { GENERIC_HTTP: "http", CRIBL: "cribl" };
+const names: Readonly<Record<StoreWord, string>> = {
+  ELASTICSEARCH: "elasticsearch",
+  OPENSEARCH: "opensearch",
+  GENERIC_HTTP: "http",
+  CRIBL: "cribl",
+};
 
 const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
+  ELASTICSEARCH(settings) {
+    const key = settings.SVC_OUTPUT_ELASTICSEARCH_API_KEY;
+    const store = searchStore(
+      "ELASTICSEARCH",
+      settings,
+      settings.SVC_OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_ILM_LIFECYCLE,
+    );
+    return key.isSet ? { ...store, headers: { authorization: `ApiKey ${key.reveal()}` } } : store;
+  },
+  OPENSEARCH: (settings) =>
+    searchStore("OPENSEARCH", settings, settings.SVC_OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ISM_POLICY),
   GENERIC_HTTP(settings) {
     const token = settings.SVC_OUTPUT_GENERIC_HTTP_TOKEN;
     const user = settings.SVC_OUTPUT_GENERIC_HTTP_USERNAME;
@@ -19,7 +38,7 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
       ...httpStore("GENERIC_HTTP", settings, ""),
       headers: {
         ...Object.fromEntries(settings.SVC_OUTPUT_GENERIC_HTTP_HEADERS),
-        ...(user !== "" && { authorization: basic(user, settings.SVC_OUTPUT_GENERIC_HTTP_PASSWORD.reveal()) }),
+        ...basic(user, settings.SVC_OUTPUT_GENERIC_HTTP_PASSWORD),
         ...(token.isSet && { authorization: `Bearer ${token.reveal()}` }),
       },
     };
@@ -94,6 +113,40 @@ function urlOf(address: string, isTls: boolean, path: string): string {
   return /^https?:/i.test(address) ? address : `${isTls ? "https" : "http"}://${address}${path}`;
 }
 
-function basic(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+function searchStore(word: "ELASTICSEARCH" | "OPENSEARCH", settings: Settings, policy: string): SearchStoreConfig {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    kind: "search",
+    product: word === "ELASTICSEARCH" ? "elasticsearch" : "opensearch",
+    urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], "")),
+    headers: basic(settings[of("USERNAME")], settings[of("PASSWORD")]),
+    tls: {
+      caPath: settings[of("TLS_CA_CERT_FILEPATH")] || settings[of("CLIENT_CA_CERT_FILEPATH")],
+      certPath: settings[of("CLIENT_CERT_FILEPATH")],
+      keyPath: settings[of("CLIENT_KEY_FILEPATH")],
+      skipVerification: settings[of("TLS_SKIP_VERIFICATION")],
+    },
+    isCompressed: settings[of("COMPRESSION")] === "gzip",
+    maxConnections: settings[of("REQUESTS_IN_FLIGHT")],
+    period: settings[of("INDEX_PERIOD")],
+    suffix: settings[of("INDEX_SUFFIX")],
+    template: settings[of("INDEX_TEMPLATE_ENABLE")]
+      ? {
+          overwrite: settings[of("INDEX_TEMPLATE_OVERWRITE")],
+          shards: settings[of("INDEX_TEMPLATE_SHARDS")],
+          replicas: settings[of("INDEX_TEMPLATE_REPLICAS")],
+          refreshInterval: settings[of("INDEX_TEMPLATE_REFRESH_INTERVAL")],
+          codec: settings[of("INDEX_TEMPLATE_CODEC")],
+          policy,
+          defaultPipeline: settings[of("INDEX_TEMPLATE_PIPELINE_DEFAULT")],
+          finalPipeline: settings[of("INDEX_TEMPLATE_PIPELINE_FINAL")],
+        }
+      : undefined,
+  };
+}
+
+/** The header of basic authentication; none without a user or a password. */
+function basic(user: string, password: Secret): { readonly authorization?: string } {
+  if (user === "" || !password.isSet) return {};
+  return { authorization: `Basic ${Buffer.from(`${user}:${password.reveal()}`).toString("base64")}` };
 }

@@ -4,9 +4,11 @@ import { Secret } from "../../text/index.ts";
 import {
   bool,
   headers,
+  indexSuffix,
   int,
   list,
   oneOf,
+  orEmpty,
   path,
   plainText,
   secret,
@@ -23,7 +25,7 @@ const spoolModes = keysOf<SpoolMode>({ off: 1, overflow: 1, always: 1 });
 const compressions = keysOf<Compression>({ none: 1, gzip: 1, zstd: 1 });
 
 /** The word of each output to a store in the names of its settings. */
-export const storeWords = ["GENERIC_HTTP", "CRIBL"] as const;
+export const storeWords = ["ELASTICSEARCH", "OPENSEARCH", "GENERIC_HTTP", "CRIBL"] as const;
 export type StoreWord = (typeof storeWords)[number];
 
 /** Settings that every output to a store has. */
@@ -104,7 +106,7 @@ const clientCertificateRows = {
 };
 
 const credentialRows = (user: string) => ({
-  USERNAME: row(group, userName, user, "The user name. Empty: no basic authentication."),
+  USERNAME: row(group, userName, user, "The user name. Without a password there is no basic authentication."),
   PASSWORD: row(group, secret, new Secret(""), "The password."),
 });
 
@@ -113,8 +115,60 @@ const httpRows = {
   COMPRESSION: row(group, oneOf(compressions), "none", "Of requests. zstd needs Node 22.15 or later."),
 };
 
+const searchRows = {
+  CLIENT_CA_CERT_FILEPATH: row(group, path, "", "The same as TLS_CA_CERT_FILEPATH, which counts first."),
+  CLIENT_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM."),
+  CLIENT_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM."),
+  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
+  INDEX_PERIOD: row(
+    group,
+    oneOf(["rollover", "daily", "monthly"]),
+    "rollover",
+    "Where records go. `rollover`: data streams. `daily`, `monthly`: indices named after the day or month of `@timestamp`, UTC.",
+  ),
+  INDEX_SUFFIX: row(group, indexSuffix, "", "Ends the names: `netgloss-flow-<suffix>`."),
+  INDEX_TEMPLATE_ENABLE: row(group, bool, true, "Makes the index template, with the types of all fields."),
+  INDEX_TEMPLATE_OVERWRITE: row(
+    group,
+    bool,
+    true,
+    "Replaces an index template that is there, unless it is a newer one.",
+  ),
+  INDEX_TEMPLATE_SHARDS: row(group, int(1, 1024, "shards"), 1, "Primary shards of an index."),
+  INDEX_TEMPLATE_REPLICAS: row(group, int(0, 64, "replicas"), 0, "Replicas of each shard."),
+  INDEX_TEMPLATE_REFRESH_INTERVAL: row(group, plainText, "10s", "After how long records can be found."),
+  INDEX_TEMPLATE_CODEC: row(group, plainText, "best_compression", "How an index is compressed."),
+  INDEX_TEMPLATE_PIPELINE_DEFAULT: row(group, plainText, "_none", "The ingest pipeline of the indices."),
+  INDEX_TEMPLATE_PIPELINE_FINAL: row(group, plainText, "_none", "The ingest pipeline that always comes last."),
+};
+
+const policyRow = (kind: string): Setting<string> =>
+  row(
+    group,
+    orEmpty(plainText),
+    "netgloss",
+    `The ${kind} policy of data streams. One that does not exist is made: a new index after a day or 30 GB, none deleted. Empty: none.`,
+  );
+
 /** The settings of every output to a store, by the word in their names. */
 export const deliverySettings = {
+  ...named("ELASTICSEARCH", {
+    ...commonRows("Elasticsearch"),
+    ADDRESSES: addressesRow(["127.0.0.1:9200"]),
+    ...tlsRows,
+    ...credentialRows("elastic"),
+    API_KEY: row(group, secret, new Secret(""), "Used in place of a user name."),
+    ...searchRows,
+    INDEX_TEMPLATE_ILM_LIFECYCLE: policyRow("ILM"),
+  }),
+  ...named("OPENSEARCH", {
+    ...commonRows("OpenSearch"),
+    ADDRESSES: addressesRow(["127.0.0.1:9200"]),
+    ...tlsRows,
+    ...credentialRows("admin"),
+    ...searchRows,
+    INDEX_TEMPLATE_ISM_POLICY: policyRow("ISM"),
+  }),
   ...named("GENERIC_HTTP", {
     ...commonRows("any server that takes JSON by HTTP"),
     ADDRESSES: addressesRow([]),

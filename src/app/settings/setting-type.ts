@@ -131,6 +131,13 @@ export const serverAddress: SettingType<string> = {
   format: (value) => value,
 };
 
+/** Ends the name of an index. */
+export const indexSuffix: SettingType<string> = {
+  expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, or empty",
+  parse: (value) => (/^([a-z0-9][a-z0-9._-]{0,63})?$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
 /** Any text on one line. */
 export const plainText: SettingType<string> = {
   expected: "text",

@@ -6,6 +6,11 @@ export type RecordType = (typeof recordTypes)[number];
 
 const typeKey = fieldKey("flow.record.type");
 const exporterKey = fieldKey("flow.export.ip.addr");
+const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
+  [0x6f, "flow_option"],
+  [0x63, "telemetry"],
+  [0x73, "telemetry"],
+]);
 /** Fields of the head stand within so many bytes. */
 const headBytes = 512;
 
@@ -19,6 +24,6 @@ export function recordTypeOf(line: Buffer, from: number, to: number): RecordType
   if (findValue(head, 0, head.length, exporterKey) < 0) return "telemetry";
   const at = findValue(head, 0, head.length, typeKey);
   if (at < 0) return "flow";
-  // The value begins with a quote: "options" or "counters".
-  return head[at + 1] === 0x6f ? "flow_option" : "telemetry";
+  // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
+  return typesByLetter.get(head[at + 1] ?? 0) ?? "flow";
 }

@@ -89,7 +89,7 @@ export async function keepLedger(t: TestContext, store: ContractStore, options: 
   await until("all is delivered", () => {
     const { waitingRecords, inFlight, queueBytes } = delivery.state();
     return waitingRecords === 0 && inFlight === 0 && queueBytes === 0;
-  });
+  }).catch((error: unknown) => assert.fail(`${String(error)}: ${JSON.stringify(delivery.state())}`));
   const state = delivery.state();
   await delivery.stop(1000);
   assert.deepEqual([state.refusedRecords, state.droppedRecords, state.deliveredRecords], [0, 0, records]);

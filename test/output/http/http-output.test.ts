@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter, DeliveryError, type OutputAdapter, type StoreConfig } from "../../../src/output/index.ts";
+import { createAdapter, DeliveryError, type HttpOutputConfig, type OutputAdapter } from "../../../src/output/index.ts";
 import { systemClock } from "../../../src/report/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
@@ -8,8 +8,8 @@ import { noTls, startHttpServer } from "./http-fixture.ts";
 
 const signal = new AbortController().signal;
 
-function httpAdapter(port: number, given: Partial<StoreConfig> = {}): OutputAdapter {
-  const config: StoreConfig = {
+function httpAdapter(port: number, given: Partial<HttpOutputConfig> = {}): OutputAdapter {
+  const config: HttpOutputConfig = {
     kind: "http",
     urls: [`http://127.0.0.1:${port}/in`],
     format: "ndjson",
@@ -88,7 +88,7 @@ test("what an answer means for the batch", async (t) => {
 
 test("what is wrong with the way to a server is said in a sentence", async (t) => {
   const server = await startHttpServer(t);
-  const tries: [Partial<StoreConfig>, RegExp][] = [
+  const tries: [Partial<HttpOutputConfig>, RegExp][] = [
     [{ urls: ["http://127.0.0.1:1/"] }, /127\.0\.0\.1:1 refuses connections/],
     [{ urls: ["http://no-such-host.invalid:80/"] }, /host name of no-such-host\.invalid/],
     [{ urls: [`https://127.0.0.1:${server.port}/`] }, /does not speak TLS/],

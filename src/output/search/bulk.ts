@@ -1,0 +1,93 @@
+import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import type { HttpAnswer } from "../delivery/http-client.ts";
+import { allAccepted, type Outcome, type Refusal } from "../delivery/output-adapter.ts";
+import type { IndexOf } from "./index-names.ts";
+
+/** What an action needs besides the names of the index and the record. */
+const actionBytes = 64;
+
+/**
+ * The body of a `_bulk` request: each line behind an action that creates it under the identity of its record. A record
+ * that is there already is refused by the server with 409, which is success.
+ */
+export function bulkBody(batch: Batch, indexOf: IndexOf): Uint8Array {
+  const key = batchKey(batch.id);
+  let body: Buffer = Buffer.allocUnsafeSlow(batch.byteLength + batch.count * (actionBytes + key.length + 64));
+  let at = 0;
+  let chunkBefore: Uint8Array | undefined;
+  let lines: Buffer = Buffer.alloc(0);
+  forEachLine(batch, (chunk, from, to, index) => {
+    if (chunk !== chunkBefore) {
+      chunkBefore = chunk;
+      lines = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    }
+    const name = indexOf(lines, from, to);
+    const room = actionBytes + 3 * name.length + key.length + (to - from);
+    if (at + room > body.length) body = Buffer.concat([body, Buffer.alloc(room + batch.byteLength)]);
+    at += body.write(
+      `{"create":{"_index":"${name}","_id":"${key}-${positionOf(batch, index).toString(36)}"}}\n`,
+      at,
+      "latin1",
+    );
+    at += lines.copy(body, at, from, to);
+    body[at++] = 0x0a;
+  });
+  return body.subarray(0, at);
+}
+
+/** Leaves out of the answer what is not looked at. */
+export const bulkPath = "/_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
+
+interface BulkAnswer {
+  readonly errors?: boolean;
+  readonly items?: readonly Readonly<
+    Record<string, { readonly status?: number; readonly error?: { readonly type?: string; readonly reason?: string } }>
+  >[];
+}
+
+/** Statuses of a record after which it may be taken later. */
+const busy: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+/** Statuses of a record that an operator mends: no permission, an index that must not be made. */
+const mendable: ReadonlySet<number> = new Set([401, 403, 404]);
+
+/**
+ * What came of each record.
+ *
+ * @param answer with status 200.
+ * @throws DeliveryError when it is no answer of a `_bulk`, or says of a record what an operator must mend.
+ */
+export function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
+  // The answer to most batches needs no parsing.
+  if (body.subarray(0, 64).includes('"errors":false')) return allAccepted;
+  const { errors, items = [] } = parseAnswer(body, url);
+  if (errors === false) return allAccepted;
+  if (errors !== true || items.length !== batch.count) {
+    throw new DeliveryError(
+      "retry",
+      "protocol",
+      `${new URL(url).host} answers for ${items.length} of ${batch.count} records`,
+    );
+  }
+  const refused: Refusal[] = [];
+  const retry: number[] = [];
+  for (const [index, item] of items.entries()) {
+    const { status = 0, error } = Object.values(item)[0] ?? {};
+    if ((status >= 200 && status < 300) || status === 409) continue;
+    const reason = `${error?.type ?? String(status)}: ${error?.reason ?? "no reason given"}`;
+    if (mendable.has(status)) {
+      throw new DeliveryError("retry", `record_${status}`, `${new URL(url).host} does not take records: ${reason}`);
+    }
+    if (busy.has(status)) retry.push(index);
+    else refused.push({ index, reason });
+  }
+  return { refused, retry };
+}
+
+function parseAnswer(body: Buffer, url: string): BulkAnswer {
+  try {
+    return JSON.parse(body.toString()) as BulkAnswer;
+  } catch (error) {
+    throw new DeliveryError("retry", "protocol", `the answer of ${new URL(url).host} is no JSON`, { cause: error });
+  }
+}

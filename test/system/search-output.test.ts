@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { test } from "node:test";
+import { createAdapter, type RecordBatch, type SearchOutputConfig } from "../../src/output/index.ts";
+import { recordFields } from "../../src/record/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
+import { keepLedger } from "../output/delivery/output-contract.ts";
+import { noTls } from "../output/http/http-fixture.ts";
+import { searchConfig, searchTemplate } from "../output/search/search-fixture.ts";
+import { startPartner, type Partner } from "../support/partner.ts";
+
+const signal = new AbortController().signal;
+
+/** A request to the server itself, past the proxy. */
+function ask(partner: Partner, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const { url, user, password, ca } = partner;
+  const target = new URL(path, String(url));
+  const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const options = {
+      method,
+      headers: { "content-type": "application/json" },
+      ...(user !== undefined && { auth: `${user}:${String(password)}` }),
+      ...(ca !== undefined && { ca: readFileSync(String(ca)) }),
+    };
+    const request = send(target, options, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      response.on("end", () => resolve(JSON.parse(text) as Record<string, unknown>));
+    });
+    request.on("error", reject);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+interface Hits {
+  readonly hits: { readonly hits: readonly { readonly _source: { readonly n: number }; readonly sort: unknown[] }[] };
+}
+
+/** The numbers of all records in an index. */
+async function numbersIn(partner: Partner, index: string): Promise<number[]> {
+  await ask(partner, "POST", `/${index}/_refresh`);
+  const numbers: number[] = [];
+  for (let after: unknown[] | undefined; ;) {
+    const query = {
+      size: 10_000,
+      sort: [{ n: "asc" }, { "flow.bytes": "asc" }],
+      ...(after && { search_after: after }),
+    };
+    const { hits } = (await ask(partner, "POST", `/${index}/_search`, query)) as unknown as Hits;
+    numbers.push(...hits.hits.map(({ _source }) => _source.n));
+    if (hits.hits.length < 10_000) return numbers;
+    after = hits.hits.at(-1)?.sort;
+  }
+}
+
+/** A record with every field of the table, as its example. */
+function fullRecord(): RecordBatch {
+  const record = Object.fromEntries(recordFields.map(({ name, example }) => [name, example]));
+  const chunk = Buffer.from(`${JSON.stringify(record)}\n`);
+  return { id: { instance: "full", number: 0 }, chunks: [chunk], count: 1, byteLength: chunk.length, oldestAt: 0 };
+}
+
+const servers: readonly [script: string, product: SearchOutputConfig["product"], env: Record<string, string>][] = [
+  ["elasticsearch", "elasticsearch", { ELASTIC_TLS: "1" }],
+  ["opensearch", "opensearch", {}],
+  ["opensearch2", "opensearch", {}],
+];
+
+for (const [script, product, env] of servers) {
+  test(`${script}: records arrive once through all faults, with the types of the table`, async (t) => {
+    const partner = await startPartner(t, script, env);
+    const { url, user, password, ca } = partner;
+    const target = new URL(String(url));
+    const proxy = await startFaultProxy(t, target.hostname, Number(target.port));
+    const headers: Record<string, string> =
+      user === undefined
+        ? {}
+        : { authorization: `Basic ${Buffer.from(`${user}:${String(password)}`).toString("base64")}` };
+    const configOf = (given: Partial<SearchOutputConfig> = {}): SearchOutputConfig => ({
+      ...searchConfig(`${target.protocol}//localhost:${proxy.port}`, { product, headers }),
+      tls: { ...noTls, caPath: String(ca ?? "") },
+      ...given,
+    });
+
+    if (user !== undefined) {
+      const stranger = createAdapter(configOf({ headers: {} }), { clock: systemClock });
+      await assert.rejects(stranger.open(signal), /refuses the credentials: 401/);
+      await stranger.close();
+      const distrustful = createAdapter(configOf({ tls: noTls }), { clock: systemClock });
+      await assert.rejects(distrustful.open(signal), /certificate of .* is not trusted/);
+      await distrustful.close();
+    }
+
+    for (const [period, index] of [
+      ["rollover", "netgloss-flow"],
+      ["daily", "netgloss-flow-daily-2026.01.01"],
+    ] as const) {
+      // Templates of both periods would be of the same names.
+      const suffix = period === "daily" ? "daily" : "";
+      const adapter = createAdapter(configOf({ period, suffix, isCompressed: period === "daily" }), {
+        clock: systemClock,
+      });
+      const ledger = { records: 20_000, step: 100, faultMs: 150, config: { timeoutMs: 5000, batchBytes: 200_000 } };
+      await keepLedger(t, { adapter, proxy, isExactlyOnce: true, numbers: () => numbersIn(partner, index) }, ledger);
+      const mapping = JSON.stringify(await ask(partner, "GET", `/${index}/_mapping/field/flow.export.ip.addr`));
+      assert.match(mapping, /"type":"ip"/, `${period}: the index is of the template`);
+    }
+
+    const adapter = createAdapter(configOf({ template: searchTemplate }), { clock: systemClock });
+    await adapter.open(signal);
+    const outcome = await adapter.send(fullRecord(), signal);
+    assert.deepEqual(outcome, { refused: [], retry: [] }, "every field of the table is of its type");
+    await adapter.close();
+    await ask(partner, "POST", "/netgloss-*/_refresh");
+    const search = { query: { term: { "flow.src.ip.addr": "192.0.2.0/24" } } };
+    const { hits } = (await ask(
+      partner,
+      "POST",
+      "/netgloss-flow*,netgloss-telemetry*/_search",
+      search,
+    )) as unknown as Hits;
+    assert.ok(hits.hits.length >= 1, "an address is found by its prefix");
+  });
+}
