@@ -53,6 +53,8 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
 interface Claim {
   readonly output: Output;
   readonly preference: number;
+  /** Of a counter: whether it counts from the beginning of the flow, not since the last record. */
+  readonly isTotal: boolean;
 }
 
 type NamesOf = (group: ElementFields) => ElementNames;
@@ -73,10 +75,14 @@ function buildSteps(template: Template, elements: ElementSource, slow: ReadonlyS
 
 /**
  * The steps for the fields of headers around one another. The innermost header that is in the packet is the flow's; one that is
- * all zeros leaves nothing.
+ * all zeros leaves its addresses under the names of their elements where these are of its address family alone.
  */
-function headerSteps(template: Template, elements: ElementSource, { fields, addresses }: HeaderLevels): Step[] {
-  const groups = fields.map((level) => groupByElement(template, elements, (field) => level.has(field)));
+function headerSteps(template: Template, elements: ElementSource, levels: HeaderLevels): Step[] {
+  const { fields, addresses, ofFamily } = levels;
+  const groupsOf = (level: ReadonlySet<number>): readonly ElementFields[] =>
+    groupByElement(template, elements, (field) => level.has(field));
+  const groups = fields.map(groupsOf);
+  const zeroGroups = ofFamily.map(groupsOf);
   const presence = (level: number, isSet: boolean): Presence => ({ fields: addresses[level] ?? [], isSet });
   const outermost = presence(0, true);
   const below = (header: OuterHeader) => (group: ElementFields) => outerNames(group, group.id, header);
@@ -85,12 +91,21 @@ function headerSteps(template: Template, elements: ElementSource, { fields, addr
   for (let flow = fields.length - 1; flow >= 0; flow--) {
     const when = flow === 0 ? [...absent] : [...absent, presence(flow, true)];
     steps.push(...stepsOf(groups[flow] ?? [], { when }));
-    if (flow > 0) steps.push(...stepsOf(groups[0] ?? [], { when: [...when, outermost], names: below("outer") }));
+    for (const zero of zeroGroups.slice(flow + 1)) steps.push(...stepsOf(zero, { when, names: ofElement }));
+    if (flow > 0) {
+      steps.push(...stepsOf(groups[0] ?? [], { when: [...when, outermost], names: below("outer") }));
+      steps.push(...stepsOf(zeroGroups[0] ?? [], { when: [...when, presence(0, false)], names: ofElement }));
+    }
     if (flow > 1)
       steps.push(...stepsOf(groups[1] ?? [], { when: [...when, presence(1, true)], names: below("middle") }));
     absent.push(presence(flow, false));
   }
   return steps;
+}
+
+/** The names of an element that has none of ours. */
+function ofElement(group: ElementFields): ElementNames {
+  return { ...group, names: [{ ...group.fallback, preference: 0 }] };
 }
 
 /** observationTimeSeconds, -Milliseconds, -Microseconds, -Nanoseconds. */
@@ -140,10 +155,11 @@ function stepsOf(
       const outputs = all as [Output, ...Output[]];
       claims.set(fallback.name, { kind: "list", outputs, when });
     }
+    const isTotal = group.pen === 0 && totalCounts.has(group.id);
     const claim = (output: Output, preference: number): void => {
       const others = claims.get(output.name);
-      if (Array.isArray(others)) others.push({ output, preference });
-      else claims.set(output.name, [{ output, preference }]);
+      if (Array.isArray(others)) others.push({ output, preference, isTotal });
+      else claims.set(output.name, [{ output, preference, isTotal }]);
     };
     own.forEach(({ name, convert, preference }, i) => {
       if (isRepeated && name === fallback.name) return;
@@ -160,20 +176,27 @@ function stepsOf(
   return [...claims].flatMap(([name, those]) => {
     if (!Array.isArray(those)) return [those];
     if (taken?.has(name) === true) return those.flatMap(({ output }) => plainStep(output, when));
-    return stepsOfName(name, those, when);
+    return stepsOfName(those, when);
   });
 }
 
-/** Counters, where the one that is preferred wins although it is zero: nothing new was counted. */
-const counterName = /^flow\.(reverse\.)?(bytes|packets)$/;
+/** octetTotalCount, postOctetTotalCount, layer2OctetTotalCount, packetTotalCount, postPacketTotalCount. */
+const totalCounts: ReadonlySet<number> = new Set([85, 171, 353, 86, 172]);
 
-/** The steps for one name. */
-function stepsOfName(name: string, claims: readonly Claim[], when: Step["when"]): Step[] {
-  const ranked = claims.toSorted((a, b) => a.preference - b.preference).map(({ output }) => output);
-  const [first, ...rest] = ranked as [Output, ...Output[]];
-  if (rest.length === 0) return [{ kind: "field", outputs: [first], when }];
-  if (!counterName.test(name)) return [{ kind: "contest", outputs: [first, ...rest], when }];
-  return [{ kind: "field", outputs: [first], when }, ...rest.flatMap((output) => plainStep(output, when))];
+/**
+ * The steps for one name. A total does not compete with a count since the last record, although that is zero: it would count
+ * again what earlier records have counted.
+ */
+function stepsOfName(claims: readonly Claim[], when: Step["when"]): Step[] {
+  const ranked = claims.toSorted((a, b) => a.preference - b.preference);
+  const deltas = ranked.filter(({ isTotal }) => !isTotal);
+  const competing = deltas.length > 0 ? deltas : ranked;
+  const others = ranked.filter((claim) => !competing.includes(claim));
+  const outputs = competing.map(({ output }) => output) as [Output, ...Output[]];
+  return [
+    { kind: outputs.length > 1 ? "contest" : "field", outputs, when },
+    ...others.flatMap(({ output }) => plainStep(output, when)),
+  ];
 }
 
 /** The step that gives an output the name of its fallback; none where it has no fallback. */

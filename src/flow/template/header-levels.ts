@@ -11,6 +11,8 @@ export interface HeaderLevels {
   readonly fields: readonly ReadonlySet<number>[];
   /** Of these, the addresses of both ends. A header whose addresses are all zeros is not in the packet. */
   readonly addresses: readonly (readonly number[])[];
+  /** Of these, the fields of one address family that no other header has. Empty where an address is repeated. */
+  readonly ofFamily: readonly ReadonlySet<number>[];
 }
 
 /** More than this are no headers around one another. */
@@ -75,8 +77,11 @@ function levelsByFamily(byElement: ReadonlyMap<number, readonly number[]>): Head
     if (second !== undefined) {
       put(levels, 0, id, first);
       put(levels, 1, id, second);
-    } else if (ofIpv4.has(id)) put(levels, level4, id, first);
-    else if (ofIpv6.has(id)) put(levels, 1 - level4, id, first);
+    } else if (ofIpv4.has(id) || ofIpv6.has(id)) {
+      const level = ofIpv4.has(id) ? level4 : 1 - level4;
+      put(levels, level, id, first);
+      levels.ofFamily[level]?.add(first);
+    }
   }
   return levels;
 }
@@ -84,12 +89,14 @@ function levelsByFamily(byElement: ReadonlyMap<number, readonly number[]>): Head
 interface LevelsUnderConstruction extends HeaderLevels {
   readonly fields: readonly Set<number>[];
   readonly addresses: readonly number[][];
+  readonly ofFamily: readonly Set<number>[];
 }
 
 function emptyLevels(count: number): LevelsUnderConstruction {
   return {
     fields: Array.from({ length: count }, () => new Set<number>()),
     addresses: Array.from({ length: count }, () => []),
+    ofFamily: Array.from({ length: count }, () => new Set<number>()),
   };
 }
 
