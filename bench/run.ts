@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, string>> = {
   "cli-start": "app/cli-start-bench.js",
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "flow-decode": "flow/flow-decode-bench.js",
+  "flow-cliffs": "flow/flow-cliffs-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
   "first-seen": "enrich/first-seen-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",

@@ -7,15 +7,16 @@ import {
   readPortNames,
   type ReadFile,
 } from "../enrich/index.ts";
+import { checkKernel } from "../flow/index.ts";
 import type { Settings } from "./settings/index.ts";
 
 /**
- * Judges the files that the enrichers would read, as they would read them.
+ * Judges the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
  *
  * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
-  const problems: string[] = [];
+  const problems: string[] = settings.SVC_FLOW_SERVER_UDP_ENABLE ? kernelProblems() : [];
   const warnings: string[] = [];
   const check = async (path: string, read: (bytes: Uint8Array) => unknown): Promise<void> => {
     try {
@@ -44,4 +45,13 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
   if (settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE && portPath !== "") await checkMap(portPath, readPortNames);
   return { problems, warnings };
+}
+
+function kernelProblems(): string[] {
+  try {
+    checkKernel();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
 }

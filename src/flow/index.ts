@@ -3,6 +3,7 @@ export { readElements } from "./elements/read-elements.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporter/exporter-view.ts";
 export { defaultLimits, type Limits } from "./exporter/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
+export { checkKernel } from "./kernel/kernel.ts";
 export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
 export { senderAddress } from "./flow-processor.ts";
 export { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./flow-receiver.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -31,4 +31,14 @@ test("without WebAssembly flows cannot be decoded, and the error says what to do
 
 test("where code may not be made from text nothing is missing", () => {
   assert.equal(decodeElsewhere("--disallow-code-generation-from-strings"), 2);
+});
+
+test("`config check` says it, too", () => {
+  const program = resolve(import.meta.dirname, "../../../bin/netgloss.js");
+  const { status, stderr } = spawnSync(process.execPath, ["--jitless", program, "config", "check"], {
+    encoding: "utf8",
+    env: { ...process.env, SVC_FLOW_SERVER_UDP_ENABLE: "true" },
+  });
+  assert.notEqual(status, 0);
+  assert.match(stderr, /error: flows cannot be decoded: .*--jitless/);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import {
+  checkKernel,
   createRing,
   createStateKeeper,
   type CustomElement,
@@ -142,6 +143,8 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
   return {
     name: "flow threads",
     async start() {
+      // Said here, once, and not by every thread.
+      checkKernel();
       const started: SupervisedThread[] = [];
       try {
         for (const part of [...decoders, receiver]) {

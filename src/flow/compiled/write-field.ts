@@ -154,9 +154,34 @@ const bytesOperations = { ipv4: layout.opIpv4, ipv6: layout.opIpv6, mac: layout.
 function writeTotal(context: ProgramContext, { field, name }: FieldText, kind: ValueKind, length: number): void {
   if (name === undefined) return;
   const { writer, places } = context;
-  const place = places[field] as number;
-  const slot = slotOf(context, name);
   writer.text(nameText(name));
+  writeTotalValue(writer, kind, { place: places[field] as number, length, slot: slotOf(context, name) });
+  context.written(name);
+}
+
+/** Writes the array of several fields that all have values. */
+export function writeArray(context: ProgramContext, name: string, kind: ValueKind, fields: readonly number[]): void {
+  const { writer, places, plan } = context;
+  writer.text(`${nameText(name)}[`);
+  fields.forEach((field, i) => {
+    if (i > 0) writer.text(",");
+    const length = plan.lengths[field] as number;
+    writeTotalValue(writer, kind, { place: places[field] as number, length, slot: layout.unusedSlot });
+  });
+  writer.text("]");
+  // An array is a value, but none that anything follows from.
+  const slot = slotOf(context, name);
+  if (slot !== layout.unusedSlot) writer.operation({ code: layout.opOther, slot });
+  context.written(name);
+}
+
+interface FieldPlace {
+  readonly place: number;
+  readonly length: number;
+  readonly slot: number;
+}
+
+function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length, slot }: FieldPlace): void {
   switch (kind) {
     case "unsigned":
       writer.operation({ code: unsignedOperation(length), place, length, slot });
@@ -184,7 +209,6 @@ function writeTotal(context: ProgramContext, { field, name }: FieldText, kind: V
     case "other":
       throw new TypeError(`not every field of the kind ${kind} has a value`);
   }
-  context.written(name);
 }
 
 function unsignedOperation(length: number): number {

@@ -6,7 +6,7 @@ import type { LineHelper } from "./line-helper.ts";
 import type { PlacedTable } from "./line-program.ts";
 import { isKeptAsByte } from "./record-slots.ts";
 import { fitOf, isCodePoint, isNever, isPure, isTotal, valueKind } from "./value-kind.ts";
-import { writeField, writeHexField, type ProgramContext } from "./write-field.ts";
+import { writeArray, writeField, writeHexField, type ProgramContext } from "./write-field.ts";
 
 /** What writing the program of one direction takes. */
 export interface StepContext extends Omit<ProgramContext, "written"> {
@@ -194,6 +194,18 @@ function renamed(step: Step, direction: Direction): Step {
 function writeStep(context: StepContext, noted: ProgramContext, { step, names }: DirectedStep): void {
   const { outputs, kind } = step;
   if (!outputs.some((output) => isWritten(context, output))) return;
+  const [{ convert }] = outputs;
+  const [name] = names;
+  const isArray = outputs.every((output) => output.convert === convert && isAlways(context, output));
+  if (kind === "list" && isArray && name !== undefined) {
+    writeArray(
+      noted,
+      name,
+      valueKind(convert),
+      outputs.map(({ field }) => field),
+    );
+    return;
+  }
   if (kind === "list" || !outputs.every((output) => canDrop(context, output))) {
     writeHelper(context, { kind: "step", step: { ...step, when: undefined }, direction: context.direction });
     return;
@@ -219,6 +231,12 @@ function writeHelper(context: StepContext, helper: LineHelper): void {
 function isWritten({ direction }: StepContext, { name, fallback }: Output): boolean {
   const names = fallback === undefined ? [name] : [name, fallback.name, fallback.hexName];
   return names.some((each) => nameIn(direction, each) !== undefined);
+}
+
+/** Whether a field of fixed length has a value whatever its bytes are. */
+function isAlways({ plan }: StepContext, { field, convert }: Output): boolean {
+  const length = plan.lengths[field] as number;
+  return length !== variableLength && isTotal(valueKind(convert), length);
 }
 
 /** Whether an output that has a name in this line has its first one, or is known to have a value or none. */

@@ -1,4 +1,4 @@
-import type { AddressTableAccess, Workspace } from "../../record/index.ts";
+import { createWorkspaceMemory, type AddressTableAccess, type Workspace } from "../../record/index.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 import { hasWebAssembly, KernelError } from "./kernel-error.ts";
 import { writeKernelTables } from "./kernel-tables.ts";
@@ -61,6 +61,13 @@ export function createKernel(workspace: Workspace, imports: KernelImports): Kern
   const module = compile(Buffer.from(lineKernel, "base64"));
   const { exports } = new WebAssembly.Instance(module, { env: { memory: wasm }, kernel: { ...imports, fillSecond } });
   return exports as unknown as Kernel;
+}
+
+/** @throws KernelError where the kernel cannot run. Nothing is left of the try. */
+export function checkKernel(): void {
+  if (!hasWebAssembly()) throw new KernelError("no_webassembly");
+  if (createWorkspaceMemory(0).wasm === undefined) throw new KernelError("no_memory");
+  compile(Buffer.from(lineKernel, "base64"));
 }
 
 function compile(bytes: Uint8Array): WebAssembly.Module {

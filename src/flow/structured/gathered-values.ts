@@ -34,17 +34,29 @@ export function createGatheredValues(maxValues: number): GatheredValues {
   const entries = new Map<string, GatheredName>();
   let count = 0;
 
-  const take = (semantic: ListSemantic, name: string, value: Value): void => {
+  /** The name that was taken last: the values of one follow each other. */
+  let last: GatheredName | undefined;
+  const entryOf = (semantic: ListSemantic, name: string): GatheredName => {
+    if (last?.name === name && last.semantic === semantic) return last;
     const key = `${semantic} ${name}`;
     let entry = entries.get(key);
     if (entry === undefined) {
       entry = { semantic, name, values: [] };
       entries.set(key, entry);
     }
-    for (const each of Array.isArray(value) ? (value as readonly Scalar[]) : [value as Scalar]) {
-      entry.values.push(each);
+    last = entry;
+    return entry;
+  };
+
+  const take = (semantic: ListSemantic, name: string, value: Value): void => {
+    const { values } = entryOf(semantic, name);
+    if (typeof value !== "object") {
+      values.push(value);
       count++;
+      return;
     }
+    for (const each of value) values.push(each);
+    count += value.length;
   };
 
   return {

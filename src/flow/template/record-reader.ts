@@ -106,7 +106,15 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
       const [first] = own;
       if (step.kind === "labels") putLabels(record, source, own);
       else if (step.kind === "list" && first !== undefined && first.length > 0) {
-        readList(listReader(source, lists, depth + 1), source, { ...step, ...first }, gathered);
+        // Put together by hand: spreading objects of several shapes takes as long as all the rest.
+        const { structure, valuesName } = step;
+        const { at, length, hexName } = first;
+        readList(
+          listReader(source, lists, depth + 1),
+          source,
+          { structure, valuesName, hexName, at, length },
+          gathered,
+        );
       }
     });
     gathered.putInto(record);
@@ -114,7 +122,8 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
     slowSteps.forEach((step, i) => {
       const span = spans[i]?.[0];
       if (step.kind === "packet" && span !== undefined && span.length > 0) {
-        putSection(record, source, { ...step, ...span }, packets);
+        const { start, name } = step;
+        putSection(record, source, { start, name, at: span.at, length: span.length }, packets);
       }
     });
   };
