@@ -13,7 +13,7 @@ export {
 } from "./line-enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export { lendLines, type Sink } from "./sink.ts";
-export { renderFields, type RenderedFields } from "./rendered-fields.ts";
+export { renderField, renderFields, type RenderedFields } from "./rendered-fields.ts";
 export {
   createWorkspace,
   createWorkspaceMemory,

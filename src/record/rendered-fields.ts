@@ -5,7 +5,12 @@ export type RenderedFields = Uint8Array;
 
 /** Renders fields by the rules of {@link LineBuffer.append}. */
 export function renderFields(fields: readonly (readonly [name: string, value: Value])[]): RenderedFields {
-  return Buffer.from(fields.map(([name, value]) => `,${JSON.stringify(name)}:${renderValue(value)}`).join(""));
+  return Buffer.from(fields.map(([name, value]) => renderField(name, value)).join(""));
+}
+
+/** The text of one of them. */
+export function renderField(name: string, value: Value): string {
+  return `,${JSON.stringify(name)}:${renderValue(value)}`;
 }
 
 function renderValue(value: Value): string {

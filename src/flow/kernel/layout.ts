@@ -288,9 +288,9 @@ export const stepList = 10_502_144;
 export const stepListEnd = 10_633_216;
 /** Texts for steps, each behind its length. */
 export const stepTexts = 10_633_216;
-export const stepTextsEnd = 11_157_504;
+export const stepTextsEnd = 11_681_792;
 /** Steps themselves, and the tables of their texts. */
-export const steps = 11_157_504;
+export const steps = 11_681_792;
 export const stepsEnd = 12_582_912;
 
 /**

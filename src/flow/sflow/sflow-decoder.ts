@@ -59,12 +59,12 @@ export function createSflowDecoder({ times, samples: lines }: SflowDecoderParts)
         // Records leave in the order in which they came.
         lines.flush();
         output.set("counter_sample");
-        counters.readCounters(context, head, at, end, key === sampleFormats.expandedCounters);
+        counters.readCounters(context, head.slice(0, -flowTimes), at, end, key === sampleFormats.expandedCounters);
         return;
       default:
         lines.flush();
         output.set("other_sample");
-        counters.readOther(context, head, key, at, end);
+        counters.readOther(context, head.slice(0, -flowTimes), key, at, end);
     }
   };
 
@@ -78,10 +78,8 @@ export function createSflowDecoder({ times, samples: lines }: SflowDecoderParts)
       if (hasRestarted) domain.samples.restart();
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
 
-      const head = sflowHead(times, datagram, exporter, domain, header);
-      const time = head[0]?.[1] ?? "";
-      const flowHead: RecordHead = [...head, ["flow.start.timestamp", time], ["flow.end.timestamp", time]];
-      const source = lines.begin(datagram.bytes, flowHead, exporter.address, output);
+      const head = flowHead(times, datagram, exporter, domain, header);
+      const source = lines.begin(datagram.bytes, head, exporter.address, output);
       const context: SampleContext = { source, exporter, domain, output };
       const { view } = source;
       const length = lines.base + Math.min(maxDatagram, datagram.bytes.length);
@@ -131,8 +129,11 @@ function readHeader(bytes: Buffer, exporter: Exporter, output: DecodeOutput): He
   };
 }
 
-/** A packet is sampled when it passes, and sent soon after: its time is that of receipt. */
-function sflowHead(
+/** How many fields at the end of the head of flows other records do not have. */
+const flowTimes = 2;
+
+/** The head of flows. A packet is sampled when it passes, and sent soon after: its time is that of receipt. */
+function flowHead(
   times: TimeFormat,
   datagram: Datagram,
   exporter: Exporter,
@@ -148,5 +149,7 @@ function sflowHead(
     uptime,
   });
   if (domain.agent !== undefined) head.push(["flow.export.agent.ip.addr", domain.agent]);
+  const time = head[0]?.[1] ?? "";
+  head.push(["flow.start.timestamp", time], ["flow.end.timestamp", time]);
   return head;
 }

@@ -1,4 +1,4 @@
-import { renderFields, type RecordFields, type Value, type Workspace } from "../../record/index.ts";
+import { renderField, type RecordFields, type Value, type Workspace } from "../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
 import type { Step, StepBook } from "./step-book.ts";
 import type { ByteSource } from "./step-value.ts";
@@ -15,25 +15,27 @@ export interface StepList {
   readonly end: number;
   /** Bytes in a line that the steps since the last call take at most. */
   takeRoom(): number;
-  /** Whether there is room for another list of at most {@link maxSteps} that is made of so many bytes. */
+  /** Whether there is room for the steps of a sample of so many bytes. */
   hasRoom(bytes: number): boolean;
   /** Puts the fields of the steps from a position to another one into a record. */
   putInto(record: RecordFields, from: number, to: number, source: ByteSource): void;
   clear(): void;
 }
 
-/** No sample has more: each of its names comes once. */
-export const maxSteps = 2048;
-/** A byte of text takes no more than `\u00xx`, in hex it takes two. */
-const maxPerByte = 6;
-/** The names of fields that are given, and what is around them. */
-const maxNames = 65_536;
+/** Steps of the names that there are; each structure of eight bytes and more may add one in hex. */
+const maxKnownSteps = 1024;
+const minStructure = 8;
+/** A byte of text takes six in a line (`\u00xx`), an empty structure whose format nobody knows seventy, with its name and what is around it. */
+const maxPerByte = 9;
+const maxTexts = 8192;
+/** What the kernel may read behind a text, and its length. */
+const aroundText = 20;
 
 /** @param workspace where the kernel reads the lists; undefined: they only become fields. */
 export function createStepList(book: StepBook, workspace: Workspace | undefined): StepList {
   const steps =
     workspace === undefined
-      ? new Uint32Array(4 * maxSteps)
+      ? new Uint32Array(2 * maxKnownSteps)
       : new Uint32Array(workspace.memory.buffer, layout.stepList, (layout.stepListEnd - layout.stepList) / 4);
   const givens = new Map<number, readonly [name: string, value: Value]>();
   let textsEnd: number = layout.stepTexts;
@@ -61,12 +63,14 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
         textsEnd += 4;
         return;
       }
-      const text = renderFields([[name, value]]);
-      textsEnd += Math.ceil((text.length + 4 + 16) / 4) * 4;
-      if (textsEnd > layout.stepTextsEnd) throw new RangeError("the memory for texts of steps is full");
-      workspace.view.setUint32(at, text.length, true);
-      workspace.bytes.set(text, at + 4);
-      room += text.length;
+      const text = renderField(name, value);
+      if (at + Buffer.byteLength(text) + aroundText > layout.stepTextsEnd) {
+        throw new RangeError("the memory for texts of steps is full");
+      }
+      const length = workspace.bytes.write(text, at + 4);
+      workspace.view.setUint32(at, length, true);
+      textsEnd += Math.ceil((length + aroundText) / 4) * 4;
+      room += length;
     },
     get end() {
       return end;
@@ -77,7 +81,8 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
       return taken;
     },
     hasRoom: (bytes) =>
-      end + 2 * maxSteps <= steps.length && textsEnd + maxPerByte * bytes + maxNames <= layout.stepTextsEnd,
+      end + 2 * (maxKnownSteps + bytes / minStructure) <= steps.length &&
+      textsEnd + maxPerByte * bytes + maxTexts <= layout.stepTextsEnd,
     putInto(record, from, to, source) {
       for (let i = from; i < to; i += 2) {
         const place = steps[i] as number;
