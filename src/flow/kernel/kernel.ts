@@ -1,6 +1,7 @@
-import { createWorkspaceMemory, type AddressTableAccess, type Workspace } from "../../record/index.ts";
+import { createWorkspaceMemory, kernelReserve, type AddressTableAccess, type Workspace } from "../../record/index.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 import { hasWebAssembly, KernelError } from "./kernel-error.ts";
+import * as layout from "./layout.ts";
 import { writeKernelTables } from "./kernel-tables.ts";
 
 /** What the kernel leaves to others. Places are those of the workspace; each writer returns where what it wrote ends. */
@@ -51,6 +52,8 @@ export interface Kernel {
 /** @throws KernelError where the kernel cannot run. */
 export function createKernel(workspace: Workspace, imports: KernelImports): Kernel {
   const { wasm } = workspace.memory;
+  if (layout.linesEnd > kernelReserve)
+    throw new RangeError("the kernel's layout is larger than its share of a workspace");
   if (wasm === undefined) throw new KernelError(hasWebAssembly() ? "no_memory" : "no_webassembly");
   writeKernelTables(workspace);
   const { bytes, view } = workspace;
