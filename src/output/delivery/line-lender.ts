@@ -18,8 +18,8 @@ export interface LineLenderOptions {
   /** Bytes that may be lent at a time; what comes beyond is dropped and counted. */
   readonly maxBytes: number;
   readonly report: Pick<OutputReport, "dropped">;
-  /** Brings lines to the other thread. @param copies memory that moves there. */
-  readonly post: (lines: readonly LentLines[], copies: readonly ArrayBuffer[]) => void;
+  /** Brings lines to the other thread. */
+  readonly post: (lines: readonly LentLines[]) => void;
 }
 
 /** A sink whose lines are dealt with by another thread. Those in shared memory are not copied. */
@@ -49,15 +49,12 @@ export function createLineLender({ maxBytes, report, post }: LineLenderOptions):
   let nextMemory = 0;
   let byteLength = 0;
   let pending: LentLines[] = [];
-  let copies: ArrayBuffer[] = [];
 
   const flush = (): void => {
     if (pending.length === 0) return;
     const lines = pending;
-    const moved = copies;
     pending = [];
-    copies = [];
-    post(lines, moved);
+    post(lines);
   };
 
   const hasRoom = (bytes: number, count: number): boolean => {
@@ -85,7 +82,6 @@ export function createLineLender({ maxBytes, report, post }: LineLenderOptions):
 
   const copy = (lines: Uint8Array, count: number): void => {
     const bytes = new Uint8Array(lines);
-    copies.push(bytes.buffer);
     note({ loan: nextLoan++, bytes, count }, { count, length: bytes.length, done: () => {} });
   };
 
@@ -128,7 +124,6 @@ export function createLineLender({ maxBytes, report, post }: LineLenderOptions):
       nextMemory = 0;
       byteLength = 0;
       pending = [];
-      copies = [];
     },
     get byteLength() {
       return byteLength;

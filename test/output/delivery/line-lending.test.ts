@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLineBorrower, createLineLender, type LentLines } from "../../../src/output/index.ts";
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function shared(text: string): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
+  bytes.set(Buffer.from(text));
+  return bytes;
+}
+
+interface Lending {
+  readonly lender: ReturnType<typeof createLineLender>;
+  readonly messages: (readonly LentLines[])[];
+  readonly dropped: [reason: string, records: number][];
+}
+
+function lend(maxBytes: number): Lending {
+  const messages: (readonly LentLines[])[] = [];
+  const dropped: [string, number][] = [];
+  const lender = createLineLender({
+    maxBytes,
+    report: { dropped: (reason, records) => void dropped.push([reason, records]) },
+    // As postMessage does it.
+    post: (lines) => void messages.push(structuredClone(lines)),
+  });
+  return { lender, messages, dropped };
+}
+
+test("lines in shared memory are lent, others are copied, all of a turn in one message", async () => {
+  const { lender, messages, dropped } = lend(1000);
+  const slab = shared("a\nb\nc\nd\n");
+  const done: string[] = [];
+  lender.lend(slab.subarray(0, 4), 2, () => done.push("ab"));
+  lender.lend(slab.subarray(4), 2, () => done.push("cd"));
+  lender.lend(Buffer.from("e\n"), 1, () => done.push("e"));
+  lender.write(Buffer.from("f\n"), 1);
+  assert.deepEqual(done, ["e"], "what is copied is not needed any more");
+  await nextTurn();
+  assert.equal(messages.length, 1);
+  assert.equal(lender.byteLength, 12);
+
+  const taken: { text: string; count: number; done: () => void }[] = [];
+  const returned: (readonly number[])[] = [];
+  const borrower = createLineBorrower(
+    (lines, count, givenBack) => taken.push({ text: Buffer.from(lines).toString(), count, done: givenBack }),
+    (loans) => returned.push(loans),
+  );
+  for (const message of messages) borrower.take(message);
+  assert.deepEqual(
+    taken.map(({ text, count }) => [text, count]),
+    [
+      ["a\nb\n", 2],
+      ["c\nd\n", 2],
+      ["e\n", 1],
+      ["f\n", 1],
+    ],
+  );
+  for (const one of taken.toReversed()) one.done();
+  await nextTurn();
+  assert.equal(returned.length, 1, "all of a turn in one message");
+  for (const loans of returned) lender.returned(loans);
+  assert.deepEqual(done, ["e", "cd", "ab"]);
+  assert.equal(lender.byteLength, 0);
+  assert.deepEqual(dropped, []);
+});
+
+test("no more is lent than the queue may hold, and what a dead thread had is counted", async () => {
+  const { lender, messages, dropped } = lend(10);
+  let done = 0;
+  const one = (): void => void done++;
+  lender.lend(shared("12345\n"), 1, one);
+  lender.lend(shared("12345\n"), 1, one);
+  assert.deepEqual([done, dropped], [1, [["queue_full", 1]]]);
+  lender.write(Buffer.from("123\n"), 1);
+  lender.write(Buffer.from("1\n"), 1);
+  assert.deepEqual(dropped.slice(1), [["queue_full", 1]]);
+  await nextTurn();
+  assert.equal(messages.length, 1);
+  lender.reset();
+  assert.deepEqual([done, lender.byteLength], [2, 0]);
+  assert.deepEqual(dropped.slice(2), [
+    ["thread_died", 1],
+    ["thread_died", 1],
+  ]);
+  lender.returned([0, 1, 2]);
+  assert.equal(done, 2, "loans of the dead thread are not returned twice");
+});
