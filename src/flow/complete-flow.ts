@@ -1,4 +1,5 @@
 import type { RecordFields } from "../record/index.ts";
+import { isSwappedIcmpV6 } from "./icmp-types.ts";
 import { scaleCounters } from "./sampling/scale-counters.ts";
 
 /**
@@ -30,6 +31,8 @@ export function addIcmp(record: RecordFields): void {
   const port = record.get("flow.dst.l4.port.id");
   if (typeof port !== "number" || port > 0xffff || (port === 0 && protocol === icmpV6)) return;
   if ((record.get("flow.src.l4.port.id") ?? 0) !== 0) return;
-  record.set("icmp.type.id", port >>> 8);
-  record.set("icmp.code.id", port & 0xff);
+  const [first, second] = [port >>> 8, port & 0xff];
+  const isSwapped = protocol === icmpV6 && isSwappedIcmpV6(first, second);
+  record.set("icmp.type.id", isSwapped ? second : first);
+  record.set("icmp.code.id", isSwapped ? first : second);
 }

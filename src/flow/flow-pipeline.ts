@@ -127,6 +127,12 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   });
   registerFlowMetrics(metrics, counts, exporters, restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
+  metrics.counterFrom(
+    "netgloss_flow_icmp_swapped_total",
+    "Flows whose type and code of ICMPv6 arrived in each other's place.",
+    [],
+    () => flows.icmpSwapped(),
+  );
   const processor = createFlowProcessor({
     decoders: createDecoders({ times, reader, flows, samples, settings: templates }),
     exporters,

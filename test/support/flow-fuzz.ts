@@ -270,7 +270,10 @@ async function slowFields(metrics: Metrics): Promise<number> {
 function aboutTheOutcome(text: string): string {
   return text
     .split("\n")
-    .filter((line) => !line.startsWith("#") && !/_slow_fields_|_compiled_|_cache_|_cached_|_udm_matches_/.test(line))
+    .filter(
+      (line) =>
+        !line.startsWith("#") && !/_slow_fields_|_icmp_swapped_|_compiled_|_cache_|_cached_|_udm_matches_/.test(line),
+    )
     .join("\n");
 }
 

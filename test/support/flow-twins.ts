@@ -18,7 +18,7 @@ export interface FlowTwins {
 }
 
 /** Names of metrics that are about the way and not about the outcome. */
-const aboutTheWay = /_slow_fields_|_compiled_|_cache_|_cached_|_udm_matches_/;
+const aboutTheWay = /_slow_fields_|_icmp_swapped_|_compiled_|_cache_|_cached_|_udm_matches_/;
 
 export async function createFlowTwins(
   options: Partial<FlowPipelineOptions> & {

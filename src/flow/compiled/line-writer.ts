@@ -42,6 +42,8 @@ export interface LineWriterOptions {
 
 /** Writes the lines of all flows that templates describe. */
 export interface LineWriter extends FlowReader {
+  /** How often type and code of ICMPv6 were in each other's place. */
+  icmpSwapped(): number;
   readonly plans: CompiledPlans;
   readonly kernel: Kernel;
 }
@@ -246,7 +248,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     return 0;
   };
 
-  return { read, plans, kernel };
+  return { read, plans, kernel, icmpSwapped: () => view.getUint32(layout.icmpSwapped, true) };
 }
 
 interface OpenLine {

@@ -2,6 +2,7 @@ import type { Workspace } from "../../record/index.ts";
 import { base64Pairs, digits, fourDigits, hexPairs, milliseconds, octetsWithDot } from "../compiled/text-tables.ts";
 import { icmpPartners, icmpV6Partners } from "../community-id.ts";
 import { zeroGroupGaps } from "../compiled/write-values.ts";
+import { icmpV6Types } from "../icmp-types.ts";
 import * as layout from "./layout.ts";
 
 const kernelTexts: readonly (readonly [number: number, text: string])[] = [
@@ -34,6 +35,7 @@ export function writeKernelTables({ bytes, view }: Workspace): void {
   put(base64Pairs, layout.base64Table);
   put(partnerTable(icmpPartners), layout.icmpPartnerTable);
   put(partnerTable(icmpV6Partners), layout.icmpV6PartnerTable);
+  put(icmpV6Types, layout.icmpV6TypeTable);
   for (const [number, text] of kernelTexts) {
     const at = layout.texts + layout.textBytes * number;
     bytes[at + layout.textLength] = bytes.write(text, at);

@@ -120,6 +120,10 @@ export const outcome = 1;
 export const fits = 2;
 export const firstFreeRegister = 3;
 export const maxRegisters = 2048;
+/** A byte for each type of ICMPv6: 1 when it is assigned. */
+export const icmpV6TypeTable = 227_328;
+/** How often type and code of ICMPv6 were in each other's place, 32 bits. */
+export const icmpSwapped = 352;
 
 export const hexPairTable = 4096;
 export const gapTable = 4608;

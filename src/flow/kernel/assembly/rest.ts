@@ -98,10 +98,17 @@ function writeIcmp(p: usize): usize {
   if ((protocol != 1 && protocol != 58) || slot(L.sourcePortSlot) > 0 || <u64>port > 65535) return p;
   if (port == 0 && protocol == 58) return p;
   if (slot(L.icmpTypeSlot) != L.isAbsent || slot(L.icmpCodeSlot) != L.isAbsent) return p;
-  keep(L.icmpTypeSlot, port >>> 8);
-  keep(L.icmpCodeSlot, port & 255);
-  p = writeByte(putText(p, L.icmpTypeText), <u32>port >>> 8);
-  return writeByte(putText(p, L.icmpCodeText), <u32>port & 255);
+  let type = <u32>port >>> 8;
+  let code = <u32>port & 255;
+  if (protocol == 58 && load<u8>(L.icmpV6TypeTable + type) == 0 && load<u8>(L.icmpV6TypeTable + code) != 0) {
+    type = code;
+    code = <u32>port >>> 8;
+    store<u32>(L.icmpSwapped, load<u32>(L.icmpSwapped) + 1);
+  }
+  keep(L.icmpTypeSlot, type);
+  keep(L.icmpCodeSlot, code);
+  p = writeByte(putText(p, L.icmpTypeText), type);
+  return writeByte(putText(p, L.icmpCodeText), code);
 }
 
 /** What comes behind the fields of the template; 0 when the additions are to be made otherwise. */
