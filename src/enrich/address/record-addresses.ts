@@ -102,16 +102,17 @@ export function createRecordAddresses(options: RecordAddressesOptions): RecordAd
   };
 }
 
-/** Hands over all of it as bytes, except a system in place of the record's 0. */
+/** Hands over all of it as bytes, except the number of a system in place of the record's 0. */
 function addRendered(record: RecordFields, one: Added, rendered: RenderedFields[]): void {
   const { object, bytes, text } = one;
   const withVlan = text.fields + text.vlan;
   const own = text.system === 0 ? undefined : record.get(object.asNumberName);
-  const system = own === undefined ? bytes.subarray(withVlan) : own === text.system ? organisationOf(one) : none;
+  const isOwn = own === 0 || own === text.system;
+  const system = own === undefined ? bytes.subarray(withVlan) : isOwn ? organisationOf(one) : none;
   if (text.vlan > 0 && record.has(object.vlanName)) rendered.push(bytes.subarray(0, text.fields), system);
   else if (own === undefined) rendered.push(bytes);
   else rendered.push(bytes.subarray(0, withVlan), system);
-  if (own === 0) addSystem(record, one);
+  if (own === 0) record.set(object.asNumberName, text.system);
 }
 
 /** What the exporter says of the system counts, unless it says 0; the organisation is named where both mean one number. */

@@ -102,6 +102,9 @@ export const labelExpText = 11;
 export const labelBottomText = 12;
 export const topLabelText = 13;
 
+/** Where in the line under way the numbers of slots are, as 32-bit integers: those of systems, 0 for nowhere; of others anything. */
+export const numberPlaces = 3072;
+
 /** Where the fields of a record of variable length are, as 32-bit integers. */
 export const fieldOffsets = 229_376;
 export const fieldLengths = 245_760;

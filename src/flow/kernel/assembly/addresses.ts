@@ -28,9 +28,10 @@ import {
   textHead,
   withVlanShift,
 } from "../../../record/address-layout";
-import { hashes, maxPrefetched } from "../layout";
+import { destinationAsSlot, hashes, isAbsent, maxPrefetched, sourceAsSlot } from "../layout";
 import { locate } from "./imports";
-import { copy } from "./values";
+import { placeOfNumber, setPlace, slot } from "./slots";
+import { copy, writeUint32 } from "./values";
 
 let control: usize = 0;
 let hits: i32 = 0;
@@ -39,6 +40,9 @@ let matches: i32 = 0;
 let sourceIs: i32 = 0;
 let destinationIs: i32 = 0;
 let recordMatches: i32 = 0;
+const maxDigits = 16;
+/** By how many bytes numbers of systems made the line longer that took the place of a 0. */
+export let grown: i32 = 0;
 
 @inline
 export function beginAddresses(at: usize): bool {
@@ -60,6 +64,9 @@ export function beginRecord(): void {
   sourceIs = 0;
   destinationIs = 0;
   recordMatches = 0;
+  grown = 0;
+  setPlace(sourceAsSlot, 0);
+  setPlace(destinationAsSlot, 0);
 }
 
 @inline
@@ -139,12 +146,31 @@ function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
 }
 
 /**
- * Copies what an address adds below its object.
+ * Writes the number of a system in the place of the 0 that the line has, which ends at `p`.
  *
- * @param system what the record says, -1 when it does not.
+ * @returns where the line ends then; 0 when it is not known where the 0 is.
+ */
+function replaceZero(systemSlot: i32, number: u32, p: usize): usize {
+  const place = placeOfNumber(systemSlot);
+  if (place == 0) return 0;
+  const digits = p + maxDigits;
+  const more = <i32>(writeUint32(digits, number) - digits) - 1;
+  memory.copy(place + 1 + more, place + 1, p - place - 1);
+  memory.copy(place, digits, more + 1);
+  // The source's is replaced first.
+  const other = placeOfNumber(destinationAsSlot);
+  if (other > place) setPlace(destinationAsSlot, other + more);
+  grown += more;
+  return p + more;
+}
+
+/**
+ * Copies what an address adds below its object. What the record says of the system counts, unless it says 0.
+ *
+ * @param systemSlot the slot of what the record says.
  * @returns where it ends; 0 when the record must become fields.
  */
-export function append(object: i32, address: usize, length: i32, hasVlan: bool, system: i64, p: usize): usize {
+export function append(object: i32, address: usize, length: i32, hasVlan: bool, systemSlot: i32, p: usize): usize {
   const isIpv6 = length == 16;
   const a = isIpv6 ? word(address) : 0;
   const b = isIpv6 ? word(address + 4) : 0;
@@ -157,21 +183,25 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   if (lengths == 0) return p;
   // What is to be placed among the fields of a record.
   if (lengths < 0) return 0;
-  // The record's own has to be replaced.
-  if (system == 0 && (lengths & systemBit) != 0) return 0;
+  const start: usize = load<u32>(control, controlArena) + load<u32>(at, slotStart);
+  const head = start - textHead;
+  const system = slot(systemSlot);
+  const hasSystem = (lengths & systemBit) != 0;
+  if (system == 0 && hasSystem) {
+    p = replaceZero(systemSlot, load<u32>(head, headSystem), p);
+    if (p == 0) return 0;
+  }
   if ((lengths & metadataBit) != 0) recordMatches++;
   const where = (lengths >> localityShift) & localityMask;
   if (object == 0) sourceIs = where;
   else destinationIs = where;
-  const start: usize = load<u32>(control, controlArena) + load<u32>(at, slotStart);
   const withVlan = (lengths >> withVlanShift) & lengthMask;
   const text = hasVlan ? lengths & lengthMask : withVlan;
   copy(p, start, text);
   p += text;
-  if ((lengths & systemBit) == 0) return p;
-  const isGiven = system != -1;
-  const head = start - textHead;
-  if (isGiven && system != <i64>load<u32>(head, headSystem)) return p;
+  if (!hasSystem) return p;
+  const isGiven = system != isAbsent;
+  if (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem)) return p;
   const number = <i32>load<u16>(head, headNumberLength);
   const organisation = <i32>load<u16>(head, headOrganisationLength);
   const from = isGiven ? start + withVlan + number : start + withVlan;

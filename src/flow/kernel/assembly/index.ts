@@ -1,6 +1,6 @@
 // Writes the lines of flows: it runs programs, which were made of templates, for each record of a set.
 import * as L from "../layout";
-import { beginAddresses, beginRecord, endAddresses, endRecord, prefetchSlots, prefetchTexts } from "./addresses";
+import { beginAddresses, beginRecord, endAddresses, endRecord, grown, prefetchSlots, prefetchTexts } from "./addresses";
 import { beginUptime, isPadding, locateFields, readBootTime } from "./fields";
 import { bare, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
@@ -79,7 +79,7 @@ export function run(
   store<u32>(L.resultCount, count);
   store<u32>(L.resultLines, lines);
   store<u32>(L.resultDirection, direction);
-  store<u32>(L.resultRest, <u32>additionsAt);
+  store<u32>(L.resultRest, <u32>additionsAt + grown);
   return status;
 }
 

@@ -4,7 +4,7 @@ import { maxSafe, select, timeOfUptime } from "./fields";
 import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
 import { writeRest } from "./rest";
-import { keep, keepUint, register, setRegister, slot } from "./slots";
+import { keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import {
   copy,
   readUint,
@@ -86,25 +86,26 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         break;
       case L.opUint8: {
         const value = <u32>load<u8>(place + delta);
-        keep(number, value);
+        keepNumber(number, value, p);
         p = writeByte(p, value);
         break;
       }
       case L.opUint16: {
         const value = <u32>bswap(load<u16>(place + delta));
-        keep(number, value);
+        keepNumber(number, value, p);
         p = writeUint32(p, value);
         break;
       }
       case L.opUint32: {
         const value = bswap(load<u32>(place + delta));
-        keep(number, value);
+        keepNumber(number, value, p);
         p = writeUint32(p, value);
         break;
       }
       case L.opUint: {
         const value = readUint(place + delta, lengthOf(operation));
         keepUint(number, value);
+        setPlace(number, p);
         p = writeUint64(p, value);
         break;
       }

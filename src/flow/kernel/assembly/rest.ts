@@ -146,12 +146,12 @@ export function writeRest(p: usize, hasAddresses: bool): usize {
   if (!hasAddresses) return p;
   if (sourceLength != 0) {
     const at = <usize>(source & 0xffffffff);
-    p = append(0, at, sourceLength, slot(L.sourceVlanSlot) != L.isAbsent, slot(L.sourceAsSlot), p);
+    p = append(0, at, sourceLength, slot(L.sourceVlanSlot) != L.isAbsent, L.sourceAsSlot, p);
     if (p == 0) return 0;
   }
   if (destinationLength != 0) {
     const at = <usize>(destination & 0xffffffff);
-    p = append(1, at, destinationLength, slot(L.destinationVlanSlot) != L.isAbsent, slot(L.destinationAsSlot), p);
+    p = append(1, at, destinationLength, slot(L.destinationVlanSlot) != L.isAbsent, L.destinationAsSlot, p);
     if (p == 0) return 0;
   }
   const length = load<i32>(L.exporterLength);

@@ -9,7 +9,7 @@ import {
   prefetchTexts,
 } from "./addresses";
 import { beginAdditions, countAdditions, writeRest } from "./rest";
-import { keep } from "./slots";
+import { keep, keepNumber } from "./slots";
 import { copy, readUint, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
 
 const quote: u8 = 0x22;
@@ -128,7 +128,7 @@ function writePart(p: usize, step: usize, value: u32): usize {
       keep(slot, value);
       return p;
     case L.stepNumber:
-      keep(slot, value);
+      keepNumber(slot, value, p);
       return writeUint32(p, value);
     case L.stepEntry: {
       keep(slot, value);
@@ -210,10 +210,10 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
     for (let slot: usize = L.slots; slot < slotsEnd; slot += 16) v128.store(slot, i32x4.splat(-1));
     let at: usize = load<u32>(block, L.sampleSteps);
     const last: usize = load<u32>(block, L.sampleStepsEnd);
+    beginRecord();
     for (; at < last; at += 8) line = writeStep(line, load<u32>(at), load<u32>(at, 4));
     store<f64>(L.rate, load<f64>(block, L.sampleRate));
     store<u64>(L.takenNames, 0);
-    beginRecord();
     beginAdditions();
     line = writeRest(line, hasAddresses);
     if (line == 0) {

@@ -11,6 +11,24 @@ export function keep(number: i32, value: i64): void {
   store<i64>(L.slots + 8 * <usize>number, value);
 }
 
+/** Keeps a number that is written to the line at `p`. */
+@inline
+export function keepNumber(number: i32, value: i64, p: usize): void {
+  keep(number, value);
+  setPlace(number, p);
+}
+
+/** Where in the line the number of a slot is, which is wanted of systems alone. */
+@inline
+export function placeOfNumber(number: i32): usize {
+  return <usize>load<u32>(L.numberPlaces + 4 * <usize>number);
+}
+
+@inline
+export function setPlace(number: i32, p: usize): void {
+  store<u32>(L.numberPlaces + 4 * <usize>number, <u32>p);
+}
+
 @inline
 export function keepUint(number: i32, value: u64): void {
   if (value < <u64>L.tooLarge) {
