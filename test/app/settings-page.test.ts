@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseSettingsFile, readSettings, settingNames, settingsPage, storeWords } from "../../src/app/index.ts";
+import {
+  parseSettingsFile,
+  readSettings,
+  settingNames,
+  settingOf,
+  settingsPage,
+  storeWords,
+} from "../../src/app/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -10,9 +17,23 @@ test("docs/settings.md is what `npm run generate` writes", () => {
   assert.equal(readFileSync(join(root, "docs/settings.md"), "utf8"), settingsPage());
 });
 
-test("the page has a section for every setting", () => {
-  const page = settingsPage();
-  for (const name of settingNames) assert.match(page, new RegExp(`^### ${name}$`, "m"));
+test("the page has a row of five cells for every setting", () => {
+  const rows = settingsPage()
+    .split("\n")
+    .filter((line) => line.startsWith("| `SVC_"));
+  assert.deepEqual(
+    rows.map((line) => /^\| `(SVC_[A-Z0-9_]+)` \|/.exec(line)?.[1]),
+    settingNames,
+  );
+  for (const line of rows) assert.equal(line.split(" | ").length, 5, line);
+});
+
+test("a setting whose default is empty has an example, and every example is a value of its setting", () => {
+  for (const name of settingNames) {
+    const { type, default: fallback, example } = settingOf(name);
+    if (!type.secret && type.format(fallback) === "") assert.ok(example, name);
+    if (example !== undefined) assert.equal(type.format(type.parse(example)), example, name);
+  }
 });
 
 test("every setting is honoured somewhere outside its table", () => {

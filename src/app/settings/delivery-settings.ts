@@ -35,55 +35,66 @@ const commonRows = (store: string) => ({
     group,
     list(oneOf(recordTypes)),
     ["as_path_hop", "flow_option", "flow", "telemetry"],
-    "The records that this output takes: `flow`, `flow_option` (what exporters report about themselves), `telemetry` (SNMP and sFlow counters). `as_path_hop` is accepted and there are none.",
+    "The records that this output takes: `flow`, `flow_option` (options data of exporters), `telemetry` (SNMP and sFlow counters). `as_path_hop` is accepted; no such records exist.",
   ),
-  DROP_FIELDS: row(group, list(plainText), [], "Fields that this output leaves out of its records."),
+  DROP_FIELDS: row(
+    group,
+    list(plainText),
+    [],
+    "Fields that this output leaves out of its records.",
+    "flow.export.sequence,flow.export.uptime",
+  ),
   BATCH_DEADLINE: row(
     group,
     int(1, 600_000, "milliseconds"),
     2000,
-    "How long the first record of a batch waits for others at most.",
+    "The longest time that a record waits for its batch to fill.",
   ),
   BATCH_MAX_BYTES: row(
     group,
     size(1024, 256 * MiB),
     8 * MiB,
-    "A batch has no more bytes than this, before compression; a record that is longer is a batch by itself.",
+    "The most bytes of a batch, before compression. A longer record is a batch by itself.",
   ),
   QUEUE_SIZE: row(
     group,
     size(MiB, 4 * GiB),
     64 * MiB,
-    "How much waits in memory, what is being sent included, before records are dropped and counted, or go to the spool.",
+    "The queue in memory, requests in flight included. When it is full, records go to the spool, or are dropped and counted.",
   ),
   SPOOL_MODE: row(
     group,
     oneOf(spoolModes),
     "overflow",
-    "Where batches wait. `off`: in memory. `overflow`: on disk when half the queue is full or the store is away. `always`: on disk, synced, before they count as taken. Without SVC_STATE_DIRECTORY_PATH it is `off`.",
+    "Where batches wait. `off`: in memory. `overflow`: on disk while half the queue is full or the store does not answer. `always`: on disk, synced. Without SVC_STATE_DIRECTORY_PATH it is `off`.",
   ),
-  SPOOL_MAX_SIZE: row(group, size(8 * MiB, 1024 * GiB), 4 * GiB, "The spool has no more bytes on disk than this."),
+  SPOOL_MAX_SIZE: row(group, size(8 * MiB, 1024 * GiB), 4 * GiB, "The most bytes of the spool on disk."),
   SPOOL_WHEN_FULL: row(
     group,
     oneOf(["drop_oldest", "drop_newest"]),
     "drop_oldest",
-    "Which records are dropped, and counted, when the spool is full.",
+    "Which records are dropped and counted when the spool is full.",
   ),
   DEAD_LETTER_MAX_SIZE: row(
     group,
     size(MiB, 64 * GiB),
     64 * MiB,
-    "A file of refused records that has reached this size is renamed to `.1`, in place of an earlier one.",
+    "Rotates the file of dead letters (refused records) to `.1` when it has reached this size. One rotated file is kept.",
   ),
-  REQUESTS_IN_FLIGHT: row(group, int(1, 64, "requests"), 4, "How many batches are sent at the same time."),
-  TIMEOUT: row(group, int(1, 3600, "seconds"), 30, "How long a request may take before it is tried again."),
+  REQUESTS_IN_FLIGHT: row(group, int(1, 64, "requests"), 4, "The most batches that are sent at the same time."),
+  TIMEOUT: row(
+    group,
+    int(1, 3600, "seconds"),
+    30,
+    "How long to wait for the answer to a request before it is sent again.",
+  ),
   RETRY_BACKOFF: row(
     group,
     int(1, 600_000, "milliseconds"),
     1000,
-    "How long to wait after a failure; twice as long after each further one. A batch is tried until it is delivered.",
+    "How long to wait before the first retry. The wait doubles with each further one. Retries do not end.",
   ),
-  RETRY_BACKOFF_MAX: row(group, int(1, 3_600_000, "milliseconds"), 30_000, "The longest of these waits."),
+  RETRY_BACKOFF_MAX: row(group, int(1, 3_600_000, "milliseconds"), 30_000, "The longest wait between retries."),
 });
 
 const addressesRow = (fallback: readonly string[]): Setting<readonly string[]> =>
@@ -91,55 +102,84 @@ const addressesRow = (fallback: readonly string[]): Setting<readonly string[]> =
     group,
     list(serverAddress),
     fallback,
-    "Where the store is: each `<host>:<port>` or a URL. With several, requests go round those that work.",
+    "The servers of the store. Requests are spread over those that answer.",
+    "https://es-1.example.com:9200,192.0.2.9:9200",
   );
 
 const tlsRows = {
-  TLS_ENABLE: row(group, bool, false, "Uses TLS for addresses that are no URLs."),
-  TLS_CA_CERT_FILEPATH: row(group, path, "", "Certificates in PEM that are trusted in place of the usual ones."),
-  TLS_SKIP_VERIFICATION: row(group, bool, false, "Takes any certificate: whoever is between can read and change all."),
+  TLS_ENABLE: row(group, bool, false, "Uses TLS for addresses without a scheme. URLs say it by `https`."),
+  TLS_CA_CERT_FILEPATH: row(
+    group,
+    path,
+    "",
+    "CA certificates in PEM. They replace those of the system.",
+    "/etc/netgloss/tls/ca.pem",
+  ),
+  TLS_SKIP_VERIFICATION: row(
+    group,
+    bool,
+    false,
+    "Accepts any server certificate. Insecure: others on the path can read and change the records.",
+  ),
 };
 
 const clientCertificateRows = {
-  TLS_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM."),
-  TLS_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM."),
+  TLS_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
+  TLS_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
 };
 
 const credentialRows = (user: string) => ({
-  USERNAME: row(group, userName, user, "The user name. Without a password there is no basic authentication."),
-  PASSWORD: row(group, secret, new Secret(""), "The password."),
+  USERNAME: row(
+    group,
+    userName,
+    user,
+    "The user name of basic authentication, which needs a password, too.",
+    "netgloss",
+  ),
+  PASSWORD: row(group, secret, new Secret(""), "The password of basic authentication."),
 });
 
 const httpRows = {
-  FORMAT: row(group, oneOf(["ndjson", "array"]), "ndjson", "A record a line, or one JSON array a request."),
-  COMPRESSION: row(group, oneOf(compressions), "none", "Of requests. zstd needs Node 22.15 or later."),
+  FORMAT: row(
+    group,
+    oneOf(["ndjson", "array"]),
+    "ndjson",
+    "The format of a request: one record a line, or one JSON array.",
+  ),
+  COMPRESSION: row(group, oneOf(compressions), "none", "The compression of requests. zstd needs Node 22.15 or later."),
 };
 
 const searchRows = {
-  CLIENT_CA_CERT_FILEPATH: row(group, path, "", "The same as TLS_CA_CERT_FILEPATH, which counts first."),
-  CLIENT_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM."),
-  CLIENT_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM."),
-  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
+  CLIENT_CA_CERT_FILEPATH: row(
+    group,
+    path,
+    "",
+    "Another name of TLS_CA_CERT_FILEPATH, which counts first.",
+    "/etc/netgloss/tls/ca.pem",
+  ),
+  CLIENT_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
+  CLIENT_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
+  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "The compression of requests."),
   INDEX_PERIOD: row(
     group,
     oneOf(["rollover", "daily", "monthly"]),
     "rollover",
-    "Where records go. `rollover`: data streams. `daily`, `monthly`: indices named after the day or month of `@timestamp`, UTC.",
+    "`rollover` writes to data streams; `daily` and `monthly` to indices with the day or month of `@timestamp` (UTC) in their names.",
   ),
-  INDEX_SUFFIX: row(group, indexSuffix, "", "Ends the names: `netgloss-flow-<suffix>`."),
-  INDEX_TEMPLATE_ENABLE: row(group, bool, true, "Makes the index template, with the types of all fields."),
+  INDEX_SUFFIX: row(group, indexSuffix, "", "The end of the names of indices: `netgloss-flow-<suffix>`.", "edge"),
+  INDEX_TEMPLATE_ENABLE: row(group, bool, true, "Creates the index template with the types of all fields."),
   INDEX_TEMPLATE_OVERWRITE: row(
     group,
     bool,
     true,
-    "Replaces an index template that is there, unless it is a newer one.",
+    "Replaces an existing index template, unless it has a newer version.",
   ),
   INDEX_TEMPLATE_SHARDS: row(group, int(1, 1024, "shards"), 1, "Primary shards of an index."),
   INDEX_TEMPLATE_REPLICAS: row(group, int(0, 64, "replicas"), 0, "Replicas of each shard."),
-  INDEX_TEMPLATE_REFRESH_INTERVAL: row(group, plainText, "10s", "After how long records can be found."),
-  INDEX_TEMPLATE_CODEC: row(group, plainText, "best_compression", "How an index is compressed."),
-  INDEX_TEMPLATE_PIPELINE_DEFAULT: row(group, plainText, "_none", "The ingest pipeline of the indices."),
-  INDEX_TEMPLATE_PIPELINE_FINAL: row(group, plainText, "_none", "The ingest pipeline that always comes last."),
+  INDEX_TEMPLATE_REFRESH_INTERVAL: row(group, plainText, "10s", "How soon records can be searched."),
+  INDEX_TEMPLATE_CODEC: row(group, plainText, "best_compression", "The codec that compresses an index."),
+  INDEX_TEMPLATE_PIPELINE_DEFAULT: row(group, plainText, "_none", "The default ingest pipeline of the indices."),
+  INDEX_TEMPLATE_PIPELINE_FINAL: row(group, plainText, "_none", "The final ingest pipeline of the indices."),
 };
 
 const policyRow = (kind: string): Setting<string> =>
@@ -147,7 +187,7 @@ const policyRow = (kind: string): Setting<string> =>
     group,
     orEmpty(plainText),
     "netgloss",
-    `The ${kind} policy of data streams. One that does not exist is made: a new index after a day or 30 GB, none deleted. Empty: none.`,
+    `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. Empty is no policy.`,
   );
 
 /** The settings of every output to a store, by the word in their names. */
@@ -157,7 +197,7 @@ export const deliverySettings = {
     ADDRESSES: addressesRow(["127.0.0.1:9200"]),
     ...tlsRows,
     ...credentialRows("elastic"),
-    API_KEY: row(group, secret, new Secret(""), "Used in place of a user name."),
+    API_KEY: row(group, secret, new Secret(""), "The API key. It replaces user name and password."),
     ...searchRows,
     INDEX_TEMPLATE_ILM_LIFECYCLE: policyRow("ILM"),
   }),
@@ -170,13 +210,13 @@ export const deliverySettings = {
     INDEX_TEMPLATE_ISM_POLICY: policyRow("ISM"),
   }),
   ...named("GENERIC_HTTP", {
-    ...commonRows("any server that takes JSON by HTTP"),
+    ...commonRows("any server that accepts JSON by HTTP"),
     ADDRESSES: addressesRow([]),
     ...tlsRows,
     ...clientCertificateRows,
     ...credentialRows(""),
     TOKEN: row(group, secret, new Secret(""), "Sent as `Authorization: Bearer <token>`."),
-    HEADERS: row(group, headers, new Map(), "Further headers of every request."),
+    HEADERS: row(group, headers, new Map(), "Further headers of every request.", "x-tenant=edge,x-site=north"),
     ...httpRows,
   }),
   ...named("CRIBL", {

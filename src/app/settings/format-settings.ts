@@ -1,6 +1,7 @@
 import type { SettingsReading } from "./read-settings.ts";
+import { storeWords } from "./delivery-settings.ts";
 import { flagOf } from "./settings-source.ts";
-import { settingGroups, settingNames, settingOf } from "./settings-table.ts";
+import { settingGroups, settingNames, settingOf, type SettingName } from "./settings-table.ts";
 
 /**
  * The settings as the text of a settings file, each with where its value comes from. A secret is a comment, so that
@@ -16,27 +17,39 @@ export function formatSettings({ settings, origins }: SettingsReading): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The page docs/settings.md. */
+/** The page docs/settings.md: a table for each group, for each output its own. */
 export function settingsPage(): string {
   const sections = settingGroups.map((group) => {
     const names = settingNames.filter((name) => settingOf(name).group === group);
-    return [`## ${group}`, ...names.map(settingSection)].join("\n\n");
+    const tables = [...new Set(names.map(outputOf))].map((output) => {
+      const rows = names.filter((name) => outputOf(name) === output).map(tableRow);
+      const heading = output === "" ? [] : [`### \`SVC_OUTPUT_${output}_…\``];
+      return [...heading, [tableHead, ...rows].join("\n")].join("\n\n");
+    });
+    return [`## ${group}`, ...tables].join("\n\n");
   });
   return `${[intro.trim(), ...sections].join("\n\n")}\n`;
 }
 
-function settingSection(name: (typeof settingNames)[number]): string {
-  const { type, default: fallback, help } = settingOf(name);
+const tableHead = "| setting | what it does | value | default | example |\n|---|---|---|---|---|";
+
+function tableRow(name: SettingName): string {
+  const { type, default: fallback, help, example = "" } = settingOf(name);
   const shown = type.secret ? "" : type.format(fallback);
-  const more = type.secret ? `, or \`${name}_FILE\` with the path of a file that holds it` : "";
-  return [
-    `### ${name}`,
-    help,
-    `- value: ${type.expected}${more}`,
-    `- default: ${shown === "" ? "empty" : `\`${shown}\``}`,
-  ]
-    .join("\n\n")
-    .replace("\n\n- default", "\n- default");
+  const more = type.secret ? `; or \`${name}_FILE\`: the path of a file that holds it` : "";
+  const value = type.expected.replaceAll("<", "\\<");
+  const cells = [`\`${name}\``, help, `${value}${more}`, code(shown) || "empty", code(example)];
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** The word of the output that a setting belongs to; empty for all other settings. */
+function outputOf(name: SettingName): string {
+  const words = ["STDOUT", "FILE", ...storeWords];
+  return words.find((word) => name.startsWith(`SVC_OUTPUT_${word}_`)) ?? "";
+}
+
+function code(text: string): string {
+  return text === "" ? "" : `\`${text}\``;
 }
 
 function yamlScalar(text: string): string {
@@ -48,22 +61,21 @@ const intro = `
 
 Generated from the table in \`src/app/settings/settings-table.ts\` by \`npm run generate\`.
 
-A setting is given in one of four places. A later one beats an earlier one:
+Settings come from four places. A later one overrides an earlier one:
 
-1. its default;
-2. a YAML file, \`netgloss serve --config netgloss.yml\`, with the names below as keys: \`SVC_API_PORT: 8080\`;
-3. the environment: \`SVC_API_PORT=8080\`;
-4. a flag, the name in lower case with dashes: \`${flagOf("SVC_API_PORT")} 8080\`. Secrets have none, because others can see a
-   command line; they have \`<NAME>_FILE\` with the path of a file that holds the secret, in all places.
+| place | example |
+|---|---|
+| default | |
+| YAML file: \`netgloss serve --config netgloss.yml\` | \`SVC_API_PORT: 8080\` |
+| environment | \`SVC_API_PORT=8080\` |
+| flag | \`${flagOf("SVC_API_PORT")} 8080\` |
 
-A value that does not fit, or a name one or two letters away from a known one, stops the start with exit code 78 and a line
-that says what is expected. Other unknown names that start with \`SVC_\` are listed in one warning, because container platforms put
-such names into the environment.
-
-\`netgloss config check\` judges the settings without starting, \`--strict\` refuses unknown names, too. \`netgloss config print\` shows
-every value and where it comes from.
-
-The metadata API works only when \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE\`,
-\`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE\` and \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\` are all set. Else its methods
-answer \`unimplemented\`, and message and log name what is missing.
+- Secrets have no flag, because other users of the host can see command lines. In the file and the environment, \`<NAME>_FILE\` names a file that
+  holds the secret; \`<name>-file\` is its flag.
+- A wrong value stops the start with exit code 78 and a message that says what is expected. So does a name that is one or two letters away from a known one.
+- Other unknown names that start with \`SVC_\` are listed in one warning, because container platforms set such variables.
+- \`netgloss config check\` checks the settings and the files that they name without starting. \`--strict\` refuses unknown names, too.
+- \`netgloss config print\` shows every value and where it comes from.
+- The metadata API needs \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE\`, \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE\` and
+  \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\`. Without them its methods answer \`unimplemented\` and name what is missing.
 `;

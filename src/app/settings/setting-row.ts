@@ -6,6 +6,8 @@ export interface Setting<T> {
   readonly default: T;
   readonly group: SettingGroup;
   readonly help: string;
+  /** A value for the page of settings, where the default does not show what one looks like. */
+  readonly example?: string;
 }
 
 export const settingGroups = [
@@ -24,6 +26,12 @@ export type SettingGroup = (typeof settingGroups)[number];
 export const MiB = 2 ** 20;
 export const GiB = 2 ** 30;
 
-export function row<T>(group: SettingGroup, type: SettingType<T>, fallback: NoInfer<T>, help: string): Setting<T> {
-  return { type, default: fallback, group, help };
+export function row<T>(
+  group: SettingGroup,
+  type: SettingType<T>,
+  fallback: NoInfer<T>,
+  help: string,
+  example?: string,
+): Setting<T> {
+  return { type, default: fallback, group, help, ...(example !== undefined && { example }) };
 }
