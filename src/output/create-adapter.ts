@@ -1,11 +1,13 @@
 import type { Clock } from "../report/index.ts";
+import type { ClickHouseOutputConfig } from "./clickhouse/clickhouse-config.ts";
+import { createClickHouseOutput } from "./clickhouse/clickhouse-output.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { createHttpOutput, type HttpOutputConfig } from "./http/http-output.ts";
 import type { SearchOutputConfig } from "./search/search-config.ts";
 import { createSearchOutput } from "./search/search-output.ts";
 
 /** What the settings say of a store, by its kind; plain data, which may be handed to another thread. */
-export type StoreConfig = HttpOutputConfig | SearchOutputConfig;
+export type StoreConfig = HttpOutputConfig | SearchOutputConfig | ClickHouseOutputConfig;
 
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
@@ -23,6 +25,7 @@ type Factories = {
 const factories: Factories = {
   http: (config, { clock }) => createHttpOutput(config, clock),
   search: (config, { clock }) => createSearchOutput(config, clock),
+  clickhouse: (config, { clock }) => createClickHouseOutput(config, clock),
 };
 
 /** @throws Error when this Node or host cannot do what the configuration asks for. */

@@ -23,5 +23,6 @@ export { createLineBorrower } from "./delivery/line-borrower.ts";
 export { createLineLender, type LentLines } from "./delivery/line-lender.ts";
 export { allAccepted } from "./delivery/output-adapter.ts";
 export type { HttpOutputConfig } from "./http/http-output.ts";
+export type { ClickHouseOutputConfig } from "./clickhouse/clickhouse-config.ts";
 export type { SearchOutputConfig } from "./search/search-config.ts";
 export { createAdapter, type StoreConfig } from "./create-adapter.ts";

@@ -9,6 +9,7 @@ export interface StoreOutput {
   readonly store: StoreConfig;
 }
 
+type HttpStoreConfig = Extract<StoreConfig, { kind: "http" }>;
 type SearchStoreConfig = Extract<StoreConfig, { kind: "search" }>;
 
 /** What each output is called everywhere but in the names of its settings. */
@@ -17,6 +18,7 @@ const names: Readonly<Record<StoreWord, string>> = {
   OPENSEARCH: "opensearch",
   GENERIC_HTTP: "http",
   CRIBL: "cribl",
+  CLICKHOUSE: "clickhouse",
 };
 
 const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
@@ -48,6 +50,22 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
     return {
       ...httpStore("CRIBL", settings, "/cribl/_bulk"),
       headers: token.isSet ? { authorization: token.reveal() } : {},
+    };
+  },
+  CLICKHOUSE(settings) {
+    const password = settings.SVC_OUTPUT_CLICKHOUSE_PASSWORD;
+    return {
+      kind: "clickhouse",
+      ...serverOf("CLICKHOUSE", settings, ""),
+      headers: {
+        "x-clickhouse-user": settings.SVC_OUTPUT_CLICKHOUSE_USERNAME,
+        ...(password.isSet && { "x-clickhouse-key": password.reveal() }),
+      },
+      isCompressed: settings.SVC_OUTPUT_CLICKHOUSE_COMPRESSION === "gzip",
+      database: settings.SVC_OUTPUT_CLICKHOUSE_DATABASE,
+      tablePrefix: settings.SVC_OUTPUT_CLICKHOUSE_TABLE_PREFIX,
+      isTableMade: settings.SVC_OUTPUT_CLICKHOUSE_TABLE_CREATE,
+      ttlDays: settings.SVC_OUTPUT_CLICKHOUSE_TABLE_TTL,
     };
   },
 };
@@ -91,13 +109,27 @@ function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
 }
 
 function httpStore(word: "GENERIC_HTTP" | "CRIBL", settings: Settings, path: string): StoreConfig {
-  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
   return {
     kind: "http",
-    urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], path)),
-    format: settings[of("FORMAT")],
-    compression: settings[of("COMPRESSION")],
+    ...serverOf(word, settings, path),
+    format: settings[`SVC_OUTPUT_${word}_FORMAT`],
+    compression: settings[`SVC_OUTPUT_${word}_COMPRESSION`],
     headers: {},
+  };
+}
+
+/** Words of stores over HTTP whose client certificate is set as that of TLS. */
+type HttpWord = "GENERIC_HTTP" | "CRIBL" | "CLICKHOUSE";
+
+/** How a store over HTTP is reached. @param path of addresses that are no URLs. */
+function serverOf(
+  word: HttpWord,
+  settings: Settings,
+  path: string,
+): Pick<HttpStoreConfig, "urls" | "tls" | "maxConnections"> {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${HttpWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], path)),
     tls: {
       caPath: settings[of("TLS_CA_CERT_FILEPATH")],
       certPath: settings[of("TLS_CERT_FILEPATH")],

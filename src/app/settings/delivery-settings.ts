@@ -14,6 +14,7 @@ import {
   secret,
   serverAddress,
   size,
+  sqlName,
   userName,
 } from "./setting-type.ts";
 
@@ -25,7 +26,7 @@ const spoolModes = keysOf<SpoolMode>({ off: 1, overflow: 1, always: 1 });
 const compressions = keysOf<Compression>({ none: 1, gzip: 1, zstd: 1 });
 
 /** The word of each output to a store in the names of its settings. */
-export const storeWords = ["ELASTICSEARCH", "OPENSEARCH", "GENERIC_HTTP", "CRIBL"] as const;
+export const storeWords = ["ELASTICSEARCH", "OPENSEARCH", "GENERIC_HTTP", "CRIBL", "CLICKHOUSE"] as const;
 export type StoreWord = (typeof storeWords)[number];
 
 /** Settings that every output to a store has. */
@@ -190,6 +191,24 @@ const policyRow = (kind: string): Setting<string> =>
     `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. Empty is no policy.`,
   );
 
+const clickHouseRows = {
+  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
+  DATABASE: row(group, sqlName, "default", "The database of the tables."),
+  TABLE_PREFIX: row(
+    group,
+    sqlName,
+    "netgloss_",
+    "The tables are `<prefix>flow`, `<prefix>flow_option`, `<prefix>telemetry`.",
+  ),
+  TABLE_CREATE: row(group, bool, true, "Makes the database, the tables and the columns that are missing."),
+  TABLE_TTL: row(
+    group,
+    int(0, 36_500, "days"),
+    30,
+    "After how long a table that is made removes rows; 0: never. A table that is there keeps its own.",
+  ),
+};
+
 /** The settings of every output to a store, by the word in their names. */
 export const deliverySettings = {
   ...named("ELASTICSEARCH", {
@@ -226,6 +245,14 @@ export const deliverySettings = {
     ...clientCertificateRows,
     TOKEN: row(group, secret, new Secret(""), "The token of the HTTP source, sent as `Authorization: <token>`."),
     ...httpRows,
+  }),
+  ...named("CLICKHOUSE", {
+    ...commonRows("ClickHouse"),
+    ADDRESSES: addressesRow(["127.0.0.1:8123"]),
+    ...tlsRows,
+    ...clientCertificateRows,
+    ...credentialRows("default"),
+    ...clickHouseRows,
   }),
 };
 

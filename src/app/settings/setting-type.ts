@@ -138,6 +138,13 @@ export const indexSuffix: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A name of a database or table, or what one begins with. */
+export const sqlName: SettingType<string> = {
+  expected: "letters, digits and underscores, 64 at most, the first no digit",
+  parse: (value) => (/^[a-z_][a-z0-9_]{0,63}$/i.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
 /** Any text on one line. */
 export const plainText: SettingType<string> = {
   expected: "text",

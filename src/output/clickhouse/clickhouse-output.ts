@@ -1,0 +1,77 @@
+import type { Clock } from "../../report/index.ts";
+import type { Batch } from "../delivery/batch.ts";
+import { compressor } from "../delivery/compress.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { createHttpClient, type HttpClient } from "../delivery/http-client.ts";
+import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
+import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
+import { clickHouseFailure, exceptionCode, isOfTables } from "./clickhouse-failure.ts";
+import { tableLayouts } from "./columns.ts";
+import { prepareClickHouse } from "./prepare-clickhouse.ts";
+import { rowsByTable, type ColumnsByField, type TableRows } from "./rows.ts";
+import { insertPath } from "./statements.ts";
+
+/**
+ * Inserts the records of a batch into the tables of their types, one request a table. A token that is the batch's own has
+ * the server leave out rows that it has: exactly once, for as long as the table knows its last inserts.
+ */
+export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Clock): OutputAdapter {
+  const { urls, headers, tls, maxConnections } = config;
+  const compress = compressor(config.isCompressed ? "gzip" : "none");
+  const bodyHeaders = {
+    "content-type": "application/x-ndjson",
+    ...(compress !== undefined && { "content-encoding": "gzip" }),
+  };
+  let client: HttpClient | undefined;
+  let columns: readonly ColumnsByField[] | undefined;
+
+  const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
+    client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
+    const prepared = await prepareClickHouse(client, config, clock, signal);
+    columns = prepared.columns;
+    return prepared.warnings;
+  };
+
+  /** @throws DeliveryError */
+  const insert = async ({ table, token, body }: TableRows, signal: AbortSignal): Promise<void> => {
+    const layout = tableLayouts[table];
+    if (client === undefined || layout === undefined) throw new Error("not open");
+    const answer = await client.request({
+      method: "POST",
+      path: insertPath(config, layout, token),
+      headers: bodyHeaders,
+      body: [compress === undefined ? body : await compress(body)],
+      signal,
+    });
+    if (answer.status === 200 && exceptionCode(answer) === 0) return;
+    if (isOfTables(answer)) columns = undefined;
+    throw clickHouseFailure(answer, clock);
+  };
+
+  return {
+    open: prepare,
+    async send(batch: Batch, signal) {
+      if (columns === undefined) await prepare(signal);
+      const tables = rowsByTable(batch, columns ?? []);
+      const unfit: TableRows[] = [];
+      let failure: DeliveryError | undefined;
+      for (const rows of tables) {
+        try {
+          await insert(rows, signal);
+        } catch (error) {
+          if (!(error instanceof DeliveryError) || error.kind !== "split") throw error;
+          failure = error;
+          unfit.push(rows);
+        }
+      }
+      if (failure === undefined) return allAccepted;
+      // Records that another table has taken must not be split, too: their halves would have other tokens.
+      if (unfit.length === tables.length) throw failure;
+      const retry = unfit.flatMap(({ indexes }) => indexes);
+      return { refused: [], retry: retry.toSorted((a, b) => a - b) };
+    },
+    async close() {
+      client?.close();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import type { Clock } from "../../report/index.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import type { HttpAnswer, HttpClient } from "../delivery/http-client.ts";
+import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
+import { clickHouseFailure, exceptionCode } from "./clickhouse-failure.ts";
+import { otherColumn, tableLayouts, type TableLayout } from "./columns.ts";
+import type { ColumnsByField } from "./rows.ts";
+import { addColumns, createTable, quotedName, quotedText } from "./statements.ts";
+
+export interface PreparedTables {
+  /** For each of the layouts. */
+  readonly columns: readonly ColumnsByField[];
+  readonly warnings: readonly string[];
+}
+
+const accessDenied = 497;
+
+/**
+ * Makes the database, tables and columns that are missing, and learns which columns there are: a table may be an operator's own.
+ *
+ * @throws DeliveryError when the server cannot be used, or a table cannot hold records.
+ */
+export async function prepareClickHouse(
+  client: HttpClient,
+  config: ClickHouseOutputConfig,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<PreparedTables> {
+  const { database, tablePrefix, isTableMade } = config;
+  const warnings: string[] = [];
+  const ask = (statement: string): Promise<HttpAnswer> =>
+    client.request({ method: "POST", path: "/?wait_end_of_query=1", body: [Buffer.from(statement)], signal });
+  const run = async (statement: string): Promise<HttpAnswer> => {
+    const answer = await ask(statement);
+    if (answer.status !== 200 || exceptionCode(answer) !== 0) {
+      const { kind, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
+      throw new DeliveryError("retry", code, kind === "retry" ? message : `a statement is refused: ${message}`, {
+        retryAfterMs,
+      });
+    }
+    return answer;
+  };
+  const rowsOf = async (query: string): Promise<Record<string, string>[]> => {
+    const { body, url } = await run(`${query} FORMAT JSONEachRow`);
+    try {
+      const lines = body.toString().split("\n");
+      return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, string>);
+    } catch (error) {
+      throw new DeliveryError("retry", "protocol", `the answer of ${new URL(url).host} is not ClickHouse's`, {
+        cause: error,
+      });
+    }
+  };
+  const columnsOf = async (layout: TableLayout): Promise<Set<string | undefined>> => {
+    const table = `database = ${quotedText(database)} AND table = ${quotedText(tablePrefix + layout.name)}`;
+    return new Set((await rowsOf(`SELECT name FROM system.columns WHERE ${table}`)).map(({ name }) => name));
+  };
+
+  const prepareTable = async (layout: TableLayout): Promise<ColumnsByField> => {
+    const name = tablePrefix + layout.name;
+    let found = await columnsOf(layout);
+    if (found.size === 0) {
+      if (!isTableMade) {
+        throw new DeliveryError(
+          "retry",
+          "configuration",
+          `the table ${name} is not in ${database}, or may not be seen`,
+        );
+      }
+      await run(createTable(config, layout));
+      found = await columnsOf(layout);
+    }
+    if (!found.has("timestamp") || !found.has(otherColumn.name)) {
+      throw new DeliveryError(
+        "retry",
+        "configuration",
+        `the table ${name} needs the columns timestamp and ${otherColumn.name} ${otherColumn.type}`,
+      );
+    }
+    const missing = layout.columns.filter((column) => !found.has(column.name));
+    if (missing.length > 0 && isTableMade) {
+      const answer = await ask(addColumns(config, layout, missing));
+      if (answer.status === 200) found = await columnsOf(layout);
+      else if (exceptionCode(answer) === accessDenied) {
+        warnings.push(
+          `the table ${name} lacks ${missing.length} columns that the user may not add: their fields go to the column ${otherColumn.name}`,
+        );
+      } else throw clickHouseFailure(answer, clock);
+    }
+    return new Map(layout.columns.filter((one) => found.has(one.name)).map((one) => [one.field, one]));
+  };
+
+  const judgeDeduplication = async (): Promise<void> => {
+    const names = tableLayouts.map(({ name }) => quotedText(tablePrefix + name)).join(", ");
+    const tables = await rowsOf(
+      `SELECT name, engine, engine_full FROM system.tables WHERE database = ${quotedText(database)} AND name IN (${names})`,
+    );
+    for (const { name = "", engine = "", engine_full: full = "" } of tables) {
+      if (/^(Replicated|Shared)/.test(engine) || /non_replicated_deduplication_window = [1-9]/.test(full)) continue;
+      warnings.push(`the table ${name} does not recognise inserts that are sent again: records may be there twice`);
+    }
+  };
+
+  if (isTableMade) {
+    const found = await rowsOf(`SELECT name FROM system.databases WHERE name = ${quotedText(database)}`);
+    if (found.length === 0) await run(`CREATE DATABASE IF NOT EXISTS ${quotedName(database)}`);
+  }
+  const columns: ColumnsByField[] = [];
+  for (const layout of tableLayouts) columns.push(await prepareTable(layout));
+  await judgeDeduplication();
+  return { columns, warnings };
+}

@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createAdapter,
+  createDelivery,
+  DeliveryError,
+  type ClickHouseOutputConfig,
+} from "../../../src/output/index.ts";
+import { recordFields } from "../../../src/record/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { until } from "../../support/until.ts";
+import { deliveryConfig } from "../delivery/delivery-fixture.ts";
+import { startFaultProxy } from "../delivery/fault-proxy.ts";
+import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
+import { batchOf, clickHouseConfig } from "./clickhouse-fixture.ts";
+import { insertsOf, startFakeClickHouse } from "./fake-clickhouse.ts";
+
+const signal = new AbortController().signal;
+const accepted = { refused: [], retry: [] };
+
+const adapterTo = (port: number, given: Partial<ClickHouseOutputConfig> = {}) =>
+  createAdapter(clickHouseConfig(`http://127.0.0.1:${port}`, given), { clock: systemClock });
+
+const head = '{"@timestamp":"2026-11-22T04:00:00.250Z","flow.export.ip.addr":"192.0.2.1"';
+const telemetry =
+  '{"@timestamp":"2026-11-22T04:00:00Z","system.ip.addr":"192.0.2.9","snmp.object.name":"IF-MIB::ifXTable","ifName":"xe-0/0/7"}';
+
+test("tables are made with a typed column for each field, and given the columns that they lack", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  fake.tables.set("netgloss_flow", {
+    columns: new Set(["timestamp", "flow_bytes", "other"]),
+    rows: [],
+    engine: "MergeTree ORDER BY timestamp",
+  });
+  const adapter = adapterTo(fake.port, { database: "net", ttlDays: 7 });
+  assert.deepEqual(await adapter.open(signal), [
+    "the table netgloss_flow does not recognise inserts that are sent again: records may be there twice",
+  ]);
+  assert.equal(fake.statements[0], "CREATE DATABASE IF NOT EXISTS `net`");
+  assert.match(
+    fake.statements[1] ?? "",
+    /^ALTER TABLE `net`\.`netgloss_flow` ADD COLUMN IF NOT EXISTS `flow_export_ip_addr` IPv6,/,
+  );
+  assert.doesNotMatch(fake.statements[1] ?? "", /`flow_bytes`/);
+  const create = fake.statements[3] ?? "";
+  assert.match(
+    create,
+    /^CREATE TABLE IF NOT EXISTS `net`\.`netgloss_telemetry` \(\n {2}`timestamp` DateTime64\(3, 'UTC'\),\n/,
+  );
+  const option = fake.statements[2] ?? "";
+  for (const definition of [
+    "`flow_export_ip_addr` IPv6,",
+    "`flow_src_ip_addr` Nullable(IPv6),",
+    "`flow_bytes` Nullable(UInt64),",
+    "`flow_src_ip_subnet_name` LowCardinality(String),",
+    "`flow_src_ip_subnet_tags` Array(LowCardinality(String)),",
+    "`flow_src_isInternal` Nullable(Bool),",
+    "`flow_src_mac_addr` String,",
+    "`other` Map(LowCardinality(String), String)\n",
+  ]) {
+    assert.ok(option.includes(definition), definition);
+  }
+  assert.match(
+    option,
+    /ORDER BY \(toStartOfHour\(timestamp\), flow_export_ip_addr, timestamp\)\nTTL .* INTERVAL 7 DAY/,
+  );
+  await adapter.close();
+
+  fake.statements.length = 0;
+  const again = adapterTo(fake.port, { database: "net" });
+  await again.open(signal);
+  assert.deepEqual(fake.statements, [], "what is there is not made again");
+  await again.close();
+});
+
+test("every field of the table of records has a column name of its own", () => {
+  const names = recordFields.map(({ name }) => name.replace("@", "").replaceAll(".", "_"));
+  assert.equal(new Set(names).size, new Set(recordFields.map(({ name }) => name)).size);
+});
+
+test("fields go to the columns of their table; what does not fit there keeps its name among the others", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port);
+  assert.deepEqual(await adapter.open(signal), []);
+  const lines = [
+    `${head},"flow.bytes":9007199254740991,"flow.src.ip.subnet.name":"off\\"ice","flow.src.ip.subnet.tags":["a","b"]}`,
+    `${head},"flow.bytes":[1,2],"site.name":"n\\"1","flow.ie.x":["a\\\\\\"",{"b":1}],"flow.ie.y":true,"flow.src.as.org":7}`,
+    telemetry,
+    `${head},"flow.record.type":"options","flow.scope.system":1}`,
+    `${head},"flow.start.timestamp":"2400-01-01T00:00:00Z"}`,
+  ];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), accepted);
+  const rows = fake.tables.get("netgloss_flow")?.rows;
+  const common = { timestamp: "2026-11-22T04:00:00.250Z", flow_export_ip_addr: "192.0.2.1" };
+  assert.deepEqual(rows?.[0], {
+    ...common,
+    flow_bytes: 9007199254740991,
+    flow_src_ip_subnet_name: 'off"ice',
+    flow_src_ip_subnet_tags: ["a", "b"],
+  });
+  assert.deepEqual(rows[1], {
+    ...common,
+    other: {
+      "flow.bytes": "[1,2]",
+      "site.name": 'n"1',
+      "flow.ie.x": '["a\\\\\\"",{"b":1}]',
+      "flow.ie.y": "true",
+      "flow.src.as.org": "7",
+    },
+  });
+  assert.deepEqual(rows[2], { ...common, other: { "flow.start.timestamp": "2400-01-01T00:00:00Z" } });
+  assert.deepEqual(fake.tables.get("netgloss_flow_option")?.rows, [
+    { ...common, flow_record_type: "options", other: { "flow.scope.system": "1" } },
+  ]);
+  assert.deepEqual(fake.tables.get("netgloss_telemetry")?.rows, [
+    {
+      timestamp: "2026-11-22T04:00:00Z",
+      system_ip_addr: "192.0.2.9",
+      snmp_object_name: "IF-MIB::ifXTable",
+      other: { ifName: "xe-0/0/7" },
+    },
+  ]);
+  for (const parameters of insertsOf(fake.server.calls)) assert.equal(parameters.get("async_insert"), "0");
+  await adapter.close();
+});
+
+test("a batch that comes again has the tokens that it had, of each table", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port, { isCompressed: true });
+  await adapter.open(signal);
+  const batch = batchOf([`${head},"flow.bytes":1}`, telemetry, `${head},"flow.bytes":2}`]);
+  for (let i = 0; i < 3; i++) await adapter.send(batch, signal);
+  const tokens = insertsOf(fake.server.calls).map((parameters) => parameters.get("insert_deduplication_token"));
+  assert.equal(new Set(tokens).size, 2);
+  assert.equal(fake.tables.get("netgloss_flow")?.rows.length, 2);
+  await adapter.send(batchOf([`${head},"flow.bytes":1}`], 1), signal);
+  assert.equal(fake.tables.get("netgloss_flow")?.rows.length, 3, "the same lines of another batch are others");
+  await adapter.close();
+});
+
+test("one record that cannot be read becomes a dead letter, the others arrive once", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  fake.isReadable = (row) => row["flow_bytes"] !== 13;
+  const delivery = createDelivery({
+    config: deliveryConfig({ batchBytes: 100_000, batchRecords: 64, timeoutMs: 5000, queueBytes: 1 << 20 }),
+    adapter: adapterTo(fake.port),
+    instance: "once00000000",
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+    metrics: createMetrics(),
+    onFault() {},
+  });
+  delivery.start();
+  const lines = Array.from({ length: 64 }, (_, n) =>
+    n % 8 === 5 ? telemetry : `${head},"flow.bytes":${n === 12 ? 13 : n * 100}}`,
+  );
+  delivery.add(Buffer.from(lines.map((line) => `${line}\n`).join("")), 64, () => {});
+  await until("all is delivered or refused", () => {
+    const { deliveredRecords, refusedRecords } = delivery.state();
+    return deliveredRecords + refusedRecords === 64;
+  });
+  assert.equal(delivery.state().refusedRecords, 1);
+  await delivery.stop(1000);
+  assert.equal(fake.tables.get("netgloss_flow")?.rows.length, 55);
+  assert.equal(fake.tables.get("netgloss_telemetry")?.rows.length, 8);
+});
+
+test("what an exception means", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port);
+  fake.judge = () => 516;
+  await assert.rejects(adapter.open(signal), /answers: Code: 516/);
+  fake.judge = () => undefined;
+  await adapter.open(signal);
+  const batch = batchOf([`${head}}`, `${head}}`]);
+  for (const [code, kind] of [
+    [252, "retry"],
+    [241, "retry"],
+    [117, "split"],
+    [27, "split"],
+  ] as const) {
+    fake.judge = () => code;
+    await assert.rejects(adapter.send(batch, signal), (error) => {
+      assert.ok(error instanceof DeliveryError);
+      assert.deepEqual([error.kind, error.code], [kind, `exception_${code}`]);
+      return true;
+    });
+  }
+  fake.judge = () => undefined;
+  fake.tables.delete("netgloss_flow");
+  await assert.rejects(adapter.send(batch, signal), /Code: 60/);
+  assert.deepEqual(await adapter.send(batch, signal), accepted, "a table that is gone is made again");
+  await adapter.close();
+});
+
+test("a user who may not make tables learns what is missing", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const reader = adapterTo(fake.port, { isTableMade: false });
+  await assert.rejects(reader.open(signal), /the table netgloss_flow is not in default, or may not be seen/);
+  for (const name of ["flow", "flow_option", "telemetry"]) {
+    fake.tables.set(`netgloss_${name}`, {
+      columns: new Set(["timestamp", "flow_bytes", "other"]),
+      rows: [],
+      engine: "non_replicated_deduplication_window = 100",
+    });
+  }
+  assert.deepEqual(await reader.open(signal), []);
+  await reader.send(batchOf([`${head},"flow.bytes":5}`]), signal);
+  assert.deepEqual(fake.tables.get("netgloss_flow")?.rows, [
+    { timestamp: "2026-11-22T04:00:00.250Z", flow_bytes: 5, other: { "flow.export.ip.addr": "192.0.2.1" } },
+  ]);
+  await reader.close();
+  fake.judge = (statement) => (statement.startsWith("ALTER") ? 497 : undefined);
+  const writer = adapterTo(fake.port);
+  assert.match((await writer.open(signal)).join(), /netgloss_flow lacks \d+ columns that the user may not add/);
+  await writer.close();
+  fake.tables.get("netgloss_flow")?.columns.delete("other");
+  const strict = adapterTo(fake.port, { isTableMade: false });
+  await assert.rejects(strict.open(signal), /needs the columns timestamp and other Map/);
+  await strict.close();
+});
+
+test("through every fault of the way and of the server nothing is missing and nothing is there twice", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const proxy = await startFaultProxy(t, "127.0.0.1", fake.port);
+  const moods = [
+    () => void ((fake.isLying = false), (fake.judge = () => undefined)),
+    () => void (fake.isLying = true),
+    () => void (fake.judge = (statement) => (statement.startsWith("INSERT") ? 252 : undefined)),
+  ];
+  const line = (n: number) => (n % 5 === 0 ? telemetry.replace("}", `,"n":${n}}`) : numberedFlow(n));
+  await keepLedger(
+    t,
+    {
+      adapter: adapterTo(proxy.port, { isCompressed: true }),
+      proxy,
+      isExactlyOnce: true,
+      numbers: async () =>
+        [...fake.tables.values()].flatMap(({ rows }) => rows.map((row) => Number((row["other"] as { n: string }).n))),
+      moods,
+    },
+    { records: 20_000, step: 100, faultMs: 60, line },
+  );
+});

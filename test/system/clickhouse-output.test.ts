@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createAdapter, type ClickHouseOutputConfig } from "../../src/output/index.ts";
+import { recordFields } from "../../src/record/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { batchOf, clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
+import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
+import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
+import { startPartner } from "../support/partner.ts";
+
+const signal = new AbortController().signal;
+
+test("clickhouse: records arrive once through all faults, with the types of the table", async (t) => {
+  const partner = await startPartner(t, "clickhouse");
+  const { url } = partner;
+  const target = new URL(String(url));
+  const proxy = await startFaultProxy(t, target.hostname, Number(target.port));
+  const adapterOf = (given: Partial<ClickHouseOutputConfig> = {}) =>
+    createAdapter(clickHouseConfig(`http://127.0.0.1:${proxy.port}`, given), { clock: systemClock });
+  const ask = async (query: string): Promise<Record<string, unknown>[]> => {
+    const answer = await fetch(`${String(url)}/?user=netgloss&password=secret`, {
+      method: "POST",
+      body: `${query} FORMAT JSONEachRow`,
+    });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Record<string, unknown>]));
+  };
+
+  const stranger = adapterOf({ headers: { "x-clickhouse-user": "netgloss", "x-clickhouse-key": "wrong" } });
+  await assert.rejects(stranger.open(signal), /Authentication failed/);
+  await stranger.close();
+
+  const numbers = async (): Promise<number[]> =>
+    (await ask("SELECT toInt32(other['n']) AS n FROM default.netgloss_flow")).map(({ n }) => Number(n));
+  const ledger = { records: 60_000, step: 100, faultMs: 100, config: { timeoutMs: 2000, batchBytes: 50_000 } };
+  await keepLedger(
+    t,
+    { adapter: adapterOf({ isCompressed: true, ttlDays: 0 }), proxy, isExactlyOnce: true, numbers },
+    ledger,
+  );
+
+  const adapter = adapterOf({ database: "netgloss" });
+  assert.deepEqual(await adapter.open(signal), []);
+  const full = Object.fromEntries(recordFields.map(({ name, example }) => [name, example]));
+  const flow = JSON.stringify({ ...full, "flow.record.type": "sample of the test" }).replace(
+    "sample of the test",
+    "discard",
+  );
+  const { "flow.export.ip.addr": _, ...polled } = full;
+  const lines = [flow, JSON.stringify({ ...polled, ifName: "xe-0/0/7" }), numberedFlow(1)];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [] });
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [] });
+  const [row] = await ask(
+    "SELECT count() AS count, any(toString(flow_src_ip_addr)) AS src, any(flow_src_ip_subnet_name) AS name, any(flow_src_ip_subnet_tags) AS tags " +
+      "FROM netgloss.netgloss_flow WHERE isIPAddressInRange(toString(flow_src_ip_addr), '::ffff:192.0.2.0/120')",
+  );
+  assert.deepEqual(
+    { ...row, count: Number(row?.["count"]) },
+    { count: 1, src: "::ffff:192.0.2.1", name: "office", tags: ["dmz"] },
+  );
+  const [others] = await ask(
+    "SELECT mapKeys(other) AS names FROM netgloss.netgloss_flow WHERE flow_src_ip_addr IS NOT NULL",
+  );
+  const own = ((others?.["names"] ?? ["no row"]) as string[]).filter((name) =>
+    /^(flow\.|@timestamp|no row)/.test(name),
+  );
+  assert.deepEqual(own, [], "every field of flows has its column");
+  const [polledRow] = await ask(
+    "SELECT toString(system_ip_addr) AS system, other['ifName'] AS name FROM netgloss.netgloss_telemetry",
+  );
+  assert.deepEqual(polledRow, { system: "::ffff:192.0.2.254", name: "xe-0/0/7" });
+
+  const bad = `{"@timestamp":"2026-11-22T04:00:00Z","flow.export.ip.addr":"no address"}`;
+  await assert.rejects(adapter.send(batchOf([numberedFlow(2), bad], 7), signal), { kind: "split" });
+  await adapter.close();
+});
