@@ -81,10 +81,10 @@ test("lists are written as the protobuf library writes them, at once and in piec
       };
       const json = entries.reduce((sum, entry) => sum + Buffer.byteLength(udmJson(entry)), 0);
       for (const whole of [listOf(index, "all"), listOfEntries(entries)]) {
-        const inPortions = { [Symbol.iterator]: () => index.jsonTexts("all", portion) };
+        const inPortions = { texts: () => index.jsonTexts("all", portion) };
         for (const items of ["udms", "keys"] as const) {
-          for (const texts of [whole.texts(), inPortions]) {
-            const list = { texts, items };
+          for (const texts of [whole, inPortions]) {
+            const list = { list: texts, items };
             assert.equal(Buffer.compare(Buffer.concat([...listPieces(list)]), expected[items]), 0);
             assert.equal(await listSize(list, () => true), expected[items].length);
             const short = shortListBytes(list, 5);

@@ -220,9 +220,9 @@ test("header and trailer that a method sets stay apart, also where it refuses at
   const { service } = numberService();
   const methods = service.methods.map((method) =>
     method.kind === "unary"
-      ? unary(method.schema, (_, { extraFields }) => {
-          extraFields.header = new Headers({ "x-of-the-header": "h" });
-          extraFields.trailer = new Headers({ "x-of-the-trailer": "t" });
+      ? unary(method.schema, (_, call) => {
+          call.extraHeader = new Headers({ "x-of-the-header": "h" });
+          call.extraTrailer = new Headers({ "x-of-the-trailer": "t" });
           throw new ConnectError("no", Code.NotFound);
         })
       : method,

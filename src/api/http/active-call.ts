@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../report/index.ts";
-import type { Call, ExtraFields } from "./call.ts";
+import type { Call } from "./call.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
 import { wireOf, type Wire } from "./wire.ts";
 
@@ -31,13 +31,14 @@ export abstract class ActiveCall implements Call {
   code = "canceled";
   isEndless = false;
   heldBytes = 0;
+  extraHeader: Headers | undefined = undefined;
+  extraTrailer: Headers | undefined = undefined;
   protected readonly surroundings: CallSurroundings;
   /** Whether the client waits for `100 Continue`. */
   protected expectsContinue: boolean;
   readonly #queryText: string;
   #controller: AbortController | undefined;
   #reason: ConnectError | undefined;
-  #extraFields: ExtraFields | undefined;
 
   constructor(method: string, target: string, headers: RequestHeaders, surroundings: CallSurroundings) {
     this.method = method;
@@ -85,10 +86,6 @@ export abstract class ActiveCall implements Call {
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     return this.#controller.signal;
-  }
-
-  get extraFields(): ExtraFields {
-    return (this.#extraFields ??= {});
   }
 
   throwIfAborted(): void {

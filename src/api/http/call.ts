@@ -12,12 +12,6 @@ export interface Caller extends Waiting {
   readonly peer: string | undefined;
 }
 
-/** What is sent in addition to the answer itself. */
-export interface ExtraFields {
-  header?: Headers;
-  trailer?: Headers;
-}
-
 /** One request while it is being answered, by either version of HTTP. */
 export interface Call extends Caller {
   readonly method: string;
@@ -35,8 +29,10 @@ export interface Call extends Caller {
   remaining(): number;
   /** Ends the waiting: the first reason stays. */
   abort(reason: ConnectError): void;
-  /** Further fields of the answer, that a method may set. */
-  readonly extraFields: ExtraFields;
+  /** Further fields of the header of the answer, that a method may set. */
+  extraHeader: Headers | undefined;
+  /** The same of its trailer. */
+  extraTrailer: Headers | undefined;
   /** For the metrics: which method or page, from a fixed set of names. */
   label: string;
   /** For the metrics: the outcome. */

@@ -54,10 +54,12 @@ export class Http1Call extends ActiveCall {
     const isLingering = this.#hasUnreadBody();
     // A client that was not asked to continue may or may not send its body: the connection is of no further use.
     const closes = isLingering || this.expectsContinue;
-    const header: Record<string, string | readonly string[]> = { ...fields };
-    if (status !== 204) header["content-length"] = String(length);
-    if (closes) header["connection"] = "close";
-    response.writeHead(status, header as Record<string, string>);
+    // A list of names and values, which takes less than an object to make and to read.
+    const header: (string | readonly string[])[] = [];
+    for (const name of Object.keys(fields)) header.push(name, fields[name] as string | readonly string[]);
+    if (status !== 204) header.push("content-length", String(length));
+    if (closes) header.push("connection", "close");
+    response.writeHead(status, header as string[]);
     if (this.method === "HEAD" || status === 204) response.end();
     else if (isLingering) this.#linger(body);
     // A string leaves in one write with the header, bytes do not.

@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { ActiveCall, type CallSurroundings } from "./active-call.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
@@ -41,11 +41,12 @@ export class Http2Call extends ActiveCall {
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     // A status with a length of its own would not be gRPC's header that is the trailer too.
     const isPlain = status !== 204 && this.wire !== "grpc";
-    const header: Record<string, unknown> = { ":status": status, ...fields };
-    if (isPlain) header["content-length"] = String(length);
+    const header = isPlain
+      ? { ...fields, ":status": status, "content-length": String(length) }
+      : { ...fields, ":status": status };
     const isHeaderOnly = length === 0 || status === 204 || this.method === "HEAD";
     this.#isWhole = true;
-    this.#stream.respond(header as Record<string, string>, { endStream: isHeaderOnly });
+    this.#stream.respond(header, { endStream: isHeaderOnly });
     if (!isHeaderOnly) this.#stream.end(body);
     this.#abandonBody();
   }
@@ -53,7 +54,9 @@ export class Http2Call extends ActiveCall {
   begin(status: number, fields: HeaderFields, { hasTrailers }: { readonly hasTrailers: boolean }): void {
     if (this.isAnswered()) return;
     const stream = this.#stream;
-    stream.respond({ ...(fields as Record<string, string>), ":status": status }, { waitForTrailers: hasTrailers });
+    // Node copies the fields, and sends 200 where they have no status.
+    const header = status === 200 ? fields : { ...fields, ":status": status };
+    stream.respond(header as OutgoingHttpHeaders, { waitForTrailers: hasTrailers });
     if (hasTrailers) {
       stream.on("wantTrailers", () => stream.sendTrailers((this.#trailers ?? {}) as Record<string, string>));
     }

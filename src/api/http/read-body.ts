@@ -8,23 +8,26 @@ import type { CallLog } from "./call-log.ts";
 import type { Call } from "./call.ts";
 import { headerOf } from "./http-message.ts";
 
+/** Takes a body. */
+export interface BodyTaker {
+  /** Sees the first piece, and may throw. */
+  inspect(first: Buffer): void;
+  /** Called with all of it, or… */
+  take(bytes: Buffer): void;
+  /** …with what `inspect` threw, or why the body is refused. */
+  fail(error: unknown): void;
+}
+
 /** Reads request bodies within the bounds of one and of all. */
 export interface BodyReader {
   /** The longest message, before and after decompression. */
   readonly maxBytes: number;
   /**
-   * The whole body as it was sent, without a promise. One of the two is called, later; none when the client goes.
+   * The whole body as it was sent, without a promise. `take` or `fail` is called, later; none when the client goes.
    *
    * @param framing bytes that the body may have beyond those of a message.
-   * @param inspect sees the first piece, and may throw.
    */
-  collect(
-    call: Call,
-    framing: number,
-    inspect: ((first: Buffer) => void) | undefined,
-    done: (bytes: Buffer) => void,
-    fail: (error: unknown) => void,
-  ): void;
+  collect(call: Call, framing: number, taker: BodyTaker): void;
   /**
    * The whole body, decompressed as `Content-Encoding` (`identity` or `gzip`) says.
    *
@@ -41,6 +44,7 @@ export interface BodyReader {
 }
 
 const gunzipBytes = promisify(gunzip);
+const emptyBody = Buffer.alloc(0);
 /** What the envelopes of a stream of messages may add to its length. */
 const envelopesBytes = 1024;
 
@@ -61,31 +65,37 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     throw apiError("resource_exhausted", "TOO_MANY_BODIES", "too many request bodies at a time: try again");
   };
 
-  const collect: BodyReader["collect"] = (call, framing, inspect, done, fail) => {
+  const collect: BodyReader["collect"] = (call, framing, taker) => {
     const { body } = call;
-    const chunks: Buffer[] = [];
+    let first: Buffer | undefined;
+    /** What follows the first piece; most bodies come in one. */
+    let rest: Buffer[] | undefined;
     let size = 0;
     const take = (chunk: Buffer): void => {
       size += chunk.length;
       try {
         if (size > maxBytes + framing) throw tooLarge();
         hold(call, chunk.length);
-        if (chunks.length === 0) inspect?.(chunk);
+        if (first === undefined) taker.inspect(chunk);
       } catch (error) {
         body.pause();
         body.off("data", take);
         body.off("end", end);
-        fail(error);
+        taker.fail(error);
         return;
       }
-      chunks.push(chunk);
+      if (first === undefined) first = chunk;
+      else (rest ??= []).push(chunk);
     };
-    const end = (): void => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    const end = (): void => {
+      const whole = first ?? emptyBody;
+      taker.take(rest === undefined ? whole : Buffer.concat([whole, ...rest]));
+    };
     try {
       admit(call, framing);
     } catch (error) {
       // By then a body that came along with the header has been seen, and the connection can be kept.
-      queueMicrotask(() => fail(error));
+      queueMicrotask(() => taker.fail(error));
       return;
     }
     body.on("data", take);
@@ -109,7 +119,7 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     async readAll(call) {
       const encoding = headerOf(call.headers, "content-encoding") ?? "identity";
       if (encoding !== "identity" && encoding !== "gzip") throw unknownEncoding(encoding);
-      const bytes = await new Promise<Buffer>((resolve, reject) => collect(call, 0, undefined, resolve, reject));
+      const bytes = await new Promise<Buffer>((take, fail) => collect(call, 0, { inspect: ignore, take, fail }));
       return encoding === "identity" || bytes.length === 0 ? bytes : decompress(bytes);
     },
     async *stream(call) {
@@ -128,6 +138,8 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     },
   };
 }
+
+function ignore(): void {}
 
 /** The refusal of a compression that is not known here. */
 export function unknownEncoding(encoding: string): ConnectError {

@@ -51,7 +51,7 @@ const escapes: Readonly<Record<string, string>> = {
  * @throws JsonSyntaxError
  */
 export function parseJson(text: string): JsonNode {
-  return createParser(text).whole();
+  return new Parser(text).whole();
 }
 
 /**
@@ -66,7 +66,7 @@ export function parseJsonInTurns(
   turn: () => Promise<void>,
   takerOf: (name: string) => TakeItem | undefined = () => undefined,
 ): Promise<JsonNode> {
-  return createParser(text).inTurns(turn, takerOf);
+  return new Parser(text).inTurns(turn, takerOf);
 }
 
 /** Takes a value of an array. */
@@ -75,185 +75,200 @@ export type TakeItem = (item: JsonNode, index: number) => void;
 /** How many items of an array are read in a turn. */
 const itemsPerTurn = 100;
 
-interface Parser {
-  whole(): JsonNode;
-  inTurns(turn: () => Promise<void>, takerOf: (name: string) => TakeItem | undefined): Promise<JsonNode>;
-}
+/** Reads a text from its start. A class, because closures of their own cost more than reading a short text. */
+class Parser {
+  readonly #text: string;
+  #at = 0;
 
-function createParser(text: string): Parser {
-  let at = 0;
+  constructor(text: string) {
+    this.#text = text;
+  }
 
-  const fail = (what: string, offset = at): never => {
-    throw new JsonSyntaxError(text, offset, what);
-  };
-  const skipBlanks = (): void => {
-    const code = text.charCodeAt(at);
-    if (code > 0x20) return;
-    blanks.lastIndex = at;
-    blanks.test(text);
-    at = blanks.lastIndex;
-  };
-  const found = (): string =>
-    at >= text.length ? "the end" : JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0));
+  whole(): JsonNode {
+    return this.#end(this.#readValue(0));
+  }
 
-  const readString = (): string => {
-    const start = at;
-    at++;
-    let value = "";
-    let hasEscape = false;
-    for (;;) {
-      plainCharacters.lastIndex = at;
-      plainCharacters.test(text);
-      const end = plainCharacters.lastIndex;
-      value += text.slice(at, end);
-      at = end;
-      const character = text[at];
-      if (character === '"') break;
-      if (character === undefined) fail("the string does not end", start);
-      if (character !== "\\") fail("a control character must be escaped");
-      value += readEscape();
-      hasEscape = true;
-    }
-    at++;
-    // Only an escape can bring one in: decoded UTF-8 holds none.
-    if (hasEscape && loneSurrogate.test(value)) fail("the string is not well-formed Unicode (a lone surrogate)", start);
-    return value;
-  };
-
-  const readEscape = (): string => {
-    const letter = text[at + 1] ?? "";
-    if (letter === "u") {
-      hexDigits.lastIndex = at + 2;
-      if (!hexDigits.test(text)) fail("expected four hexadecimal digits after \\u");
-      at += 6;
-      return String.fromCharCode(Number.parseInt(text.slice(at - 4, at), 16));
-    }
-    const value = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
-    if (value === undefined) return fail("unknown escape");
-    at += 2;
-    return value;
-  };
-
-  const readLiteral = <T extends JsonNode>(word: string, value: T): T => {
-    if (!text.startsWith(word, at)) fail(`unexpected ${found()}`);
-    at += word.length;
-    return value;
-  };
-
-  const readNumber = (): JsonNumber => {
-    number.lastIndex = at;
-    if (!number.test(text)) fail(`unexpected ${found()}`);
-    const literal = text.slice(at, number.lastIndex);
-    at = number.lastIndex;
-    return new JsonNumber(literal);
-  };
-
-  /** Whether an array or object ends here, before its first item; the opening bracket is skipped. */
-  const isEmpty = (close: string): boolean => {
-    at++;
-    skipBlanks();
-    if (text[at] !== close) return false;
-    at++;
-    return true;
-  };
-
-  /** Whether there is a further item; what stands behind one is skipped. */
-  const hasNext = (close: string): boolean => {
-    skipBlanks();
-    const next = text[at];
-    if (next !== close && next !== ",") fail(`expected "," or "${close}", found ${found()}`);
-    at++;
-    return next === ",";
-  };
-
-  /** The name of a member and the colon. */
-  const readName = (members: ReadonlyMap<string, JsonNode>): string => {
-    skipBlanks();
-    if (text[at] !== '"') fail(`expected a name in quotes, found ${found()}`);
-    const nameAt = at;
-    const name = readString();
-    if (members.has(name)) fail(`the name ${quote(name)} is given twice`, nameAt);
-    skipBlanks();
-    if (text[at] !== ":") fail(`expected ":", found ${found()}`);
-    at++;
-    return name;
-  };
-
-  const readArray = (depth: number): JsonNode[] => {
-    const items: JsonNode[] = [];
-    if (isEmpty("]")) return items;
-    do items.push(readValue(depth));
-    while (hasNext("]"));
-    return items;
-  };
-
-  const readObject = (depth: number): Map<string, JsonNode> => {
+  async inTurns(turn: () => Promise<void>, takerOf: (name: string) => TakeItem | undefined): Promise<JsonNode> {
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== "{") return this.#end(this.#readValue(0));
     const members = new Map<string, JsonNode>();
-    if (isEmpty("}")) return members;
+    if (this.#isEmpty("}")) return this.#end(members);
     do {
-      const name = readName(members);
-      members.set(name, readValue(depth));
-    } while (hasNext("}"));
-    return members;
-  };
+      const name = this.#readName(members);
+      this.#skipBlanks();
+      const isArray = this.#text[this.#at] === "[";
+      members.set(name, isArray ? await this.#readArrayInTurns(turn, takerOf(name)) : this.#readValue(1));
+    } while (this.#hasNext("}"));
+    return this.#end(members);
+  }
 
-  const readArrayInTurns = async (
-    depth: number,
-    turn: () => Promise<void>,
-    taker: TakeItem | undefined,
-  ): Promise<JsonNode[]> => {
+  #end(value: JsonNode): JsonNode {
+    this.#skipBlanks();
+    if (this.#at < this.#text.length) this.#fail(`unexpected ${this.#found()} after the value`);
+    return value;
+  }
+
+  #fail(what: string, offset = this.#at): never {
+    throw new JsonSyntaxError(this.#text, offset, what);
+  }
+
+  #found(): string {
+    const text = this.#text;
+    if (this.#at >= text.length) return "the end";
+    return JSON.stringify(String.fromCodePoint(text.codePointAt(this.#at) ?? 0));
+  }
+
+  #skipBlanks(): void {
+    if (this.#text.charCodeAt(this.#at) > 0x20) return;
+    blanks.lastIndex = this.#at;
+    blanks.test(this.#text);
+    this.#at = blanks.lastIndex;
+  }
+
+  #readValue(depth: number): JsonNode {
+    this.#skipBlanks();
+    switch (this.#text[this.#at] ?? "") {
+      case "{":
+        if (depth === maxDepth) this.#fail(`nested deeper than ${maxDepth} levels`);
+        return this.#readObject(depth + 1);
+      case "[":
+        if (depth === maxDepth) this.#fail(`nested deeper than ${maxDepth} levels`);
+        return this.#readArray(depth + 1);
+      case '"':
+        return this.#readString();
+      case "t":
+        return this.#readLiteral("true", true);
+      case "f":
+        return this.#readLiteral("false", false);
+      case "n":
+        return this.#readLiteral("null", null);
+      default:
+        return this.#readNumber();
+    }
+  }
+
+  #readObject(depth: number): Map<string, JsonNode> {
+    const members = new Map<string, JsonNode>();
+    if (this.#isEmpty("}")) return members;
+    do {
+      const name = this.#readName(members);
+      members.set(name, this.#readValue(depth));
+    } while (this.#hasNext("}"));
+    return members;
+  }
+
+  #readArray(depth: number): JsonNode[] {
+    const items: JsonNode[] = [];
+    if (this.#isEmpty("]")) return items;
+    do items.push(this.#readValue(depth));
+    while (this.#hasNext("]"));
+    return items;
+  }
+
+  /** An array right below the top. */
+  async #readArrayInTurns(turn: () => Promise<void>, taker: TakeItem | undefined): Promise<JsonNode[]> {
     const items: JsonNode[] = [];
     const take: TakeItem = taker ?? ((item) => void items.push(item));
-    if (isEmpty("]")) return items;
+    if (this.#isEmpty("]")) return items;
     let count = 0;
     do {
       if (count % itemsPerTurn === itemsPerTurn - 1) await turn();
-      take(readValue(depth), count++);
-    } while (hasNext("]"));
+      take(this.#readValue(2), count++);
+    } while (this.#hasNext("]"));
     return items;
-  };
+  }
 
-  const readValue = (depth: number): JsonNode => {
-    skipBlanks();
-    switch (text[at] ?? "") {
-      case "{":
-        if (depth === maxDepth) fail(`nested deeper than ${maxDepth} levels`);
-        return readObject(depth + 1);
-      case "[":
-        if (depth === maxDepth) fail(`nested deeper than ${maxDepth} levels`);
-        return readArray(depth + 1);
-      case '"':
-        return readString();
-      case "t":
-        return readLiteral("true", true);
-      case "f":
-        return readLiteral("false", false);
-      case "n":
-        return readLiteral("null", null);
-      default:
-        return readNumber();
-    }
-  };
+  /** Whether an array or object ends here, before its first item; the opening bracket is skipped. */
+  #isEmpty(close: string): boolean {
+    this.#at++;
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== close) return false;
+    this.#at++;
+    return true;
+  }
 
-  const end = (value: JsonNode): JsonNode => {
-    skipBlanks();
-    if (at < text.length) fail(`unexpected ${found()} after the value`);
+  /** Whether there is a further item; what stands behind one is skipped. */
+  #hasNext(close: string): boolean {
+    this.#skipBlanks();
+    const next = this.#text[this.#at];
+    if (next !== close && next !== ",") this.#fail(`expected "," or "${close}", found ${this.#found()}`);
+    this.#at++;
+    return next === ",";
+  }
+
+  /** The name of a member and the colon. */
+  #readName(members: ReadonlyMap<string, JsonNode>): string {
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== '"') this.#fail(`expected a name in quotes, found ${this.#found()}`);
+    const nameAt = this.#at;
+    const name = this.#readString();
+    if (members.has(name)) this.#fail(`the name ${quote(name)} is given twice`, nameAt);
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== ":") this.#fail(`expected ":", found ${this.#found()}`);
+    this.#at++;
+    return name;
+  }
+
+  #readString(): string {
+    const start = this.#at++;
+    const value = this.#readPlain();
+    if (this.#text[this.#at] !== '"') return this.#readEscaped(value, start);
+    this.#at++;
     return value;
-  };
+  }
 
-  return {
-    whole: () => end(readValue(0)),
-    async inTurns(turn, takerOf) {
-      skipBlanks();
-      if (text[at] !== "{") return end(readValue(0));
-      const members = new Map<string, JsonNode>();
-      if (isEmpty("}")) return end(members);
-      do {
-        const name = readName(members);
-        skipBlanks();
-        members.set(name, text[at] === "[" ? await readArrayInTurns(2, turn, takerOf(name)) : readValue(1));
-      } while (hasNext("}"));
-      return end(members);
-    },
-  };
+  /** The characters from here that stand for themselves. */
+  #readPlain(): string {
+    const start = this.#at;
+    plainCharacters.lastIndex = start;
+    plainCharacters.test(this.#text);
+    this.#at = plainCharacters.lastIndex;
+    return this.#text.slice(start, this.#at);
+  }
+
+  /** The rest of a string that begins at `start`, behind what has been read of it. */
+  #readEscaped(read: string, start: number): string {
+    let value = read;
+    for (;;) {
+      const character = this.#text[this.#at];
+      if (character === '"') break;
+      if (character === undefined) this.#fail("the string does not end", start);
+      if (character !== "\\") this.#fail("a control character must be escaped");
+      value += this.#readEscape();
+      value += this.#readPlain();
+    }
+    this.#at++;
+    // Only an escape can bring one in: decoded UTF-8 holds none.
+    if (loneSurrogate.test(value)) this.#fail("the string is not well-formed Unicode (a lone surrogate)", start);
+    return value;
+  }
+
+  #readEscape(): string {
+    const text = this.#text;
+    const letter = text[this.#at + 1] ?? "";
+    if (letter === "u") {
+      hexDigits.lastIndex = this.#at + 2;
+      if (!hexDigits.test(text)) this.#fail("expected four hexadecimal digits after \\u");
+      this.#at += 6;
+      return String.fromCharCode(Number.parseInt(text.slice(this.#at - 4, this.#at), 16));
+    }
+    const value = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
+    if (value === undefined) return this.#fail("unknown escape");
+    this.#at += 2;
+    return value;
+  }
+
+  #readLiteral<T extends JsonNode>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) this.#fail(`unexpected ${this.#found()}`);
+    this.#at += word.length;
+    return value;
+  }
+
+  #readNumber(): JsonNumber {
+    number.lastIndex = this.#at;
+    if (!number.test(this.#text)) this.#fail(`unexpected ${this.#found()}`);
+    const literal = this.#text.slice(this.#at, number.lastIndex);
+    this.#at = number.lastIndex;
+    return new JsonNumber(literal);
+  }
 }

@@ -22,7 +22,7 @@ export function readMessage<Desc extends DescMessage>(
   unknownFields: UnknownFields,
   maxFaults: number,
 ): MessageShape<Desc> {
-  return createMessageReader(desc, unknownFields, maxFaults).finish(node);
+  return readWhole({ unknownFields, maxFaults, faults: [] }, desc, node) as MessageShape<Desc>;
 }
 
 /** Reads a message whose lists of messages, right below the top, come item by item while the text is parsed. */
@@ -51,13 +51,15 @@ export function createMessageReader<Desc extends DescMessage>(
       lists.push(list);
       return (item, index) => {
         if (reader.faults.length >= maxFaults) return;
-        const message = collectFaults(reader, () => readSingle(reader, field, item, `${name}[${index}]`));
-        if (message !== undefined) list.items.push(message);
+        try {
+          list.items.push(readSingle(reader, field, item, `${name}[${index}]`));
+        } catch (error) {
+          noteFaults(reader, error);
+        }
       };
     },
     finish(node) {
-      const message = collectFaults(reader, () => readObject(reader, desc, node, "")) as Record<string, unknown>;
-      if (reader.faults.length > 0) throw new JsonFieldError(reader.faults);
+      const message = readWhole(reader, desc, node);
       for (const list of lists) message[list.field.localName] = list.items;
       return message as MessageShape<Desc>;
     },
@@ -71,14 +73,16 @@ interface Reader {
   readonly faults: JsonFault[];
 }
 
-/** @returns undefined when there were faults, which have been noted. */
-function collectFaults<Value>(reader: Reader, read: () => Value): Value | undefined {
+/** @throws JsonFieldError with all that does not fit, here and before. */
+function readWhole(reader: Reader, desc: DescMessage, node: JsonNode): Record<string, unknown> {
+  let message: object = {};
   try {
-    return read();
+    message = readObject(reader, desc, node, "");
   } catch (error) {
     noteFaults(reader, error);
-    return undefined;
   }
+  if (reader.faults.length > 0) throw new JsonFieldError(reader.faults);
+  return message as Record<string, unknown>;
 }
 
 function noteFaults({ faults, maxFaults }: Reader, error: unknown): void {
@@ -90,7 +94,6 @@ function noteFaults({ faults, maxFaults }: Reader, error: unknown): void {
 function readObject(reader: Reader, desc: DescMessage, node: JsonNode, path: string): object {
   if (!(node instanceof Map)) throw fieldError(path, "must be an object");
   const message = create(desc) as unknown as Record<string, unknown>;
-  const seen = new Map<DescField, string>();
   for (const [name, value] of node as ReadonlyMap<string, JsonNode>) {
     if (reader.faults.length >= reader.maxFaults) break;
     try {
@@ -99,9 +102,10 @@ function readObject(reader: Reader, desc: DescMessage, node: JsonNode, path: str
         if (reader.unknownFields === "ignore") continue;
         throw fieldError(path, `unknown field ${quote(name)}: expected one of ${expectedNames(desc)}`);
       }
-      const other = seen.get(field);
-      if (other !== undefined) throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
-      seen.set(field, name);
+      const other = name === field.name ? field.jsonName : field.name;
+      if (other !== name && isBefore(node, other, name)) {
+        throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
+      }
       // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
       if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
       setField(message, field, readField(reader, field, value, path === "" ? name : `${path}.${name}`));
@@ -110,6 +114,13 @@ function readObject(reader: Reader, desc: DescMessage, node: JsonNode, path: str
     }
   }
   return message;
+}
+
+/** Whether an object has both names, `one` before `other`. */
+function isBefore(node: ReadonlyMap<string, JsonNode>, one: string, other: string): boolean {
+  if (!node.has(one)) return false;
+  for (const name of node.keys()) if (name === one || name === other) return name === one;
+  return false;
 }
 
 function setField(message: Record<string, unknown>, field: DescField, value: unknown): void {

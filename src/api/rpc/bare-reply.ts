@@ -19,11 +19,11 @@ export function createBareReply(call: Call, protocol: Protocol): Reply {
 class BareReply implements Reply {
   terms = noTerms;
   readonly #call: Call;
-  readonly #contentType: string;
+  readonly #protocol: Protocol;
 
-  constructor(call: Call, { contentType }: Protocol) {
+  constructor(call: Call, protocol: Protocol) {
     this.#call = call;
-    this.#contentType = contentType;
+    this.#protocol = protocol;
   }
 
   unary(encoded: Encoded): void | Promise<void> {
@@ -46,8 +46,8 @@ class BareReply implements Reply {
       this.#call.breakOff();
       return;
     }
-    const { "content-type": _, ...headers } = this.#fields();
-    sendError(this.#call, error, { headers });
+    // The content type is that of an error.
+    sendError(this.#call, error, { headers: this.#fields() });
   }
 
   /** What is too long to be made at once is so for compressing at once. */
@@ -64,10 +64,10 @@ class BareReply implements Reply {
   }
 
   #fields(): HeaderFields {
-    const { header, trailer } = this.#call.extraFields;
-    const own = { "content-type": this.#contentType };
-    if (header === undefined && trailer === undefined) return own;
-    const trailers = Array.from(trailer ?? [], ([name, value]) => [`trailer-${name}`, value] as const);
-    return { ...Object.fromEntries(header ?? []), ...Object.fromEntries(trailers), ...own };
+    const { extraHeader, extraTrailer } = this.#call;
+    const { header } = this.#protocol;
+    if (extraHeader === undefined && extraTrailer === undefined) return header;
+    const trailers = Array.from(extraTrailer ?? [], ([name, value]) => [`trailer-${name}`, value] as const);
+    return { ...Object.fromEntries(extraHeader ?? []), ...Object.fromEntries(trailers), ...header };
   }
 }

@@ -11,7 +11,6 @@ import { encodeText } from "./base64-text.ts";
 import { envelope, envelopeHead, envelopeSize, inEnvelope, isLong, type Encoded, type LongMessage } from "./encoded.ts";
 import type { Protocol } from "./protocol.ts";
 import { compressFrom, noTerms, type Reply } from "./reply.ts";
-import { encodingHeaders } from "./terms.ts";
 
 const gzipBytes = promisify(gzip);
 const compressedFlag = 1;
@@ -70,7 +69,7 @@ class EnvelopeReply implements Reply {
       return;
     }
     // What a method put into the header must not end up in the trailer.
-    if (this.#protocol.framing === "grpc" && !call.isBegun() && call.extraFields.header === undefined) {
+    if (this.#protocol.framing === "grpc" && !call.isBegun() && call.extraHeader === undefined) {
       call.code = codeToString(error.code);
       call.answer(200, { ...this.#header(), ...this.#trailer(error) }, "");
       return;
@@ -120,18 +119,16 @@ class EnvelopeReply implements Reply {
   }
 
   #header(): HeaderFields {
-    const { contentType, framing } = this.#protocol;
-    const { header } = this.#call.extraFields;
-    const fields: Record<string, string> = header === undefined ? {} : Object.fromEntries(header);
-    fields["content-type"] = contentType;
-    if (this.terms.acceptsGzip) fields[encodingHeaders[framing].encoding] = "gzip";
-    return fields;
+    const { header, gzipHeader } = this.#protocol;
+    const { extraHeader } = this.#call;
+    const own = this.terms.acceptsGzip ? gzipHeader : header;
+    return extraHeader === undefined ? own : { ...Object.fromEntries(extraHeader), ...own };
   }
 
   #trailer(error: ConnectError | undefined): HeaderFields {
     const status = error === undefined ? okTrailer : grpcErrorTrailer(error);
-    const { trailer } = this.#call.extraFields;
-    return trailer === undefined ? status : { ...Object.fromEntries(trailer), ...status };
+    const { extraTrailer } = this.#call;
+    return extraTrailer === undefined ? status : { ...Object.fromEntries(extraTrailer), ...status };
   }
 
   /** Ends what has been begun with a last message, or none, and what follows it. */
@@ -153,7 +150,7 @@ class EnvelopeReply implements Reply {
   }
 
   #endOfStream(error: ConnectError | undefined): Buffer {
-    const json = endStreamToJson(this.#call.extraFields.trailer ?? new Headers(), error, undefined);
+    const json = endStreamToJson(this.#call.extraTrailer ?? new Headers(), error, undefined);
     return envelope(endStreamFlag, Buffer.from(JSON.stringify(json)));
   }
 

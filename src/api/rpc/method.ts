@@ -10,7 +10,10 @@ import type { Call } from "../http/call.ts";
 import type { Encodable } from "./encoded.ts";
 
 /** What a method gets to know of its call. */
-export type CallContext = Pick<Call, "headers" | "peer" | "signal" | "throwIfAborted" | "remaining" | "extraFields">;
+export type CallContext = Pick<
+  Call,
+  "headers" | "peer" | "signal" | "throwIfAborted" | "remaining" | "extraHeader" | "extraTrailer"
+>;
 
 /** A message of the schema, or what knows its own bytes. */
 export type Answer<O extends DescMessage> = MessageShape<O> | Encodable;

@@ -1,4 +1,4 @@
-import { headerOf, type RequestHeaders } from "../http/http-message.ts";
+import { headerOf, type HeaderFields, type RequestHeaders } from "../http/http-message.ts";
 import { mediaType } from "../http/wire.ts";
 import type { CodecName } from "./encoded.ts";
 import type { RpcMethod } from "./method.ts";
@@ -14,11 +14,24 @@ export interface Protocol {
   readonly framing: Framing;
   /** gRPC-Web in base64, which older browser clients speak. */
   readonly isText: boolean;
-  /** Of the answer. */
-  readonly contentType: string;
+  /** The header that names the compression of messages, of the request and of the answer. */
+  readonly encodingName: string;
+  /** The header that says which compressions the client takes. */
+  readonly acceptsName: string;
+  /** Of the answer. Built once, for no call has another. */
+  readonly header: HeaderFields;
+  /** The same where messages in envelopes may be compressed. */
+  readonly gzipHeader: HeaderFields;
 }
 
 const codecs: readonly CodecName[] = ["json", "proto"];
+/** The headers of compression: of the messages, and what the client takes. */
+const encodingNames: Readonly<Record<Framing, readonly [encoding: string, accepts: string]>> = {
+  bare: ["content-encoding", "accept-encoding"],
+  connect: ["connect-content-encoding", "connect-accept-encoding"],
+  grpc: ["grpc-encoding", "grpc-accept-encoding"],
+  "grpc-web": ["grpc-encoding", "grpc-accept-encoding"],
+};
 const prefixes: Readonly<Record<string, { framing: Framing; isText?: boolean }>> = {
   "application/": { framing: "bare" },
   "application/connect+": { framing: "connect" },
@@ -31,10 +44,24 @@ const prefixes: Readonly<Record<string, { framing: Framing; isText?: boolean }>>
 const protocols = new Map<string, Protocol>();
 for (const [prefix, { framing, isText = false }] of Object.entries(prefixes)) {
   for (const codec of codecs) {
-    const protocol = { codec, framing, isText, contentType: prefix + codec };
+    const protocol = createProtocol(codec, framing, isText, prefix + codec);
     protocols.set(prefix + codec, protocol);
     if (codec === "proto" && framing.startsWith("grpc")) protocols.set(prefix.slice(0, -1), protocol);
   }
+}
+
+function createProtocol(codec: CodecName, framing: Framing, isText: boolean, contentType: string): Protocol {
+  const [encodingName, acceptsName] = encodingNames[framing];
+  const header = { "content-type": contentType };
+  return {
+    codec,
+    framing,
+    isText,
+    encodingName,
+    acceptsName,
+    header,
+    gzipHeader: { ...header, [encodingName]: "gzip" },
+  };
 }
 
 /** What the method can be called by. */

@@ -3,7 +3,7 @@ import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { unknownEncoding } from "../http/read-body.ts";
 import { quote } from "../../text/index.ts";
-import type { Framing } from "./protocol.ts";
+import type { Protocol } from "./protocol.ts";
 import { connectTimeout, grpcTimeout } from "./timeouts.ts";
 
 /** What the header of a request says of compression. */
@@ -13,23 +13,14 @@ export interface Terms {
   readonly acceptsGzip: boolean;
 }
 
-/** The headers of compression: of the messages, and what the client takes. */
-export const encodingHeaders: Readonly<Record<Framing, { readonly encoding: string; readonly accepts: string }>> = {
-  bare: { encoding: "content-encoding", accepts: "accept-encoding" },
-  connect: { encoding: "connect-content-encoding", accepts: "connect-accept-encoding" },
-  grpc: { encoding: "grpc-encoding", accepts: "grpc-accept-encoding" },
-  "grpc-web": { encoding: "grpc-encoding", accepts: "grpc-accept-encoding" },
-};
-
 /**
  * Reads what the header asks for; a deadline is noted in the call.
  *
  * @throws ConnectError `unimplemented` for an unknown compression, `invalid_argument` for a bad time-out or version.
  */
-export function readTerms(call: Call, framing: Framing): Terms {
+export function readTerms(call: Call, { framing, encodingName, acceptsName }: Protocol): Terms {
   const { headers } = call;
-  const names = encodingHeaders[framing];
-  const acceptsGzip = takesGzip(headerOf(headers, names.accepts));
+  const acceptsGzip = takesGzip(headerOf(headers, acceptsName));
   if (framing === "grpc" || framing === "grpc-web") {
     call.timeout = grpcTimeout(headerOf(headers, "grpc-timeout"));
   } else {
@@ -37,7 +28,7 @@ export function readTerms(call: Call, framing: Framing): Terms {
     if (version !== undefined && version !== "1") throw unknownVersion(version);
     call.timeout = connectTimeout(headerOf(headers, "connect-timeout-ms"));
   }
-  const encoding = headerOf(headers, names.encoding) ?? "identity";
+  const encoding = headerOf(headers, encodingName) ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip") throw unknownEncoding(encoding);
   return { isGzip: encoding === "gzip", acceptsGzip };
 }

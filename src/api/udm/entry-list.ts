@@ -3,7 +3,7 @@ import { udmJson, type EntryTexts, type UdmEntry, type UdmIndex, type UdmSelecti
 /** What each entry is in an answer: itself, or its key. */
 export type ListItems = "udms" | "keys";
 
-/** Entries of one snapshot in list order, as the texts that they are kept as. Each call begins at the first entry. */
+/** Entries of one snapshot in list order, as the texts that they are kept as. Each call begins at the first entry; what it gives is gone through once. */
 export interface EntryList {
   /** Where the JSON texts lie, up to {@link portionBytes} at a time. */
   texts(): Iterable<EntryTexts>;
@@ -16,20 +16,31 @@ export const portionBytes = 32_768;
 
 /** Entries of an index. */
 export function listOf(index: UdmIndex, selection: UdmSelection): EntryList {
-  return {
-    texts: () => ({ [Symbol.iterator]: () => index.jsonTexts(selection, portionBytes) }),
-    rendered: (items) => ({
-      [Symbol.iterator]: () => index.render(selection, items === "udms" ? "json" : "key", ",", portionBytes),
-    }),
-  };
+  return new IndexList(index, selection);
 }
 
 /** Entries that are at hand. */
 export function listOfEntries(entries: readonly UdmEntry[]): EntryList {
-  return {
-    texts: () => ({ [Symbol.iterator]: () => textsOf(entries) }),
-    rendered: (items) => ({ [Symbol.iterator]: () => renderedOf(entries, items) }),
-  };
+  return { texts: () => textsOf(entries), rendered: (items) => renderedOf(entries, items) };
+}
+
+/** A class, because closures of their own cost too much for each call. */
+class IndexList implements EntryList {
+  readonly #index: UdmIndex;
+  readonly #selection: UdmSelection;
+
+  constructor(index: UdmIndex, selection: UdmSelection) {
+    this.#index = index;
+    this.#selection = selection;
+  }
+
+  texts(): Iterable<EntryTexts> {
+    return this.#index.jsonTexts(this.#selection, portionBytes);
+  }
+
+  rendered(items: ListItems): Iterable<Uint8Array> {
+    return this.#index.render(this.#selection, items === "udms" ? "json" : "key", ",", portionBytes);
+  }
 }
 
 function* textsOf(entries: readonly UdmEntry[]): Generator<EntryTexts, void> {

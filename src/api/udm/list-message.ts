@@ -1,13 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import type { EntryTexts } from "../../udm/index.ts";
-import type { ListItems } from "./entry-list.ts";
+import type { EntryList, ListItems } from "./entry-list.ts";
 import { createUdmTranscoder, mostMessageBytes, type UdmTranscoder } from "./udm-transcoder.ts";
 import { varintSize, writeVarint } from "./varint.ts";
 
 /** ListUdmsResponse, ListUdmKeysResponse or one like them: a message of one repeated field, its number 1. */
 export interface ListMessage {
-  /** Those of the entries, some hundred at a time. Gone through twice. */
-  readonly texts: Iterable<EntryTexts>;
+  readonly list: Pick<EntryList, "texts">;
   readonly items: ListItems;
 }
 
@@ -21,13 +20,13 @@ const shortSize = 32_768;
  * @param transcoder any; making one takes longer than a short list.
  */
 export function shortListBytes(
-  { texts, items }: ListMessage,
+  { list, items }: ListMessage,
   reserved: number,
   transcoder: UdmTranscoder = createUdmTranscoder(),
 ): Buffer | undefined {
   let made: Buffer | undefined;
   let size = 0;
-  for (const portion of texts) {
+  for (const portion of list.texts()) {
     size += textBytes(portion);
     if (size > shortSize) return undefined;
     const bytes = writeItems(transcoder, portion, items, made === undefined ? reserved : 0);
@@ -37,10 +36,10 @@ export function shortListBytes(
 }
 
 /** Bytes of the message, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
-export async function listSize({ texts, items }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
+export async function listSize({ list, items }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
   const sizeOf = itemSizes[items](createUdmTranscoder());
   let size = 0;
-  for (const { bytes, starts, count } of texts) {
+  for (const { bytes, starts, count } of list.texts()) {
     for (let i = 0; i < count; i++) {
       const length = sizeOf(bytes, starts[i] as number);
       size += 1 + varintSize(length) + length;
@@ -52,9 +51,9 @@ export async function listSize({ texts, items }: ListMessage, isWanted: () => bo
 }
 
 /** The bytes of the message, made when they are asked for. */
-export function* listPieces({ texts, items }: ListMessage): Generator<Buffer> {
+export function* listPieces({ list, items }: ListMessage): Generator<Buffer> {
   const transcoder = createUdmTranscoder();
-  for (const portion of texts) yield writeItems(transcoder, portion, items, 0);
+  for (const portion of list.texts()) yield writeItems(transcoder, portion, items, 0);
 }
 
 const keyStart = '{"key":"'.length;

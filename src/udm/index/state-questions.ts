@@ -52,7 +52,7 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
       // What the search has found is gone with the next one.
       if ("covering" in selection) return [cursorOver(search.items.slice(0, find(selection.covering)))];
       const item = itemOf(selection.key);
-      return item === 0 ? [] : [cursorOver(Int32Array.of(item))];
+      return item === 0 ? [] : [cursorOver([item])];
     };
     const read = function* (cursors: readonly TreeCursor[]): Generator<UdmEntry, void> {
       const items = new Int32Array(batchItems);

@@ -91,14 +91,13 @@ export function createCursor(words: Int32Array, layout: NodeLayout, root: number
 }
 
 /** Gives items that were found already. */
-export function cursorOver(items: Int32Array): TreeCursor {
+export function cursorOver(items: ArrayLike<number>): TreeCursor {
   let from = 0;
   return {
     next(out) {
-      const some = items.subarray(from, from + out.length);
-      out.set(some);
-      from += some.length;
-      return some.length;
+      let filled = 0;
+      while (filled < out.length && from < items.length) out[filled++] = items[from++] as number;
+      return filled;
     },
   };
 }
