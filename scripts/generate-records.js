@@ -10,7 +10,7 @@ const { status } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc
 if (status !== 0) console.error("there are type errors; the tables are generated all the same");
 const built = (path) => import(pathToFileURL(join("dist/src", path)).href);
 const { fieldsPage } = await built("record/index.js");
-const { findElement } = await built("flow/registry/registry.js");
+const { findElement } = await built("flow/elements/registry/registry.js");
 const page = "docs/records.md";
 writeFileSync(
   page,

@@ -1,11 +1,11 @@
-// Generates src/flow/registry/*.gen.ts from the registries of information elements: a folder that holds IANA's
+// Generates src/flow/elements/registry/*.gen.ts from the registries of information elements: a folder that holds IANA's
 // ipfix.xml as iana_ipfix_information_elements.xml, vendors' lists of the same form, and IANA's protocol numbers below
 // subregistry/. The folder is the first argument; without it nothing is generated and what is committed stays.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { checksumFile, writeChecksums } from "./checksums.js";
 
-const output = "src/flow/registry";
+const output = "src/flow/elements/registry";
 
 /** Private enterprise numbers of the vendors' lists. */
 const vendors = [

@@ -42,6 +42,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "cli",
     ["main.ts", "index.ts"],
   ],
+  flow: ["protocol.ts", "intake", "elements", "exporters", "line/kernel", "wire", "line", "exporters/state", "."],
   udm: ["model", "index", "store"],
   api: ["error", "json", "http", "guard", "rpc", "udm", "services", "pages.ts", "openapi", "."],
   snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],

@@ -1,6 +1,6 @@
 import type { Labels, Metrics } from "../report/index.ts";
-import type { Exporter } from "./exporter/exporter.ts";
-import type { ExporterTable } from "./exporter/exporter-table.ts";
+import type { Exporter } from "./exporters/exporter.ts";
+import type { ExporterTable } from "./exporters/exporter-table.ts";
 
 type Series = readonly [Labels, number];
 

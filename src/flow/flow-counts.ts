@@ -5,7 +5,7 @@ import {
   type DropReason,
   type SetKind,
   type TemplateChange,
-} from "./decoder.ts";
+} from "./wire/decoder/decoder.ts";
 import { protocols, type Protocol } from "./protocol.ts";
 
 /** What happened to the datagrams of one protocol so far. Plain numbers, because counting is part of the hot path. */

@@ -1,9 +1,9 @@
 import type { Component, Health } from "../report/index.ts";
-import type { ExporterView } from "./exporter/exporter-view.ts";
+import type { ExporterView } from "./exporters/exporter-view.ts";
 import { createFlowPipeline, tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
-import { createFlowReceiver, type FlowReceiverOptions } from "./flow-receiver.ts";
-import { createStateKeeper } from "./state/state-keeper.ts";
-import type { StateStore } from "./state/state-store.ts";
+import { createFlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+import { createStateKeeper } from "./exporters/state/state-keeper.ts";
+import type { StateStore } from "./exporters/state/state-store.ts";
 
 export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take"> {
   readonly health: Health;

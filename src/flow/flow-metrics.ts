@@ -1,8 +1,8 @@
 import type { Labels, Metrics } from "../report/index.ts";
-import type { CompiledPlans } from "./compiled/compiled-plans.ts";
-import type { PathCounts } from "./compiled/flow-reader.ts";
-import type { SlowFieldCounts } from "./compiled/slow-fields.ts";
-import type { ExporterTable } from "./exporter/exporter-table.ts";
+import type { CompiledPlans } from "./line/program/compiled-plans.ts";
+import type { PathCounts } from "./wire/decoder/flow-reader.ts";
+import type { SlowFieldCounts } from "./line/writer/slow-fields.ts";
+import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 
 type Series = readonly [Labels, number];

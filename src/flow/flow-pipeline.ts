@@ -7,29 +7,34 @@ import {
   type Sink,
   type Workspace,
 } from "../record/index.ts";
-import { copyingLines } from "./copying-lines.ts";
+import { copyingLines } from "./line/copying-lines.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
-import type { PathCounts } from "./compiled/flow-reader.ts";
-import { createLineWriter } from "./compiled/line-writer.ts";
-import { createSlowFieldCounts } from "./compiled/slow-fields.ts";
-import { createDecoders } from "./decoders.ts";
-import type { CustomElement } from "./elements/custom-element.ts";
-import { createElementSource } from "./elements/element-source.ts";
-import { createExporterTable } from "./exporter/exporter-table.ts";
-import { viewExporter, type ExporterView } from "./exporter/exporter-view.ts";
-import { defaultLimits, type Limits } from "./exporter/limits.ts";
+import type { PathCounts } from "./wire/decoder/flow-reader.ts";
+import { createLineWriter } from "./line/writer/line-writer.ts";
+import { createSlowFieldCounts } from "./line/writer/slow-fields.ts";
+import { createDecoders } from "./wire/decoders.ts";
+import type { CustomElement } from "./elements/custom/custom-element.ts";
+import { createElementSource } from "./elements/custom/element-source.ts";
+import { createExporterTable } from "./exporters/exporter-table.ts";
+import { viewExporter, type ExporterView } from "./exporters/exporter-view.ts";
+import { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
 import { registerExporterMetrics } from "./exporter-metrics.ts";
 import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
-import { rememberNames } from "./mapping/remember-names.ts";
-import { createTimeFormat } from "./mapping/time-format.ts";
-import { createManualRates } from "./sampling/manual-rates.ts";
-import { createSampleLines } from "./steps/sample-lines.ts";
-import { exporterState, restoreExporter, type ExporterState, type StateChange } from "./state/exporter-state.ts";
-import { buildPlan } from "./template/build-plan.ts";
-import { createRecordReader } from "./template/record-reader.ts";
-import type { TemplateSettings } from "./template/decode-sets.ts";
+import { rememberNames } from "./elements/mapping/remember-names.ts";
+import { createTimeFormat } from "./elements/mapping/time-format.ts";
+import { createManualRates } from "./exporters/sampling/manual-rates.ts";
+import { createSampleLines } from "./line/writer/sample-lines.ts";
+import {
+  exporterState,
+  restoreExporter,
+  type ExporterState,
+  type StateChange,
+} from "./exporters/state/exporter-state.ts";
+import { buildPlan } from "./exporters/templates/build-plan.ts";
+import { createRecordReader } from "./wire/template/record-reader.ts";
+import type { TemplateSettings } from "./wire/template/decode-sets.ts";
 
 export interface FlowPipelineOptions {
   readonly enricher: Enricher;

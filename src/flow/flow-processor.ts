@@ -1,9 +1,9 @@
 import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink } from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
-import { createCommunityId } from "./community-id.ts";
-import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./decoder.ts";
-import type { ExporterTable } from "./exporter/exporter-table.ts";
-import type { Exporter } from "./exporter/exporter.ts";
+import { createCommunityId } from "./line/community-id.ts";
+import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
+import type { ExporterTable } from "./exporters/exporter-table.ts";
+import type { Exporter } from "./exporters/exporter.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
 

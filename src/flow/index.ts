@@ -1,17 +1,22 @@
-export type { CustomElement } from "./elements/custom-element.ts";
-export { readElements } from "./elements/read-elements.ts";
-export type { DomainView, ExporterView, TemplateView } from "./exporter/exporter-view.ts";
-export { defaultLimits, type Limits } from "./exporter/limits.ts";
+export type { CustomElement } from "./elements/custom/custom-element.ts";
+export { readElements } from "./elements/custom/read-elements.ts";
+export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
+export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
-export { checkKernel } from "./kernel/kernel.ts";
+export { checkKernel } from "./line/kernel/kernel.ts";
 export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
 export { senderAddress } from "./flow-processor.ts";
-export { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./flow-receiver.ts";
-export { FlowListenError } from "./net/flow-listen-error.ts";
-export { createRing, type RingHandle } from "./ring/ring-layout.ts";
-export { createRingReader, type RingReader } from "./ring/ring-reader.ts";
-export { createRingWriter, type RingWriter } from "./ring/ring-writer.ts";
-export { decodeStateFile, encodeStateFile } from "./state/state-file.ts";
-export type { ExporterState, StateChange } from "./state/exporter-state.ts";
-export { createStateKeeper, type StateKeeper } from "./state/state-keeper.ts";
-export { createStateStore, type StateFiles, type StateStore, type StateStoreOptions } from "./state/state-store.ts";
+export { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+export { FlowListenError } from "./intake/net/flow-listen-error.ts";
+export { createRing, type RingHandle } from "./intake/ring/ring-layout.ts";
+export { createRingReader, type RingReader } from "./intake/ring/ring-reader.ts";
+export { createRingWriter, type RingWriter } from "./intake/ring/ring-writer.ts";
+export { decodeStateFile, encodeStateFile } from "./exporters/state/state-file.ts";
+export type { ExporterState, StateChange } from "./exporters/state/exporter-state.ts";
+export { createStateKeeper, type StateKeeper } from "./exporters/state/state-keeper.ts";
+export {
+  createStateStore,
+  type StateFiles,
+  type StateStore,
+  type StateStoreOptions,
+} from "./exporters/state/state-store.ts";

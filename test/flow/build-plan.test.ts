@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { fieldNames } from "../../src/flow/mapping/field-names.ts";
-import { reversePen } from "../../src/flow/registry/registry.ts";
-import { buildPlan } from "../../src/flow/template/build-plan.ts";
-import type { Step } from "../../src/flow/template/plan.ts";
-import type { FieldSpecifier, Template } from "../../src/flow/template/template.ts";
+import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
+import { reversePen } from "../../src/flow/elements/registry/registry.ts";
+import { buildPlan } from "../../src/flow/exporters/templates/build-plan.ts";
+import type { Step } from "../../src/flow/exporters/templates/plan.ts";
+import type { FieldSpecifier, Template } from "../../src/flow/exporters/templates/template.ts";
 import { runs } from "../support/runs.ts";
 
 /** Few elements, most of which share names with others, so that templates repeat them and let them compete. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { knownElements } from "../../src/flow/registry/registry.ts";
+import { knownElements } from "../../src/flow/elements/registry/registry.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { ipfix, ipfixTemplates, netflow9, netflow9Templates, packetSet } from "../support/flow-packets.ts";
 import type { PacketTemplate } from "../support/flow-packets.ts";

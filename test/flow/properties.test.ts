@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { fieldNames } from "../../src/flow/mapping/field-names.ts";
-import type { DataType, InformationElement } from "../../src/flow/registry/information-element.ts";
-import { knownElements } from "../../src/flow/registry/registry.ts";
+import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
+import type { DataType, InformationElement } from "../../src/flow/elements/registry/information-element.ts";
+import { knownElements } from "../../src/flow/elements/registry/registry.ts";
 import { formatAddress } from "../../src/ip/index.ts";
 import {
   dataSet,

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { findElement } from "../../src/flow/registry/registry.ts";
-import { fieldNames } from "../../src/flow/mapping/field-names.ts";
-import { packetNames } from "../../src/flow/packet/packet-names.ts";
-import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
-import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
-import { flowRecordLayouts } from "../../src/flow/sflow/flow-record-layouts.ts";
+import { findElement } from "../../src/flow/elements/registry/registry.ts";
+import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
+import { packetNames } from "../../src/flow/wire/packet/packet-names.ts";
+import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
+import { counterTables } from "../../src/flow/wire/sflow/counter-tables.ts";
+import { flowRecordLayouts } from "../../src/flow/wire/sflow/flow-record-layouts.ts";
 import {
   fieldGroups,
   findField,

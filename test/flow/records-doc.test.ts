@@ -4,9 +4,9 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 import { createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
-import { findElement } from "../../src/flow/registry/registry.ts";
-import { counterLayouts } from "../../src/flow/sflow/counter-layouts.ts";
-import { counterTables } from "../../src/flow/sflow/counter-tables.ts";
+import { findElement } from "../../src/flow/elements/registry/registry.ts";
+import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
+import { counterTables } from "../../src/flow/wire/sflow/counter-tables.ts";
 import { fieldGroups, fieldsPage } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 

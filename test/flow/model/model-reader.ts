@@ -1,8 +1,8 @@
-import { addIcmp, completeFlow } from "../../../src/flow/complete-flow.ts";
-import { bootTimeOf, rateSources, type FlowReader } from "../../../src/flow/compiled/flow-reader.ts";
-import { addNames } from "../../../src/flow/options/name-table.ts";
-import { flowRate } from "../../../src/flow/sampling/flow-rate.ts";
-import type { RecordReader } from "../../../src/flow/template/record-reader.ts";
+import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
+import { bootTimeOf, rateSources, type FlowReader } from "../../../src/flow/wire/decoder/flow-reader.ts";
+import { addNames } from "../../../src/flow/exporters/options/name-table.ts";
+import { flowRate } from "../../../src/flow/exporters/sampling/flow-rate.ts";
+import type { RecordReader } from "../../../src/flow/wire/template/record-reader.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
 import { splitBiflow } from "./split-biflow.ts";
 

@@ -1,9 +1,9 @@
 import { formatAddressBytes } from "../../../src/ip/index.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
-import { tcpFlagNames } from "../../../src/flow/mapping/convert-field.ts";
-import { tunnels, type PacketHeader } from "../../../src/flow/packet/packet-header.ts";
-import type { ParsedPacket } from "../../../src/flow/packet/parse-packet.ts";
-import { protocolNames } from "../../../src/flow/registry/protocol-names.gen.ts";
+import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
+import { tunnels, type PacketHeader } from "../../../src/flow/wire/packet/packet-header.ts";
+import type { ParsedPacket } from "../../../src/flow/wire/packet/parse-packet.ts";
+import { protocolNames } from "../../../src/flow/elements/registry/protocol-names.gen.ts";
 
 /** Puts a packet and those around it into a record, field by field: the innermost with addresses is the flow's. */
 export function putPackets(record: RecordFields, bytes: Buffer, { levels, count }: ParsedPacket): void {

@@ -1,12 +1,12 @@
 import { formatAddressBytes } from "../../../src/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
-import { addIcmp, completeFlow } from "../../../src/flow/complete-flow.ts";
-import { tcpFlagNames } from "../../../src/flow/mapping/convert-field.ts";
-import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/packet/parse-packet.ts";
-import type { PacketStart } from "../../../src/flow/packet/parse-start.ts";
-import { protocolNames } from "../../../src/flow/registry/protocol-names.gen.ts";
-import { dropReasonName } from "../../../src/flow/sflow/drop-reason-names.ts";
-import { flowRecordLayouts } from "../../../src/flow/sflow/flow-record-layouts.ts";
+import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
+import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
+import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/wire/packet/parse-packet.ts";
+import type { PacketStart } from "../../../src/flow/wire/packet/parse-start.ts";
+import { protocolNames } from "../../../src/flow/elements/registry/protocol-names.gen.ts";
+import { dropReasonName } from "../../../src/flow/wire/sflow/drop-reason-names.ts";
+import { flowRecordLayouts } from "../../../src/flow/wire/sflow/flow-record-layouts.ts";
 import { putPackets } from "./put-packet.ts";
 import { Cut, Xdr } from "./xdr.ts";
 

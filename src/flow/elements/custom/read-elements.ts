@@ -1,0 +1,146 @@
+import { decodedSegments } from "../../../record/index.ts";
+import { fieldNames } from "../mapping/field-names.ts";
+import type { DataType } from "../registry/information-element.ts";
+import { elementKey, findElement, knownElements } from "../registry/registry.ts";
+import type { CustomElement } from "./custom-element.ts";
+import { quote } from "../../../text/index.ts";
+import { parseElements, type PlacedElement } from "./parse-elements.ts";
+
+export interface ElementsRead {
+  readonly elements: readonly CustomElement[];
+  /** Why the files cannot be used, each beginning with `file:line:column`. */
+  readonly problems: readonly string[];
+  /** What has no effect, in the same form. */
+  readonly warnings: readonly string[];
+}
+
+const maxName = 128;
+
+/** Names that others than elements give to values. Nothing may be the same, above or below them. */
+const taken = [
+  "flow.community",
+  "flow.dst.ip.subnet",
+  "flow.dst.isInternal",
+  "flow.export",
+  "flow.hex",
+  "flow.http",
+  "flow.ie",
+  "flow.in.netif.descr",
+  "flow.in.netif.name",
+  "flow.in.vrf.name",
+  "flow.in.vrf.rd",
+  "flow.inner",
+  "flow.list",
+  "flow.middle",
+  "flow.nntp",
+  "flow.out.netif.descr",
+  "flow.out.netif.name",
+  "flow.out.vrf.name",
+  "flow.out.vrf.rd",
+  "flow.outer",
+  "flow.pop3",
+  "flow.record",
+  "flow.reverse",
+  "flow.sample_rate",
+  "flow.scaled",
+  "flow.rtsp",
+  "flow.scope",
+  "flow.sip",
+  "flow.smtp",
+  "flow.src.ip.subnet",
+  "flow.src.isInternal",
+  "flow.tls",
+  "flow.tunnel",
+  "mpls.label",
+  "mpls.top_label",
+  "snmp",
+  "system",
+];
+
+/** Elements that are decoded in a way of their own: padding, MPLS labels, lists, packets. */
+const special = (id: number): boolean =>
+  (id >= 70 && id <= 79) || (id >= 291 && id <= 293) || [104, 210, 313, 315, 316, 317].includes(id);
+
+const ownElements = new Set(fieldNames.map(([id]) => id));
+const ianaNames = new Map(
+  [...knownElements()].filter(({ pen }) => pen === 0).map(({ name, id }): [string, number] => [name, id]),
+);
+/** Names of ours that are an element's plain value, and the JSON type that they have. */
+const ownKinds = new Map(
+  fieldNames.flatMap(([id, name, conversion]): [string, string][] => {
+    const type = findElement(0, id)?.type;
+    return conversion === "value" && type !== undefined ? [[name, kindOf(type)]] : [];
+  }),
+);
+const ownNames = new Set(fieldNames.map(([, name]) => name));
+
+/**
+ * Reads files of elements that the user defines, and judges them together. They win over vendors' elements of the
+ * registries. An element that has a name of ours keeps it.
+ */
+export function readElements(files: readonly { readonly path: string; readonly text: string }[]): ElementsRead {
+  const parsed = files.map(({ path, text }) => parseElements(path, text));
+  const problems = parsed.flatMap((each) => each.problems);
+  const warnings: string[] = [];
+  const elements: PlacedElement[] = [];
+  const places = new Map<number, string>();
+  const byName = new Map<string, PlacedElement>();
+  for (const element of parsed.flatMap((each) => each.elements)) {
+    const { pen, id, name, place } = element;
+    const key = elementKey(pen, id);
+    const earlier = places.get(key);
+    places.set(key, earlier ?? place);
+    const why = earlier === undefined ? judgeName(element, byName) : `${pen}/${id} is there twice, first at ${earlier}`;
+    if (why !== undefined) problems.push(`${place}: ${why}`);
+    else if (pen === 0 && (ownElements.has(id) || special(id))) {
+      warnings.push(`${place}: ${pen}/${id} has no effect: that element has names of ours`);
+    } else {
+      byName.set(name, element);
+      elements.push(element);
+    }
+  }
+  return { elements: elements.map(({ pen, id, name, type }) => ({ pen, id, name, type })), problems, warnings };
+}
+
+/** @returns why an element cannot have its name; undefined when it can. */
+function judgeName(
+  { pen, id, name, type }: PlacedElement,
+  others: ReadonlyMap<string, PlacedElement>,
+): string | undefined {
+  if (name.length > maxName) return `a name has at most ${maxName} characters`;
+  const same = others.get(name);
+  if (same !== undefined && kindOf(same.type) !== kindOf(type)) return `${name} has another type at ${same.place}`;
+  if (!name.includes(".")) {
+    if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
+      return `a name is letters, digits and _, or such words with dots, not ${quote(name)}`;
+    const iana = ianaNames.get(name);
+    return iana === undefined || (pen === 0 && iana === id)
+      ? undefined
+      : `${name} is the name of IANA's element ${iana}`;
+  }
+  if (!/^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+$/.test(name))
+    return `a dotted name is words of letters, digits and _, not ${quote(name)}`;
+  const [first, object, segment = ""] = name.split(".");
+  if (first === "flow" && (object === "src" || object === "dst") && !decodedSegments.has(segment)) {
+    return `${name}: below flow.${object} only these are for elements: ${[...decodedSegments].join(", ")}`;
+  }
+  const clash = taken.find((each) => each === name || isNested(each, name));
+  if (clash !== undefined) return `${name}: ${clash} is kept for other values`;
+  const nested = [...ownNames, ...others.keys()].find((each) => isNested(each, name));
+  if (nested !== undefined) return `${name} beside ${nested}: no name may be the beginning of another`;
+  if (!ownNames.has(name)) return undefined;
+  const kind = ownKinds.get(name);
+  if (kind === undefined) return `${name} follows from another value and cannot be given`;
+  return kind === kindOf(type) ? undefined : `${name} is a ${kind}, so ${type} cannot have that name`;
+}
+
+/** Whether one name is the group of the other. */
+function isNested(a: string, b: string): boolean {
+  return a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
+}
+
+/** What values of a type are in JSON. Lists are what their elements are. */
+function kindOf(type: DataType): string {
+  if (/^(un)?signed|^float/.test(type)) return "number";
+  return type === "boolean" || type.endsWith("List") ? type : "text";
+}

@@ -1,0 +1,123 @@
+import { formatAddressBytes } from "../../../ip/index.ts";
+import { enumerations } from "../registry/enumerations.gen.ts";
+import { protocolNames } from "../registry/protocol-names.gen.ts";
+import { toUnsigned } from "./convert-type.ts";
+import type { Conversion } from "./field-names.ts";
+import type { Convert } from "./field-source.ts";
+
+/** Bits of the TCP header, lowest first (IANA, "TCP Header Flags"). */
+const tcpFlags = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];
+const tcpTags = Array.from({ length: 1 << tcpFlags.length }, (_, bits) =>
+  tcpFlags.filter((_flag, i) => (bits & (1 << i)) !== 0),
+);
+
+const directions = ["ingress", "egress"];
+
+/** IANA, "flowEndReason". */
+const endReasons = [undefined, "idle timeout", "active timeout", "end of flow", "forced end", "lack of resources"];
+
+/** What Cisco's firewalls give as the cause of a denied flow ("NetFlow Implementation Guide", NF_F_FW_EXT_EVENT). */
+const firewallExtendedEvents: ReadonlyMap<number, string> = new Map([
+  [1001, "denied by ingress ACL"],
+  [1002, "denied by egress ACL"],
+  [1003, "denied access to the firewall's interface"],
+  [1004, "first packet was not TCP SYN"],
+]);
+
+/** Kinds of tunnels by the outer header's protocol (IANA, "Protocol Numbers"); those within UDP are not known by it. */
+const tunnelTypes: ReadonlyMap<number, string> = new Map([
+  [4, "ipip"],
+  [41, "ipip"],
+  [47, "gre"],
+  [97, "etherip"],
+  [137, "mpls-in-ip"],
+]);
+
+/** The classification engine of RFC 6759 whose selectors begin with an enterprise number. */
+export const panaL7Pen = 20;
+
+/** Names of the flags that are set among nine bits, the lowest first; undefined where none is. */
+export const tcpFlagNames = (bits: number): readonly string[] | undefined =>
+  (bits & 0x1ff) === 0 ? undefined : tcpTags[bits & 0x1ff];
+
+/** A conversion of a small unsigned number. */
+const ofNumber =
+  (convert: (value: number) => string | number | readonly string[] | undefined): Convert =>
+  (source, at, length) => {
+    const value = toUnsigned(source, at, length);
+    return typeof value === "number" ? convert(value) : undefined;
+  };
+
+const nameOf = (names: ReadonlyMap<number, string>): Convert => ofNumber((value) => names.get(value));
+
+/** The conversions of {@link fieldNames} beyond the plain value. */
+export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert>> = {
+  /**
+   * Uptime in milliseconds, modulo 2^32: how long before the export it was is reckoned first, so that a wrap between
+   * the two does no harm. What lies ahead of the export by less than half the circle is in the future.
+   */
+  uptime: (source, at, length) => {
+    const value = toUnsigned(source, at, length);
+    const { exportTime } = source.clock;
+    const uptime = source.clock.uptime ?? (source.bootTime === undefined ? undefined : exportTime - source.bootTime);
+    if (typeof value !== "number" || uptime === undefined) return undefined;
+    // ToInt32 is the remainder modulo 2^32 in its signed form; of the difference of large numbers it would not be exact.
+    return source.times.milliseconds(exportTime - (((uptime | 0) - (value | 0)) | 0));
+  },
+  microsecondsBefore: (source, at, length) => {
+    const distance = toUnsigned(source, at, length);
+    if (typeof distance !== "number") return undefined;
+    const microseconds = source.clock.exportTime * 1000 - distance;
+    const seconds = Math.floor(microseconds / 1_000_000);
+    return source.times.fraction(seconds, microseconds - seconds * 1_000_000, 6);
+  },
+  dscp: ofNumber((value) => (value < 256 ? value >>> 2 : undefined)),
+  ecn: ofNumber((value) => (value < 256 ? value & 3 : undefined)),
+  protocolName: ofNumber((value) => protocolNames[value]),
+  tunnelTypeName: nameOf(tunnelTypes),
+  tcpTags: ofNumber(tcpFlagNames),
+  directionName: ofNumber((value) => directions[value]),
+  endReasonName: ofNumber((value) => endReasons[value]),
+  /** RFC 7270 section 3: the upper two bits are the status, all eight the reason for it. */
+  forwardingStatusName: ofNumber((value) => (value < 256 ? enumerations.forwardingStatus.get(value >>> 6) : undefined)),
+  forwardingReasonName: nameOf(enumerations.forwardingReason),
+  natEventName: nameOf(enumerations.natEvent),
+  natTypeName: nameOf(enumerations.natType),
+  natQuotaEventName: nameOf(enumerations.natQuotaEvent),
+  natThresholdEventName: nameOf(enumerations.natThresholdEvent),
+  firewallEventName: nameOf(enumerations.firewallEvent),
+  firewallExtendedEventName: nameOf(firewallExtendedEvents),
+  biflowDirectionName: nameOf(enumerations.biflowDirection),
+  mplsLabelTypeName: nameOf(enumerations.mplsLabelType),
+  icmpType: ofNumber((value) => (value < 0x10000 ? value >>> 8 : undefined)),
+  icmpCode: ofNumber((value) => (value < 0x10000 ? value & 0xff : undefined)),
+  /**
+   * RFC 4364 section 4.2: two bytes of type, then who gave the number, then the number. Who is an AS number of two bytes (0), an IPv4
+   * address (1) or an AS number of four bytes (2).
+   */
+  routeDistinguisher: ({ view, bytes }, at, length) => {
+    if (length !== 8) return undefined;
+    switch (view.getUint16(at)) {
+      case 0:
+        return `${view.getUint16(at + 2)}:${view.getUint32(at + 4)}`;
+      case 1:
+        return `${formatAddressBytes(bytes, at + 2, 4)}:${view.getUint16(at + 6)}`;
+      case 2:
+        return `${view.getUint32(at + 2)}:${view.getUint16(at + 6)}`;
+      default:
+        return undefined;
+    }
+  },
+  /**
+   * RFC 6759: one byte says whose numbering it is, the others are the number there. Engine {@link panaL7Pen} numbers for a
+   * vendor, whose enterprise number comes first.
+   */
+  applicationId: (source, at, length) => {
+    if (length < 2) return undefined;
+    const engine = source.view.getUint8(at);
+    const penLength = engine === panaL7Pen && length > 5 ? 4 : 0;
+    const selector = toUnsigned(source, at + 1 + penLength, length - 1 - penLength);
+    if (selector === undefined) return undefined;
+    return penLength === 0 ? `${engine}:${selector}` : `${engine}:${source.view.getUint32(at + 1)}:${selector}`;
+  },
+};

@@ -1,0 +1,57 @@
+import type { DomainOptions } from "./options/domain-options.ts";
+import type { Protocol } from "../protocol.ts";
+import type { Plan } from "./templates/plan.ts";
+import type { SharedPlan } from "./templates/plan-cache.ts";
+import type { SampleSources } from "./sequence/sample-sources.ts";
+import type { Sequence } from "./sequence/sequence.ts";
+import type { WaitingSets } from "./templates/waiting-sets.ts";
+
+/** A template as its exporter gave it. */
+export interface KnownTemplate {
+  /** Whose these are: other templates may have the same. */
+  readonly shared: SharedPlan;
+  readonly plan: Plan;
+  /** Its record on the wire: the same bytes again are the same template. */
+  readonly raw: Buffer;
+  /** When it came for the first time, milliseconds since the epoch. */
+  readonly definedAt: number;
+  /** When it came for the last time; for one of an earlier run, when that was read. */
+  refreshedAt: number;
+  /** Whether it is known from an earlier run and has not come again yet. */
+  isRestored: boolean;
+}
+
+/** One observation domain of an exporter, and what is kept for it. */
+export interface Domain {
+  readonly protocol: Protocol;
+  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
+  readonly id: number;
+  /** The sender's port where templates are scoped by it (IPFIX). */
+  readonly port: number | undefined;
+  /** By id. Changed through the exporter, which counts them. */
+  readonly templates: Map<number, KnownTemplate>;
+  readonly waiting: WaitingSets;
+  readonly sequence: Sequence;
+  /** The agent whose sub-agent this is (sFlow), in canonical text. */
+  readonly agent: string | undefined;
+  /** The data sources of an agent (sFlow). */
+  readonly samples: SampleSources;
+  /** Shared by the domains of one protocol and id on several ports. */
+  readonly options: DomainOptions;
+  /** The uptime in the last header, where the protocol has one. */
+  uptime: number | undefined;
+}
+
+/** A datagram may be overtaken on its way by others that were sent later by no more than this. */
+const overtakenMs = 10_000;
+
+/**
+ * Takes the uptime of a header, milliseconds modulo 2^32.
+ *
+ * @returns whether the exporter has started again since the last one.
+ */
+export function noteUptime(domain: Domain, uptime: number): boolean {
+  const before = domain.uptime;
+  domain.uptime = uptime;
+  return before !== undefined && ((uptime - before) | 0) < -overtakenMs;
+}

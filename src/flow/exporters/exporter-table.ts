@@ -1,0 +1,210 @@
+import type { Budget } from "./limits/options-share.ts";
+import { createExporter, type Exporter, type SharedBudgets } from "./exporter.ts";
+import { createEvictions, type Evictions, type Limits } from "./limits/limits.ts";
+import { createPlanCache } from "./templates/plan-cache.ts";
+import type { WaitingBudget } from "./templates/waiting-sets.ts";
+
+/**
+ * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the places:
+ * a flood of invented senders crowds out its like.
+ */
+export interface ExporterTable {
+  /** @param address canonical text. */
+  get(address: string, now: number): Exporter;
+  find(address: string): Exporter | undefined;
+  /** Makes an exporter that an earlier run knew; undefined when it is there already, or no place is free. */
+  restore(address: string, firstSeen: number, lastSeen: number): Exporter | undefined;
+  all(): Iterable<Exporter>;
+  readonly size: number;
+  readonly evictions: Readonly<Evictions>;
+  /** What waits for a template, of all exporters. */
+  readonly waiting: Readonly<WaitingBudget>;
+  /** What all exporters make the collector remember, in bytes. */
+  readonly memory: Readonly<Budget>;
+  /** Bytes that were given back, by reason: the memory was full, or the exporter idle. */
+  readonly freed: Readonly<FreedBytes>;
+  /** Forgets what has become too old, and takes record rates. Times in milliseconds since the epoch. */
+  tidy(now: number, before: { readonly waiting: number; readonly templates: number; readonly exporters: number }): void;
+  /** Addresses of exporters that were forgotten since the last call. */
+  takeForgotten(): readonly string[];
+}
+
+export interface FreedBytes {
+  full: number;
+  idle: number;
+}
+
+/** An exporter that is silent for this time is idle: it keeps no more than {@link idleShare} of the memory of all. */
+const idleAfterMs = 3_600_000;
+const idleShare = 1 / 256;
+/** When the memory is full so much of it is made free at once: looking for who holds most takes time. */
+const freedShare = 1 / 16;
+
+const maxRounds = 4;
+
+/** An exporter is proven when it was heard first so long ago. */
+const provenAfterMs = 60_000;
+/** When an exporter was last seen is kept over a restart no more often, while nothing else of it changes. */
+const keptAgainMs = 6 * 3_600_000;
+/** Of the places, so much is there for the others: one in ten. */
+const freshShare = 0.1;
+
+/** @param manualRate the operator's sampling rate for an address in canonical text. */
+export function createExporterTable(
+  limits: Limits,
+  manualRate: (address: string) => number | undefined,
+): ExporterTable {
+  /** Each in the order of use. */
+  const fresh = new Map<string, Exporter>();
+  const proven = new Map<string, Exporter>();
+  const evictions = createEvictions();
+  const waiting: WaitingBudget = {
+    bytes: 0,
+    sets: 0,
+    maxBytes: limits.waitingBytesInAll,
+    maxSets: limits.waitingSetsInAll,
+  };
+  const shared: SharedBudgets = {
+    waiting,
+    fields: { used: 0, max: limits.fieldsInAll },
+    options: { used: 0, max: limits.optionsInAll },
+    sources: { used: 0, max: limits.sourcesInAll },
+    memory: { used: 0, max: limits.memoryInAll },
+  };
+  const { memory } = shared;
+  const freed: FreedBytes = { full: 0, idle: 0 };
+  const plans = createPlanCache(memory);
+  const freshPlaces = Math.max(1, Math.floor(limits.exporters * freshShare));
+  /** No more than there are places: nobody may ever ask for them. */
+  let forgotten = new Set<string>();
+  let last: Exporter | undefined;
+
+  const forget = (exporter: Exporter): void => {
+    exporter.forget();
+    fresh.delete(exporter.address);
+    proven.delete(exporter.address);
+    if (forgotten.size < limits.exporters) forgotten.add(exporter.address);
+    if (last === exporter) last = undefined;
+  };
+  /** Forgets the one used least recently, other than the spared one, of the first table that has any. */
+  const evictFrom = (tables: readonly ReadonlyMap<string, Exporter>[], spared?: string): boolean => {
+    for (const table of tables) {
+      for (const [address, exporter] of table) {
+        if (address === spared) continue;
+        forget(exporter);
+        evictions.exporters++;
+        return true;
+      }
+    }
+    return false;
+  };
+  /** Drops what waits of one exporter other than this, newcomers first. */
+  const dropWaitingOf = (spared: string): boolean => {
+    for (const exporter of all()) {
+      if (exporter.address !== spared && exporter.dropWaiting(Number.POSITIVE_INFINITY)) return true;
+    }
+    return false;
+  };
+  const freePlace = (): void =>
+    void evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh]);
+  const create = (address: string, now: number): Exporter => {
+    forgotten.delete(address);
+    return createExporter({
+      address,
+      manualRate: manualRate(address),
+      now,
+      limits,
+      shared,
+      plans,
+      evictions,
+      reclaim: () => evictFrom([fresh, proven], address),
+      reclaimWaiting: () => dropWaitingOf(address),
+    });
+  };
+  const find = (address: string): Exporter | undefined => fresh.get(address) ?? proven.get(address);
+  const size = (): number => fresh.size + proven.size;
+  function* all(): Iterable<Exporter> {
+    yield* fresh.values();
+    yield* proven.values();
+  }
+
+  /**
+   * Makes room in the memory of all at the cost of those who hold most, and of the idle before others. Each gives half at a time, so
+   * that one that needs much and behaves loses what is oldest and not all.
+   */
+  const makeRoomInMemory = (now: number): void => {
+    const goal = memory.max * (1 - freedShare);
+    const before = memory.used;
+    const isIdle = ({ lastSeen }: Exporter): boolean => now - lastSeen > idleAfterMs;
+    const byNeed = (a: Exporter, b: Exporter): number =>
+      Number(isIdle(b)) - Number(isIdle(a)) || b.heldBytes - a.heldBytes;
+    for (let round = 0; round < maxRounds && memory.used > goal; round++) {
+      for (const exporter of [...all()].toSorted(byNeed)) {
+        if (memory.used <= goal) break;
+        exporter.shrink(exporter.heldBytes / 2);
+      }
+    }
+    // Who holds next to nothing has given all but itself.
+    while (memory.used > memory.max && size() > 1) {
+      if (!evictFrom([fresh, proven], last?.address)) break;
+    }
+    freed.full += before - memory.used;
+  };
+
+  return {
+    get(address, now) {
+      if (memory.used > memory.max) makeRoomInMemory(now);
+      if (last?.address === address) return last;
+      let exporter = find(address);
+      if (exporter === undefined) {
+        if (size() >= limits.exporters) freePlace();
+        exporter = create(address, now);
+      }
+      const isProven = now - exporter.firstSeen >= provenAfterMs;
+      fresh.delete(address);
+      proven.delete(address);
+      (isProven ? proven : fresh).set(address, exporter);
+      last = exporter;
+      return exporter;
+    },
+    find,
+    restore(address, firstSeen, lastSeen) {
+      if (size() >= limits.exporters || find(address) !== undefined) return undefined;
+      const exporter = create(address, firstSeen);
+      exporter.lastSeen = lastSeen;
+      exporter.keptAt = lastSeen;
+      proven.set(address, exporter);
+      return exporter;
+    },
+    all,
+    get size() {
+      return size();
+    },
+    evictions,
+    waiting,
+    memory,
+    freed,
+    tidy(now, before) {
+      for (const exporter of all()) {
+        if (exporter.lastSeen < before.exporters) {
+          forget(exporter);
+          evictions.silentExporters++;
+          continue;
+        }
+        exporter.measure(now);
+        if (exporter.lastSeen - exporter.keptAt > keptAgainMs) exporter.isChanged = true;
+        exporter.expireTemplates(before.templates);
+        exporter.dropWaiting(before.waiting);
+        if (now - exporter.lastSeen <= idleAfterMs) continue;
+        const held = memory.used;
+        exporter.shrink(memory.max * idleShare);
+        freed.idle += held - memory.used;
+      }
+    },
+    takeForgotten() {
+      const addresses = [...forgotten];
+      forgotten = new Set();
+      return addresses;
+    },
+  };
+}

@@ -1,0 +1,303 @@
+import { createDomainOptions, type DomainOptions, type DomainOptionsState } from "./options/domain-options.ts";
+import { createOptionsShare, type Budget } from "./limits/options-share.ts";
+import type { Protocol } from "../protocol.ts";
+import type { Domain, KnownTemplate } from "./domain.ts";
+import { createKnownTemplates } from "./known-templates.ts";
+import type { Evictions, Limits } from "./limits/limits.ts";
+import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
+import { optionsOnly } from "./options-only.ts";
+import type { Define, PlanCache, TemplateRecord } from "./templates/plan-cache.ts";
+import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
+import { createSequence } from "./sequence/sequence.ts";
+import { createWaitingSets, type WaitingBudget } from "./templates/waiting-sets.ts";
+
+export type { TemplateRecord } from "./templates/plan-cache.ts";
+
+/** One sender of flows and everything that it said for later datagrams. Bounded, so that it fills only its own share. */
+export interface Exporter {
+  /** Its address in canonical text; IPv4-mapped ones as IPv4. */
+  readonly address: string;
+  /** The sampling rate that the operator gave for it. */
+  readonly manualRate: number | undefined;
+  /** Milliseconds since the epoch. */
+  firstSeen: number;
+  lastSeen: number;
+  datagrams: number;
+  records: number;
+  /** Over the time between the last two calls of {@link Exporter.measure}. */
+  recordsPerSecond: number;
+  /** Whether what is worth keeping over a restart has changed since this was last set to false. */
+  isChanged: boolean;
+  /** When it was last handed out to be kept, milliseconds since the epoch. */
+  keptAt: number;
+  /**
+   * The domain, made on first sight. Beyond the limit the one not used for longest is forgotten.
+   *
+   * @param port the sender's port where the protocol scopes templates by it.
+   * @param agent the address of the agent where a sender passes on what several say (sFlow).
+   */
+  domain(protocol: Protocol, id: number, port?: number, agent?: string): Domain;
+  /** All domains, the least recently used first. */
+  domains(): Iterable<Domain>;
+  /**
+   * The options that hold for the whole exporter, for records of a domain: those of domain 0, and where that has none those of the only
+   * domain that sends options and no flows. Undefined where these are the domain's own, and where there are none.
+   */
+  wholeExporter(of: Domain): DomainOptions | undefined;
+  /**
+   * Takes a template. The same bytes again change nothing. Beyond the limits the ones defined longest ago give way.
+   *
+   * @param plan makes the plan when it is needed; undefined for a template that cannot be used, which changes nothing.
+   */
+  define(
+    domain: Domain,
+    record: TemplateRecord,
+    plan: Define,
+    now: number,
+  ): "added" | "refreshed" | "changed" | "refused";
+  /** Takes a template of an earlier run, unless the domain has one of its id. Returns whether it was taken. */
+  restoreTemplate(domain: Domain, record: TemplateRecord, plan: Define, definedAt: number, now: number): boolean;
+  /** Forgets a template. Returns whether there was one. */
+  withdraw(domain: Domain, id: number): boolean;
+  /**
+   * The template of a data set: the domain's own; else, where domains are scoped by port, the only one of that id that
+   * the same domain has on other ports (an exporter that sends templates and data from two ports, or started again).
+   * One that came in this run stands before those of an earlier run.
+   */
+  template(domain: Domain, id: number): KnownTemplate | undefined;
+  /** Takes a record of options data of the domain. */
+  learnOptions(domain: Domain, options: Parameters<DomainOptions["learn"]>[0]): void;
+  /** Adds what options of an earlier run said of the domain, where nothing is known yet. */
+  restoreOptions(domain: Domain, state: DomainOptionsState): void;
+  /** Forgets templates that did not come again since before a time, milliseconds since the epoch. */
+  expireTemplates(before: number): void;
+  /** Every template and where it is, the one that did not come again for longest first. */
+  templates(): Iterable<readonly [KnownTemplate, Domain]>;
+  /** Drops what has waited for a template since before a time, milliseconds since the epoch. Returns whether there was any. */
+  dropWaiting(before: number): boolean;
+  /** What it makes the collector remember, in bytes by {@link memoryCosts}. */
+  readonly heldBytes: number;
+  /**
+   * Forgets what is least needed until it holds no more than so many bytes: data sets that wait, domains that were not used for
+   * longest, templates that did not come for longest, options. Of the domain that was used last the templates and options may go, it
+   * stays. To be called between datagrams.
+   */
+  shrink(toBytes: number): void;
+  /** Takes the record rate; to be called now and then. */
+  measure(now: number): void;
+  /** Forgets everything, before the exporter itself is forgotten. */
+  forget(): void;
+  templateCount(): number;
+}
+
+/** Budgets of all exporters together. */
+export interface SharedBudgets {
+  readonly waiting: WaitingBudget;
+  readonly fields: Budget;
+  readonly options: Budget;
+  readonly sources: Budget;
+  /** Bytes. */
+  readonly memory: Budget;
+}
+
+export interface ExporterOptions {
+  readonly address: string;
+  readonly manualRate: number | undefined;
+  readonly now: number;
+  readonly limits: Limits;
+  readonly shared: SharedBudgets;
+  readonly plans: PlanCache;
+  readonly evictions: Evictions;
+  /** Makes room in the budget of all at the cost of another exporter; returns false when there is none. */
+  readonly reclaim: () => boolean;
+  /** Drops what waits of another exporter; returns false when there is nothing. */
+  readonly reclaimWaiting: () => boolean;
+}
+
+export function createExporter(options: ExporterOptions): Exporter {
+  const { address, manualRate, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
+  const memory = createMemoryShare(shared.memory);
+  memory.add(memoryCosts.exporter);
+  const domains = new Map<string, Domain>();
+  const templates = createKnownTemplates({ limits, evictions, inAll: shared.fields, reclaim, plans, memory });
+  const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
+  const optionBudgets = [{ used: 0, max: limits.options }, shared.options];
+  const share = createOptionsShare(
+    optionBudgets,
+    (bytes) => memory.add(bytes),
+    () => void evictions.options++,
+  );
+  const sources = { used: 0, max: limits.sources };
+  let lastKey = "";
+  /** By protocol; forgotten with every change of what it follows from. */
+  const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
+  let measured = { at: firstSeen, records: 0 };
+
+  const sibling = (protocol: Protocol, id: number): Domain | undefined => {
+    for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
+    return undefined;
+  };
+  const optionsDomainOf = (protocol: Protocol): DomainOptions | undefined => {
+    if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
+    return optionsDomains.get(protocol);
+  };
+  const forgetDomain = (key: string, domain: Domain): void => {
+    optionsDomains.clear();
+    templates.clear(domain);
+    memory.add(-memoryCosts.domain);
+    domain.samples.forget();
+    evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
+    domains.delete(key);
+    if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
+  };
+  const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => {
+    memory.add(memoryCosts.domain);
+    return {
+      protocol,
+      id,
+      port,
+      templates: new Map(),
+      waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
+      sequence: createSequence(),
+      agent,
+      samples:
+        protocol === "sflow"
+          ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
+          : noSampleSources,
+      options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+      uptime: undefined,
+    };
+  };
+
+  const noteChange = (): void => {
+    optionsDomains.clear();
+    exporter.isChanged = true;
+  };
+
+  const exporter: Exporter = {
+    address,
+    manualRate,
+    firstSeen,
+    lastSeen: firstSeen,
+    datagrams: 0,
+    records: 0,
+    recordsPerSecond: 0,
+    isChanged: false,
+    keptAt: firstSeen,
+    domain(protocol, id, port, agent) {
+      const key = domainKey(protocol, id, port, agent);
+      let domain = domains.get(key);
+      if (domain !== undefined && key === lastKey) return domain;
+      if (domain === undefined) {
+        if (domains.size >= limits.domains) {
+          for (const [oldest, unused] of domains) {
+            forgetDomain(oldest, unused);
+            break;
+          }
+          evictions.domains++;
+        }
+        domain = createDomain(protocol, id, port, agent);
+        optionsDomains.clear();
+      } else domains.delete(key);
+      // The order of insertion is the order of use.
+      domains.set(key, domain);
+      lastKey = key;
+      return domain;
+    },
+    domains: () => domains.values(),
+    wholeExporter({ protocol, id, port, options: own }) {
+      if (domains.size < 2) return undefined;
+      const zero = id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options;
+      if (zero !== undefined && !zero.isEmpty) return zero;
+      const only = optionsDomainOf(protocol);
+      return only === own ? undefined : only;
+    },
+    define(domain, record, plan, now) {
+      const change = templates.define(domain, record, plan, now);
+      if (change === "added" || change === "changed") noteChange();
+      return change;
+    },
+    restoreTemplate(domain, record, plan, definedAt, now) {
+      optionsDomains.clear();
+      return templates.restore(domain, record, plan, definedAt, now);
+    },
+    withdraw(domain, id) {
+      const isKnown = templates.withdraw(domain, id);
+      if (isKnown) noteChange();
+      return isKnown;
+    },
+    template(domain, id) {
+      const own = domain.templates.get(id);
+      if (own !== undefined || domain.port === undefined) return own;
+      return templateOfOtherPorts(domains.values(), domain, id);
+    },
+    learnOptions(domain, record) {
+      if (domain.options.learn(record)) noteChange();
+    },
+    restoreOptions(domain, state) {
+      optionsDomains.clear();
+      domain.options.restore(state);
+    },
+    expireTemplates(before) {
+      if (templates.expire(before) > 0) noteChange();
+    },
+    templates: () => templates.entries(),
+    get heldBytes() {
+      return memory.bytes;
+    },
+    shrink(toBytes) {
+      const before = memory.bytes;
+      if (before <= toBytes) return;
+      exporter.dropWaiting(Number.POSITIVE_INFINITY);
+      for (const [key, domain] of domains) {
+        if (memory.bytes <= toBytes || domains.size === 1) break;
+        forgetDomain(key, domain);
+        evictions.domains++;
+      }
+      templates.shrink(toBytes);
+      for (const { options: said, samples } of domains.values()) {
+        if (memory.bytes <= toBytes) break;
+        said.clear();
+        samples.forget();
+      }
+      if (memory.bytes < before) noteChange();
+    },
+    dropWaiting(before) {
+      const { sets } = budget;
+      if (sets > 0) for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
+      return budget.sets < sets;
+    },
+    measure(now) {
+      const seconds = (now - measured.at) / 1000;
+      if (seconds <= 0) return;
+      exporter.recordsPerSecond = (exporter.records - measured.records) / seconds;
+      measured = { at: now, records: exporter.records };
+    },
+    forget() {
+      for (const [key, domain] of domains) forgetDomain(key, domain);
+      memory.add(-memoryCosts.exporter);
+    },
+    templateCount: () => templates.size,
+  };
+  return exporter;
+}
+
+function domainKey(protocol: Protocol, id: number, port?: number, agent = ""): string {
+  return `${protocol} ${id} ${port ?? ""} ${agent}`;
+}
+
+/** The only template of an id on which all ports of a domain agree; those of this run are asked first. */
+function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number): KnownTemplate | undefined {
+  let only: KnownTemplate | undefined;
+  let isContested = false;
+  for (const other of domains) {
+    if (other.id !== of.id || other.protocol !== of.protocol) continue;
+    const candidate = other.templates.get(id);
+    if (candidate === undefined) continue;
+    if (only === undefined || (only.isRestored && !candidate.isRestored)) {
+      only = candidate;
+      isContested = false;
+    } else if (only.isRestored === candidate.isRestored && !only.raw.equals(candidate.raw)) isContested = true;
+  }
+  return isContested ? undefined : only;
+}

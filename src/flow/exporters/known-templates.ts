@@ -1,0 +1,148 @@
+import type { Budget } from "./limits/options-share.ts";
+import type { Template } from "./templates/template.ts";
+import type { Domain, KnownTemplate } from "./domain.ts";
+import type { Evictions, Limits } from "./limits/limits.ts";
+import { memoryCosts, type MemoryShare } from "./limits/memory.ts";
+import type { Define, PlanCache, SharedPlan, TemplateRecord } from "./templates/plan-cache.ts";
+
+/** The templates of all domains of one exporter, bounded together. */
+export interface KnownTemplates {
+  /** See {@link Exporter.define}. */
+  define(
+    domain: Domain,
+    record: TemplateRecord,
+    plan: Define,
+    now: number,
+  ): "added" | "refreshed" | "changed" | "refused";
+  /** Takes a template of an earlier run, unless one of its id is there. Returns whether it was taken. */
+  restore(domain: Domain, record: TemplateRecord, plan: Define, definedAt: number, now: number): boolean;
+  /** Forgets a template. Returns whether there was one. */
+  withdraw(domain: Domain, id: number): boolean;
+  /** Forgets those of a domain. */
+  clear(domain: Domain): void;
+  /** Forgets those that did not come again since before a time, milliseconds since the epoch. Returns how many. */
+  expire(before: number): number;
+  /** Forgets the oldest until the share holds no more than so many bytes, or none is left. */
+  shrink(toBytes: number): void;
+  /** Every template and where it is, the one that did not come again for longest first. */
+  entries(): Iterable<readonly [KnownTemplate, Domain]>;
+  readonly size: number;
+}
+
+export interface KnownTemplatesOptions {
+  readonly limits: Limits;
+  readonly evictions: Evictions;
+  /** Fields in the templates of all exporters together. */
+  readonly inAll: Budget;
+  /** Makes room there at the cost of another exporter; returns false when there is none. */
+  readonly reclaim: () => boolean;
+  readonly plans: PlanCache;
+  readonly memory: MemoryShare;
+}
+
+export function createKnownTemplates(options: KnownTemplatesOptions): KnownTemplates {
+  const { limits, evictions, inAll, reclaim, plans, memory } = options;
+  const order = new Map<KnownTemplate, Domain>();
+  let fields = 0;
+
+  const count = (by: number): void => {
+    fields += by;
+    inAll.used += by;
+  };
+  const put = (
+    domain: Domain,
+    shared: SharedPlan,
+    times: Pick<KnownTemplate, "definedAt" | "refreshedAt" | "isRestored">,
+  ) => {
+    const { plan, raw, bytes } = shared;
+    const known: KnownTemplate = { shared, plan, raw, ...times };
+    domain.templates.set(plan.template.id, known);
+    order.set(known, domain);
+    count(plan.lengths.length);
+    memory.add(memoryCosts.template);
+    memory.addShared(bytes);
+  };
+  const remove = (domain: Domain, known: KnownTemplate): void => {
+    domain.templates.delete(known.plan.template.id);
+    order.delete(known);
+    count(-known.plan.lengths.length);
+    memory.add(-memoryCosts.template);
+    memory.addShared(-known.shared.bytes);
+    plans.give(known.shared);
+  };
+  const removeOldest = (): void => {
+    for (const [oldest, domain] of order) {
+      remove(domain, oldest);
+      break;
+    }
+    evictions.templates++;
+  };
+  const makeRoom = (added: number): void => {
+    while (order.size > 0 && (order.size >= limits.templates || fields + added > limits.fields)) removeOldest();
+    while (inAll.used + added > inAll.max) {
+      if (reclaim()) continue;
+      if (order.size === 0) return;
+      removeOldest();
+    }
+  };
+
+  return {
+    define(domain, record, plan, now) {
+      const { template, raw } = record;
+      const known = domain.templates.get(template.id);
+      const isSame =
+        known !== undefined && known.raw.equals(raw) && isOptions(known.plan.template) === isOptions(template);
+      if (isSame) {
+        known.refreshedAt = now;
+        known.isRestored = false;
+        // The order of insertion is the order of age.
+        order.delete(known);
+        order.set(known, domain);
+        return "refreshed";
+      }
+      const made = plans.take(record, plan);
+      if (made === undefined) return "refused";
+      if (known !== undefined) remove(domain, known);
+      makeRoom(made.plan.lengths.length);
+      put(domain, made, { definedAt: now, refreshedAt: now, isRestored: false });
+      return known === undefined ? "added" : "changed";
+    },
+    restore(domain, record, plan, definedAt, now) {
+      if (domain.templates.has(record.template.id)) return false;
+      const made = plans.take(record, plan);
+      if (made === undefined) return false;
+      makeRoom(made.plan.lengths.length);
+      put(domain, made, { definedAt, refreshedAt: now, isRestored: true });
+      return true;
+    },
+    withdraw(domain, id) {
+      const known = domain.templates.get(id);
+      if (known !== undefined) remove(domain, known);
+      return known !== undefined;
+    },
+    clear(domain) {
+      for (const known of domain.templates.values()) remove(domain, known);
+    },
+    expire(before) {
+      let expired = 0;
+      for (const [known, domain] of order) {
+        if (known.refreshedAt >= before) break;
+        remove(domain, known);
+        expired++;
+      }
+      evictions.expiredTemplates += expired;
+      return expired;
+    },
+    shrink(toBytes) {
+      while (memory.bytes > toBytes && order.size > 0) removeOldest();
+    },
+    entries: () => order.entries(),
+    get size() {
+      return order.size;
+    },
+  };
+}
+
+function isOptions(template: Template): boolean {
+  return template.scopeCount !== undefined;
+}

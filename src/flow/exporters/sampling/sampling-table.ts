@@ -1,0 +1,121 @@
+import type { FieldValues, RecordFields } from "../../../record/index.ts";
+import { createLearntTable } from "../limits/learnt-table.ts";
+import type { OptionsShare } from "../limits/options-share.ts";
+import { recordRate, recordSampler } from "./record-rate.ts";
+
+/** What the options of one observation domain say of sampling. */
+export interface SamplingTable {
+  /** Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new. */
+  learn(options: RecordFields): boolean;
+  /**
+   * The rate for a flow record: of the sampler that it names, else of its interface, else of the domain. A record that
+   * names no sampler has that rate on which all samplers of the domain agree.
+   *
+   * @param namesSampling whether the record may name a sampler; false saves the look.
+   */
+  rateFor(flow: FieldValues, namesSampling: boolean): number | undefined;
+  /** Whether the rate of a record that names no sampler may differ from that of another. */
+  readonly isByInterface: boolean;
+  /** Whether no rate is known. */
+  readonly isEmpty: boolean;
+  /** For people: the rates by what they apply to. */
+  rates(): readonly { readonly scope: string; readonly rate: number }[];
+  state(): SamplingState;
+  /** Adds what `state` gave, where nothing is known yet. */
+  restore(state: SamplingState): void;
+  clear(): void;
+}
+
+/** Plain data; null is no rate. */
+export interface SamplingState {
+  readonly samplers: readonly (readonly [id: number, rate: number])[];
+  readonly netifs: readonly (readonly [index: number, rate: number])[];
+  readonly domainRate: number | null;
+}
+
+export function createSamplingTable(share: OptionsShare): SamplingTable {
+  const samplers = createLearntTable<number, number>(share);
+  const netifs = createLearntTable<number, number>(share);
+  let domainRate: number | undefined;
+  let commonRate: number | undefined;
+  /** Worked out when a record needs it, so that a flood of options costs no more than what is in it. */
+  let isCommonKnown = true;
+
+  const common = (): number | undefined => {
+    if (!isCommonKnown) {
+      isCommonKnown = true;
+      commonRate = onlyOne(samplers.values());
+    }
+    return commonRate;
+  };
+
+  return {
+    learn(options) {
+      const rate = recordRate(options);
+      if (rate === undefined) return false;
+      const sampler = recordSampler(options);
+      if (sampler !== undefined) {
+        const isNew = samplers.set(sampler, rate);
+        if (isNew) isCommonKnown = false;
+        return isNew;
+      }
+      const netif = options.get("flow.scope.interface") ?? options.get("flow.in.netif.index");
+      if (typeof netif === "number") return netifs.set(netif, rate);
+      const isNew = domainRate !== rate;
+      domainRate = rate;
+      return isNew;
+    },
+    rateFor(flow, namesSampling) {
+      const sampler = namesSampling ? recordSampler(flow) : undefined;
+      const bySampler = sampler === undefined ? common() : samplers.get(sampler);
+      if (bySampler !== undefined) return bySampler;
+      return (netifs.size === 0 ? undefined : netifs.get(netifOf(flow))) ?? domainRate;
+    },
+    get isByInterface() {
+      return netifs.size > 0 && common() === undefined;
+    },
+    get isEmpty() {
+      return samplers.size === 0 && netifs.size === 0 && domainRate === undefined;
+    },
+    rates() {
+      const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));
+      for (const [index, rate] of netifs.entries()) all.push({ scope: `interface ${index}`, rate });
+      if (domainRate !== undefined) all.push({ scope: "domain", rate: domainRate });
+      return all;
+    },
+    state: () => ({
+      samplers: [...samplers.entries()],
+      netifs: [...netifs.entries()],
+      domainRate: domainRate ?? null,
+    }),
+    restore(state) {
+      for (const [id, rate] of state.samplers) if (samplers.get(id) === undefined) samplers.set(id, rate);
+      for (const [index, rate] of state.netifs) if (netifs.get(index) === undefined) netifs.set(index, rate);
+      domainRate ??= state.domainRate ?? undefined;
+      isCommonKnown = false;
+    },
+    clear() {
+      samplers.clear();
+      netifs.clear();
+      domainRate = undefined;
+      isCommonKnown = false;
+    },
+  };
+}
+
+/** Flows are sampled where they were seen: at the way in, or at the way out where the record says so. -1 is nowhere. */
+function netifOf(flow: FieldValues): number {
+  const isEgress = flow.get("flow.direction.name") === "egress";
+  const index = flow.get(isEgress ? "flow.out.netif.index" : "flow.in.netif.index");
+  return typeof index === "number" ? index : -1;
+}
+
+/** The value that all are; undefined when they differ or there is none. */
+function onlyOne(values: Iterable<number>): number | undefined {
+  let first: number | undefined;
+  for (const value of values) {
+    if (first !== undefined && value !== first) return undefined;
+    first = value;
+  }
+  return first;
+}

@@ -1,0 +1,44 @@
+import type { RecordFields, Value } from "../../../record/index.ts";
+
+const counters = [
+  ["flow.bytes", "flow.scaled.bytes"],
+  ["flow.packets", "flow.scaled.packets"],
+  ["flow.reverse.bytes", "flow.reverse.scaled.bytes"],
+  ["flow.reverse.packets", "flow.reverse.scaled.packets"],
+] as const;
+
+/**
+ * Adds the rate, and the estimates of what really passed: counter times rate, rounded to a whole number. Estimates of
+ * whole rates are exact. A rate that is not known counts as 1, and `flow.sampling.assumed` says so: sums of estimates then need
+ * no case distinction.
+ */
+export function scaleCounters(record: RecordFields, rate: number | undefined): void {
+  const counted = counters.filter(([counter]) => isCounter(record.get(counter)));
+  if (rate === undefined && counted.length === 0) return;
+  record.set("flow.sample_rate", rate ?? 1);
+  for (const [counter, estimate] of counted) {
+    const value = record.get(counter);
+    const scaled = value === undefined ? undefined : scaleCounter(value, rate ?? 1);
+    if (scaled !== undefined) record.set(estimate, scaled);
+  }
+  if (rate === undefined) record.set("flow.sampling.assumed", true);
+}
+
+function isCounter(value: Value | undefined): boolean {
+  return (typeof value === "number" || typeof value === "bigint") && value >= 0;
+}
+
+/** Rates that are no whole numbers are applied to bigints in parts of a millionth. */
+const millionths = 1_000_000;
+
+/** The estimate by a counter; undefined where there is none. */
+export function scaleCounter(value: Value, rate: number): number | bigint | undefined {
+  if (typeof value === "number") {
+    const scaled = Math.round(value * rate);
+    if (Number.isSafeInteger(scaled)) return scaled;
+  }
+  if (typeof value !== "number" && typeof value !== "bigint") return undefined;
+  if (Number.isInteger(rate)) return BigInt(value) * BigInt(rate);
+  const parts = Math.round(rate * millionths);
+  return Number.isFinite(parts) ? (BigInt(value) * BigInt(parts)) / BigInt(millionths) : undefined;
+}

@@ -1,0 +1,120 @@
+import type { ExporterTable } from "../exporter-table.ts";
+import type { Exporter } from "../exporter.ts";
+import type { TemplateRecord } from "../templates/plan-cache.ts";
+import { readIpfixTemplates } from "../../wire/ipfix/read-ipfix-templates.ts";
+import { readNetflow9OptionsTemplates, readNetflow9Templates } from "../../wire/netflow9/read-netflow9-templates.ts";
+import type { DomainOptionsState } from "../options/domain-options.ts";
+import type { TemplateSettings } from "../../wire/template/decode-sets.ts";
+
+/** The protocols whose exporters send once what later datagrams need. */
+export type StatefulProtocol = "netflow9" | "ipfix";
+
+/** What an exporter said once and does not say with each datagram. Plain data, which may be cloned to another thread. */
+export interface ExporterState {
+  /** In canonical text. */
+  readonly address: string;
+  /** Milliseconds since the epoch. */
+  readonly firstSeen: number;
+  readonly lastSeen: number;
+  /** The one that did not come again for longest first. */
+  readonly templates: readonly TemplateState[];
+  readonly options: readonly OptionsState[];
+}
+
+export interface TemplateState {
+  readonly protocol: StatefulProtocol;
+  readonly domain: number;
+  /** The sender's port where templates are scoped by it; null elsewhere. */
+  readonly port: number | null;
+  readonly isOptions: boolean;
+  /** Its record on the wire. */
+  readonly raw: Uint8Array;
+  readonly definedAt: number;
+}
+
+export interface OptionsState extends DomainOptionsState {
+  readonly protocol: StatefulProtocol;
+  readonly domain: number;
+}
+
+/** What became of exporters since the last time. */
+export interface StateChange {
+  /** As they are now, whole. */
+  readonly changed: readonly ExporterState[];
+  /** Addresses of those that were forgotten. */
+  readonly forgotten: readonly string[];
+}
+
+/** @returns undefined for an exporter that said nothing worth keeping. */
+export function exporterState(exporter: Exporter): ExporterState | undefined {
+  const templates = Array.from(exporter.templates(), ([known, domain]): TemplateState => {
+    return {
+      protocol: domain.protocol as StatefulProtocol,
+      domain: domain.id,
+      port: domain.port ?? null,
+      isOptions: known.plan.template.scopeCount !== undefined,
+      raw: known.raw,
+      definedAt: known.definedAt,
+    };
+  });
+  const options = new Map<unknown, OptionsState>();
+  for (const { protocol, id, options: said } of exporter.domains()) {
+    if (protocol !== "netflow9" && protocol !== "ipfix") continue;
+    if (said.isEmpty || options.has(said)) continue;
+    options.set(said, { protocol, domain: id, ...said.state() });
+  }
+  if (templates.length === 0 && options.size === 0) return undefined;
+  const { address, firstSeen, lastSeen } = exporter;
+  return { address, firstSeen, lastSeen, templates, options: [...options.values()] };
+}
+
+/**
+ * Takes what an earlier run knew of an exporter, within the limits. What the exporter said in this run stands. The
+ * age of templates counts from now on, because nobody listened in between.
+ *
+ * @returns the templates taken.
+ */
+export function restoreExporter(
+  table: ExporterTable,
+  state: ExporterState,
+  now: number,
+  { maxFields, planTemplate }: TemplateSettings,
+  silentSince: number,
+): number {
+  if (state.lastSeen < silentSince) return 0;
+  const exporter = table.find(state.address) ?? table.restore(state.address, state.firstSeen, state.lastSeen);
+  if (exporter === undefined) return 0;
+  let taken = 0;
+  for (const template of state.templates) {
+    const record = readTemplate(template);
+    if (record === undefined || record.template.fields.length > maxFields) continue;
+    const domain = exporter.domain(template.protocol, template.domain, template.port ?? undefined);
+    if (exporter.restoreTemplate(domain, record, planTemplate, template.definedAt, now)) taken++;
+  }
+  for (const said of state.options) restoreOptions(exporter, said);
+  return taken;
+}
+
+/** Options are shared by the ports of a domain: any of them will do. A domain of which no port is known is left out. */
+function restoreOptions(exporter: Exporter, said: OptionsState): void {
+  for (const domain of exporter.domains()) {
+    if (domain.protocol !== said.protocol || domain.id !== said.domain) continue;
+    exporter.restoreOptions(domain, said);
+    return;
+  }
+  if (said.protocol === "netflow9") exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
+}
+
+/** The template is read again from its bytes, so that nothing but the wire format can be in a file. */
+function readTemplate({ protocol, isOptions, raw }: TemplateState): TemplateRecord | undefined {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const range = { bytes, start: 0, end: bytes.length };
+  const { records } =
+    protocol === "ipfix"
+      ? readIpfixTemplates(range, isOptions)
+      : isOptions
+        ? readNetflow9OptionsTemplates(range)
+        : readNetflow9Templates(range);
+  const [record] = records;
+  return records.length === 1 && record !== undefined && "template" in record ? record : undefined;
+}

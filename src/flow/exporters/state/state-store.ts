@@ -1,0 +1,227 @@
+import {
+  limitLog,
+  type Clock,
+  type Component,
+  type LabelNames,
+  type Log,
+  type Metrics,
+} from "../../../report/index.ts";
+import { hashText } from "../../../text/index.ts";
+import type { ExporterState, StateChange } from "./exporter-state.ts";
+import { decodeStateFile, encodeStateFile, ignoreReasons, type IgnoreReason } from "./state-file.ts";
+import { readExporterState, writeExporterState } from "./state-text.ts";
+
+/** The directory of the state. Each call may fail with an error of the operating system. */
+export interface StateFiles {
+  /** Makes the directory where it is missing, and lists the names of its files. */
+  open(): Promise<readonly string[]>;
+  /** @returns undefined for a file of more bytes. */
+  read(name: string, maxBytes: number): Promise<Uint8Array | undefined>;
+  /** Replaces or makes a file: whoever reads sees the old content or the new, after a loss of power too. */
+  replace(name: string, bytes: Uint8Array): Promise<void>;
+  rename(name: string, to: string): Promise<void>;
+}
+
+export interface StateStoreOptions {
+  readonly files: StateFiles;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** A file is cut to so many bytes, by what was silent for longest. */
+  readonly maxFileBytes?: number;
+}
+
+/** Keeps what exporters say once over a restart, in files by exporter address, whatever thread decodes them. */
+export interface StateStore extends Component {
+  /**
+   * All that is known: what earlier runs knew, and what was put since. To be called for the first time after `start` and
+   * before `put`. Does not fail: what cannot be read is left out.
+   */
+  load(): Promise<readonly ExporterState[]>;
+  /** Takes a change; it is on the disk soon afterwards, at the latest when `stop` has returned. */
+  put(change: StateChange): void;
+}
+
+interface Kept {
+  readonly text: string;
+  readonly lastSeen: number;
+}
+
+interface Shard {
+  readonly name: string;
+  readonly exporters: Map<string, Kept>;
+  isDirty: boolean;
+  /** Not written again before, in milliseconds of the monotonic clock. */
+  notBefore: number;
+}
+
+/** A change rewrites one file of so many. The number belongs to version 1 of the files. */
+/** What may fail for a file of state. */
+type StateOperation = "open" | "load" | "save" | "set_aside";
+
+const shardCount = 64;
+const defaultMaxFileBytes = 64 * 1024 * 1024;
+const soonMs = 100;
+/** A file that changes all the time is written once in so long, or (on a slow disk) for a hundredth of the time. */
+const minGapMs = 1000;
+const gapPerWrite = 100;
+const maxGapMs = 60_000;
+const retryMs = 10_000;
+const namePattern = /^exporters-[0-9a-f]{2}\.state$/;
+
+/** Looks after the files. A failure is counted, logged and tried again; it never stops anything. */
+export function createStateStore(options: StateStoreOptions): StateStore {
+  const { files, metrics, clock, maxFileBytes = defaultMaxFileBytes } = options;
+  const log = limitLog(options.log, clock);
+  const shards: readonly Shard[] = Array.from({ length: shardCount }, (_, i) => ({
+    name: `exporters-${i.toString(16).padStart(2, "0")}.state`,
+    exporters: new Map(),
+    isDirty: false,
+    notBefore: 0,
+  }));
+  const shardOf = (address: string): Shard => shards[hashText(address) % shardCount] as Shard;
+  const counts = createStateMetrics(metrics, () => shards.reduce((sum, { exporters }) => sum + exporters.size, 0));
+  let names: readonly string[] = [];
+  let reading: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let saving: Promise<void> | undefined;
+
+  const fail = (operation: StateOperation, file: string, error: unknown): void => {
+    counts.failures.add(1, { operation });
+    log.warn({ operation, file, error }, "what exporters send once cannot be kept over a restart");
+  };
+
+  const ignore = async (name: string, reason: IgnoreReason): Promise<void> => {
+    counts.ignored.add(1, { reason });
+    log.warn({ file: name, why: ignoreReasons[reason] }, "a file of exporters' state is ignored and set aside");
+    await files.rename(name, `${name}.ignored`).catch((error: unknown) => fail("set_aside", name, error));
+  };
+
+  const loadFile = async (name: string): Promise<readonly ExporterState[]> => {
+    let bytes: Uint8Array | undefined;
+    try {
+      bytes = await files.read(name, maxFileBytes);
+    } catch (error) {
+      fail("load", name, error);
+      return [];
+    }
+    const states = bytes === undefined ? "size" : decodeStateFile(bytes);
+    if (typeof states !== "string") return states.filter(({ address }) => shardOf(address).name === name);
+    await ignore(name, states);
+    return [];
+  };
+
+  const readFiles = async (): Promise<void> => {
+    let count = 0;
+    for (const name of names.filter((each) => namePattern.test(each))) {
+      for (const state of await loadFile(name)) {
+        keep(shardOf(state.address), state);
+        count++;
+      }
+    }
+    if (count > 0) log.info({ exporters: count }, "what exporters sent before the restart is known again");
+  };
+
+  /** As much as fits into the file, what was heard of last before the rest. */
+  const contentOf = ({ exporters }: Shard): Buffer => {
+    const texts: string[] = [];
+    let bytes = 256;
+    for (const { text } of [...exporters.values()].toSorted((a, b) => b.lastSeen - a.lastSeen)) {
+      bytes += Buffer.byteLength(text) + 2;
+      if (bytes <= maxFileBytes) texts.push(text);
+    }
+    if (texts.length < exporters.size) {
+      counts.leftOut.add(exporters.size - texts.length);
+      log.warn({ exporters: exporters.size - texts.length }, "a file of exporters' state is full: some are left out");
+    }
+    return encodeStateFile(texts);
+  };
+
+  const save = async (shard: Shard): Promise<void> => {
+    const began = clock.monotonic();
+    shard.isDirty = false;
+    try {
+      await files.replace(shard.name, contentOf(shard));
+      counts.writes.add();
+      const now = clock.monotonic();
+      shard.notBefore = now + Math.min(maxGapMs, Math.max(minGapMs, (now - began) * gapPerWrite));
+    } catch (error) {
+      shard.isDirty = true;
+      shard.notBefore = clock.monotonic() + retryMs;
+      fail("save", shard.name, error);
+    }
+  };
+
+  const saveDue = async (): Promise<void> => {
+    for (const shard of shards) if (shard.isDirty && shard.notBefore <= clock.monotonic()) await save(shard);
+  };
+
+  const schedule = (delay: number): void => {
+    if (timer !== undefined || saving !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      saving = saveDue().finally(() => {
+        saving = undefined;
+        const next = Math.min(...shards.filter(({ isDirty }) => isDirty).map(({ notBefore }) => notBefore));
+        if (Number.isFinite(next)) schedule(Math.max(soonMs, next - clock.monotonic()));
+      });
+    }, delay);
+    timer.unref();
+  };
+
+  return {
+    name: "flow state",
+    async start() {
+      try {
+        names = await files.open();
+      } catch (error) {
+        fail("open", "", error);
+      }
+    },
+    async load() {
+      reading ??= readFiles();
+      await reading;
+      const texts = shards.flatMap(({ exporters }) => Array.from(exporters.values(), ({ text }) => text));
+      return texts.map((text) => readExporterState(JSON.parse(text))).filter((state) => state !== undefined);
+    },
+    put({ changed, forgotten }) {
+      for (const state of changed) {
+        const shard = shardOf(state.address);
+        keep(shard, state);
+        shard.isDirty = true;
+      }
+      for (const address of forgotten) {
+        const shard = shardOf(address);
+        if (shard.exporters.delete(address)) shard.isDirty = true;
+      }
+      if (shards.some(({ isDirty }) => isDirty)) schedule(soonMs);
+    },
+    async stop() {
+      clearTimeout(timer);
+      timer = undefined;
+      await saving;
+      clearTimeout(timer);
+      for (const shard of shards) if (shard.isDirty) await save(shard);
+    },
+  };
+}
+
+function keep({ exporters }: Shard, state: ExporterState): void {
+  exporters.set(state.address, { text: writeExporterState(state), lastSeen: state.lastSeen });
+}
+
+function createStateMetrics(metrics: Metrics, exporters: () => number) {
+  metrics.gaugeFrom("netgloss_flow_state_exporters", "Exporters whose state is kept over a restart.", [], exporters);
+  const counter = (name: string, help: string, labels: LabelNames = []) =>
+    metrics.counter(`netgloss_flow_state_${name}_total`, help, labels);
+  return {
+    writes: counter("writes", "Files of exporters' state written."),
+    failures: counter("failures", "Files of exporters' state that could not be read or written.", {
+      operation: ["open", "load", "save", "set_aside"] satisfies StateOperation[],
+    }),
+    ignored: counter("ignored", "Files of exporters' state that were found unusable at start.", {
+      reason: Object.keys(ignoreReasons),
+    }),
+    leftOut: counter("left_out", "Exporters left out of a file of exporters' state because it was full."),
+  };
+}

@@ -1,0 +1,90 @@
+import { formatAddress, parseAddress } from "../../../ip/index.ts";
+import type { ExporterState, OptionsState, TemplateState } from "./exporter-state.ts";
+
+/** An exporter's state as one line of JSON. */
+export function writeExporterState(state: ExporterState): string {
+  const templates = state.templates.map(({ raw, ...template }) => ({
+    ...template,
+    raw: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString("base64"),
+  }));
+  return JSON.stringify({ ...state, templates });
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads what {@link writeExporterState} made, after JSON.parse. Nothing of it is trusted.
+ *
+ * @returns undefined when it is no state of an exporter.
+ */
+export function readExporterState(value: unknown): ExporterState | undefined {
+  if (!isObject(value)) return undefined;
+  const { address, firstSeen, lastSeen } = value;
+  const parsed = typeof address === "string" ? parseAddress(address) : undefined;
+  const templates = listOf(value["templates"], readTemplate);
+  const options = listOf(value["options"], readOptions);
+  if (parsed === undefined || formatAddress(parsed) !== address || !isNumber(firstSeen) || !isNumber(lastSeen)) {
+    return undefined;
+  }
+  return templates && options && { address, firstSeen, lastSeen, templates, options };
+}
+
+function readTemplate(value: unknown): TemplateState | undefined {
+  if (!isObject(value)) return undefined;
+  const { protocol, domain, port, isOptions, raw, definedAt } = value;
+  if (!isProtocol(protocol) || !isNumber(domain) || !isNumberOrNull(port)) return undefined;
+  if (typeof isOptions !== "boolean" || typeof raw !== "string" || !isNumber(definedAt)) return undefined;
+  return { protocol, domain, port, isOptions, raw: Buffer.from(raw, "base64"), definedAt };
+}
+
+function readOptions(value: unknown): OptionsState | undefined {
+  if (!isObject(value)) return undefined;
+  const { protocol, domain, sampling, names, bootTime } = value;
+  if (!isProtocol(protocol) || !isNumber(domain) || !isNumberOrNull(bootTime)) return undefined;
+  if (!isObject(sampling) || !isObject(names)) return undefined;
+  const samplers = rows(sampling["samplers"], isNumber, isNumber);
+  const rates = rows(sampling["netifs"], isNumber, isNumber);
+  const netifs = rows(names["netifs"], isNumber, isTextOrNull, isTextOrNull);
+  const apps = rows(names["apps"], isText, isText);
+  const vrfs = rows(names["vrfs"], isNumber, isText);
+  // Files of earlier versions have none.
+  const rds = rows(names["rds"] ?? [], isNumber, isText);
+  const { domainRate } = sampling;
+  const { domainName } = names;
+  if (!samplers || !rates || !netifs || !apps || !vrfs || !rds) return undefined;
+  if (!isNumberOrNull(domainRate) || !isTextOrNull(domainName)) return undefined;
+  return {
+    protocol,
+    domain,
+    bootTime,
+    sampling: { samplers, netifs: rates, domainRate },
+    names: { netifs, apps, vrfs, rds, domainName },
+  };
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null;
+}
+const isNumber = (value: unknown): value is number => typeof value === "number" && value >= 0;
+const isText = (value: unknown): value is string => typeof value === "string";
+const isNumberOrNull = (value: unknown): value is number | null => value === null || isNumber(value);
+const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
+const isProtocol = (value: unknown): value is "netflow9" | "ipfix" => value === "netflow9" || value === "ipfix";
+
+/** All of a list, or undefined. */
+function listOf<T>(value: unknown, read: (element: unknown) => T | undefined): T[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const all = value.map((element) => read(element)).filter((element) => element !== undefined);
+  return all.length === value.length ? all : undefined;
+}
+
+type Check<T> = (value: unknown) => value is T;
+
+/** A list of tuples, or undefined. */
+function rows<T extends unknown[]>(value: unknown, ...checks: { [I in keyof T]: Check<T[I]> }): T[] | undefined {
+  return listOf(value, (row) =>
+    Array.isArray(row) && row.length === checks.length && checks.every((check, i) => check(row[i]))
+      ? (row as T)
+      : undefined,
+  );
+}

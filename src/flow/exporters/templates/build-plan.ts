@@ -1,0 +1,236 @@
+import {
+  netflow9ScopeNames,
+  outerNames,
+  registeredElements,
+  type ElementNames,
+  type ElementSource,
+  type OuterHeader,
+} from "../../elements/mapping/element-names.ts";
+import { elementKey } from "../../elements/registry/registry.ts";
+import { samplingElements } from "../sampling/record-rate.ts";
+import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
+import { headerLevels, type HeaderLevels } from "./header-levels.ts";
+import type { Output, Plan, Presence, Step } from "./plan.ts";
+import { variableLength, type Template } from "./template.ts";
+
+const paddingOctets = 210;
+const systemInitTimeMilliseconds = 160;
+
+export interface PlanOptions {
+  /** Default: those of the registries. */
+  readonly elements?: ElementSource;
+  /** Whether a record of both directions becomes one of each. Default: no. */
+  readonly splitBiflows?: boolean;
+}
+
+/** {@link buildPlan} with its options settled. */
+export type PlanTemplate = (template: Template) => Plan | undefined;
+
+/**
+ * Works out how records of a template are read.
+ *
+ * @returns undefined when a record would take no bytes: a set would hold any number of them.
+ */
+export function buildPlan(template: Template, options: PlanOptions = {}): Plan | undefined {
+  const { fields } = template;
+  const minLength = fields.reduce((sum, { length }) => sum + (length === variableLength ? 1 : length), 0);
+  if (minLength === 0) return undefined;
+  const { elements = registeredElements, splitBiflows = false } = options;
+  const slowSteps = buildSlowSteps(template, elements, splitBiflows);
+  return {
+    template,
+    steps: buildSteps(template, elements, slowFields(slowSteps)),
+    slowSteps,
+    lengths: fields.map(({ length }) => length),
+    hasVariableLength: fields.some(({ length }) => length === variableLength),
+    minLength,
+    bootTimeField: fields.findIndex(({ pen, id }) => pen === 0 && id === systemInitTimeMilliseconds),
+    namesSampling: fields.some(({ pen, id }) => pen === 0 && samplingElements.has(id)),
+  };
+}
+
+/** A field under one name. */
+interface Claim {
+  readonly output: Output;
+  readonly preference: number;
+  /** Of a counter: whether it counts from the beginning of the flow, not since the last record. */
+  readonly isTotal: boolean;
+}
+
+type NamesOf = (group: ElementFields) => ElementNames;
+
+function buildSteps(template: Template, elements: ElementSource, slow: ReadonlySet<number>): Step[] {
+  const levels = headerLevels(template);
+  const names = hasSection(template) ? withObservationTime : undefined;
+  if (levels === undefined)
+    return stepsOf(
+      groupByElement(template, elements, (field) => !slow.has(field)),
+      { names },
+    );
+  const headers = headerSteps(template, elements, levels);
+  const taken = new Set(headers.flatMap(({ outputs }) => outputs.map(({ name }) => name)));
+  const isPlain = (field: number): boolean => !slow.has(field) && !levels.fields.some((fields) => fields.has(field));
+  return [...headers, ...stepsOf(groupByElement(template, elements, isPlain), { names, taken })];
+}
+
+/**
+ * The steps for the fields of headers around one another. The innermost header that is in the packet is the flow's; one that is
+ * all zeros leaves its addresses under the names of their elements where these are of its address family alone.
+ */
+function headerSteps(template: Template, elements: ElementSource, levels: HeaderLevels): Step[] {
+  const { fields, addresses, ofFamily } = levels;
+  const groupsOf = (level: ReadonlySet<number>): readonly ElementFields[] =>
+    groupByElement(template, elements, (field) => level.has(field));
+  const groups = fields.map(groupsOf);
+  const zeroGroups = ofFamily.map(groupsOf);
+  const presence = (level: number, isSet: boolean): Presence => ({ fields: addresses[level] ?? [], isSet });
+  const outermost = presence(0, true);
+  const below = (header: OuterHeader) => (group: ElementFields) => outerNames(group, group.id, header);
+  const steps: Step[] = [];
+  const absent: Presence[] = [];
+  for (let flow = fields.length - 1; flow >= 0; flow--) {
+    const when = flow === 0 ? [...absent] : [...absent, presence(flow, true)];
+    steps.push(...stepsOf(groups[flow] ?? [], { when }));
+    for (const zero of zeroGroups.slice(flow + 1)) steps.push(...stepsOf(zero, { when, names: ofElement }));
+    if (flow > 0) {
+      steps.push(...stepsOf(groups[0] ?? [], { when: [...when, outermost], names: below("outer") }));
+      steps.push(...stepsOf(zeroGroups[0] ?? [], { when: [...when, presence(0, false)], names: ofElement }));
+    }
+    if (flow > 1)
+      steps.push(...stepsOf(groups[1] ?? [], { when: [...when, presence(1, true)], names: below("middle") }));
+    absent.push(presence(flow, false));
+  }
+  return steps;
+}
+
+/** The names of an element that has none of ours. */
+function ofElement(group: ElementFields): ElementNames {
+  return { ...group, names: [{ ...group.fallback, preference: 0 }] };
+}
+
+/** observationTimeSeconds, -Milliseconds, -Microseconds, -Nanoseconds. */
+const firstObservationTime = 322;
+const lastObservationTime = 325;
+/** Behind all elements that have these names by themselves. */
+const lastPreference = 1_000_000;
+
+/** A record that has a packet is of that packet: it begins and ends when that was observed, where nothing else says so. */
+function withObservationTime(group: ElementFields): ElementNames {
+  const { pen, id, names, fallback } = group;
+  if (pen !== 0 || id < firstObservationTime || id > lastObservationTime) return group;
+  const times = ["flow.start.timestamp", "flow.end.timestamp"].map((name) => ({
+    name,
+    convert: fallback.convert,
+    preference: lastPreference - id,
+  }));
+  return { ...group, names: [...names, ...times] };
+}
+
+/** Of a template's fields of one element so many may have further names; each may be all of them. */
+const maxTagged = 16;
+
+interface StepOptions {
+  /** Of all the steps. */
+  readonly when?: readonly Presence[];
+  /** Default: the names of the elements. */
+  readonly names?: NamesOf | undefined;
+  /** Names that nothing here can have. */
+  readonly taken?: ReadonlySet<string>;
+}
+
+/** The steps for some elements of a template. */
+function stepsOf(
+  groups: readonly ElementFields[],
+  { when, names = (group) => group, taken }: StepOptions = {},
+): Step[] {
+  const claims = new Map<string, Claim[] | Step>();
+  for (const group of groups) {
+    const { names: own, fallback, takesEmpty, tagged = [] } = names(group);
+    const last = group.fields.at(-1) as number;
+    const isRepeated = group.fields.length > 1;
+    if (isRepeated) {
+      // One name has one type: only those of the registries may be arrays.
+      const { name, convert } = fallback;
+      const all = group.fields.map((field) => ({ field, name, convert, fallback, takesEmpty }));
+      const outputs = all as [Output, ...Output[]];
+      claims.set(fallback.name, { kind: "list", outputs, when });
+    }
+    const isTotal = group.pen === 0 && totalCounts.has(group.id);
+    const claim = (output: Output, preference: number): void => {
+      const others = claims.get(output.name);
+      if (Array.isArray(others)) others.push({ output, preference, isTotal });
+      else claims.set(output.name, [{ output, preference, isTotal }]);
+    };
+    own.forEach(({ name, convert, preference }, i) => {
+      if (isRepeated && name === fallback.name) return;
+      // All values of a repeated element are in its list.
+      const lost = i === 0 && !isRepeated ? fallback : undefined;
+      claim({ field: last, name, convert, fallback: lost, takesEmpty }, preference);
+    });
+    for (const { name, convert } of tagged) {
+      for (const field of group.fields.slice(0, maxTagged)) {
+        claim({ field, name, convert, fallback: undefined, takesEmpty }, lastPreference);
+      }
+    }
+  }
+  return [...claims].flatMap(([name, those]) => {
+    if (!Array.isArray(those)) return [those];
+    if (taken?.has(name) === true) return those.flatMap(({ output }) => plainStep(output, when));
+    return stepsOfName(those, when);
+  });
+}
+
+/** octetTotalCount, postOctetTotalCount, layer2OctetTotalCount, packetTotalCount, postPacketTotalCount. */
+const totalCounts: ReadonlySet<number> = new Set([85, 171, 353, 86, 172]);
+
+/**
+ * The steps for one name. A total does not compete with a count since the last record, although that is zero: it would count
+ * again what earlier records have counted.
+ */
+function stepsOfName(claims: readonly Claim[], when: Step["when"]): Step[] {
+  const ranked = claims.toSorted((a, b) => a.preference - b.preference);
+  const deltas = ranked.filter(({ isTotal }) => !isTotal);
+  const competing = deltas.length > 0 ? deltas : ranked;
+  const others = ranked.filter((claim) => !competing.includes(claim));
+  const outputs = competing.map(({ output }) => output) as [Output, ...Output[]];
+  return [
+    { kind: outputs.length > 1 ? "contest" : "field", outputs, when },
+    ...others.flatMap(({ output }) => plainStep(output, when)),
+  ];
+}
+
+/** The step that gives an output the name of its fallback; none where it has no fallback. */
+function plainStep(output: Output, when: Step["when"]): Step[] {
+  const { fallback } = output;
+  if (fallback === undefined) return [];
+  return [{ kind: "field", outputs: [{ ...output, name: fallback.name, convert: fallback.convert }], when }];
+}
+
+interface ElementFields extends ElementNames {
+  readonly pen: number;
+  readonly id: number;
+  /** Which fields of the template are this element. */
+  readonly fields: number[];
+}
+
+/** The elements of the wanted fields of a template in the order of their first field, without padding and what has no bytes. */
+function groupByElement(
+  { fields, dialect, scopeCount = 0 }: Template,
+  elements: ElementSource,
+  isWanted: (field: number) => boolean,
+): readonly ElementFields[] {
+  const groups = new Map<number, ElementFields>();
+  fields.forEach(({ pen, id, length }, index) => {
+    const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
+    if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
+    // Nothing can come of a field without bytes; thousands of them in a template would make much of little.
+    if (!isWanted(index) || length === 0) return;
+    const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
+    const group = groups.get(key);
+    if (group === undefined) {
+      const names = isNetflow9Scope ? netflow9ScopeNames(id) : elements.names(pen, id);
+      groups.set(key, { ...names, pen, id, fields: [index] });
+    } else group.fields.push(index);
+  });
+  return [...groups.values()];
+}

@@ -1,0 +1,93 @@
+import type { RecordContext } from "./record-context.ts";
+import { memoryCosts, type MemoryShare } from "../limits/memory.ts";
+
+/** A data set that came before its template. */
+export interface WaitingSet {
+  readonly templateId: number;
+  /** Its content after the set header: a copy. */
+  readonly bytes: Buffer;
+  readonly context: RecordContext;
+  readonly receivedAt: number;
+}
+
+/** Sets of one domain that wait for their templates, oldest first. */
+export interface WaitingSets {
+  /** Takes a set. Returns how many were dropped: older ones to make room, the set itself when there is none. */
+  add(set: WaitingSet): number;
+  /** Hands over the sets of a template that is known at last. */
+  take(templateId: number): readonly WaitingSet[];
+  /** Drops the sets that came before a time, milliseconds since the epoch. Returns how many. */
+  dropOlder(than: number): number;
+  count(): number;
+}
+
+/** Bytes and sets that wait, counted over several domains. */
+export interface WaitingBudget {
+  bytes: number;
+  sets: number;
+  readonly maxBytes: number;
+  readonly maxSets: number;
+}
+
+export interface WaitingSetsOptions {
+  /** What the exporter's sets must fit into. */
+  readonly own: WaitingBudget;
+  /** What those of all exporters must fit into. */
+  readonly inAll: WaitingBudget;
+  readonly memory: MemoryShare;
+  /**
+   * Drops what waits of another exporter; returns false when there is nothing. Asked only where this domain has nothing of its own to
+   * give way: others may have filled the budget.
+   */
+  readonly reclaim: () => boolean;
+}
+
+export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOptions): WaitingSets {
+  const budgets = [own, inAll];
+  let waiting: WaitingSet[] = [];
+
+  const account = (set: WaitingSet, sign: 1 | -1): void => {
+    for (const budget of budgets) {
+      budget.bytes += sign * set.bytes.length;
+      budget.sets += sign;
+    }
+    memory.add(sign * (set.bytes.length + memoryCosts.waitingSet));
+  };
+  const fitsInto = (set: WaitingSet, { bytes, sets, maxBytes, maxSets }: WaitingBudget): boolean =>
+    bytes + set.bytes.length <= maxBytes && sets < maxSets;
+
+  return {
+    add(set) {
+      let dropped = 0;
+      while (!fitsInto(set, own) || !fitsInto(set, inAll)) {
+        const oldest = waiting.shift();
+        if (oldest === undefined) {
+          if (fitsInto(set, own) && reclaim()) continue;
+          return dropped + 1;
+        }
+        dropped++;
+        account(oldest, -1);
+      }
+      waiting.push(set);
+      account(set, 1);
+      return dropped;
+    },
+    take(templateId) {
+      const mine = waiting.filter((set) => set.templateId === templateId);
+      if (mine.length === 0) return mine;
+      waiting = waiting.filter((set) => set.templateId !== templateId);
+      for (const set of mine) account(set, -1);
+      return mine;
+    },
+    dropOlder(than) {
+      const { length } = waiting;
+      waiting = waiting.filter((set) => {
+        if (set.receivedAt >= than) return true;
+        account(set, -1);
+        return false;
+      });
+      return length - waiting.length;
+    },
+    count: () => waiting.length,
+  };
+}

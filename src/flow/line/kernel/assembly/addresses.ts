@@ -1,0 +1,221 @@
+// Looks up what is known of addresses, as src/enrich/address/address-table.ts does, in the same memory.
+import {
+  controlArena,
+  controlFinish,
+  controlHasFinish,
+  controlHits,
+  controlIsOn,
+  controlMask,
+  controlMatches,
+  controlNow,
+  controlSlots,
+  controlTag,
+  headNumberLength,
+  headOrganisationLength,
+  headSystem,
+  lengthMask,
+  localityMask,
+  localityShift,
+  maxProbes,
+  metadataBit,
+  objectMask,
+  slotBytes,
+  slotExpires,
+  slotLengths,
+  slotStart,
+  slotTag,
+  systemBit,
+  textHead,
+  withVlanShift,
+} from "../../../../record/address-layout";
+import { destinationAsSlot, hashes, isAbsent, maxPrefetched, sourceAsSlot } from "../layout";
+import { locate } from "./imports";
+import { placeOfNumber, setPlace, slot } from "./slots";
+import { copy, writeUint32 } from "./values";
+
+let control: usize = 0;
+let hits: i32 = 0;
+let matches: i32 = 0;
+/** Of the record under way. */
+let sourceIs: i32 = 0;
+let destinationIs: i32 = 0;
+let recordMatches: i32 = 0;
+const maxDigits = 16;
+/** By how many bytes numbers of systems made the line longer that took the place of a 0. */
+export let grown: i32 = 0;
+
+@inline
+export function beginAddresses(at: usize): bool {
+  control = at;
+  hits = 0;
+  matches = 0;
+  return at != 0 && load<u32>(at, controlIsOn) != 0;
+}
+
+@inline
+export function endAddresses(): void {
+  if (control == 0) return;
+  store<f64>(control, load<f64>(control, controlHits) + <f64>hits, controlHits);
+  store<f64>(control, load<f64>(control, controlMatches) + <f64>matches, controlMatches);
+}
+
+@inline
+export function beginRecord(): void {
+  sourceIs = 0;
+  destinationIs = 0;
+  recordMatches = 0;
+  grown = 0;
+  setPlace(sourceAsSlot, 0);
+  setPlace(destinationAsSlot, 0);
+}
+
+@inline
+export function endRecord(): void {
+  matches += recordMatches;
+}
+
+@inline
+function hashOf(object: i32, a: u32, b: u32, c: u32, d: u32): u32 {
+  const mixed = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
+  const hash = (mixed ^ (mixed >>> 15) ^ object) * 0x85ebca6b;
+  return hash ^ (hash >>> 13);
+}
+
+@inline
+function hashAt(object: i32, at: usize, isIpv6: bool): u32 {
+  return isIpv6
+    ? hashOf(object, word(at), word(at + 4), word(at + 8), word(at + 12))
+    : hashOf(object, 0, 0, 0xffff, word(at));
+}
+
+@inline
+function word(at: usize): u32 {
+  return bswap(load<u32>(at));
+}
+
+/** Asks for the memory of several addresses at once, at most {@link maxPrefetched}, which are going to be looked up. */
+export function prefetchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  const kept: usize = hashes + 4 * maxPrefetched * object;
+  let sum: u32 = 0;
+  for (let i = 0; i < count; i++, at += stride) {
+    const hash = hashAt(object, at, isIpv6) & mask;
+    store<u32>(kept + 4 * i, hash);
+    sum += load<u32>(slots + slotBytes * hash, slotStart);
+  }
+  return sum;
+}
+
+/** The same for one address that is kept at a position below {@link maxPrefetched}. */
+export function prefetchSlot(object: i32, at: usize, isIpv6: bool, position: i32): u32 {
+  const hash = hashAt(object, at, isIpv6) & load<u32>(control, controlMask);
+  store<u32>(hashes + 4 * (maxPrefetched * object + position), hash);
+  return load<u32>(load<u32>(control, controlSlots) + slotBytes * hash, slotStart);
+}
+
+/** And for their texts. */
+export function prefetchTexts(object: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const kept: usize = hashes + 4 * maxPrefetched * object;
+  const arena = load<u32>(control, controlArena);
+  let sum: u32 = 0;
+  for (let i = 0; i < count; i++) {
+    const text = arena + load<u32>(slots + slotBytes * load<u32>(kept + 4 * i), slotStart);
+    sum += load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
+  }
+  return sum;
+}
+
+/** The slot of an address, right at the time; 0 when it is not in the table. */
+@inline
+function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  let place = hashOf(object, a, b, c, d);
+  for (let probe = 0; probe < maxProbes; probe++, place++) {
+    const at: usize = slots + slotBytes * (place & mask);
+    const tag = load<i32>(at, slotTag);
+    if (tag == 0) return 0;
+    if (load<u32>(at, 12) != d || (tag & objectMask) != object + 1) continue;
+    if (load<u32>(at, 8) != c || load<u32>(at, 4) != b || load<u32>(at) != a) continue;
+    const isFresh = load<i32>(control, controlNow) < load<i32>(at, slotExpires);
+    return isFresh && (tag & ~objectMask) == load<i32>(control, controlTag) ? at : 0;
+  }
+  return 0;
+}
+
+/**
+ * Writes the number of a system in the place of the 0 that the line has, which ends at `p`.
+ *
+ * @returns where the line ends then; 0 when it is not known where the 0 is.
+ */
+function replaceZero(systemSlot: i32, number: u32, p: usize): usize {
+  const place = placeOfNumber(systemSlot);
+  if (place == 0) return 0;
+  const digits = p + maxDigits;
+  const more = <i32>(writeUint32(digits, number) - digits) - 1;
+  memory.copy(place + 1 + more, place + 1, p - place - 1);
+  memory.copy(place, digits, more + 1);
+  // The source's is replaced first.
+  const other = placeOfNumber(destinationAsSlot);
+  if (other > place) setPlace(destinationAsSlot, other + more);
+  grown += more;
+  return p + more;
+}
+
+/**
+ * Copies what an address adds below its object. What the record says of the system counts, unless it says 0.
+ *
+ * @param systemSlot the slot of what the record says.
+ * @returns where it ends; 0 when the record must become fields.
+ */
+export function append(object: i32, address: usize, length: i32, hasVlan: bool, systemSlot: i32, p: usize): usize {
+  const isIpv6 = length == 16;
+  const a = isIpv6 ? word(address) : 0;
+  const b = isIpv6 ? word(address + 4) : 0;
+  const c = isIpv6 ? word(address + 8) : 0xffff;
+  const d = word(isIpv6 ? address + 12 : address);
+  let at = search(object, a, b, c, d);
+  if (at != 0) hits++;
+  else at = <usize>locate(object, a, b, c, d);
+  const lengths = load<i32>(at, slotLengths);
+  if (lengths == 0) return p;
+  // What is to be placed among the fields of a record.
+  if (lengths < 0) return 0;
+  const start: usize = load<u32>(control, controlArena) + load<u32>(at, slotStart);
+  const head = start - textHead;
+  const system = slot(systemSlot);
+  const hasSystem = (lengths & systemBit) != 0;
+  if (system == 0 && hasSystem) {
+    p = replaceZero(systemSlot, load<u32>(head, headSystem), p);
+    if (p == 0) return 0;
+  }
+  if ((lengths & metadataBit) != 0) recordMatches++;
+  const where = (lengths >> localityShift) & localityMask;
+  if (object == 0) sourceIs = where;
+  else destinationIs = where;
+  const withVlan = (lengths >> withVlanShift) & lengthMask;
+  const text = hasVlan ? lengths & lengthMask : withVlan;
+  copy(p, start, text);
+  p += text;
+  if (!hasSystem) return p;
+  const isGiven = system != isAbsent;
+  if (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem)) return p;
+  const number = <i32>load<u16>(head, headNumberLength);
+  const organisation = <i32>load<u16>(head, headOrganisationLength);
+  const from = isGiven ? start + withVlan + number : start + withVlan;
+  const added = isGiven ? organisation : number + organisation;
+  copy(p, from, added);
+  return p + added;
+}
+
+/** Copies what follows from both ends. */
+export function finish(p: usize): usize {
+  if (load<u32>(control, controlHasFinish) == 0) return p;
+  const text = control + controlFinish + 8 * (8 * sourceIs + destinationIs);
+  const length = load<i32>(text, 4);
+  if (length == 0) return p;
+  copy(p, load<u32>(text), length);
+  return p + length;
+}

@@ -1,0 +1,118 @@
+import * as layout from "./layout.ts";
+
+/** One operation of a program, as {@link layout} has it. */
+export interface Operation {
+  readonly code: number;
+  /** Where the value is kept. */
+  readonly slot?: number;
+  /** Of the field in the record, or its position in the template. */
+  readonly place?: number;
+  readonly delta?: number;
+  readonly length?: number;
+  readonly argument?: number;
+  /** Bytes that follow the text. */
+  readonly tail?: Buffer;
+}
+
+/** A program under construction: operations, and text of a line that is not part of one yet. */
+export interface ProgramWriter {
+  operation(operation: Operation): void;
+  /** Adds text of the line. Neighbouring texts become one. */
+  text(text: string): void;
+  /** Adds operations that are done only where a register has a value, or only where it has another one. */
+  when(register: number, is: "equal" | "other", value: number, block: () => void): void;
+  /** Adds `block`, done where a register has a value, and `otherwise`, done where it has not when `block` would begin. */
+  either(register: number, value: number, block: () => void, otherwise: () => void): void;
+  bytes(): Buffer;
+}
+
+/** Longer texts are written by several operations. */
+const maxText = 4096;
+const alignment = 16;
+const firstBytes = 4096;
+
+export function createProgramWriter(): ProgramWriter {
+  let bytes = Buffer.alloc(firstBytes);
+  let end = 0;
+  let pending = "";
+
+  /** Makes room and clears it. */
+  const reserve = (size: number): void => {
+    if (end + size <= bytes.length) return;
+    const larger = Buffer.alloc(2 * (end + size));
+    bytes.copy(larger, 0, 0, end);
+    bytes = larger;
+  };
+
+  const add = (operation: Operation, text: Buffer | string): number => {
+    const { code, slot = layout.unusedSlot, place = 0, delta = 0, length = 0, argument = 0, tail } = operation;
+    const at = end;
+    // No unit of a text takes more than three bytes.
+    reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 2 * alignment);
+    const textAt = at + layout.operationHead;
+    const textLength = typeof text === "string" ? bytes.write(text, textAt) : text.copy(bytes, textAt);
+    const tailAt = textAt + roundUp(textLength);
+    const size = tailAt + roundUp(tail?.copy(bytes, tailAt) ?? 0) - at;
+    bytes[at + layout.operationCode] = code;
+    bytes[at + layout.operationSlot] = slot;
+    bytes.writeUInt16LE(textLength, at + layout.operationText);
+    bytes.writeUInt16LE(place, at + layout.operationPlace);
+    bytes.writeUInt16LE(delta, at + layout.operationDelta);
+    bytes.writeUInt16LE(size, at + layout.operationSize);
+    bytes.writeUInt16LE(length, at + layout.operationLength);
+    bytes.writeUInt32LE(argument, at + layout.operationArgument);
+    end = at + size;
+    return at;
+  };
+
+  const addPending = (operation: Operation): number => {
+    if (pending.length > maxText / 3) {
+      let rest = Buffer.from(pending);
+      for (; rest.length > maxText; rest = rest.subarray(maxText)) {
+        add({ code: layout.opText }, rest.subarray(0, maxText));
+      }
+      pending = "";
+      return add(operation, rest);
+    }
+    const text = pending;
+    pending = "";
+    return add(operation, text);
+  };
+
+  const flush = (): void => {
+    if (pending !== "") addPending({ code: layout.opText });
+  };
+
+  /** Adds operations behind a jump that goes beyond them. */
+  const behind = (jump: number, block: () => void): void => {
+    const from = end;
+    block();
+    flush();
+    bytes.writeUInt32LE(end - from, jump + layout.operationArgument);
+  };
+
+  return {
+    operation: (operation) => void addPending(operation),
+    text: (text) => void (pending += text),
+    when(register, is, value, block) {
+      const code = is === "equal" ? layout.opUnless : layout.opIf;
+      behind(addPending({ code, delta: register, length: value }), block);
+    },
+    either(register, value, block, otherwise) {
+      let skip = 0;
+      behind(addPending({ code: layout.opUnless, delta: register, length: value }), () => {
+        block();
+        skip = addPending({ code: layout.opSkip });
+      });
+      behind(skip, otherwise);
+    },
+    bytes() {
+      flush();
+      return bytes.subarray(0, end);
+    },
+  };
+}
+
+function roundUp(bytes: number): number {
+  return Math.ceil(bytes / alignment) * alignment;
+}

@@ -1,0 +1,12 @@
+import type { Convert } from "../../elements/mapping/field-source.ts";
+import type { Step } from "../../exporters/templates/plan.ts";
+import type { Direction } from "../biflow/direction.ts";
+
+/** What the kernel leaves to this side, within its line. Operations refer to it by its position. */
+export type LineHelper =
+  /** One value of a field. */
+  | { readonly kind: "value"; readonly convert: Convert }
+  /** Whatever comes of a step. */
+  | { readonly kind: "step"; readonly step: Step; readonly direction: Direction }
+  /** What lists and sections of packets in the record say. */
+  | { readonly kind: "fields"; readonly direction: Direction };

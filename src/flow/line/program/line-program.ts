@@ -1,0 +1,167 @@
+import { type Direction } from "../biflow/direction.ts";
+import type { LineEnricher } from "../../../record/index.ts";
+import * as layout from "../kernel/layout.ts";
+import type { Plan, Step } from "../../exporters/templates/plan.ts";
+import { variableLength } from "../../exporters/templates/template.ts";
+import type { LineHelper } from "./line-helper.ts";
+import { maxNumberAddition } from "./number-addition.ts";
+import { createProgramWriter } from "../kernel/program-writer.ts";
+import { maxNamesLength } from "./option-names.ts";
+import { writeSteps, type StepContext } from "./write-steps.ts";
+
+/** What the kernel is to do for the records of a plan. */
+export interface LineProgram {
+  /** As {@link layout} has it. */
+  readonly bytes: Buffer;
+  /** What its operations leave to the other side. */
+  readonly helpers: readonly LineHelper[];
+  /** No line is longer than the head and this many bytes, and so many more for each byte of the record, but for lists. */
+  readonly maxLength: number;
+  readonly maxLengthPerByte: number;
+}
+
+/** What steps make of one byte, where the kernel finds it. */
+export interface PlacedTable {
+  readonly place: number;
+  readonly maxLength: number;
+}
+
+export interface LineProgramOptions {
+  readonly enricher: LineEnricher;
+  /** Where the kernel keeps values that something else in the line follows from, by the names of their fields. */
+  readonly slots: ReadonlyMap<string, number>;
+  /** The bit of each name that is added only where a record has none of it. */
+  readonly nameBits: ReadonlyMap<string, number>;
+  readonly byteTable: (steps: readonly Step[]) => PlacedTable;
+}
+
+/** More bytes than any number, address or time takes, with its quotes. */
+const maxScalar = 64;
+/** A byte of text becomes at most `\u00xx`. */
+const maxPerByte = 6;
+/** Type and code of ICMP by the destination port. */
+const maxIcmp = 64;
+/** `,"flow.community.id":"1:`, a digest of 28 characters, a quote. */
+const communityIdLength = 24 + 28 + 1;
+/** The estimates of four counters, each of up to 40 digits, their rate, and that it is assumed. */
+const maxEstimates = 448;
+/** What both ends of a flow add together. */
+const maxFinish = 64;
+/** A label in three lists. */
+const maxLabel = 32;
+const labelNames = 128;
+
+/** Makes the program for the records of a plan; of one that splits biflows, for both directions. */
+export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgram {
+  const { enricher } = options;
+  const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
+  const helpers: LineHelper[] = [];
+  let maxLength =
+    maxEstimates + maxIcmp + maxNamesLength + communityIdLength + enricher.numbers.length * maxNumberAddition;
+  for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
+  const places = placesOf(plan);
+  let longest = 0;
+  const parts = (isSplit ? (["forward", "reverse"] as const) : (["whole"] as const)).map((direction: Direction) => {
+    const writer = createProgramWriter();
+    const context: StepContext = {
+      ...options,
+      plan,
+      places,
+      direction,
+      writer,
+      maxTables: 0,
+      helper: (helper) => helpers.push(helper) - 1,
+    };
+    writeSteps(context);
+    writer.operation({ code: layout.opRest });
+    longest = Math.max(longest, context.maxTables);
+    return writer.bytes();
+  });
+  maxLength += longest + boundOf(plan);
+  const bytes = assemble(plan, places, parts, maxLength, perByteOf(plan));
+  return { bytes, helpers, maxLength, maxLengthPerByte: perByteOf(plan) };
+}
+
+/** The programs of both directions one behind the other, then the lengths of the fields. */
+function assemble(
+  plan: Plan,
+  places: readonly number[],
+  parts: readonly Buffer[],
+  maxLength: number,
+  perByte: number,
+): Buffer {
+  const { lengths, minLength, hasVariableLength, template, bootTimeField } = plan;
+  const total = parts.reduce((sum, operations) => sum + layout.programOperations + operations.length, 0);
+  const addresses = addressPlaces(plan, places);
+  let start = 0;
+  const pieces = parts.flatMap((operations, i) => {
+    const head = Buffer.alloc(layout.programOperations);
+    const size = head.length + operations.length;
+    head.writeUInt32LE(minLength, layout.programMinLength);
+    head.writeUInt16LE(lengths.length, layout.programFields);
+    head.writeUInt16LE(
+      (hasVariableLength ? layout.isVariable : 0) |
+        (template.dialect === "netflow9" || hasVariableLength ? layout.mayBePadded : 0),
+      layout.programFlags,
+    );
+    head.writeUInt32LE(total - start, layout.programLengths);
+    head.writeUInt32LE(maxLength, layout.programMaxLength);
+    head.writeUInt32LE(perByte, layout.programPerByte);
+    head.writeUInt32LE(i < parts.length - 1 ? size : 0, layout.programReverse);
+    head.writeUInt32LE(places[bootTimeField] ?? 0, layout.programBootTime);
+    head.writeUInt32LE(lengths[bootTimeField] ?? 0, layout.programBootTimeLength);
+    for (const { isSource, offset, length } of addresses) {
+      head.writeUInt32LE(offset, isSource ? layout.programSource : layout.programDestination);
+      head.writeUInt32LE(length, isSource ? layout.programSourceLength : layout.programDestinationLength);
+    }
+    start += size;
+    return [head, operations];
+  });
+  return Buffer.concat([...pieces, Buffer.from(Uint16Array.from(lengths).buffer)]);
+}
+
+/** Where each field begins in a record; its position in the template where lengths vary. */
+function placesOf({ lengths, hasVariableLength }: Plan): number[] {
+  if (hasVariableLength) return lengths.map((_, field) => field);
+  let at = 0;
+  return lengths.map((length) => {
+    const place = at;
+    at += length;
+    return place;
+  });
+}
+
+/** Bytes that the fields of a record take at most, but for what grows with their bytes. */
+function boundOf({ steps, slowSteps }: Plan): number {
+  let bound = 0;
+  for (const { outputs } of steps) {
+    for (const { name, fallback } of outputs) {
+      const names = fallback === undefined ? [name] : [name, fallback.name, fallback.hexName];
+      bound += maxScalar + Math.max(...names.map((each) => 6 * each.length + 8));
+    }
+  }
+  for (const step of slowSteps) if (step.kind === "labels") bound += labelNames + maxLabel * step.fields.length;
+  return bound;
+}
+
+/** Bytes of a line for each byte of a record: every step of a field writes it once. */
+function perByteOf({ steps, lengths }: Plan): number {
+  const uses = new Uint32Array(lengths.length);
+  for (const { outputs } of steps) for (const { field } of outputs) uses[field] = (uses[field] as number) + 1;
+  return maxPerByte * uses.reduce((most, count) => Math.max(most, count), 1);
+}
+
+/** The addresses of both ends that are at the same place in every record. */
+function addressPlaces(
+  { steps, lengths, hasVariableLength }: Plan,
+  places: readonly number[],
+): { isSource: boolean; offset: number; length: number }[] {
+  if (hasVariableLength || lengths.includes(variableLength)) return [];
+  return ["flow.src.ip.addr", "flow.dst.ip.addr"].flatMap((name, i) => {
+    const step = steps.find(({ kind, outputs, when }) => kind === "field" && !when && outputs[0].name === name);
+    const field = step?.outputs[0].field ?? -1;
+    const length = lengths[field];
+    if (length !== 4 && length !== 16) return [];
+    return [{ isSource: i === 0, offset: places[field] as number, length }];
+  });
+}

@@ -1,0 +1,237 @@
+import * as layout from "../kernel/layout.ts";
+import { panaL7Pen } from "../../elements/mapping/convert-field.ts";
+import { toHex } from "../../elements/mapping/convert-type.ts";
+import type { Convert } from "../../elements/mapping/field-source.ts";
+import type { Plan } from "../../exporters/templates/plan.ts";
+import { variableLength } from "../../exporters/templates/template.ts";
+import type { LineHelper } from "./line-helper.ts";
+import type { ProgramWriter } from "../kernel/program-writer.ts";
+import { fitOf, isNever, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
+
+/** What writing a part of a program takes. */
+export interface ProgramContext {
+  readonly plan: Plan;
+  /** Where each field begins in a record; its position in the template where lengths vary. */
+  readonly places: readonly number[];
+  readonly writer: ProgramWriter;
+  /** Where values are kept that something else in the line follows from, by the names of their fields. */
+  readonly slots: ReadonlyMap<string, number>;
+  /** Adds a helper. Returns its position. */
+  helper(helper: LineHelper): number;
+  /** Called behind the operations that wrote a field of this name. */
+  written(name: string): void;
+}
+
+/** A field under one name. */
+export interface FieldText {
+  readonly field: number;
+  /** Undefined: nothing is to be written. */
+  readonly name: string | undefined;
+  readonly convert: Convert;
+  /** Writes what stands in its place where the bytes are no value. */
+  readonly otherwise: () => void;
+}
+
+/** Writes the operations for a field: its value under its name, or what stands in its place. */
+export function writeField(context: ProgramContext, text: FieldText): void {
+  const { plan } = context;
+  const length = plan.lengths[text.field] as number;
+  if (length === 0) return;
+  const kind = valueKind(text.convert);
+  if (kind === "text") writeText(context, text, length);
+  else if (length === variableLength) writeVariable(context, text, kind);
+  else if (isNever(kind, length)) text.otherwise();
+  else if (isTotal(kind, length)) writeTotal(context, text, kind, length);
+  else writePartial(context, text, kind, length);
+}
+
+/** Writes a field's bytes in hex. */
+export function writeHexField(context: ProgramContext, field: number, name: string | undefined): void {
+  writeField(context, { field, name, convert: toHex, otherwise() {} });
+}
+
+/** The text before a value, and its length in bytes. */
+function nameText(name: string): string {
+  return `,${JSON.stringify(name)}:`;
+}
+
+function slotOf({ slots }: ProgramContext, name: string): number {
+  return slots.get(name) ?? layout.unusedSlot;
+}
+
+/** Every text is a value, also the empty one. */
+function writeText(context: ProgramContext, { field, name, convert }: FieldText, length: number): void {
+  if (name === undefined) return;
+  const { writer, places } = context;
+  writer.text(`${nameText(name)}"`);
+  writer.operation({
+    code: layout.opPlainText,
+    slot: slotOf(context, name),
+    place: places[field] as number,
+    length,
+    argument: context.helper({ kind: "value", convert }),
+  });
+  context.written(name);
+}
+
+function writeVariable(context: ProgramContext, text: FieldText, kind: ValueKind): void {
+  const { writer, places } = context;
+  const fit = fitOf(kind);
+  const isTime = timeOperations[kind] !== undefined;
+  if (fit === undefined && !isTime) {
+    writeValue(context, text, variableLength);
+    return;
+  }
+  const [least, most] = fit ?? timeLengths;
+  writer.operation({
+    code: layout.opFits,
+    place: places[text.field] as number,
+    length: least,
+    argument: Math.min(most, 0xffff),
+  });
+  const write = isTime ? writeTime : writeTotal;
+  writer.either(
+    layout.fits,
+    1,
+    () => write(context, text, kind, variableLength),
+    () => writer.when(layout.fits, "equal", 0, text.otherwise),
+  );
+}
+
+function writePartial(context: ProgramContext, text: FieldText, kind: ValueKind, length: number): void {
+  if (timeOperations[kind] === undefined) writeValue(context, text, length);
+  else writeTime(context, text, kind, length);
+}
+
+function writeTime(context: ProgramContext, text: FieldText, kind: ValueKind, length: number): void {
+  const { writer, places } = context;
+  const label = text.name === undefined ? "" : nameText(text.name);
+  writer.text(label);
+  writer.operation({
+    code: timeOperations[kind] as number,
+    place: places[text.field] as number,
+    length,
+    argument: Buffer.byteLength(label),
+  });
+  afterValue(context, text);
+}
+
+/** Leaves the value to the other side. */
+function writeValue(context: ProgramContext, text: FieldText, length: number): void {
+  const { writer, places } = context;
+  const { field, name, convert } = text;
+  const label = name === undefined ? "" : nameText(name);
+  writer.text(label);
+  writer.operation({
+    code: layout.opValue,
+    slot: name === undefined ? layout.unusedSlot : slotOf(context, name),
+    place: places[field] as number,
+    delta: Buffer.byteLength(label),
+    length,
+    argument: context.helper({ kind: "value", convert }),
+  });
+  afterValue(context, text);
+}
+
+function afterValue(context: ProgramContext, { name, otherwise }: FieldText): void {
+  const { writer } = context;
+  if (name !== undefined) writer.when(layout.outcome, "equal", 1, () => context.written(name));
+  writer.when(layout.outcome, "equal", 0, otherwise);
+}
+
+/** Lengths of numbers that times are made of. */
+const timeLengths = [1, 8] as const;
+
+const timeOperations: Readonly<Partial<Record<ValueKind, number>>> = {
+  seconds: layout.opSeconds,
+  milliseconds: layout.opMilliseconds,
+  uptime: layout.opUptime,
+};
+
+const bytesOperations = { ipv4: layout.opIpv4, ipv6: layout.opIpv6, mac: layout.opMac, hex: layout.opHex } as const;
+
+/** Writes a value that is always there. */
+function writeTotal(context: ProgramContext, { field, name }: FieldText, kind: ValueKind, length: number): void {
+  if (name === undefined) return;
+  const { writer, places } = context;
+  writer.text(nameText(name));
+  writeTotalValue(writer, kind, { place: places[field] as number, length, slot: slotOf(context, name) });
+  context.written(name);
+}
+
+/** Writes the array of several fields that all have values. */
+export function writeArray(context: ProgramContext, name: string, kind: ValueKind, fields: readonly number[]): void {
+  const { writer, places, plan } = context;
+  writer.text(`${nameText(name)}[`);
+  fields.forEach((field, i) => {
+    if (i > 0) writer.text(",");
+    const length = plan.lengths[field] as number;
+    writeTotalValue(writer, kind, { place: places[field] as number, length, slot: layout.unusedSlot });
+  });
+  writer.text("]");
+  // An array is a value, but none that anything follows from.
+  const slot = slotOf(context, name);
+  if (slot !== layout.unusedSlot) writer.operation({ code: layout.opOther, slot });
+  context.written(name);
+}
+
+interface FieldPlace {
+  readonly place: number;
+  readonly length: number;
+  readonly slot: number;
+}
+
+function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length, slot }: FieldPlace): void {
+  switch (kind) {
+    case "unsigned":
+      writer.operation({ code: unsignedOperation(length), place, length, slot });
+      break;
+    case "icmpType":
+    case "icmpCode":
+      writer.operation({ code: layout.opUint8, place, delta: kind === "icmpType" ? 0 : 1, slot });
+      break;
+    case "applicationId":
+      writeApplicationId(writer, place, length);
+      if (slot !== layout.unusedSlot) writer.operation({ code: layout.opPlace, place, length, slot });
+      break;
+    case "ipv4":
+    case "ipv6":
+    case "mac":
+    case "hex":
+      writer.text(`"`);
+      writer.operation({ code: bytesOperations[kind], place, length, slot });
+      writer.text(`"`);
+      break;
+    case "text":
+    case "seconds":
+    case "milliseconds":
+    case "uptime":
+    case "other":
+      throw new TypeError(`not every field of the kind ${kind} has a value`);
+  }
+}
+
+function unsignedOperation(length: number): number {
+  if (length === 1) return layout.opUint8;
+  if (length === 2) return layout.opUint16;
+  return length === 4 ? layout.opUint32 : layout.opUint;
+}
+
+/** As the conversion `applicationId`. */
+function writeApplicationId(writer: ProgramWriter, place: number, length: number): void {
+  const put = (delta: number, bytes: number): void =>
+    writer.operation({ code: unsignedOperation(bytes), place, delta, length: bytes });
+  writer.text(`"`);
+  put(0, 1);
+  writer.text(`:`);
+  if (length > 5) {
+    writer.operation({ code: layout.opIsByte, place, length: panaL7Pen });
+    writer.when(layout.outcome, "equal", 1, () => {
+      put(1, 4);
+      writer.text(`:`);
+      put(5, length - 5);
+    });
+    writer.when(layout.outcome, "other", 1, () => put(1, length - 1));
+  } else put(1, length - 1);
+  writer.text(`"`);
+}

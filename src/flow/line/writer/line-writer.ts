@@ -1,0 +1,272 @@
+import {
+  readLine,
+  scopedNumber,
+  type Enricher,
+  type LineBuffer,
+  type RecordFields,
+  type RenderedFields,
+  type Workspace,
+} from "../../../record/index.ts";
+import type { DecodeOutput } from "../../wire/decoder/decoder.ts";
+import { createKernel, type Kernel } from "../kernel/kernel.ts";
+import * as layout from "../kernel/layout.ts";
+import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import { flowRate, isOneRate } from "../../exporters/sampling/flow-rate.ts";
+import type { Plan } from "../../exporters/templates/plan.ts";
+import type { RecordContext } from "../../exporters/templates/record-context.ts";
+import type { RecordReader } from "../../wire/template/record-reader.ts";
+import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "../program/compiled-plans.ts";
+import { createExporterAdditions } from "./exporter-additions.ts";
+import { bootTimeOf, rateSources, type FlowReader, type FlowSources } from "../../wire/decoder/flow-reader.ts";
+import { bareEnricher, canEnrich, createKernelContext } from "./kernel-context.ts";
+import { createLineHead } from "./line-head.ts";
+import { createLineHelpers } from "./line-helpers.ts";
+import { writeNumberAddition } from "../program/number-addition.ts";
+import { createOptionNames } from "../program/option-names.ts";
+import { createProgramMemory } from "../program/program-memory.ts";
+import { createRecordSlots } from "../program/record-slots.ts";
+import type { SlowFieldCounts } from "./slow-fields.ts";
+import { createValueWriter } from "./value-writer.ts";
+import { writeEstimates } from "./write-estimates.ts";
+import { copyText } from "../text/write-values.ts";
+
+export interface LineWriterOptions {
+  /** Reads what lists and packets in records say. */
+  readonly reader: RecordReader;
+  readonly times: TimeFormat;
+  readonly lines: LineBuffer;
+  readonly enricher: Enricher;
+  readonly workspace: Workspace;
+  readonly communityId: boolean;
+  readonly counts: SlowFieldCounts;
+}
+
+/** Writes the lines of all flows that templates describe. */
+export interface LineWriter extends FlowReader {
+  /** How often type and code of ICMPv6 were in each other's place. */
+  icmpSwapped(): number;
+  readonly plans: CompiledPlans;
+  readonly kernel: Kernel;
+}
+
+/** Behind a line this much may be overwritten. */
+const slack = 64;
+/** Long sets are handed over in pieces. */
+const flushBytes = 256 * 1024;
+
+/** @throws KernelError where the kernel cannot run. */
+export function createLineWriter(options: LineWriterOptions): LineWriter {
+  const { reader, times, lines, workspace, communityId, counts } = options;
+  if (!workspace.takeKernel()) throw new TypeError("a workspace has one kernel");
+  const { bytes: memory, view } = workspace;
+  const { lines: ofLines } = options.enricher;
+  const enricher = ofLines !== undefined && canEnrich(ofLines) ? ofLines : bareEnricher;
+  const context = createKernelContext(workspace, enricher, communityId);
+  const { slots, nameBits } = context;
+  const head = createLineHead(memory, layout.headText, layout.headTextBytes);
+  const exporter = createExporterAdditions(enricher);
+  const { numberTables } = exporter;
+  const values = createRecordSlots(workspace, slots, nameBits);
+  const helpers = createLineHelpers({
+    workspace,
+    times,
+    reader,
+    values,
+    slots,
+    writer: createValueWriter(workspace),
+    counts,
+  });
+  const names = createOptionNames(workspace, slots, values, (at, length) => helpers.applicationText(at, length));
+  const rendered: RenderedFields[] = [];
+
+  /** Of the set that is read. */
+  let plan: Plan | undefined;
+  let rates = rateSources(noSources);
+
+  const kernel = createKernel(workspace, {
+    writeValue: (helper, at, from, length, slot) => helpers.writeValue(helper, at, from, length, slot),
+    hasValue: (helper, from, length) => helpers.hasValue(helper, from, length),
+    help: (helper, at, from) => helpers.help(helper, at, from),
+    rateOf: () => flowRate(values, plan?.namesSampling === true, rates) ?? -1,
+    writeNames: (at) => names.write(at),
+    writeEstimates(at, rate) {
+      counts.estimate++;
+      return writeEstimates(view, at, rate, ...counterSlots.map((slot) => values.counter(slot)));
+    },
+    addNumber(index, at, value, scope) {
+      const table = numberTables[index];
+      if (table === undefined) return at;
+      const isScoped = enricher.numbers[index]?.scope !== undefined;
+      return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
+    },
+    locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
+  });
+
+  const plans = createCompiledPlans({
+    memory: createProgramMemory(workspace),
+    times,
+    enricher,
+    slots,
+    nameBits,
+  });
+
+  /** Whether additions to the lines of the datagram at hand are made otherwise. */
+  let isBare = false;
+
+  const beginDatagram = (fields: RecordContext["head"]): void => {
+    if (!head.use(fields)) throw new TypeError("the head of a line cannot be written");
+    isBare = !exporter.use(head.exporter);
+    context.setNumberTables(numberTables);
+    const [text] = exporter.texts;
+    if (text !== undefined && !isBare) copyText(view, layout.exporterText, text.text, 0, text.length);
+  };
+
+  /** Gives the kernel what holds for a set. */
+  const prepare = (
+    of: Plan,
+    compiled: CompiledPlan,
+    record: RecordContext,
+    sources: FlowSources,
+    end: number,
+  ): void => {
+    if (head.fields !== record.head) beginDatagram(record.head);
+    const { own, whole, lists } = sources;
+    const hasNames = own !== undefined && (own.names.version > 0 || (whole?.names.version ?? 0) > 0);
+    if (hasNames) names.use(own.names, whole?.names);
+    rates = rateSources(sources);
+    plan = of;
+    const { exportTime, uptime } = record.clock;
+    const bootTime = bootTimeOf(sources);
+    const isRateOfRecord = !isOneRate(of.namesSampling, rates);
+    context.set({
+      exportTime,
+      uptime: uptime ?? (bootTime === undefined ? Number.NaN : exportTime - bootTime),
+      isHeaderUptime: uptime !== undefined,
+      rate: isRateOfRecord ? -1 : (flowRate(noFields, false, rates) ?? -1),
+      isRateOfRecord,
+      hasNames,
+      isBare,
+      headLength: head.length,
+      exporterLength: isBare ? 0 : exporter.length(),
+    });
+    if (compiled.helpers.length === 0) return;
+    helpers.begin({
+      plan: of,
+      helpers: compiled.helpers,
+      head: record.head,
+      clock: record.clock,
+      bootTime,
+      end,
+      room: roomOf(compiled),
+      roomPerByte: compiled.maxLengthPerByte,
+      lists,
+    });
+  };
+
+  const roomOf = ({ maxLength }: CompiledPlan): number => head.length + exporter.length() + maxLength + slack;
+
+  /** Adds to a line what the kernel cannot. */
+  const completeBare = (start: number): void => {
+    counts.enrichment++;
+    const fields = readLine(memory, start, view.getUint32(layout.resultRest, true));
+    rendered.length = 0;
+    options.enricher.enrich(fields, rendered);
+    lines.append(fields, rendered);
+  };
+
+  const read: FlowReader["read"] = (of, { bytes, start, end }, record, sources, output) => {
+    // A program is made for records only: templates of which no record can be cost nothing.
+    if (end - start < of.minLength) return noRecords;
+    const compiled = plans.find(of);
+    const last = layout.input + end - start;
+    prepare(of, compiled, record, sources, last);
+    const { program, maxLengthPerByte } = compiled;
+    const { minLength, hasVariableLength } = of;
+    const room = roomOf(compiled);
+    bytes.copy(memory, layout.input, start, end);
+    let at: number = layout.input;
+    let direction = 0;
+    let needed = 0;
+    let count = 0;
+    let pending = 0;
+    // So many are still in the caches of the processor when their turn comes.
+    const prefetched = Math.min(layout.maxPrefetched, Math.floor((end - start) / minLength));
+    if (!hasVariableLength) kernel.prefetch(program, at, prefetched);
+    try {
+      while (true) {
+        const least = needed + room + maxLengthPerByte * (hasVariableLength ? last - at : minLength);
+        const line = openLine(least);
+        const { start: out, limit } = line;
+        helpers.setLimit(limit);
+        const outcome = kernel.run(program, direction, at, layout.input, last, out, limit);
+        const written = view.getUint32(layout.resultEnd, true);
+        const linesWritten = view.getUint32(layout.resultLines, true);
+        // It has been done by then, so this can only be said: a bound that was worked out beforehand is wrong.
+        if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
+        closeLine(line, written, linesWritten);
+        count += view.getUint32(layout.resultCount, true);
+        pending += linesWritten;
+        at = view.getUint32(layout.resultNext, true);
+        direction = view.getUint32(layout.resultDirection, true);
+        if (outcome === layout.isDone || outcome === layout.isCut) return { count, isCut: outcome === layout.isCut };
+        if (outcome === layout.isLeft) {
+          completeBare(written);
+          pending++;
+        }
+        if (lines.byteLength >= flushBytes) pending = handOver(output, pending);
+        needed = helpers.takeNeeded();
+        if (outcome === layout.isFull && linesWritten === 0 && line.isLong && needed === 0) {
+          throw new RangeError("a line is longer than there is memory for");
+        }
+      }
+    } finally {
+      handOver(output, pending);
+      context.takeNumbersAdded(exporter.numbersAdded);
+      exporter.done();
+    }
+  };
+
+  /** Memory for lines: that of the line buffer, or of the kernel where that is outside of the workspace. */
+  const openLine = (bytes: number): OpenLine => {
+    const at = lines.open(Math.min(bytes, maxSlab));
+    const { buffer, byteOffset, length } = lines.bytes;
+    if (buffer !== memory.buffer) return { start: layout.longLine, limit: layout.longLineEnd, isLong: true };
+    const start = byteOffset + at;
+    return { start, limit: Math.min(byteOffset + length, start + Math.max(flushBytes, bytes)), isLong: false };
+  };
+
+  const closeLine = ({ start, isLong }: OpenLine, end: number, count: number): void => {
+    if (!isLong) lines.close(end - lines.bytes.byteOffset, count);
+    else if (count > 0) {
+      const at = lines.open(end - start + slack);
+      lines.bytes.set(memory.subarray(start, end), at);
+      lines.close(at + end - start, count);
+    }
+  };
+
+  const handOver = (output: DecodeOutput, written: number): number => {
+    if (written > 0) output.wrote(written);
+    return 0;
+  };
+
+  return { read, plans, kernel, icmpSwapped: () => view.getUint32(layout.icmpSwapped, true) };
+}
+
+interface OpenLine {
+  readonly start: number;
+  readonly limit: number;
+  /** Whether the lines have to be copied from there. */
+  readonly isLong: boolean;
+}
+
+/** The kernel has no more memory for one piece of lines. */
+const maxSlab = layout.longLineEnd - layout.longLine;
+const counterSlots = [
+  layout.octetsSlot,
+  layout.packetsSlot,
+  layout.reverseOctetsSlot,
+  layout.reversePacketsSlot,
+] as const;
+const noRecords = { count: 0, isCut: false } as const;
+const noFields: RecordFields = new Map();
+const noSources: FlowSources = { manualRate: undefined, own: undefined, whole: undefined, lists: undefined };

@@ -1,0 +1,84 @@
+import type { RecordFields } from "../../../record/index.ts";
+import type { Exporter } from "../../exporters/exporter.ts";
+import type { SampleStep } from "../../exporters/sequence/sample-sources.ts";
+import type { SequenceStep } from "../../exporters/sequence/sequence.ts";
+
+/** A datagram as it was received. */
+export interface Datagram {
+  readonly bytes: Buffer;
+  /** The sender's UDP port. */
+  readonly port: number;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+}
+
+/** Why something of a datagram was not decoded, and what the log says of it. */
+export const dropReasons = {
+  unknown_protocol: "flow datagram dropped: its first bytes are of no known protocol",
+  unsupported: "flow datagram dropped: its protocol is not supported",
+  short_header: "flow datagram dropped: shorter than its header",
+  bad_length: "flow datagram: a length does not match what is there",
+  bad_count: "flow datagram: its record count does not match what is there",
+  reserved_set: "flow set skipped: its id is reserved",
+  bad_template: "flow template refused: malformed",
+  template_limit: "flow template refused: too many fields",
+  cut_record: "rest of a flow set dropped: a record runs past its end",
+  no_template: "flow set dropped: its template is not known and no room is left to wait for it",
+  list_template: "flow list kept as bytes: its template is not known",
+  bad_list: "flow list kept as bytes: malformed",
+  bad_agent: "sFlow datagram dropped: the address of its agent is of no known family",
+  cut_sample: "sFlow sample dropped or cut: it ends within a field",
+  internal: "flow datagram dropped: internal error",
+} as const;
+export type DropReason = keyof typeof dropReasons;
+
+export const templateChanges = ["added", "refreshed", "changed", "withdrawn"] as const;
+export type TemplateChange = (typeof templateChanges)[number];
+
+export const setKinds = [
+  "template",
+  "options_template",
+  "data",
+  "flow_sample",
+  "counter_sample",
+  "discard_sample",
+  "other_sample",
+] as const;
+export type SetKind = (typeof setKinds)[number];
+
+/** Values for a log line. */
+export type Detail = Readonly<Record<string, string | number>>;
+
+/** What a decoder finds in a datagram, in the order in which it is there. */
+export interface DecodeOutput {
+  /** A flow, complete but for what enrichment adds. The record is the taker's. */
+  flow(record: RecordFields): void;
+  /** So many flows have become lines already, without being records. */
+  wrote(flows: number): void;
+  /** A record of options data. The record is the taker's. */
+  options(record: RecordFields): void;
+  /** Counters of an interface, a host or an application (sFlow). The record is the taker's. */
+  counters(record: RecordFields): void;
+  /** A set or sample that is being decoded. */
+  set(kind: SetKind): void;
+  template(change: TemplateChange): void;
+  /** Something cannot be decoded. What came before it was passed on. */
+  problem(reason: DropReason, detail: Detail): void;
+  /** A data set is kept until its template comes. */
+  waiting(detail: Detail): void;
+  /** Sets that waited have been decoded. */
+  replayed(sets: number): void;
+  /** What the numbers of a sample tell. */
+  sample(step: Readonly<SampleStep>): void;
+  /** What the sequence number tells. */
+  sequence(step: SequenceStep): void;
+}
+
+/**
+ * Decodes datagrams of one protocol. What one datagram says for later ones (templates, options, sequence) is kept in the
+ * exporter and nowhere else. Whatever the bytes are, a decoder does not throw, reads nothing outside them, and allocates
+ * by what is there, never by a length that they claim.
+ */
+export interface Decoder {
+  decode(datagram: Datagram, exporter: Exporter, output: DecodeOutput): void;
+}

@@ -1,0 +1,41 @@
+import type { Value } from "../../../record/index.ts";
+import type { Datagram } from "./decoder.ts";
+import type { Exporter } from "../../exporters/exporter.ts";
+import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+
+/** What the header of a datagram gives to each of its records. */
+export interface HeaderFields {
+  readonly type: "netflow" | "ipfix" | "sflow";
+  readonly version: number;
+  /** RFC 3339; undefined when the header's time cannot be written so. */
+  readonly timestamp: string | undefined;
+  /** Where the protocol has it. */
+  readonly sequence: number | undefined;
+  /** Source ID, observation domain or sub-agent, where the protocol has it. */
+  readonly domain?: number;
+  /** Milliseconds, where the protocol has it. */
+  readonly uptime?: number;
+}
+
+/** The first fields of every record of a datagram, in order. */
+export type RecordHead = [name: string, value: Value][];
+
+/** The first fields of every record of a datagram. */
+export function recordHead(
+  times: TimeFormat,
+  datagram: Datagram,
+  exporter: Exporter,
+  header: HeaderFields,
+): RecordHead {
+  const head: RecordHead = [
+    ["@timestamp", times.milliseconds(Math.trunc(datagram.receivedAt)) ?? ""],
+    ["flow.export.ip.addr", exporter.address],
+    ["flow.export.type", header.type],
+    ["flow.export.version.ver", header.version],
+  ];
+  if (header.timestamp !== undefined) head.push(["flow.export.timestamp", header.timestamp]);
+  if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
+  if (header.domain !== undefined) head.push(["flow.export.domain.id", header.domain]);
+  if (header.uptime !== undefined) head.push(["flow.export.uptime", header.uptime]);
+  return head;
+}

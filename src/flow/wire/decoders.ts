@@ -1,0 +1,25 @@
+import type { Protocol } from "../protocol.ts";
+import type { Decoder } from "./decoder/decoder.ts";
+import type { FixedRecordParts } from "./fixed-record/fixed-record-decoder.ts";
+import { createIpfixDecoder } from "./ipfix/ipfix-decoder.ts";
+import { createNetflow1Decoder } from "./netflow1/netflow1-decoder.ts";
+import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
+import { createNetflow7Decoder } from "./netflow7/netflow7-decoder.ts";
+import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
+import { createSflowDecoder, type SflowDecoderParts } from "./sflow/sflow-decoder.ts";
+import type { TemplateDecoderParts } from "./template/decode-sets.ts";
+
+/** What the decoders are made of. */
+export interface DecoderParts extends FixedRecordParts, TemplateDecoderParts, SflowDecoderParts {}
+
+/** A decoder for each protocol that has one. They share working memory: one set of them serves one thread. */
+export function createDecoders(parts: DecoderParts): Readonly<Partial<Record<Protocol, Decoder>>> {
+  return {
+    netflow1: createNetflow1Decoder(parts),
+    netflow5: createNetflow5Decoder(parts),
+    netflow7: createNetflow7Decoder(parts),
+    netflow9: createNetflow9Decoder(parts),
+    ipfix: createIpfixDecoder(parts),
+    sflow: createSflowDecoder(parts),
+  };
+}

@@ -1,0 +1,100 @@
+import type { Decoder } from "../decoder/decoder.ts";
+import type { TemplateRecord } from "../../exporters/exporter.ts";
+import { accountSequence, type SequenceUnits } from "../../exporters/sequence/sequence.ts";
+import { recordHead } from "../decoder/record-head.ts";
+import {
+  decodeDataSet,
+  defineTemplates,
+  detailOf,
+  type Message,
+  type TemplateDecoderParts,
+} from "../template/decode-sets.ts";
+import { isZero, readSets, type SetRange } from "../template/read-sets.ts";
+import { readIpfixTemplates } from "./read-ipfix-templates.ts";
+
+const headerLength = 16;
+const templateSetId = 2;
+const optionsTemplateSetId = 3;
+const firstDataSetId = 256;
+
+/**
+ * IPFIX over UDP (RFC 7011). Templates are scoped by address, source port and observation domain; see
+ * {@link Exporter.template} for a data set whose scope has none.
+ */
+export function createIpfixDecoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
+  return {
+    decode(datagram, exporter, output) {
+      const { bytes } = datagram;
+      if (bytes.length < headerLength) {
+        output.problem("short_header", { exporter: exporter.address, bytes: bytes.length });
+        return;
+      }
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      const length = view.getUint16(2);
+      const seconds = view.getUint32(4);
+      const sequence = view.getUint32(8);
+      const domain = exporter.domain("ipfix", view.getUint32(12), datagram.port);
+      const head = recordHead(times, datagram, exporter, {
+        type: "ipfix",
+        version: 10,
+        timestamp: times.seconds(seconds),
+        sequence,
+        domain: domain.id,
+      });
+      const context = { head, clock: { exportTime: seconds * 1000, uptime: undefined }, bootTime: undefined };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings };
+      const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
+
+      let units: SequenceUnits | undefined = noUnits;
+      for (const set of sets) units = addUnits(units, decodeSet(message, set));
+      if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
+      else if (length > bytes.length || !isZero(view, Math.max(length, end), bytes.length)) {
+        output.problem("bad_length", detailOf(message, { length, bytes: bytes.length }));
+      }
+      const isWhole = length <= bytes.length && problem === undefined;
+      output.sequence(
+        accountSequence(domain.sequence, sequence, isWhole ? units : undefined, false, datagram.receivedAt),
+      );
+    },
+  };
+}
+
+/** Returns the data records that the set holds; undefined when that is not known. */
+function decodeSet(message: Message, { id, start, end }: SetRange): SequenceUnits | undefined {
+  const { output } = message;
+  const range = { bytes: message.datagram.bytes, start, end };
+  if (id >= firstDataSetId) {
+    output.set("data");
+    return decodeDataSet(message, id, range);
+  }
+  if (id !== templateSetId && id !== optionsTemplateSetId) {
+    output.problem("reserved_set", detailOf(message, { set: id }));
+    return noUnits;
+  }
+  const isOptions = id === optionsTemplateSetId;
+  output.set(isOptions ? "options_template" : "template");
+  const { records, problem } = readIpfixTemplates(range, isOptions);
+  for (const record of records) {
+    if ("withdrawn" in record) withdraw(message, record.withdrawn, isOptions);
+    else defineTemplates(message, [record]);
+  }
+  if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
+  return noUnits;
+}
+
+const noUnits: SequenceUnits = { counted: 0, flows: 0 };
+
+function addUnits(a: SequenceUnits | undefined, b: SequenceUnits | undefined): SequenceUnits | undefined {
+  return a && b && { counted: a.counted + b.counted, flows: a.flows + b.flows };
+}
+
+/** RFC 7011 section 8.1: the id of the set itself stands for all templates of its kind. */
+function withdraw({ exporter, domain, output }: Message, id: number, isOptions: boolean): void {
+  const isOfKind = (known: { plan: { template: TemplateRecord["template"] } }): boolean =>
+    (known.plan.template.scopeCount !== undefined) === isOptions;
+  const ids =
+    id < firstDataSetId
+      ? [...domain.templates].filter(([, known]) => isOfKind(known)).map(([templateId]) => templateId)
+      : [id];
+  for (const templateId of ids) if (exporter.withdraw(domain, templateId)) output.template("withdrawn");
+}

@@ -1,0 +1,72 @@
+import type { Decoder } from "../decoder/decoder.ts";
+import { noteUptime } from "../../exporters/domain.ts";
+import { accountSequence } from "../../exporters/sequence/sequence.ts";
+import { recordHead } from "../decoder/record-head.ts";
+import {
+  decodeDataSet,
+  defineTemplates,
+  detailOf,
+  type Message,
+  type TemplateDecoderParts,
+} from "../template/decode-sets.ts";
+import { readSets, type SetRange } from "../template/read-sets.ts";
+import { readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
+
+const headerLength = 20;
+const templateSetId = 0;
+const optionsTemplateSetId = 1;
+const firstDataSetId = 256;
+/** Sequence numbers count datagrams. */
+const oneDatagram = { counted: 1, flows: 1 };
+
+/**
+ * NetFlow v9 (RFC 3954). Templates are scoped by address and Source ID. The header's count of records is not relied on:
+ * exporters disagree on what it counts.
+ */
+export function createNetflow9Decoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
+  return {
+    decode(datagram, exporter, output) {
+      const { bytes } = datagram;
+      if (bytes.length < headerLength) {
+        output.problem("short_header", { exporter: exporter.address, bytes: bytes.length });
+        return;
+      }
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      const uptime = view.getUint32(4);
+      const seconds = view.getUint32(8);
+      const sequence = view.getUint32(12);
+      const domain = exporter.domain("netflow9", view.getUint32(16));
+      const head = recordHead(times, datagram, exporter, {
+        type: "netflow",
+        version: 9,
+        timestamp: times.seconds(seconds),
+        sequence,
+        domain: domain.id,
+        uptime,
+      });
+      const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings };
+      const { sets, problem } = readSets(view, headerLength, bytes.length);
+      for (const set of sets) decodeSet(message, set);
+      if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
+      output.sequence(
+        accountSequence(domain.sequence, sequence, oneDatagram, noteUptime(domain, uptime), datagram.receivedAt),
+      );
+    },
+  };
+}
+
+function decodeSet(message: Message, { id, start, end }: SetRange): void {
+  const { output } = message;
+  const range = { bytes: message.datagram.bytes, start, end };
+  if (id >= firstDataSetId) {
+    output.set("data");
+    decodeDataSet(message, id, range);
+  } else if (id === templateSetId || id === optionsTemplateSetId) {
+    const isOptions = id === optionsTemplateSetId;
+    output.set(isOptions ? "options_template" : "template");
+    const { records, problem } = isOptions ? readNetflow9OptionsTemplates(range) : readNetflow9Templates(range);
+    defineTemplates(message, records);
+    if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
+  } else output.problem("reserved_set", detailOf(message, { set: id }));
+}

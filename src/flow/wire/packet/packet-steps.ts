@@ -1,0 +1,227 @@
+import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
+import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
+import type { StepBook } from "../steps/step-book.ts";
+import type { StepList } from "../steps/step-list.ts";
+import { stackAt } from "../steps/step-value.ts";
+import { tunnels, type PacketHeader } from "./packet-header.ts";
+import { packetNames, type PacketRole } from "./packet-names.ts";
+import { flowLevelOf, type ParsedPacket } from "./parse-packet.ts";
+
+/** Makes steps of packets. */
+export interface PacketSteps {
+  /** Those of the flow's own packet, for who knows the same from elsewhere. */
+  readonly flow: LevelSteps;
+  /**
+   * Adds what a packet and those around it and within it say.
+   *
+   * @param agentVlan the VLAN of the source that the list has already, -1 when it has none. That of the packet's tag is then
+   *   another field, if it differs.
+   * @param flowLevel which is the flow's. Default: {@link flowLevelOf}.
+   */
+  add(list: StepList, packet: ParsedPacket, agentVlan: number, flowLevel?: number): void;
+}
+
+export type LevelSteps = ReturnType<typeof createLevelSteps>;
+
+export function createPacketSteps(book: StepBook): PacketSteps {
+  const flow = createLevelSteps(book, "flow");
+  const others = new Map<PacketRole, LevelSteps>();
+  /** Most packets are in no tunnel, so the steps of others are made when they are needed. */
+  const stepsOf = (role: PacketRole): LevelSteps => {
+    if (role === "flow") return flow;
+    let steps = others.get(role);
+    if (steps === undefined) {
+      steps = createLevelSteps(book, role);
+      others.set(role, steps);
+    }
+    return steps;
+  };
+  const roleOf = (level: number, flowLevel: number): PacketRole =>
+    level === flowLevel ? "flow" : level > flowLevel ? "inner" : level === 0 ? "outer" : "middle";
+
+  return {
+    flow,
+    add(list, { levels, count }, agentVlan, flowLevel = flowLevelOf({ levels, count })) {
+      // Of what is within the flow's packet only the innermost has names.
+      for (let i = flowLevel + 1 < count ? count - 1 : flowLevel; i >= 0; i = i > flowLevel ? flowLevel : i - 1) {
+        const header = levels[i] as PacketHeader;
+        addHeader(list, stepsOf(roleOf(i, flowLevel)), header, i === flowLevel ? agentVlan : -1);
+        if (header.tunnel < 0) continue;
+        // What a tunnel's header says is about the packet within, unless the flow's is the outermost.
+        const about = flowLevel === 0 ? i : i + 1;
+        if (about < count) addTunnel(list, stepsOf(roleOf(about, flowLevel)), header);
+      }
+    },
+  };
+}
+
+function createLevelSteps(book: StepBook, role: PacketRole) {
+  const names = packetNames(role);
+  const steps = {
+    sourceMac: book.field(names.sourceMac, "mac"),
+    destinationMac: book.field(names.destinationMac, "mac"),
+    etherType: book.field(names.etherType, "number"),
+    vlan: book.field(names.vlan, "number"),
+    otherVlan: book.field(names.otherVlan, "number"),
+    priority: book.field(names.priority, "number"),
+    innerVlan: book.field(names.innerVlan, "number"),
+    innerPriority: book.field(names.innerPriority, "number"),
+    topLabel: book.field(names.topLabel, "number"),
+    labels: book.field(names.labels, "stackLabels"),
+    labelExperimental: book.field(names.labelExperimental, "stackExperimental"),
+    // That of the flow follows from its addresses.
+    version: role === "flow" ? undefined : book.field(names.version, "number"),
+    source4: book.field(names.source, "ipv4"),
+    source6: book.field(names.source, "ipv6"),
+    destination4: book.field(names.destination, "ipv4"),
+    destination6: book.field(names.destination, "ipv6"),
+    trafficClass: book.entry(
+      256,
+      (value) => [
+        [names.dscp, value >> 2],
+        [names.ecn, value & 3],
+      ],
+      { upper: names.dscp },
+    ),
+    ttl: book.field(names.ttl, "number"),
+    length: book.field(names.length, "number"),
+    flowLabel: book.field(names.flowLabel, "number"),
+    fragmentId: book.field(names.fragmentId, "number"),
+    fragmentOffset: book.field(names.fragmentOffset, "number"),
+    fragmentFlags: book.field(names.fragmentFlags, "number"),
+    protocol: book.entry(
+      256,
+      (value) => [
+        [names.protocol, value],
+        [names.protocolName, protocolNames[value]],
+      ],
+      { number: names.protocol },
+    ),
+    sourcePort: book.field(names.sourcePort, "number"),
+    destinationPort: book.field(names.destinationPort, "number"),
+    tcpFlags: book.entry(512, (value) => [
+      [names.tcpFlags, value],
+      [names.tcpTags, tcpFlagNames(value)],
+    ]),
+    icmpType: book.field(names.icmpType, "number"),
+    icmpCode: book.field(names.icmpCode, "number"),
+    igmpType: book.field(names.igmpType, "number"),
+    tunnel: book.entry(tunnels.length, (value) => [[names.tunnel, tunnels[value]]]),
+    tunnelId: book.field(names.tunnelId, "number"),
+    servicePath: book.field(names.servicePath, "number"),
+    serviceIndex: book.field(names.serviceIndex, "number"),
+  };
+  return {
+    ...steps,
+    /** What lies together in most packets, each from its first byte. */
+    frame: book.block([
+      [steps.sourceMac, 6, "place"],
+      [steps.destinationMac, 0, "place"],
+      [steps.etherType, 12, "uint16"],
+    ]),
+    taggedFrame: book.block([
+      [steps.sourceMac, 6, "place"],
+      [steps.destinationMac, 0, "place"],
+      [steps.etherType, 16, "uint16"],
+      [steps.priority, 14, "priority"],
+    ]),
+    ipv4: book.block([
+      [steps.source4, 12, "place"],
+      [steps.destination4, 16, "place"],
+      [steps.trafficClass, 1, "uint8"],
+      [steps.ttl, 8, "uint8"],
+      [steps.length, 2, "uint16"],
+      [steps.protocol, 9, "uint8"],
+    ]),
+    ipv6: book.block([
+      [steps.source6, 8, "place"],
+      [steps.destination6, 24, "place"],
+      [steps.ttl, 7, "uint8"],
+    ]),
+    ports: book.block([
+      [steps.sourcePort, 0, "uint16"],
+      [steps.destinationPort, 2, "uint16"],
+    ]),
+    tcp: book.block([
+      [steps.sourcePort, 0, "uint16"],
+      [steps.destinationPort, 2, "uint16"],
+      [steps.tcpFlags, 12, "flags"],
+    ]),
+  };
+}
+
+function addTunnel(list: StepList, steps: LevelSteps, { tunnel, tunnelId, servicePath }: PacketHeader): void {
+  if (tunnel < 0) return;
+  list.add(steps.tunnel, tunnel);
+  if (tunnelId >= 0) list.add(steps.tunnelId, tunnelId);
+  if (servicePath < 0) return;
+  list.add(steps.servicePath, Math.trunc(servicePath / 256));
+  list.add(steps.serviceIndex, servicePath % 256);
+}
+
+function addHeader(list: StepList, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
+  const { destinationMac } = header;
+  if (destinationMac >= 0) {
+    const isTyped = header.sourceMac === destinationMac + 6 && header.typeAt >= 0;
+    if (isTyped && header.typeAt === destinationMac + 12) list.add(steps.frame, destinationMac);
+    else if (isTyped && header.typeAt === destinationMac + 16 && header.outerTag >= 0) {
+      list.add(steps.taggedFrame, destinationMac);
+      addVlan(list, steps, header, agentVlan);
+    } else {
+      list.add(steps.sourceMac, header.sourceMac);
+      list.add(steps.destinationMac, destinationMac);
+      addType(list, steps, header, agentVlan);
+    }
+  } else addType(list, steps, header, agentVlan);
+  if (header.labelCount > 0) {
+    const stack = stackAt(header.labels, header.labelCount);
+    list.add(steps.topLabel, header.topLabel);
+    list.add(steps.labels, stack);
+    list.add(steps.labelExperimental, stack);
+  }
+  if (header.ipVersion >= 0) addIp(list, steps, header);
+}
+
+function addType(list: StepList, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
+  if (header.etherType >= 0) list.add(steps.etherType, header.etherType);
+  if (header.outerTag < 0) return;
+  addVlan(list, steps, header, agentVlan);
+  list.add(steps.priority, header.outerTag >> 13);
+  if (header.innerTag < 0) return;
+  list.add(steps.innerVlan, header.innerTag & 0xfff);
+  list.add(steps.innerPriority, header.innerTag >> 13);
+}
+
+/** What the switch says of the VLAN comes first. */
+function addVlan(list: StepList, steps: LevelSteps, { outerTag }: PacketHeader, agentVlan: number): void {
+  const vlan = outerTag & 0xfff;
+  if (agentVlan < 0) list.add(steps.vlan, vlan);
+  else if (agentVlan !== vlan) list.add(steps.otherVlan, vlan);
+}
+
+/** Where the addresses are in their headers. */
+const sourceOffset = { 4: 12, 6: 8 } as const;
+
+function addIp(list: StepList, steps: LevelSteps, header: PacketHeader): void {
+  const { version } = steps;
+  if (version !== undefined) list.add(version, header.ipVersion);
+  if (header.ipVersion === 4) list.add(steps.ipv4, header.source - sourceOffset[4]);
+  else {
+    list.add(steps.ipv6, header.source - sourceOffset[6]);
+    list.add(steps.trafficClass, header.trafficClass);
+    list.add(steps.length, header.ipLength);
+    list.add(steps.flowLabel, header.flowLabel);
+    list.add(steps.protocol, header.protocol);
+  }
+  if (header.fragmentId >= 0) {
+    list.add(steps.fragmentId, header.fragmentId);
+    list.add(steps.fragmentOffset, header.fragmentOffset);
+    list.add(steps.fragmentFlags, header.fragmentFlags);
+  }
+  if (header.portsAt >= 0) list.add(header.tcpFlags >= 0 ? steps.tcp : steps.ports, header.portsAt);
+  if (header.icmpType >= 0) {
+    list.add(steps.icmpType, header.icmpType);
+    list.add(steps.icmpCode, header.icmpCode);
+  }
+  if (header.igmpType >= 0) list.add(steps.igmpType, header.igmpType);
+}

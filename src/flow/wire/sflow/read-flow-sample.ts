@@ -1,0 +1,277 @@
+import type { PacketHeader } from "../packet/packet-header.ts";
+import { createPacketSteps } from "../packet/packet-steps.ts";
+import { createParsedPacket, flowLevelOf, parsePacket } from "../packet/parse-packet.ts";
+import type { PacketStart } from "../packet/parse-start.ts";
+import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
+import type { Part } from "../steps/step-book.ts";
+import type { SampleLines } from "../decoder/sample-lines.ts";
+import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
+import { createGatewaySteps } from "./gateway-steps.ts";
+import { createInterfaceSteps, isIndex } from "./interface-steps.ts";
+import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
+import { createSampleRecords, locateRecords } from "./sample-records.ts";
+import { createSampledSteps } from "./sampled-steps.ts";
+import { createSeenStructures, groupOf } from "./seen-structures.ts";
+import { createStructureHex } from "./structure-hex.ts";
+import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
+
+/** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
+export interface FlowSampleReader {
+  /** @param isExpanded whether data source and interfaces have words of their own. */
+  readFlow(context: SampleContext, at: number, end: number, isExpanded: boolean): void;
+  /** A discarded packet (sflow.org/sflow_drops.txt). Each is reported, as far as the agent's limit allows: there is no rate. */
+  readDiscard(context: SampleContext, at: number, end: number): void;
+}
+
+/** Header protocols whose packets are parsed; of others the bytes are given. */
+const packetStarts: Readonly<Record<number, PacketStart>> = {
+  1: "ethernet",
+  7: "ppp",
+  11: "ipv4",
+  12: "ipv6",
+  13: "mpls",
+  14: "ppp",
+  15: "wireless",
+  17: "ethernet",
+};
+
+/** Kinds of samples of a data source: each has numbers of its own. */
+const sourceKinds = { flow: 0, discard: 2 } as const;
+
+/** All ones: the agent does not know the value. */
+const unknown = 0xffff_ffff;
+
+/** Bytes before the sampled header: its protocol, the length of the frame, what was stripped off it, its own length. */
+const headerHead = 16;
+
+export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
+  const { book, steps: list } = lines;
+  const number = (name: string) => book.field(name, "number");
+  const sequence = number("flow.sample.sequence");
+  const sourceType = number("flow.sample.source.type.id");
+  const sourceIndex = number("flow.sample.source.index");
+  const pool = number("flow.sample.pool");
+  const drops = number("flow.sample.drops");
+  const interfaces = createInterfaceSteps(book);
+  const compact: readonly Part[] = [
+    [sequence, 0, "uint32"],
+    [sourceType, 4, "uint8"],
+    [sourceIndex, 5, "uint24"],
+    [pool, 12, "uint32"],
+    [drops, 16, "uint32"],
+  ];
+  const expanded: readonly Part[] = [
+    [sequence, 0, "uint32"],
+    [sourceType, 4, "uint32"],
+    [sourceIndex, 8, "uint32"],
+    [pool, 16, "uint32"],
+    [drops, 20, "uint32"],
+  ];
+  const own = {
+    compact: book.block(compact),
+    expanded: book.block(expanded),
+    /** With both interfaces, where these are indexes. */
+    compactWhole: book.block([
+      ...compact,
+      [interfaces.indexes.in, 20, "uint32"],
+      [interfaces.indexes.out, 24, "uint32"],
+    ]),
+    expandedWhole: book.block([
+      ...expanded,
+      [interfaces.indexes.in, 28, "uint32"],
+      [interfaces.indexes.out, 36, "uint32"],
+    ]),
+    discarded: book.block([
+      [book.fixed([["flow.record.type", "discard"]]), 0, "place"],
+      [sequence, 0, "uint32"],
+      [sourceType, 4, "uint32"],
+      [sourceIndex, 8, "uint32"],
+      [drops, 12, "uint32"],
+    ]),
+    packets: number("flow.packets"),
+    bytes: number("flow.bytes"),
+    headerProtocol: number("flow.sample.header.protocol.id"),
+  };
+  const packetSteps = createPacketSteps(book);
+  const records = createSampleRecords();
+  const packet = createParsedPacket();
+  const seen = createSeenStructures();
+  const hex = createStructureHex();
+
+  /** Of the sample that is read: whether it has a packet that could be parsed, and its innermost header. */
+  let hasPacket = false;
+  let flowHeader = packet.levels[0] as PacketHeader;
+  let agentVlan = -1;
+  /** Of the frame and of the IP packet, by what the agent read in it; -1 when it does not say. */
+  let frameLength = -1;
+  let packetLength = -1;
+
+  const isKnown = (part: (header: PacketHeader) => number): boolean =>
+    hasPacket && (part(flowHeader) >= 0 || part(packet.levels[0] as PacketHeader) >= 0);
+
+  /** Structures of known formats, with the number of their group. */
+  const structures = new Map<number, readonly [group: number, steps: StructureSteps]>(
+    [
+      ...createSampledSteps(book, packetSteps, isKnown, (of, length) => {
+        if (of === "frame") frameLength = length;
+        else packetLength = length;
+      }),
+      [flowFormats.gateway, createGatewaySteps(book)] as const,
+      ...[...flowRecordLayouts].map(([key, layout]) => [key, createStructureSteps(book, layout)] as const),
+    ].map(([key, steps]) => [key, [groupOf(key), steps]]),
+  );
+
+  /** Parses the first sampled header. @returns its position in the records, -1 when there is none. */
+  const parseHeader = ({ bytes, view }: SampleContext["source"]): number => {
+    hasPacket = false;
+    for (let i = 0; i < records.found; i++) {
+      const at = records.starts[i] as number;
+      const end = records.ends[i] as number;
+      if (records.keys[i] !== flowFormats.header || end - at < headerHead) continue;
+      const start = packetStarts[view.getUint32(at)];
+      const from = at + headerHead;
+      const length = Math.min(view.getUint32(at + 12), end - from);
+      if (start !== undefined && length > 0) {
+        parsePacket(bytes, from, from + length, start, packet);
+        flowHeader = packet.levels[flowLevelOf(packet)] as PacketHeader;
+        hasPacket = true;
+      }
+      return i;
+    }
+    return -1;
+  };
+
+  /** Adds what stands before the header that was parsed. @returns whether it is cut. */
+  const addHeader = ({ bytes, view }: SampleContext["source"], at: number, end: number): boolean => {
+    const protocol = view.getUint32(at);
+    const length = view.getUint32(at + 12);
+    const from = at + headerHead;
+    const isCut = length > end - from;
+    if (packetStarts[protocol] === undefined) {
+      list.add(own.headerProtocol, protocol);
+      const text = `0x${bytes.toString("hex", from, isCut ? end : from + length)}`;
+      list.give("flow.ie.dataLinkFrameSection", text);
+    }
+    return isCut;
+  };
+
+  /** How many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
+  const skippedOf = ({ view }: SampleContext["source"], at: number, end: number): number => {
+    if (end - at < 4) return 0;
+    const vlan = view.getUint32(at);
+    if (vlan === 0 && hasPacket && flowHeader.outerTag >= 0) return 1;
+    if (vlan !== unknown) agentVlan = vlan;
+    return 0;
+  };
+
+  /** Adds a structure that is not the sampled header. @returns whether it is cut. */
+  const addStructure = (source: SampleContext["source"], key: number, at: number, end: number): boolean => {
+    const known = structures.get(key);
+    const turn = known === undefined ? "other" : seen.note(known[0], key, source.bytes, at, end);
+    if (turn === "again") return false;
+    if (known === undefined || turn === "other") {
+      hex.add("flow", key, source.bytes, at, end);
+      return false;
+    }
+    const skipped = key === flowFormats.switch ? skippedOf(source, at, end) : 0;
+    const outcome = known[1].add(list, source, at, end, skipped);
+    if (outcome !== "whole") hex.add("flow", key, source.bytes, at, end);
+    return outcome === "cut";
+  };
+
+  /** Adds everything behind the fixed part of a sample, and ends it. */
+  const addRecords = (context: SampleContext, at: number, end: number, rate: number | undefined): void => {
+    const { source } = context;
+    locateRecords(source.view, at, end, records);
+    const headerIndex = parseHeader(source);
+    let isCut = false;
+    agentVlan = frameLength = packetLength = -1;
+    seen.begin();
+    list.add(own.packets, 1);
+    for (let i = 0; i < records.found; i++) {
+      const key = records.keys[i] as number;
+      const from = records.starts[i] as number;
+      const to = records.ends[i] as number;
+      if (i === headerIndex) isCut = addHeader(source, from, to) || isCut;
+      else if (key === flowFormats.header) {
+        hex.add("flow", key, source.bytes, from, to);
+        isCut ||= to - from < headerHead;
+      } else isCut = addStructure(source, key, from, to) || isCut;
+    }
+    if (headerIndex >= 0) frameLength = source.view.getUint32((records.starts[headerIndex] as number) + 4);
+    else if (frameLength < 0) frameLength = packetLength;
+    if (frameLength >= 0) list.add(own.bytes, frameLength);
+    if (hasPacket) packetSteps.add(list, packet, agentVlan);
+    if (!hex.isEmpty) hex.take((name, values) => list.give(name, values));
+    checkRecords(context, records, isCut);
+    const hasAddresses = hasPacket && flowHeader.ipVersion >= 0;
+    if (hasAddresses) lines.end(rate, flowHeader.source, flowHeader.destination, flowHeader.ipVersion === 4 ? 4 : 16);
+    else lines.end(rate, 0, 0, 0);
+  };
+
+  return {
+    readFlow(context, at, end, isExpanded) {
+      const { source, exporter, domain, output } = context;
+      const { view } = source;
+      if (end - at < (isExpanded ? 44 : 32)) {
+        sampleProblem(context, "cut_sample", { bytes: end - at });
+        return;
+      }
+      lines.reserve(end - at);
+      // The compact form has the type of a data source in eight bits, the format of an interface in two.
+      const first = view.getUint32(at + 4);
+      const type = isExpanded ? first : first >>> 24;
+      const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
+      const ratesAt = at + (isExpanded ? 12 : 8);
+      const rate = view.getUint32(ratesAt);
+      const one = view.getUint32(ratesAt + 12);
+      const two = view.getUint32(ratesAt + (isExpanded ? 20 : 16));
+      const inFormat = isExpanded ? one : one >>> 30;
+      const outFormat = isExpanded ? two : two >>> 30;
+      let input = isExpanded ? view.getUint32(ratesAt + 16) : one & 0x3fff_ffff;
+      let sink = isExpanded ? view.getUint32(ratesAt + 24) : two & 0x3fff_ffff;
+      if (isIndex(inFormat, input) && isIndex(outFormat, sink)) {
+        list.add(isExpanded ? own.expandedWhole : own.compactWhole, at);
+      } else {
+        list.add(isExpanded ? own.expanded : own.compact, at);
+        input = interfaces.add(list, "in", inFormat, input);
+        sink = interfaces.add(list, "out", outFormat, sink);
+      }
+      interfaces.addDirection(list, type, index, input, sink);
+      output.sample(
+        domain.samples.account(
+          sourceKey(sourceKinds.flow, type, index),
+          view.getUint32(at),
+          view.getUint32(ratesAt + 8),
+          rate,
+        ),
+      );
+      addRecords(context, at + (isExpanded ? 40 : 28), end, exporter.manualRate ?? (rate > 0 ? rate : undefined));
+    },
+    readDiscard(context, at, end) {
+      const { source, domain, output } = context;
+      const { view } = source;
+      if (end - at < 32) {
+        sampleProblem(context, "cut_sample", { bytes: end - at });
+        return;
+      }
+      lines.reserve(end - at);
+      list.add(own.discarded, at);
+      const type = view.getUint32(at + 4);
+      const index = view.getUint32(at + 8);
+      const input = interfaces.add(list, "in", 0, view.getUint32(at + 16));
+      const sink = interfaces.add(list, "out", 0, view.getUint32(at + 20));
+      interfaces.addReason(list, view.getUint32(at + 24));
+      interfaces.addDirection(list, type, index, input, sink);
+      output.sample(
+        domain.samples.account(
+          sourceKey(sourceKinds.discard, type, index),
+          view.getUint32(at),
+          view.getUint32(at + 12),
+          0,
+        ),
+      );
+      addRecords(context, at + 28, end, undefined);
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { formatAddressBytes } from "../../../ip/index.ts";
+import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
+import { noteUptime, type Domain } from "../../exporters/domain.ts";
+import type { Exporter } from "../../exporters/exporter.ts";
+import { accountSequence } from "../../exporters/sequence/sequence.ts";
+import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import { recordHead, type RecordHead } from "../decoder/record-head.ts";
+import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
+import { createCounterSampleReader } from "./read-counter-sample.ts";
+import { createFlowSampleReader } from "./read-flow-sample.ts";
+import type { SampleContext } from "./sample-context.ts";
+import { padded } from "./xdr-layout.ts";
+
+/** Formats of samples, with the enterprise number 0. */
+const sampleFormats = { flow: 1, counters: 2, expandedFlow: 3, expandedCounters: 4, discard: 5 } as const;
+
+const oneDatagram = { counted: 1, flows: 1 } as const;
+
+export interface SflowDecoderParts {
+  readonly times: TimeFormat;
+  /** Passes flow samples on. */
+  readonly samples: SampleLines;
+}
+
+/** What the header of a datagram says. Places are in the datagram. */
+interface Header {
+  readonly agent: string | undefined;
+  readonly subAgent: number;
+  readonly sequence: number;
+  readonly uptime: number;
+  /** How many samples it claims. */
+  readonly count: number;
+  /** Where the samples begin. */
+  readonly end: number;
+}
+
+/**
+ * sFlow version 5 (sflow.org/sflow_version_5.txt; XDR, RFC 4506): an agent's address, sub-agent, sequence number of datagrams and
+ * uptime, then samples. Each flow sample is a flow of one packet, each counter sample one record with all its counters, each
+ * discarded packet (sflow.org/sflow_drops.txt) a flow with the reason. Formats that are not known come out in hex.
+ */
+export function createSflowDecoder({ times, samples: lines }: SflowDecoderParts): Decoder {
+  const flows = createFlowSampleReader(lines);
+  const counters = createCounterSampleReader();
+
+  const readSample = (context: SampleContext, head: RecordHead, key: number, at: number, end: number): void => {
+    const { output } = context;
+    switch (key) {
+      case sampleFormats.flow:
+      case sampleFormats.expandedFlow:
+        output.set("flow_sample");
+        flows.readFlow(context, at, end, key === sampleFormats.expandedFlow);
+        return;
+      case sampleFormats.discard:
+        output.set("discard_sample");
+        flows.readDiscard(context, at, end);
+        return;
+      case sampleFormats.counters:
+      case sampleFormats.expandedCounters:
+        // Records leave in the order in which they came.
+        lines.flush();
+        output.set("counter_sample");
+        counters.readCounters(context, head.slice(0, -flowTimes), at, end, key === sampleFormats.expandedCounters);
+        return;
+      default:
+        lines.flush();
+        output.set("other_sample");
+        counters.readOther(context, head.slice(0, -flowTimes), key, at, end);
+    }
+  };
+
+  return {
+    decode(datagram, exporter, output) {
+      const header = readHeader(datagram.bytes, exporter, output);
+      if (header === undefined) return;
+      const { sequence, uptime, count } = header;
+      const domain = exporter.domain("sflow", header.subAgent, undefined, header.agent);
+      const hasRestarted = noteUptime(domain, uptime);
+      if (hasRestarted) domain.samples.restart();
+      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
+
+      const head = flowHead(times, datagram, exporter, domain, header);
+      const source = lines.begin(datagram.bytes, head, exporter.address, output);
+      const context: SampleContext = { source, exporter, domain, output };
+      const { view } = source;
+      const length = lines.base + Math.min(maxDatagram, datagram.bytes.length);
+      let at = lines.base + header.end;
+      let found = 0;
+      for (; found < count && length - at >= 8; found++) {
+        const key = view.getUint32(at);
+        const claimed = view.getUint32(at + 4);
+        at += 8;
+        if (claimed > length - at) {
+          output.problem("bad_length", { exporter: exporter.address, claimed, bytes: length - at });
+          readSample(context, head, key, at, length);
+          at = length;
+        } else {
+          readSample(context, head, key, at, at + claimed);
+          at = Math.min(length, at + padded(claimed));
+        }
+      }
+      lines.flush();
+      if (found < count || at < length) {
+        output.problem("bad_count", { exporter: exporter.address, samples: count, found, bytes: length - at });
+      }
+    },
+  };
+}
+
+/** @returns undefined when there is none that can be used. */
+function readHeader(bytes: Buffer, exporter: Exporter, output: DecodeOutput): Header | undefined {
+  const { length } = bytes;
+  const family = length < 8 ? 0 : bytes.readUInt32BE(4);
+  const start = 8 + (family === 0 ? 0 : family === 1 ? 4 : 16);
+  if (length < start + 16) {
+    output.problem("short_header", { exporter: exporter.address, bytes: length });
+    return undefined;
+  }
+  if (family > 2) {
+    output.problem("bad_agent", { exporter: exporter.address, family });
+    return undefined;
+  }
+  return {
+    agent: family === 0 ? undefined : formatAddressBytes(bytes, 8, family === 1 ? 4 : 6),
+    subAgent: bytes.readUInt32BE(start),
+    sequence: bytes.readUInt32BE(start + 4),
+    uptime: bytes.readUInt32BE(start + 8),
+    count: bytes.readUInt32BE(start + 12),
+    end: start + 16,
+  };
+}
+
+/** How many fields at the end of the head of flows other records do not have. */
+const flowTimes = 2;
+
+/** The head of flows. A packet is sampled when it passes, and sent soon after: its time is that of receipt. */
+function flowHead(
+  times: TimeFormat,
+  datagram: Datagram,
+  exporter: Exporter,
+  domain: Domain,
+  { sequence, uptime }: Header,
+): RecordHead {
+  const head = recordHead(times, datagram, exporter, {
+    type: "sflow",
+    version: 5,
+    timestamp: undefined,
+    sequence,
+    domain: domain.id,
+    uptime,
+  });
+  if (domain.agent !== undefined) head.push(["flow.export.agent.ip.addr", domain.agent]);
+  const time = head[0]?.[1] ?? "";
+  head.push(["flow.start.timestamp", time], ["flow.end.timestamp", time]);
+  return head;
+}

@@ -1,0 +1,192 @@
+import type { Part, Step, StepBook } from "../steps/step-book.ts";
+import type { StepList } from "../steps/step-list.ts";
+import type { ByteSource, PartRead } from "../steps/step-value.ts";
+import { formatText } from "../../elements/mapping/convert-type.ts";
+import { padded, type FlowType, type XdrLayout } from "./xdr-layout.ts";
+
+/** Makes steps of a structure. */
+export interface StructureSteps {
+  /**
+   * Adds the fields of a structure, as far as they go.
+   *
+   * @param skipped how many numbers at its beginning are left out.
+   * @returns how it went: `whole`, `more` behind the last field, `cut` within one.
+   */
+  add(list: StepList, source: ByteSource, at: number, end: number, skipped: number): StructureOutcome;
+}
+
+export type StructureOutcome = "whole" | "more" | "cut";
+
+interface Field {
+  readonly name: string;
+  readonly type: FlowType;
+  readonly step: Step;
+  /** For an address, which may be of either family. */
+  readonly step6: Step;
+}
+
+const unknown = 0xffff_ffff;
+/** More than an entry of a list takes in a line. */
+const maxEntry = 8;
+
+/** For a structure that is a row of fields. */
+export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>): StructureSteps {
+  const fields = fieldsOf(book, layout);
+  const whole = wholeOf(book, fields);
+  return {
+    add(list, source, at, end, skipped) {
+      if (whole !== undefined && skipped === 0 && end - at === whole.length && areKnown(whole, source, at)) {
+        list.add(whole.step, at);
+        return "whole";
+      }
+      let position = at + 4 * skipped;
+      for (let i = skipped; i < fields.length; i++) {
+        // An older version of it may end early.
+        if (position === end && i > 0) return "whole";
+        position = addField(list, fields[i] as Field, source, position, end);
+        if (position < 0) return "cut";
+      }
+      return position === end ? "whole" : "more";
+    },
+  };
+}
+
+/** A structure whose fields are always at the same places, as one step. */
+interface Whole {
+  readonly step: Step;
+  readonly length: number;
+  /** Where values are that the agent may not know. */
+  readonly counts: readonly number[];
+}
+
+const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {
+  uint32: "uint32",
+  count32: "uint32",
+  uint64: "place",
+  mac: "place",
+  ipv4: "place",
+  ipv6: "place",
+};
+
+/** @returns undefined for one with fields of no fixed length. */
+function wholeOf(book: StepBook, fields: readonly Field[]): Whole | undefined {
+  const parts: Part[] = [];
+  const counts: number[] = [];
+  let length = 0;
+  for (const { type, step } of fields) {
+    const read = partReads[type];
+    if (read === undefined) return undefined;
+    if (type === "count32") counts.push(length);
+    parts.push([step, length, read]);
+    length += widths[type];
+  }
+  return { step: book.block(parts), length, counts };
+}
+
+function areKnown({ counts }: Whole, { view }: ByteSource, at: number): boolean {
+  for (let i = 0; i < counts.length; i++) {
+    if (view.getUint32(at + (counts[i] as number)) === unknown) return false;
+  }
+  return true;
+}
+
+function fieldsOf(book: StepBook, layout: XdrLayout<FlowType>): Field[] {
+  return layout.map(([name, type]) => {
+    if (type === "address") {
+      return { name, type, step: book.field(name, "ipv4"), step6: book.field(name, "ipv6") };
+    }
+    const step = book.field(name, type === "uint32" || type === "count32" ? "number" : type);
+    return { name, type, step, step6: step };
+  });
+}
+
+const widths: Readonly<Record<FlowType, number>> = {
+  uint32: 4,
+  count32: 4,
+  uint64: 8,
+  mac: 8,
+  ipv4: 4,
+  ipv6: 16,
+  address: 4,
+  text: 4,
+  labels: 4,
+  tags: 4,
+};
+
+/** @returns where the field ends; -1 when that would be behind `end`. */
+function addField(list: StepList, field: Field, source: ByteSource, at: number, end: number): number {
+  const { type, step } = field;
+  const width = widths[type];
+  if (end - at < width) return -1;
+  switch (type) {
+    case "uint32":
+      list.add(step, source.view.getUint32(at));
+      return at + 4;
+    case "count32": {
+      const value = source.view.getUint32(at);
+      if (value !== unknown) list.add(step, value);
+      return at + 4;
+    }
+    case "address":
+      return addAddress(list, step, field.step6, source, at, end);
+    case "text":
+      return addText(list, field, source, at, end);
+    case "labels":
+    case "tags": {
+      const count = source.view.getUint32(at);
+      if (count > (end - at - 4) >>> 2) return -1;
+      list.addLong(step, at, maxEntry * count);
+      return at + 4 + 4 * count;
+    }
+    case "uint64":
+    case "mac":
+    case "ipv4":
+    case "ipv6":
+      break;
+  }
+  list.add(step, at);
+  return at + width;
+}
+
+/**
+ * Adds an address behind its type: 1 is IPv4, 2 IPv6, 0 none; the length of any other is not known.
+ *
+ * @returns as {@link addField}.
+ */
+export function addAddress(
+  list: StepList,
+  step4: Step,
+  step6: Step,
+  { view }: ByteSource,
+  at: number,
+  end: number,
+): number {
+  if (end - at < 4) return -1;
+  const family = view.getUint32(at);
+  if (family === 0) return at + 4;
+  const length = family === 1 ? 4 : 16;
+  if (family > 2 || end - at - 4 < length) return -1;
+  list.add(family === 1 ? step4 : step6, at + 4);
+  return at + 4 + length;
+}
+
+function addText(list: StepList, { name, step }: Field, { bytes, view }: ByteSource, at: number, end: number): number {
+  const length = view.getUint32(at);
+  const start = at + 4;
+  if (length > end - start) return -1;
+  if (isPlain(bytes, start, length)) list.addLong(step, at, length);
+  else list.give(name, formatText(bytes, start, length));
+  // What fills it up may be missing at the very end.
+  return Math.min(end, start + padded(length));
+}
+
+/** Whether it is printable ASCII with nothing to escape in JSON; zeros may fill it up. */
+function isPlain(bytes: Uint8Array, at: number, length: number): boolean {
+  let end = at + length;
+  while (end > at && bytes[end - 1] === 0) end--;
+  for (let i = at; i < end; i++) {
+    const byte = bytes[i] as number;
+    if (byte < 0x20 || byte > 0x7e || byte === 0x22 || byte === 0x5c) return false;
+  }
+  return true;
+}

@@ -1,0 +1,184 @@
+import { renderFields, type RecordFields, type Value, type Workspace } from "../../../record/index.ts";
+import { createProgramWriter, type Operation } from "../../line/kernel/program-writer.ts";
+import * as layout from "../../line/kernel/layout.ts";
+import { readPart, readStepValue, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
+
+/**
+ * One piece of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the
+ * place of its value: the kernel makes a line of the list, {@link Step.put} makes fields of it.
+ */
+export interface Step {
+  /** Where the kernel finds it. No other step has this place. */
+  readonly place: number;
+  /** Bytes in a line; for lists and texts those of the values come on top. */
+  readonly maxLength: number;
+  /** As the kernel has it. */
+  readonly program: Buffer;
+  readonly put: (record: RecordFields, value: number, source: ByteSource) => void;
+}
+
+type Fields = readonly (readonly [name: string, value: Value | undefined])[];
+
+/** Defines steps. */
+export interface StepBook {
+  /** A field whose value is of a kind. */
+  field(name: string, kind: StepKind): Step;
+  /** Fields that are always the same. @param name of the one whose number others of the line follow from; it goes with the step. */
+  fixed(fields: Fields, name?: string): Step;
+  /** Several steps as one: their values lie together, so the place where they begin is enough. */
+  block(parts: readonly Part[]): Step;
+  /**
+   * Fields that follow from a number below `size`; those undefined are left out.
+   *
+   * @param names of what others of the line follow from: the number itself, and the number without its lower two bits.
+   */
+  entry(size: number, fieldsOf: (number: number) => Fields, names?: EntryNames): Step;
+  /** Fields that are given as they are; only lists make use of it. */
+  readonly given: Step;
+  find(place: number): Step;
+}
+
+/** A step of a block: how many bytes behind the place of the block its value is, and how it is read. */
+export type Part = readonly [step: Step, offset: number, read: PartRead];
+
+const reads: Readonly<Record<PartRead, number>> = {
+  place: layout.readPlace,
+  uint8: layout.readUint8,
+  uint16: layout.readUint16,
+  uint24: layout.readUint24,
+  uint32: layout.readUint32,
+  vlan: layout.readVlan,
+  priority: layout.readPriority,
+  flags: layout.readFlags,
+};
+
+export interface EntryNames {
+  readonly number?: string;
+  readonly upper?: string;
+}
+
+/** What a step needs in memory that the kernel reads. */
+export interface StepMemory {
+  readonly workspace: Workspace;
+  /** Where the kernel keeps values that others of a line follow from, by the names of their fields. */
+  readonly slots: ReadonlyMap<string, number>;
+}
+
+const codes: Readonly<Record<StepKind, readonly [code: number, maxLength: number, opening: string]>> = {
+  number: [layout.stepNumber, 10, ""],
+  uint64: [layout.stepUint64, 20, ""],
+  ipv4: [layout.stepIpv4, 16, `"`],
+  ipv6: [layout.stepIpv6, 42, `"`],
+  mac: [layout.stepMac, 20, `"`],
+  text: [layout.stepText, 2, `"`],
+  labels: [layout.stepNumbers, 2, "["],
+  tags: [layout.stepNumbers, 2, "["],
+  communities: [layout.stepNumbers, 2, "["],
+  path: [layout.stepPath, 2, `"`],
+  stackLabels: [layout.stepStack, 2 + 33 * 8, "["],
+  stackExperimental: [layout.stepStack, 2 + 33 * 2, "["],
+};
+const variants: Readonly<Partial<Record<StepKind, number>>> = {
+  labels: layout.listOfLabels,
+  tags: layout.listOfTags,
+  communities: layout.listOfCommunities,
+  stackLabels: layout.stackOfLabels,
+  stackExperimental: layout.stackOfExperimental,
+};
+
+/** @param memory undefined: steps only make fields. */
+export function createStepBook(memory: StepMemory | undefined): StepBook {
+  const steps = new Map<number, Step>();
+  let end: number = layout.steps;
+
+  const place = (bytes: Uint8Array): number => {
+    const at = end;
+    if (memory === undefined) {
+      end += 1;
+      return at;
+    }
+    end += Math.ceil((bytes.length + 16) / 16) * 16;
+    if (end > layout.stepsEnd) throw new RangeError("the memory for steps is full");
+    memory.workspace.bytes.set(bytes, at);
+    return at;
+  };
+  const slotOf = (name: string | undefined): number =>
+    (name === undefined ? undefined : memory?.slots.get(name)) ?? layout.unusedSlot;
+
+  const addProgram = (program: Buffer, maxLength: number, put: Step["put"]): Step => {
+    const step = { place: place(program), maxLength, program, put };
+    steps.set(step.place, step);
+    return step;
+  };
+  const add = (text: string, operation: Operation, maxValue: number, put: Step["put"]): Step => {
+    const writer = createProgramWriter();
+    writer.text(text);
+    writer.operation(operation);
+    const program = writer.bytes();
+    program.writeUInt16LE(0, layout.operationSize);
+    return addProgram(program, Buffer.byteLength(text) + maxValue, put);
+  };
+
+  const given = add("", { code: layout.stepGiven }, 0, () => {});
+  return {
+    given,
+    find(at) {
+      const step = steps.get(at);
+      if (step === undefined) throw new RangeError(`no step at ${at}`);
+      return step;
+    },
+    field(name, kind) {
+      const [code, maxLength, opening] = codes[kind];
+      const operation = { code, slot: slotOf(name), argument: variants[kind] ?? 0 };
+      const read = readStepValue[kind];
+      return add(`,${JSON.stringify(name)}:${opening}`, operation, maxLength, (record, value, source) => {
+        record.set(name, read(value, source));
+      });
+    },
+    fixed(fields, name) {
+      const known = present(fields);
+      return add(renderFields(known).toString(), { code: layout.stepFixed, slot: slotOf(name) }, 0, (record) => {
+        for (const [each, value] of known) record.set(each, value);
+      });
+    },
+    block(parts) {
+      const programs = parts.map(([{ program }, offset, read], i) => {
+        const part = Buffer.from(program);
+        part.writeUInt16LE(offset, layout.operationPlace);
+        part.writeUInt16LE(reads[read], layout.operationDelta);
+        part.writeUInt16LE(i === parts.length - 1 ? 0 : part.length, layout.operationSize);
+        return part;
+      });
+      const maxLength = parts.reduce((sum, [step]) => sum + step.maxLength, 0);
+      return addProgram(Buffer.concat(programs), maxLength, (record, at, source) => {
+        for (const [step, offset, read] of parts) step.put(record, readPart[read](source.view, at + offset), source);
+      });
+    },
+    entry(size, fieldsOf, { number, upper } = {}) {
+      const all = Array.from({ length: size }, (_, value) => present(fieldsOf(value)));
+      const texts = memory === undefined ? [] : all.map((fields) => renderFields(fields));
+      const table = Buffer.alloc(8 * texts.length);
+      const textsAt = place(Buffer.concat(texts));
+      let at = textsAt;
+      texts.forEach((text, i) => {
+        table.writeUInt32LE(at, 8 * i);
+        table.writeUInt32LE(text.length, 8 * i + 4);
+        at += text.length;
+      });
+      const operation = {
+        code: layout.stepEntry,
+        slot: slotOf(number),
+        length: slotOf(upper),
+        argument: place(table),
+      };
+      const maxLength = Math.max(0, ...texts.map(({ length }) => length));
+      return add("", operation, maxLength, (record, value) => {
+        for (const [name, own] of all[value] ?? []) record.set(name, own);
+      });
+    },
+  };
+}
+
+function present(fields: Fields): [string, Value][] {
+  return fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as [string, Value]]));
+}

@@ -1,0 +1,61 @@
+import type { FieldsUnderWay, Scalar } from "../../../record/index.ts";
+import { toHex } from "../../elements/mapping/convert-type.ts";
+import type { FieldSource } from "../../elements/mapping/field-source.ts";
+import type { PacketFields } from "../packet/packet-fields.ts";
+import type { PacketStart } from "../packet/parse-start.ts";
+import type { SectionStart } from "../../exporters/templates/plan.ts";
+
+/** A field that is the beginning of a packet. */
+export interface SectionField {
+  readonly start: SectionStart;
+  /** For its bytes, where they are no such packet. */
+  readonly name: string;
+  readonly at: number;
+  readonly length: number;
+}
+
+/** IANA, "dataLinkFrameType": Ethernet. */
+const ethernetFrame = 1;
+
+/**
+ * Puts into a record what the beginning of a packet says and the record itself does not. A record with a packet stands for
+ * that packet: where it has no counters, it is one packet of the bytes that the record says it had (dataLinkFrameSize),
+ * else of those of its IP header. Bytes in which there are no headers stay bytes.
+ */
+export function putSection(
+  record: FieldsUnderWay,
+  source: FieldSource,
+  section: SectionField,
+  packets: PacketFields,
+): void {
+  const { start, name, at, length } = section;
+  const first = startOf(record, source, start, at);
+  const ownLength = record.get("flow.ie.ipTotalLength");
+  const said = first && packets.read(source, at, at + length, first, record);
+  if (said === undefined || said.size === 0) {
+    const bytes = toHex(source, at, length) as Scalar;
+    const before = record.get(name);
+    record.set(name, before === undefined ? bytes : [before, bytes].flat());
+    return;
+  }
+  for (const [each, value] of said) if (!record.has(each)) record.set(each, value);
+  if (start === "mpls") return;
+  if (!record.has("flow.packets")) record.set("flow.packets", 1);
+  const size = record.get("flow.ie.dataLinkFrameSize") ?? ownLength ?? packets.ipLength;
+  if (!record.has("flow.bytes") && typeof size === "number" && size > 0) record.set("flow.bytes", size);
+}
+
+function startOf(
+  record: FieldsUnderWay,
+  { view }: FieldSource,
+  start: SectionStart,
+  at: number,
+): PacketStart | undefined {
+  if (start === "ethernet") {
+    const type = record.get("flow.ie.dataLinkFrameType");
+    return type === undefined || type === ethernetFrame ? "ethernet" : undefined;
+  }
+  if (start === "mpls") return "mpls";
+  const version = view.getUint8(at) >> 4;
+  return version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined;
+}
