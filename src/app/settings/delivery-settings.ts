@@ -104,7 +104,7 @@ const addressesRow = (fallback: readonly string[]): Setting<readonly string[]> =
     list(serverAddress),
     fallback,
     "The servers of the store. Requests are spread over those that answer.",
-    "https://es-1.example.com:9200,192.0.2.9:9200",
+    "https://store-1.example.com,https://store-2.example.com",
   );
 
 const tlsRows = {
@@ -192,20 +192,20 @@ const policyRow = (kind: string): Setting<string> =>
   );
 
 const clickHouseRows = {
-  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
+  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "The compression of requests."),
   DATABASE: row(group, sqlName, "default", "The database of the tables."),
   TABLE_PREFIX: row(
     group,
     sqlName,
     "netgloss_",
-    "The tables are `<prefix>flow`, `<prefix>flow_option`, `<prefix>telemetry`.",
+    "The beginning of the names of tables: `<prefix>flow`, `<prefix>flow_option`, `<prefix>telemetry`.",
   ),
-  TABLE_CREATE: row(group, bool, true, "Makes the database, the tables and the columns that are missing."),
+  TABLE_CREATE: row(group, bool, true, "Creates missing databases, tables and columns."),
   TABLE_TTL: row(
     group,
     int(0, 36_500, "days"),
     30,
-    "After how long a table that is made removes rows; 0: never. A table that is there keeps its own.",
+    "How long new tables keep rows. 0 is for ever. Existing tables keep their TTL.",
   ),
 };
 
