@@ -3,6 +3,8 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
+import { Reader, type Response } from "maxmind";
+import type { Wanted } from "../../src/enrich/mmdb/data-reader.ts";
 import {
   createMmdbSource,
   geoValues,
@@ -10,7 +12,7 @@ import {
   type MmdbOptions,
   type MmdbSource,
 } from "../../src/enrich/index.ts";
-import { formatAddress, keyContains, addressKey, parseAddress, parseKey, type Address } from "../../src/ip/index.ts";
+import { formatAddress, keyContains, addressKey, parseKey } from "../../src/ip/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
 import { setWords } from "../../src/enrich/address/address-words.ts";
 import { askFacts } from "../support/address-facts.ts";
@@ -33,12 +35,6 @@ async function setUp(t: TestContext, options: Partial<MmdbOptions>): Promise<{ s
   await source.start();
   t.after(() => source.stop());
   return { source, metrics };
-}
-
-function address(text: string): Address {
-  const found = parseAddress(text);
-  assert.ok(found);
-  return found;
 }
 
 function put(t: TestContext, bytes: Buffer): string {
@@ -171,9 +167,8 @@ test("a file that is missing at the start is waited for", async (t) => {
 
 test("a database of IPv4 says nothing of IPv6", () => {
   const database = readDatabase(mmdbFile({ "198.51.100.0/24": "here" }, { ipVersion: 4 }));
-  assert.equal(database.get(address("198.51.100.7")), "here");
-  assert.equal(database.get(address("c633:6400::")), undefined);
-  assert.notEqual(database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7), 0);
+  const at = database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7);
+  assert.equal(database.read(at, "value"), "here");
   assert.equal(database.find(0xc6336400, 0, 0, 0), 0);
 });
 
@@ -202,11 +197,10 @@ test("a look-up finds the narrowest network, at every record size", () => {
             const covering = keys
               .filter(({ key }) => keyContains(key, addressKey(asked)))
               .toSorted((a, b) => Number(a.key.last - a.key.first - (b.key.last - b.key.first)));
-            assert.equal(database.get(asked), covering[0]?.cidr, formatAddress(asked));
             setWords(words, asked);
             const [a = 0, b = 0, c = 0, d = 0] = words;
             const at = database.find(a, b, c, d);
-            assert.equal(at !== 0, covering.length > 0);
+            assert.equal(at === 0 ? undefined : database.read(at, "value"), covering[0]?.cidr, formatAddress(asked));
             assert.equal(places.get(at) ?? covering[0]?.cidr, covering[0]?.cidr);
             places.set(at, covering[0]?.cidr);
           }
@@ -217,8 +211,64 @@ test("a look-up finds the narrowest network, at every record size", () => {
   );
 });
 
+/** What is left of a value: of maps the wanted keys, and no lists, no other types. */
+function pruned(value: unknown, wanted: Wanted): unknown {
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (wanted === "value") return typeof value === "string" || typeof value === "number" ? value : undefined;
+  if (!isMap) return undefined;
+  const own = Object.entries(value).flatMap(([key, inner]) => {
+    const found = wanted.find(([name]) => name === key);
+    return found === undefined ? [] : [[key, pruned(inner, found[1])] as const];
+  });
+  return new Map(own);
+}
+
+test("what is wanted of data is read as the library reads it, pointers or not", () => {
+  const key = fc.constantFrom("names", "en", "de", "ort", "x".repeat(40), "ü");
+  const scalar = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 40 }),
+    fc.constantFrom("y".repeat(28), "y".repeat(29), "z".repeat(285), "z".repeat(3000)),
+    fc.nat(),
+    fc.double({ noNaN: true }),
+    fc.boolean(),
+  );
+  const { value } = fc.letrec<{ value: MmdbValue }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      scalar,
+      fc.dictionary(key, tie("value"), { noNullPrototype: true }),
+      fc.array(tie("value"), { maxLength: 3 }),
+    ),
+  }));
+  const { wanted } = fc.letrec<{ wanted: Wanted }>((tie) => ({
+    wanted: fc.oneof(
+      { maxDepth: 3 },
+      fc.constant<Wanted>("value"),
+      fc
+        .dictionary(
+          key.filter((text) => text !== "ü"),
+          tie("wanted"),
+        )
+        .map((keys) => Object.entries(keys)),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), wanted, fc.boolean(), (values, asked, pointers) => {
+      const file = mmdbFile(Object.fromEntries(values.map((one, i) => [`198.51.${i}.0/24`, one])), { pointers });
+      const database = readDatabase(file);
+      const library = new Reader<Response>(file);
+      values.forEach((_, i) => {
+        const at = database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (i << 8) | 7);
+        assert.deepEqual(database.read(at, asked), pruned(library.get(`198.51.${i}.7`), asked));
+      });
+    }),
+    runs(300),
+  );
+});
+
 test("whatever bytes a file has, it is refused or answers, and a damaged one is counted", async (t) => {
-  const good = mmdbFile({ "198.51.100.0/24": amsterdam, "2001:db8::/32": amsterdam });
+  const good = mmdbFile({ "198.51.100.0/24": amsterdam, "2001:db8::/32": { ...amsterdam } }, { pointers: true });
+  const wanted: Wanted = ["city", "country"].map((key) => [key, [["names", [["en", "value"]]]]] as const);
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }),
@@ -229,10 +279,12 @@ test("whatever bytes a file has, it is refused or answers, and a damaged one is 
         for (const hostile of [bytes, bytes.subarray(0, length)]) {
           try {
             const database = readDatabase(hostile);
-            database.get(address("198.51.100.7"));
-            database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | 7);
-            database.find(0x20010db8, 0, 0, 1);
-            database.get(address("2001:db8::1"));
+            for (const at of [
+              database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7),
+              database.find(0x20010db8, 0, 0, 1),
+            ]) {
+              if (at !== 0) database.read(at, wanted);
+            }
           } catch (error) {
             assert.ok(error instanceof Error);
           }
@@ -241,10 +293,9 @@ test("whatever bytes a file has, it is refused or answers, and a damaged one is 
     ),
     runs(500),
   );
-  const damaged = Buffer.from(good);
+  const damaged = mmdbFile({ "198.51.100.0/24": amsterdam });
   // The type of the first record's data becomes one that does not exist.
-  damaged[good.indexOf(Buffer.from("city")) - 2] = 0x0f;
-  damaged[good.indexOf(Buffer.from("city")) - 1] = 0xff;
+  damaged.set([0x0f, 0xff], damaged.indexOf("city") - 2);
   const { source, metrics } = await setUp(t, geoip(put(t, damaged)));
   assert.deepEqual(askFacts(source, "198.51.100.7").fields, []);
   assert.equal(await metrics.value("netgloss_enrich_mmdb_errors_total", { database: "geoip" }), 1);

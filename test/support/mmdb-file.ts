@@ -7,6 +7,8 @@ export interface MmdbShape {
   readonly type?: string;
   readonly recordSize?: 24 | 28 | 32;
   readonly ipVersion?: 4 | 6;
+  /** Whether what was there before is pointed to. */
+  readonly pointers?: boolean;
 }
 
 /** A node of the search tree: where 0 and 1 lead. `undefined` is nothing known. */
@@ -17,7 +19,7 @@ type Side = Node | { readonly data: MmdbValue } | undefined;
 
 /** @param networks by CIDR; of two that contain each other the narrower counts. */
 export function mmdbFile(networks: Readonly<Record<string, MmdbValue>>, shape: MmdbShape = {}): Buffer {
-  const { type = "Test", recordSize = 24, ipVersion = 6 } = shape;
+  const { type = "Test", recordSize = 24, ipVersion = 6, pointers = false } = shape;
   const root: Node = { sides: [undefined, undefined] };
   const byWidth = Object.entries(networks)
     .map(([cidr, data]) => ({ path: bitsOf(cidr, ipVersion), data }))
@@ -28,6 +30,7 @@ export function mmdbFile(networks: Readonly<Record<string, MmdbValue>>, shape: M
   const numbers = new Map(nodes.map((node, n) => [node, n]));
   const data: Buffer[] = [];
   const offsets = new Map<MmdbValue, number>();
+  const known = pointers ? new Map<string, number>() : undefined;
   let dataLength = 0;
   const pointer = (side: Side): number => {
     if (side === undefined) return nodes.length;
@@ -36,7 +39,7 @@ export function mmdbFile(networks: Readonly<Record<string, MmdbValue>>, shape: M
     if (offset === undefined) {
       offset = dataLength;
       offsets.set(side.data, offset);
-      const bytes = encode(side.data);
+      const bytes = encode(side.data, dataLength, known);
       data.push(bytes);
       dataLength += bytes.length;
     }
@@ -104,22 +107,40 @@ function encodeNode(left: number, right: number, recordSize: 24 | 28 | 32): Buff
 
 const types = { string: 2, double: 3, uint32: 6, map: 7, array: 11, boolean: 14 } as const;
 
-function encode(value: MmdbValue): Buffer {
+/** @param known where values lie that pointers may lead to. */
+function encode(value: MmdbValue, at = 0, known?: Map<string, number>): Buffer {
+  const text = JSON.stringify(value);
+  const before = known?.get(text);
+  if (before !== undefined) return encodePointer(before);
+  known?.set(text, at);
   if (typeof value === "string") {
     const bytes = Buffer.from(value);
     return Buffer.concat([control(types.string, bytes.length), bytes]);
   }
   if (typeof value === "boolean") return control(types.boolean, value ? 1 : 0);
   if (typeof value === "number") {
-    const isInteger = Number.isInteger(value) && value >= 0;
+    const isInteger = Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff;
     const bytes = Buffer.alloc(isInteger ? 4 : 8);
     if (isInteger) bytes.writeUInt32BE(value);
     else bytes.writeDoubleBE(value);
     return Buffer.concat([control(isInteger ? types.uint32 : types.double, bytes.length), bytes]);
   }
-  if (Array.isArray(value)) return Buffer.concat([control(types.array, value.length), ...value.map(encode)]);
-  const pairs = Object.entries(value);
-  return Buffer.concat([control(types.map, pairs.length), ...pairs.flat().map((part) => encode(part))]);
+  const isArray = Array.isArray(value);
+  const inner: readonly MmdbValue[] = isArray ? value : Object.entries(value).flat();
+  const parts = [control(isArray ? types.array : types.map, isArray ? inner.length : inner.length / 2)];
+  let end = at + (parts[0] as Buffer).length;
+  for (const part of inner) {
+    const bytes = encode(part, end, known);
+    parts.push(bytes);
+    end += bytes.length;
+  }
+  return Buffer.concat(parts);
+}
+
+function encodePointer(to: number): Buffer {
+  if (to < 2048) return Buffer.from([(1 << 5) | (to >> 8), to & 255]);
+  const rest = to - 2048;
+  return Buffer.from([(1 << 5) | (1 << 3) | (rest >> 16), (rest >> 8) & 255, rest & 255]);
 }
 
 /** The control byte, the type's byte behind it where the type is above 7, then a length of 29 or more. */

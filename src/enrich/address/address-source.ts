@@ -15,8 +15,23 @@ export interface AddressFacts {
   readonly fields: readonly Fact[];
   /** Apart from the fields, because exporters report it, too. */
   readonly as?: AutonomousSystem | undefined;
-  /** Whether the same object stands for many addresses, so that their texts may be one. */
-  readonly isShared?: boolean;
+  /** Present when the same object stands for many addresses, so that their texts may be one. */
+  readonly shared?: SharedFacts | undefined;
+}
+
+/** Of facts that many addresses share. */
+export interface SharedFacts {
+  /** No other facts of the source ever have it. */
+  readonly number: number;
+  /** For those who render them: their bytes, by the position of the object. Empty at first. */
+  readonly rendered: (RenderedFacts | undefined)[];
+}
+
+/** The fields of facts as bytes. */
+export interface RenderedFacts {
+  readonly fields: Uint8Array;
+  readonly number: Uint8Array;
+  readonly organisation: Uint8Array;
 }
 
 /** Something that knows addresses. It answers at once with what it knows, and reports when it would answer differently. */

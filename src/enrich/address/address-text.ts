@@ -1,5 +1,5 @@
 import { renderFields } from "../../record/index.ts";
-import type { AddressFacts } from "./address-source.ts";
+import type { AddressFacts, RenderedFacts } from "./address-source.ts";
 import type { AddressScope } from "./address-scope.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import type { FoldedEntries } from "./fold-entries.ts";
@@ -53,13 +53,6 @@ export type WriteAddressText = (
   room: number,
 ) => AddressText;
 
-/** The fields of facts as bytes. */
-interface RenderedFacts {
-  readonly fields: Uint8Array;
-  readonly number: Uint8Array;
-  readonly organisation: Uint8Array;
-}
-
 const comma = 0x2c;
 const opened = 0x5b;
 const closed = 0x5d;
@@ -67,8 +60,6 @@ const nothing = new Uint8Array();
 
 export function createWriteAddressText(): WriteAddressText {
   const starts = enrichedObjects.map(fieldStarts);
-  /** Of facts that many addresses share. */
-  const sharedFacts = enrichedObjects.map(() => new WeakMap<AddressFacts, RenderedFacts>());
   let target: Uint8Array = nothing;
   let end = 0;
   let limit = 0;
@@ -101,12 +92,9 @@ export function createWriteAddressText(): WriteAddressText {
 
   const renderedFacts = (facts: AddressFacts, position: number): RenderedFacts => {
     const object = enrichedObjects[position] as EnrichedObject;
-    if (facts.isShared !== true) return renderFacts(facts, object);
-    const known = sharedFacts[position]?.get(facts);
-    if (known !== undefined) return known;
-    const rendered = renderFacts(facts, object);
-    sharedFacts[position]?.set(facts, rendered);
-    return rendered;
+    if (facts.shared === undefined) return renderFacts(facts, object);
+    const { rendered } = facts.shared;
+    return (rendered[position] ??= renderFacts(facts, object));
   };
 
   const putPairs = (entries: FoldedEntries, position: number, isOpen: boolean): void => {

@@ -53,14 +53,14 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
   const noKey: readonly number[] = [];
   const sourcesOf = enrichedObjects.map(({ name }) => sources.filter(({ objects }) => objects.has(name)));
   const hasScope = enrichedObjects.map(({ name }) => locality && endpointObjects.has(name));
-  const factNumbers = new WeakMap<AddressFacts, number>();
-  let factCount = 0;
   /** The memory in which the entries of keys lie: what they mean changes with it. */
   let memory: Uint8Array | undefined;
   let memories = 0;
 
   let position = 0;
   const facts: AddressFacts[] = [];
+  /** Which source each is of. */
+  const factSources: number[] = [];
   const known: { -readonly [Name in keyof KnownOfAddress]: KnownOfAddress[Name] } = {
     entries: undefined,
     facts,
@@ -73,19 +73,14 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
   const ask = (a: number, b: number, c: number, d: number): void => {
     found.validMs = Number.POSITIVE_INFINITY;
     facts.length = 0;
-    for (const source of sourcesOf[position] as AddressSource[]) {
+    factSources.length = 0;
+    const asked = sourcesOf[position] as AddressSource[];
+    for (let i = 0; i < asked.length; i++) {
+      const source = asked[i] as AddressSource;
       found.validMs = Math.min(found.validMs, source.find(a, b, c, d, facts));
+      while (factSources.length < facts.length) factSources.push(i);
     }
     known.scope = hasScope[position] === true ? addressScope(a, b, c, d) : undefined;
-  };
-
-  const numberOf = (one: AddressFacts): number => {
-    let number = factNumbers.get(one);
-    if (number === undefined) {
-      number = ++factCount;
-      factNumbers.set(one, number);
-    }
-    return number;
   };
 
   /** Writes the key of all that the text follows from, where other addresses may have the same. @returns whether it did. */
@@ -100,11 +95,11 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
     for (let i = 0; i < 2 * texts.count; i++) key.push(texts.ids[i] as number);
     for (let i = 0; i < facts.length; i++) {
       const one = facts[i] as AddressFacts;
-      if (one.isShared !== true) {
+      if (one.shared === undefined) {
         key.length = 0;
         return false;
       }
-      key.push(numberOf(one));
+      key.push(factSources[i] as number, one.shared.number);
     }
     return true;
   };

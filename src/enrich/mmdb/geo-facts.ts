@@ -1,4 +1,5 @@
 import type { AutonomousSystem, Fact } from "../address/address-source.ts";
+import type { Wanted } from "./data-reader.ts";
 
 /** What can be said of a place; the values of the setting. */
 export const geoValues = [
@@ -20,7 +21,7 @@ const maxText = 255;
  * `.geo.country.code|name`, `.geo.loc.coord` (`latitude,longitude` in degrees, the text form of an Elasticsearch
  * geo_point) and `.geo.tz.name`. A country that is not known is the one where the block is registered.
  *
- * @param data as the database has it; whatever is of another shape is left out.
+ * @param data what is wanted of it by {@link wantedOfPlaces}; whatever is of another shape is left out.
  * @param language of names; English where a name has no such form.
  */
 export function geoFields(data: unknown, values: ReadonlySet<GeoValue>, language: string): Fact[] {
@@ -41,6 +42,33 @@ export function geoFields(data: unknown, values: ReadonlySet<GeoValue>, language
   );
 }
 
+/** What {@link geoFields} reads of a database's data. */
+export function wantedOfPlaces(language: string): Wanted {
+  const languages = new Set([language, "en"]);
+  const names = ["names", Array.from(languages, (one) => [one, "value"] as const)] as const;
+  const country = [["iso_code", "value"], names] as const;
+  return [
+    ["city", [names]],
+    ["continent", [["code", "value"], names]],
+    ["country", country],
+    ["registered_country", country],
+    [
+      "location",
+      [
+        ["latitude", "value"],
+        ["longitude", "value"],
+        ["time_zone", "value"],
+      ],
+    ],
+  ];
+}
+
+/** What {@link autonomousSystem} reads. */
+export const wantedOfSystems: Wanted = [
+  ["autonomous_system_number", "value"],
+  ["autonomous_system_organization", "value"],
+];
+
 /** The autonomous system of a record of an ASN database (or one that contains its fields). */
 export function autonomousSystem(data: unknown): AutonomousSystem | undefined {
   const number = member(data, "autonomous_system_number");
@@ -49,9 +77,7 @@ export function autonomousSystem(data: unknown): AutonomousSystem | undefined {
 }
 
 function member(data: unknown, name: string): unknown {
-  return typeof data === "object" && data !== null && Object.hasOwn(data, name)
-    ? (data as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  return data instanceof Map ? data.get(name) : undefined;
 }
 
 function nameOf(place: unknown, language: string): string | undefined {

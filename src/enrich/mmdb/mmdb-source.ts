@@ -1,10 +1,17 @@
-import { formatAddress, type Address } from "../../ip/index.ts";
+import { formatAddress } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { createWatchedFile, type FileIo } from "../../file/index.ts";
 import { addressScope } from "../address/address-scope.ts";
 import { addressOf } from "../address/address-words.ts";
-import { createListeners, endpointObjects, type AddressFacts, type AddressSource } from "../address/address-source.ts";
-import { autonomousSystem, geoFields, type GeoValue } from "./geo-facts.ts";
+import {
+  createListeners,
+  endpointObjects,
+  type AddressFacts,
+  type AddressSource,
+  type SharedFacts,
+} from "../address/address-source.ts";
+import type { Wanted } from "./data-reader.ts";
+import { autonomousSystem, geoFields, wantedOfPlaces, wantedOfSystems, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
 
 export interface MmdbOptions {
@@ -30,6 +37,7 @@ export interface MmdbSource extends AddressSource, Component {
 
 interface Loaded {
   readonly name: "asn" | "geoip";
+  readonly wanted: Wanted;
   readonly facts: (data: unknown) => AddressFacts | undefined;
   readonly path: string;
   database: Database | undefined;
@@ -52,21 +60,23 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
   const log = limitLog(options.log, clock);
   const listeners = createListeners();
   const loaded: Loaded[] = [];
-  const add = (name: Loaded["name"], path: string, facts: Loaded["facts"]): void => {
+  let sharedCount = 0;
+  const shared = (): SharedFacts => ({ number: ++sharedCount, rendered: [] });
+  const add = (name: Loaded["name"], path: string, wanted: Wanted, facts: Loaded["facts"]): void => {
     const counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
-    loaded.push({ name, path, facts, database: undefined, known: new Map(), counts });
+    loaded.push({ name, path, wanted, facts, database: undefined, known: new Map(), counts });
   };
   if (asn !== undefined) {
-    add("asn", asn.path, (data) => {
+    add("asn", asn.path, wantedOfSystems, (data) => {
       const as = autonomousSystem(data);
-      return as && { fields: [], as, isShared: true };
+      return as && { fields: [], as, shared: shared() };
     });
   }
   if (geoip !== undefined) {
     const values = new Set(geoip.values);
-    add("geoip", geoip.path, (data) => {
+    add("geoip", geoip.path, wantedOfPlaces(geoip.language), (data) => {
       const fields = geoFields(data, values, geoip.language);
-      return fields.length === 0 ? undefined : { fields, isShared: true };
+      return fields.length === 0 ? undefined : { fields, shared: shared() };
     });
   }
   registerMetrics(options.metrics, loaded);
@@ -96,15 +106,15 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
   );
 
   /** @param at where the data of the address lies. */
-  const read = (one: Loaded, database: Database, at: number, address: Address): AddressFacts | undefined => {
+  const read = (one: Loaded, database: Database, at: number, words: AddressWords): AddressFacts | undefined => {
     try {
-      const facts = one.facts(database.get(address));
+      const facts = one.facts(database.read(at, one.wanted));
       if (one.known.size >= maxKnown) one.known.clear();
       one.known.set(at, facts);
       return facts;
     } catch (error) {
       one.counts.errors++;
-      log.warn({ path: one.path, address: formatAddress(address), error }, "a MaxMind database is damaged");
+      log.warn({ path: one.path, address: formatAddress(addressOf(...words)), error }, "a MaxMind database is damaged");
       return undefined;
     }
   };
@@ -115,7 +125,7 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
     const known = at === 0 ? undefined : one.known.get(at);
     if (known !== undefined) return known;
     const errors = one.counts.errors;
-    const facts = at === 0 || one.known.has(at) ? undefined : read(one, database, at, addressOf(...words));
+    const facts = at === 0 || one.known.has(at) ? undefined : read(one, database, at, words);
     if (facts === undefined && errors === one.counts.errors) one.counts.misses++;
     return facts;
   };
