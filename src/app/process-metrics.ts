@@ -26,9 +26,9 @@ export function createProcessMetrics(metrics: Metrics, version: string): Compone
     [{ version, node: process.versions.node }, 1],
   ]);
   gauge("process_start_time_seconds", "When the process started, since the epoch.", () => startTime);
-  counter("process_cpu_user_seconds_total", "CPU time spent in the program.", () => process.cpuUsage().user / 1e6);
-  counter("process_cpu_system_seconds_total", "CPU time spent in the system.", () => process.cpuUsage().system / 1e6);
-  counter("process_cpu_seconds_total", "CPU time spent in both.", () => {
+  counter("process_cpu_user_seconds_total", "CPU time in user mode.", () => process.cpuUsage().user / 1e6);
+  counter("process_cpu_system_seconds_total", "CPU time in system mode.", () => process.cpuUsage().system / 1e6);
+  counter("process_cpu_seconds_total", "CPU time in user and system mode.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
@@ -40,7 +40,11 @@ export function createProcessMetrics(metrics: Metrics, version: string): Compone
     "The JavaScript heap of the main thread.",
     () => process.memoryUsage().heapTotal,
   );
-  gauge("nodejs_heap_size_used_bytes", "Of it, what is in use.", () => process.memoryUsage().heapUsed);
+  gauge(
+    "nodejs_heap_size_used_bytes",
+    "The part of the JavaScript heap of the main thread that is in use.",
+    () => process.memoryUsage().heapUsed,
+  );
   gauge(
     "nodejs_external_memory_bytes",
     "Memory of the main thread outside its heap.",

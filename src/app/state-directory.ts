@@ -28,7 +28,7 @@ export function createStateDirectory(
         lock = await takeFileLock(io, target, { subject: `the state directory ${path}`, clock, log });
       } catch (error) {
         if (error instanceof LockedError) throw error;
-        log.warn({ error, path }, "cannot keep other collectors off the state directory");
+        log.warn({ error, path }, "cannot lock the state directory");
       }
     },
     async stop() {

@@ -60,7 +60,7 @@ export async function takeFileLock(
   }
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date(clock.now()).toISOString() };
   await writeHolder(io, advisory, holder).catch((error: unknown) => {
-    log.warn({ error, path: advisory }, `cannot write down who uses ${subject}`);
+    log.warn({ error, path: advisory }, `cannot record who uses ${subject}`);
   });
 
   return {

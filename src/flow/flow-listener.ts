@@ -37,7 +37,7 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
       store: state,
       sources: [pipeline],
       responsible: () => 0,
-      failed: (error) => log.error({ error }, "what exporters sent once could not be restored"),
+      failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
     });
   let timer: NodeJS.Timeout | undefined;
 

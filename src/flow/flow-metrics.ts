@@ -37,30 +37,42 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_records_total", "Flow records decoded.", (of) => of.flows);
   byProtocol("netgloss_flow_options_records_total", "Records of options data decoded.", (of) => of.options);
   byProtocol("netgloss_flow_counters_records_total", "Records of counters decoded.", (of) => of.counters);
-  byKind("netgloss_flow_sets_total", "Sets and samples met in datagrams.", "kind", (of) => of.sets);
+  byKind("netgloss_flow_sets_total", "Sets and samples in datagrams.", "kind", (of) => of.sets);
   byKind("netgloss_flow_templates_total", "Templates received, by what they changed.", "change", (of) => of.templates);
   byKind("netgloss_flow_drops_total", "What could not be decoded, by reason.", "reason", (of) => of.drops);
   byProtocol("netgloss_flow_sets_waited_total", "Data sets that came before their template.", (of) => of.waited);
-  byProtocol("netgloss_flow_sets_replayed_total", "Those decoded when their template came.", (of) => of.replayed);
+  byProtocol(
+    "netgloss_flow_sets_replayed_total",
+    "Waiting data sets that were decoded when their template came.",
+    (of) => of.replayed,
+  );
   byProtocol(
     "netgloss_flow_missing_total",
     "Flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX) missing by sequence numbers.",
     (of) => of.missing,
   );
-  byProtocol("netgloss_flow_recovered_total", "Of these, what came late or never was missing.", (of) => of.recovered);
+  byProtocol(
+    "netgloss_flow_recovered_total",
+    "Units counted as missing that came late or were never missing.",
+    (of) => of.recovered,
+  );
   byProtocol(
     "netgloss_flow_samples_missing_total",
     "Samples missing by the numbers of their data sources.",
     (of) => of.samplesMissing,
   );
-  byProtocol("netgloss_flow_samples_recovered_total", "Of these, samples that came late.", (of) => of.samplesRecovered);
+  byProtocol(
+    "netgloss_flow_samples_recovered_total",
+    "Samples counted as missing that came late.",
+    (of) => of.samplesRecovered,
+  );
   byProtocol("netgloss_flow_sampler_drops_total", "Samples that agents say they dropped.", (of) => of.samplerDrops);
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
-  byProtocol("netgloss_flow_sequence_resets_total", "Exporters that began a new count.", (of) => of.resets);
+  byProtocol("netgloss_flow_sequence_resets_total", "Restarts of sequence numbers.", (of) => of.resets);
 
   metrics.counterFrom(
     "netgloss_flow_slow_fields_total",
-    "What takes longer than the fields of ordinary records, by reason: values, repeated elements, lists, packets, " +
+    "Fields that take longer than ordinary ones, by reason: values, repeated elements, lists, packets, " +
       "estimates beyond 2^53, enrichment that may meet other names; whole samples of sFlow.",
     ["reason"],
     () => [
@@ -76,8 +88,11 @@ export function registerFlowMetrics(
   );
   metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates whose program is kept.", [], () => plans.size);
 
-  metrics.counterFrom("netgloss_flow_evicted_total", "What was forgotten, by a limit or by its age.", ["what"], () =>
-    evictedSeries(exporters),
+  metrics.counterFrom(
+    "netgloss_flow_evicted_total",
+    "State of exporters that was evicted, by a limit or by age.",
+    ["what"],
+    () => evictedSeries(exporters),
   );
   metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size);
   metrics.gaugeFrom("netgloss_flow_templates", "Templates known.", [], () => {
@@ -94,14 +109,24 @@ export function registerFlowMetrics(
   metrics.gaugeFrom("netgloss_flow_waiting_sets", "Data sets that wait for their template.", [], () => {
     return exporters.waiting.sets;
   });
-  metrics.gaugeFrom("netgloss_flow_waiting_bytes", "Bytes of these.", [], () => exporters.waiting.bytes);
+  metrics.gaugeFrom(
+    "netgloss_flow_waiting_bytes",
+    "Bytes of data sets that wait for their template.",
+    [],
+    () => exporters.waiting.bytes,
+  );
   metrics.gaugeFrom(
     "netgloss_flow_memory_bytes",
-    "Memory for what exporters said once (templates, options, sets that wait), about.",
+    "Approximate memory for the state of exporters: templates, options, waiting data sets.",
     [],
     () => exporters.memory.used,
   );
-  metrics.gaugeFrom("netgloss_flow_memory_max_bytes", "The most of it.", [], () => exporters.memory.max);
+  metrics.gaugeFrom(
+    "netgloss_flow_memory_max_bytes",
+    "Limit of the memory for the state of exporters.",
+    [],
+    () => exporters.memory.max,
+  );
   metrics.counterFrom(
     "netgloss_flow_memory_freed_bytes_total",
     "Memory taken back from exporters: because all was in use (full), or because they were silent for an hour (idle).",

@@ -61,7 +61,7 @@ export function createFileOutlet(options: FileOutletOptions): FileOutlet {
     try {
       const state = await file.state();
       if (!state.isRegular || state.size === 0 || (await io.lastByte(path)) === 0x0a) return { file, state };
-      log.warn({ path }, "the output file ends in half a line, which is ended here");
+      log.warn({ path }, "the output file ends in an incomplete line, which is ended");
       await file.write(Buffer.from("\n"));
       return { file, state: { ...state, size: state.size + 1 } };
     } catch (error) {
@@ -91,7 +91,7 @@ export function createFileOutlet(options: FileOutletOptions): FileOutlet {
     } catch (error) {
       notBefore = clock.monotonic() + retryMs;
       report.failed(operation, errorCode(error));
-      log.error({ path, reason: reasonOf(error) }, `output file: cannot ${operation}, going on with the old one`);
+      log.error({ path, reason: reasonOf(error) }, `output file: cannot ${operation}, continuing with the old one`);
     }
   };
 
@@ -148,7 +148,7 @@ export function createFileOutlet(options: FileOutletOptions): FileOutlet {
           to = from;
         } catch (failure) {
           report.failed("truncate", errorCode(failure));
-          log.error({ path, reason: reasonOf(failure) }, "half a line stays in the output file");
+          log.error({ path, reason: reasonOf(failure) }, "an incomplete line stays in the output file");
           await closeFile();
           return from;
         }

@@ -35,15 +35,17 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
   ]);
   const leftOut = metrics.counter(
     "netgloss_output_left_out_records_total",
-    "Records left out on purpose, because the output shows so many a second at most.",
+    "Records left out because of the rate limit of the output.",
     ["output"],
   );
-  const failures = metrics.counter("netgloss_output_errors_total", "Calls of the system that failed.", [
+  const failures = metrics.counter("netgloss_output_errors_total", "System calls that failed.", [
     "output",
     "operation",
     "code",
   ]);
-  const rotations = metrics.counter("netgloss_output_rotations_total", "Files renamed for their size.", ["output"]);
+  const rotations = metrics.counter("netgloss_output_rotations_total", "Output files rotated because of their size.", [
+    "output",
+  ]);
   metrics.gaugeFrom("netgloss_output_queue_bytes", "Bytes that wait to be written.", ["output"], () =>
     [...queues].map(([output, read]) => [{ output }, read()] as const),
   );

@@ -44,5 +44,5 @@ test("a directory that cannot be made keeps nobody from starting, and is in the 
   const component = createStateDirectory(join(file, "state"), { io: nodeFileIo, clock: systemClock, log });
   await component.start();
   await component.stop();
-  assert.deepEqual(lines, ["cannot keep other collectors off the state directory"]);
+  assert.deepEqual(lines, ["cannot lock the state directory"]);
 });

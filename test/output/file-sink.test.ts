@@ -179,7 +179,7 @@ test("reopen of a path that cannot be opened goes on with the old file", async (
   sink.write(lines(1, 1), 1);
   await until(async () => numbers(await readFile(join(folder, "old"), "utf8")).length === 2);
   assert.ok(((await value("errors_total", { operation: "reopen", code: "EACCES" })) ?? 0) >= 1);
-  assert.ok(messages.includes("output file: cannot reopen, going on with the old one"));
+  assert.ok(messages.includes("output file: cannot reopen, continuing with the old one"));
   fail = false;
   await until(() => {
     return stat(path).then(
@@ -196,7 +196,7 @@ test("half a line left by a crash is ended, not continued", async (t) => {
   sink.write(lines(2, 1), 1);
   await sink.stop();
   assert.equal(await readFile(path, "utf8"), `{"n":1}\n{"n":\n${lines(2, 1).toString()}`);
-  assert.ok(messages.includes("the output file ends in half a line, which is ended here"));
+  assert.ok(messages.includes("the output file ends in an incomplete line, which is ended"));
 });
 
 test("a path that can never be written to stops the start and is named", async (t) => {

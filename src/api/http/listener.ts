@@ -259,7 +259,7 @@ export function createListener(options: ListenerOptions): Listener {
         log.info({ expires: new Date(fresh.expires * 1000).toISOString() }, "TLS certificate re-read");
       } catch (error) {
         metrics.certificateFailures.add();
-        log.error({ error }, "TLS certificate not re-read: the one before stays in use");
+        log.error({ error }, "TLS certificate not re-read: the previous one stays in use");
       }
     },
 

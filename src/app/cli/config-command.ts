@@ -12,7 +12,7 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     .description(
       `check the settings and the files that they name, without starting; exit code ${exitCodes.config} when they cannot be used`,
     )
-    .option("--strict", "refuse names that are no settings, too");
+    .option("--strict", "refuse unknown names, too");
   addSettingsOptions(check).action(async (options: { strict?: boolean }) => {
     const [{ checkFiles }, { flowElements }] = await Promise.all([
       import("../check-files.ts"),
@@ -30,7 +30,7 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     else terminal.out("settings are valid\n");
   });
 
-  const print = config.command("print").description("show every setting and where its value comes from, no secrets");
+  const print = config.command("print").description("show every setting and the source of its value, without secrets");
   addSettingsOptions(print).action(async () => {
     terminal.out(formatSettings(await commandSettings(print, terminal)));
   });

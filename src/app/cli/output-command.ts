@@ -7,9 +7,9 @@ import { exitCodes, type Terminal } from "./terminal.ts";
 
 /** `output test`: sends one record to a store and says what came of it. */
 export function addOutputCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const output = program.command("output").description("work with the outputs to stores");
+  const output = program.command("output").description("test the outputs to stores");
   const test = addConfigOption(output.command("test <name>"))
-    .description(`send one record to an output, whether it is on or not: ${storeOutputNames.join(", ")}`)
+    .description(`send one record to an output, also to one that is off: ${storeOutputNames.join(", ")}`)
     .action(async (name: string) => {
       const found = storeOutput(name, (await commandSettings(test, terminal)).settings);
       if (found === undefined) {

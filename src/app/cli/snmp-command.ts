@@ -25,14 +25,14 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
   const client = (name: string, description: string): Command =>
     addConfigOption(snmp.command(name).description(description))
       .helpGroup("Through the API:")
-      .option("--url <url>", "where the API is, perhaps with user:password@ (default: as the settings say)");
+      .option("--url <url>", "the URL of the API, optionally with user:password@ (default: from the settings)");
   const callOf = async (command: Command): Promise<ApiCall> => {
     const { url } = command.opts<{ url?: string }>();
     return createApiCall(url ?? apiUrl((await commandSettings(command, terminal)).settings));
   };
   const show = (answer: unknown): void => terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
 
-  const apply = client("apply", "read all definitions again and put them to use")
+  const apply = client("apply", "read all definitions again and apply them")
     .option("--force", "discover devices again whose definitions have changed")
     .action(async ({ force }: { force?: boolean }) => {
       const call = await callOf(apply);
@@ -40,7 +40,7 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
     });
 
   const rediscover = client("rediscover <ip> [port]", "discover one device again")
-    .option("--wait <seconds>", "wait so long for the outcome")
+    .option("--wait <seconds>", "how long to wait for the result")
     .action(async (ip: string, port: string | undefined, { wait }: { wait?: string }) => {
       const query = wait === undefined ? "" : `?wait=${encodeURIComponent(wait)}`;
       const body = { ip, port: Number(port ?? 161) };
@@ -52,7 +52,7 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
     });
 
   const devices = client("devices [device]", "show all devices, or all about one (ip:port)")
-    .option("--json", "one JSON object a line")
+    .option("--json", "one JSON object per line")
     .action(async (device: string | undefined, { json }: { json?: boolean }) => {
       const call = await callOf(devices);
       if (device !== undefined) {

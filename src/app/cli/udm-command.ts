@@ -21,15 +21,15 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
   const client = (name: string, description: string): Command =>
     addConfigOption(udm.command(name).description(description))
       .helpGroup("Through the API:")
-      .option("--url <url>", "where the API is, perhaps with user:password@ (default: as the settings say)");
+      .option("--url <url>", "the URL of the API, optionally with user:password@ (default: from the settings)");
   const callOf = async (command: Command): Promise<UdmCall> => {
     const { url } = command.opts<{ url?: string }>();
     return createUdmCall(url ?? apiUrl((await commandSettings(command, terminal)).settings));
   };
 
   const list = client("list [key]", "show all entries, or those related to an address, CIDR or range")
-    .option("--exact", "only the entry with this very key")
-    .option("--json", "one JSON object a line")
+    .option("--exact", "only the entry with exactly this key")
+    .option("--json", "one JSON object per line")
     .action(async (key: string | undefined, options: { exact?: boolean; json?: boolean }) => {
       const request = { ...(key === undefined ? {} : { key }), exact: options.exact === true };
       const { udms = [] } = (await (await callOf(list))("ListUdms", request)) as { udms?: UdmJson[] };
@@ -42,7 +42,7 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
     terminal.out(`${entries}\n`);
   });
 
-  const set = client("set <key>", "create an entry, or change the given fields of the one there is")
+  const set = client("set <key>", "create an entry, or change the given fields of an existing one")
     .option("--name <name>", "its name")
     .option("--tag <tag>", "a tag; repeat for more; they replace all tags", collect)
     .option("--vlan <number>", "its VLAN", vlan)
@@ -52,14 +52,14 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
         .argParser(trueOrFalse),
     )
     .option("--meta <key=value>", "a metadata value; repeat for more; they replace all metadata", keyAndValue)
-    .option("--clear <field>", "empty this field: name, tags, vlan, internal, metadata; repeat for more", collect)
+    .option("--clear <field>", "clear this field: name, tags, vlan, internal, metadata; repeat for more", collect)
     .action(async (key: string, options: SetOptions) => {
       terminal.out(`${JSON.stringify(await setEntry(await callOf(set), key, options))}\n`);
       const network = networkOfKey(parseKey(key));
       if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
     });
 
-  const remove = client("delete <key>", "delete the entry with this very key").action(async (key: string) => {
+  const remove = client("delete <key>", "delete the entry with exactly this key").action(async (key: string) => {
     await (
       await callOf(remove)
     )("DeleteUdm", { key });

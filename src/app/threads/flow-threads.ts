@@ -135,7 +135,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
         importState() {},
       })),
       responsible: (address) => threadFor(address, count),
-      failed: (error) => log.error({ error }, "what exporters sent once could not be restored"),
+      failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
     });
 
   metrics.addSource(async () => (await askAll<readonly MetricFamily[]>([receiver, ...decoders], "metrics")).flat());

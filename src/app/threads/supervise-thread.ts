@@ -145,10 +145,10 @@ async function finishing(finish: Promise<void>, ms: number, timers: Timers, log:
   const late = new Promise<true>((resolve) => (cancel = timers.after(ms, () => resolve(true))));
   try {
     if ((await Promise.race([finish, late])) === true) {
-      log.error({ seconds: ms / 1000 }, "a thread did not finish in time; what it had not done yet is lost");
+      log.error({ seconds: ms / 1000 }, "a thread did not finish in time; its remaining work is lost");
     }
   } catch (error) {
-    log.error({ error }, "a thread could not finish; what it had not done yet is lost");
+    log.error({ error }, "a thread could not finish; its remaining work is lost");
   } finally {
     cancel();
   }

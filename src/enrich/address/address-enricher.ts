@@ -75,7 +75,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
     read,
     locality,
     renamed({ name, as }) {
-      log.warn({ name: quote(name), as: quote(as) }, "a metadata key is in the way of another name of a record");
+      log.warn({ name: quote(name), as: quote(as) }, "a metadata key conflicts with another name of a record");
     },
   });
   registerAddressMetrics(options.metrics, table, {

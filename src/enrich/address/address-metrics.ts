@@ -20,7 +20,7 @@ export function registerAddressMetrics(metrics: Metrics, table: AddressTable, co
     "Addresses of records that metadata was found for, an exporter's once a datagram.",
     () => table.matches + counts.matches(),
   );
-  count("renamed", "Fields put under another name because the one asked for was in another's way.", counts.renamed);
+  count("renamed", "Metadata fields renamed because of a conflict with another name.", counts.renamed);
   count("bad_addresses", "Addresses of records that could not be read, so not looked up.", counts.badAddresses);
   metrics.gaugeFrom(
     "netgloss_enrich_udm_cached_addresses",

@@ -124,7 +124,7 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
       if (!isRunning || queued.has(number) || running.has(number)) return Number.POSITIVE_INFINITY;
       if (queued.size >= maxQueued) {
         counts.dropped++;
-        log.warn({ maxQueued }, "addresses wait for the name servers, some go without a name for now");
+        log.warn({ maxQueued }, "too many addresses wait for the name servers; some have no host name for now");
         return queueFullMs;
       }
       queued.set(number, addressOf(a, b, c, d));

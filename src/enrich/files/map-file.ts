@@ -42,7 +42,7 @@ export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
       log.info({ path }, `the file of ${label} is read`);
       if (warnings.length > 0) {
         const shown = warnings.slice(0, maxShown).map((finding) => `${path}:${formatFinding(finding)}`);
-        log.warn({ warnings: shown, count: warnings.length }, `the file of ${label} says what is ignored`);
+        log.warn({ warnings: shown, count: warnings.length }, `the file of ${label} has parts that are ignored`);
       }
     },
     failed(error) {

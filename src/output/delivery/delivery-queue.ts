@@ -122,7 +122,10 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
       await alone(to, () => to.sync());
     } catch (error) {
       report.failed("sync", errorCode(error));
-      log.error({ reason: reasonOf(error) }, "the spool cannot be synced: a power cut would cost what it was given");
+      log.error(
+        { reason: reasonOf(error) },
+        "the spool cannot be synced: a power failure would lose its newest records",
+      );
       // The system may have forgotten what it did not write: a later sync of the same file would prove nothing.
       to.seal();
     }

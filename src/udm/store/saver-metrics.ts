@@ -29,7 +29,7 @@ export function createSaverMetrics(metrics: Metrics): SaverMetrics {
   const bytes = metrics.gauge("netgloss_udm_file_bytes", "Size of the metadata file as last replaced.");
   const kept = metrics.counter(
     "netgloss_udm_files_kept_total",
-    "Content of the metadata file that a person wrote and a save replaced: kept as .orig, or as .edited-<time>.",
+    "Metadata files written by hand that a save replaced: kept as .orig, or as .edited-<time>.",
     { reason: ["original", "edited"] satisfies KeepReason[] },
   );
   return {

@@ -91,7 +91,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     try {
       for (const path of await findLeftOvers(io, target)) {
         await io.unlink(path);
-        log.info({ path }, "removed a temporary file that a save left behind when it was cut off");
+        log.info({ path }, "removed a temporary file of an interrupted save");
       }
     } catch (error) {
       limited.warn({ error }, "cannot remove temporary files in the folder of the metadata file");
@@ -160,7 +160,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     }
     for (const { reason, path } of kept) {
       report.kept(reason);
-      if (reason === "original") log.info({ path }, "the metadata file as a person wrote it is kept");
+      if (reason === "original") log.info({ path }, "the metadata file as written by hand is kept");
       else
         log.warn(
           { target, path },
@@ -176,7 +176,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
       if (stateDirectory === "") return;
       const state = await replayImage(io, imagePathOf(stateDirectory, target), target);
       if (state !== undefined)
-        log.warn({ target }, "the metadata file was made whole: its overwriting had been cut off");
+        log.warn({ target }, "the metadata file was restored: overwriting it had been interrupted");
     },
     loaded(file) {
       expected = file.stamp;

@@ -45,14 +45,14 @@ export function createStoreMetrics(
   );
   metrics.gaugeFrom(
     "netgloss_udm_index_pinned_snapshots",
-    "States of the metadata that are kept for somebody: the current one, those that lists are still made from, and those that the garbage collector has not found yet.",
+    "Snapshots of the metadata that are kept: the current one, those of lists in progress, and those that are not garbage-collected yet.",
     [],
     () => stats().heldSnapshots,
   );
   const loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
   const warnings = metrics.counter(
     "netgloss_udm_load_warnings_total",
-    "Entries read from the metadata file that a request could not have made; they are used as they are.",
+    "Entries of the metadata file that break the rules for values; they are used as written.",
   );
   const failures = metrics.counter(
     "netgloss_udm_load_failures_total",

@@ -88,7 +88,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
 
   const fail = (operation: StateOperation, file: string, error: unknown): void => {
     counts.failures.add(1, { operation });
-    log.warn({ operation, file, error }, "what exporters send once cannot be kept over a restart");
+    log.warn({ operation, file, error }, "the state of exporters cannot be kept over a restart");
   };
 
   const ignore = async (name: string, reason: IgnoreReason): Promise<void> => {
@@ -119,7 +119,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
         count++;
       }
     }
-    if (count > 0) log.info({ exporters: count }, "what exporters sent before the restart is known again");
+    if (count > 0) log.info({ exporters: count }, "the state of exporters was restored");
   };
 
   /** As much as fits into the file, what was heard of last before the rest. */
@@ -219,7 +219,7 @@ function createStateMetrics(metrics: Metrics, exporters: () => number) {
     failures: counter("failures", "Files of exporters' state that could not be read or written.", {
       operation: ["open", "load", "save", "set_aside"] satisfies StateOperation[],
     }),
-    ignored: counter("ignored", "Files of exporters' state that were found unusable at start.", {
+    ignored: counter("ignored", "Files of exporters' state that could not be used at start.", {
       reason: Object.keys(ignoreReasons),
     }),
     leftOut: counter("left_out", "Exporters left out of a file of exporters' state because it was full."),
