@@ -54,9 +54,7 @@ export class Http2Call extends ActiveCall {
   begin(status: number, fields: HeaderFields, { hasTrailers }: { readonly hasTrailers: boolean }): void {
     if (this.isAnswered()) return;
     const stream = this.#stream;
-    // Node copies the fields, and sends 200 where they have no status.
-    const header = status === 200 ? fields : { ...fields, ":status": status };
-    stream.respond(header as OutgoingHttpHeaders, { waitForTrailers: hasTrailers });
+    stream.respond({ ":status": status, ...fields } as OutgoingHttpHeaders, { waitForTrailers: hasTrailers });
     if (hasTrailers) {
       stream.on("wantTrailers", () => stream.sendTrailers((this.#trailers ?? {}) as Record<string, string>));
     }
