@@ -1,4 +1,4 @@
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { ActiveCall, type CallSurroundings } from "./active-call.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
@@ -54,7 +54,7 @@ export class Http2Call extends ActiveCall {
   begin(status: number, fields: HeaderFields, { hasTrailers }: { readonly hasTrailers: boolean }): void {
     if (this.isAnswered()) return;
     const stream = this.#stream;
-    stream.respond({ ":status": status, ...fields } as OutgoingHttpHeaders, { waitForTrailers: hasTrailers });
+    stream.respond({ ":status": status, ...fields }, { waitForTrailers: hasTrailers });
     if (hasTrailers) {
       stream.on("wantTrailers", () => stream.sendTrailers((this.#trailers ?? {}) as Record<string, string>));
     }
