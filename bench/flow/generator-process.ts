@@ -3,7 +3,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import { createDatagramPool, type DatagramPool } from "./datagram-pool.ts";
+import { addressPools, createDatagramPool, type DatagramPool } from "./datagram-pool.ts";
 import { protocols, type BenchProtocol } from "./packet-layout.ts";
 
 /** What to send. */
@@ -17,6 +17,8 @@ export interface GeneratorOrder {
   readonly exporters: number;
   /** Of each exporter. */
   readonly templates: number;
+  /** `all`: hardly any address is met again while a cache of the usual size has it. Default: `traffic`. */
+  readonly addresses?: keyof typeof addressPools;
 }
 
 /** What was sent. */
@@ -41,6 +43,9 @@ const maxBurstMs = 20;
 /** Templates go out at this rate, which any collector can take. */
 const templatesPerMs = 20;
 const maxExporters = 15_000;
+/** With addresses that are all new: more than a million records before the first comes again. */
+const freshDatagrams = 40_000;
+const freshPools = new Map<BenchProtocol, DatagramPool>();
 
 if (process.send !== undefined) {
   process.on("message", (order: GeneratorOrder) => {
@@ -51,7 +56,7 @@ if (process.send !== undefined) {
 async function generate(order: GeneratorOrder): Promise<GeneratorResult> {
   if (order.exporters > maxExporters) throw new RangeError(`more than ${maxExporters} exporters`);
   const used = order.protocol === "mix" ? protocols : [order.protocol];
-  const pools = used.map((protocol) => createDatagramPool({ protocol, templates: order.templates }));
+  const pools = used.map((protocol) => poolOf(protocol, order));
   const exporters: Exporter[] = [];
   for (let i = 0; i < order.exporters; i++) {
     const pool = pools[i % pools.length] as DatagramPool;
@@ -66,6 +71,15 @@ async function generate(order: GeneratorOrder): Promise<GeneratorResult> {
   for (const { socket } of exporters) socket.close();
   if (refused > 0) throw new Error(`${refused} datagrams were refused`);
   return { ...sent, cpu: (user + system) / 1e6 };
+}
+
+function poolOf(protocol: BenchProtocol, { templates, addresses = "traffic" }: GeneratorOrder): DatagramPool {
+  if (addresses === "traffic") return createDatagramPool({ protocol, templates });
+  const pool =
+    freshPools.get(protocol) ??
+    createDatagramPool({ protocol, templates, addresses: addressPools.all, count: freshDatagrams });
+  freshPools.set(protocol, pool);
+  return pool;
 }
 
 async function open(port: number, i: number): Promise<Socket> {
