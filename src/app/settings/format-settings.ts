@@ -1,5 +1,5 @@
 import type { SettingsReading } from "./read-settings.ts";
-import { storeWords } from "./delivery-settings.ts";
+import { outputWords } from "./output-words.ts";
 import { flagOf } from "./settings-source.ts";
 import { settingGroups, settingNames, settingOf, type SettingName } from "./settings-table.ts";
 
@@ -44,8 +44,7 @@ function tableRow(name: SettingName): string {
 
 /** The word of the output that a setting belongs to; empty for all other settings. */
 function outputOf(name: SettingName): string {
-  const words = ["STDOUT", "FILE", ...storeWords];
-  return words.find((word) => name.startsWith(`SVC_OUTPUT_${word}_`)) ?? "";
+  return outputWords.find((word) => name.startsWith(`SVC_OUTPUT_${word}_`)) ?? "";
 }
 
 function code(text: string): string {

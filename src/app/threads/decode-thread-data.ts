@@ -3,7 +3,7 @@ import { createLineMemory, type LineMemory } from "../../output/index.ts";
 import { createWorkspaceMemory, kernelReserve, spaceFor, type WorkspaceMemory } from "../../record/index.ts";
 import { enrichmentBytes } from "../enrichment.ts";
 import type { SharedIndexHandle } from "../../udm/index.ts";
-import { storeWords, type PlainSettings } from "../settings/index.ts";
+import { outputWords, type PlainSettings } from "../settings/index.ts";
 
 /** What a decoding thread is given. */
 export interface DecodeThreadData {
@@ -30,16 +30,13 @@ const freeSlabs = 24;
  * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
  */
 function slabCount(settings: PlainSettings): number {
-  const queues = [
-    settings.SVC_OUTPUT_FILE_ENABLE ? settings.SVC_OUTPUT_FILE_QUEUE_SIZE : 0,
-    settings.SVC_OUTPUT_STDOUT_ENABLE ? settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE : 0,
-    ...storeWords.map((word) =>
-      settings[`SVC_OUTPUT_${word}_ENABLE`] ? settings[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0,
-    ),
-  ];
+  const queues = outputWords.map((word) =>
+    settings[`SVC_OUTPUT_${word}_ENABLE`] ? settings[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0,
+  );
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }
+
 /** The most that a workspace can have. */
 const maxWorkspace = 4 * 1024 ** 3;
 

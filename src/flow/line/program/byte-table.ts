@@ -5,6 +5,12 @@ import type { Step } from "../../exporters/templates/plan.ts";
 import { readStep } from "../../wire/template/read-step.ts";
 import { textTable, type TextTable } from "../text/line-text.ts";
 
+/** What steps make of one byte, where the kernel finds it. */
+export interface PlacedTable {
+  readonly place: number;
+  readonly maxLength: number;
+}
+
 /** What several steps make of one byte, rendered for each value that it may have. */
 export type ByteTable = TextTable;
 

@@ -2,9 +2,9 @@ import type { LineEnricher } from "../../../record/index.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Output, Plan, Step } from "../../exporters/templates/plan.ts";
-import { createByteTable } from "./byte-table.ts";
+import { createByteTable, type PlacedTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";
-import { lineProgram, type PlacedTable } from "./line-program.ts";
+import { lineProgram } from "./line-program.ts";
 import type { ProgramMemory } from "./program-memory.ts";
 
 /** What the kernel needs for all templates that have the same fields. */

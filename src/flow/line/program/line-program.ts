@@ -3,6 +3,7 @@ import type { LineEnricher } from "../../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
 import type { Plan, Step } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
+import type { PlacedTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";
 import { maxNumberAddition } from "./number-addition.ts";
 import { createProgramWriter } from "../kernel/program-writer.ts";
@@ -18,12 +19,6 @@ export interface LineProgram {
   /** No line is longer than the head and this many bytes, and so many more for each byte of the record, but for lists. */
   readonly maxLength: number;
   readonly maxLengthPerByte: number;
-}
-
-/** What steps make of one byte, where the kernel finds it. */
-export interface PlacedTable {
-  readonly place: number;
-  readonly maxLength: number;
 }
 
 export interface LineProgramOptions {

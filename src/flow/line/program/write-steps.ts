@@ -3,7 +3,7 @@ import * as layout from "../kernel/layout.ts";
 import type { Output, Plan, Presence, SlowStep, Step } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
 import type { LineHelper } from "./line-helper.ts";
-import type { PlacedTable } from "./line-program.ts";
+import type { PlacedTable } from "./byte-table.ts";
 import { isKeptAsByte } from "./record-slots.ts";
 import { fitOf, isCodePoint, isNever, isPure, isTotal, valueKind } from "./value-kind.ts";
 import { writeArray, writeField, writeHexField, type ProgramContext } from "./write-field.ts";

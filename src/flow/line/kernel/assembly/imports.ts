@@ -1,5 +1,5 @@
 // What the other side does. An address of memory is given as it is; the others' results are those of the functions of the same
-// name in src/flow/kernel/kernel.ts.
+// name in src/flow/line/kernel/kernel.ts.
 
 @external("kernel", "fillSecond")
 export declare function fillSecond(place: i32, second: f64): void;

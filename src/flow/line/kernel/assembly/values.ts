@@ -1,4 +1,4 @@
-// Writers of values, as src/flow/compiled/write-values.ts has them: each writes at `p` and returns where it ends; up to
+// Writers of values, as src/flow/line/text/write-values.ts has them: each writes at `p` and returns where it ends; up to
 // fifteen bytes behind may be overwritten.
 import {
   cachedSeconds,

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { outputWords, plainSettings, readSettings, settingNames } from "../../src/app/settings/index.ts";
+import { decodeMemory, slabBytes } from "../../src/app/threads/decode-thread-data.ts";
+
+const defaults = plainSettings(readSettings([], () => assert.fail("no secret files here")).settings);
+const slabs = (given: object): number => decodeMemory({ ...defaults, ...given }).lines.slabs;
+
+test("every output has a queue", () => {
+  const switches = settingNames.flatMap((name) => /^SVC_OUTPUT_(\w+)_ENABLE$/.exec(name)?.[1] ?? []);
+  // `ELASTICSEARCH_TLS` is a switch of an output.
+  const outputs = switches.filter((word) => !switches.some((other) => word.startsWith(`${other}_`)));
+  assert.deepEqual(outputs, outputWords);
+});
+
+test("a decoding thread has slabs for the queue of whichever output is enabled", () => {
+  const queue = 96 * 1024 * 1024;
+  const none = slabs({});
+  for (const word of outputWords) {
+    const size = { [`SVC_OUTPUT_${word}_QUEUE_SIZE`]: queue };
+    assert.equal(slabs(size), none, `${word} is not enabled`);
+    assert.equal(slabs({ ...size, [`SVC_OUTPUT_${word}_ENABLE`]: true }), none + (2 * queue) / slabBytes, word);
+  }
+});
