@@ -3,11 +3,22 @@ import type { ClickHouseOutputConfig } from "./clickhouse/clickhouse-config.ts";
 import { createClickHouseOutput } from "./clickhouse/clickhouse-output.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { createHttpOutput, type HttpOutputConfig } from "./http/http-output.ts";
+import { createLokiOutput, type LokiOutputConfig } from "./loki/loki-output.ts";
+import { createOtlpOutput, type OtlpOutputConfig } from "./otlp/otlp-output.ts";
 import type { SearchOutputConfig } from "./search/search-config.ts";
 import { createSearchOutput } from "./search/search-output.ts";
+import { createSplunkOutput, type SplunkOutputConfig } from "./splunk/splunk-output.ts";
+import { createVictoriaLogsOutput, type VictoriaLogsOutputConfig } from "./victoria-logs/victoria-logs-output.ts";
 
 /** What the settings say of a store, by its kind; plain data, which may be handed to another thread. */
-export type StoreConfig = HttpOutputConfig | SearchOutputConfig | ClickHouseOutputConfig;
+export type StoreConfig =
+  | HttpOutputConfig
+  | SearchOutputConfig
+  | ClickHouseOutputConfig
+  | SplunkOutputConfig
+  | LokiOutputConfig
+  | VictoriaLogsOutputConfig
+  | OtlpOutputConfig;
 
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
@@ -26,6 +37,10 @@ const factories: Factories = {
   http: (config, { clock }) => createHttpOutput(config, clock),
   search: (config, { clock }) => createSearchOutput(config, clock),
   clickhouse: (config, { clock }) => createClickHouseOutput(config, clock),
+  splunk: (config, { clock }) => createSplunkOutput(config, clock),
+  loki: (config, { clock }) => createLokiOutput(config, clock),
+  victoria_logs: (config, { clock }) => createVictoriaLogsOutput(config, clock),
+  otlp: (config, { clock }) => createOtlpOutput(config, clock),
 };
 
 /** @throws Error when this Node or host cannot do what the configuration asks for. */

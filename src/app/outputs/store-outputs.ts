@@ -19,6 +19,10 @@ const names: Readonly<Record<StoreWord, string>> = {
   GENERIC_HTTP: "http",
   CRIBL: "cribl",
   CLICKHOUSE: "clickhouse",
+  SPLUNK_HEC: "splunk",
+  LOKI: "loki",
+  VICTORIALOGS: "victorialogs",
+  OTLP: "otlp",
 };
 
 const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
@@ -33,22 +37,18 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
   },
   OPENSEARCH: (settings) =>
     searchStore("OPENSEARCH", settings, settings.SVC_OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ISM_POLICY),
-  GENERIC_HTTP(settings) {
-    const token = settings.SVC_OUTPUT_GENERIC_HTTP_TOKEN;
-    const user = settings.SVC_OUTPUT_GENERIC_HTTP_USERNAME;
-    return {
-      ...httpStore("GENERIC_HTTP", settings, ""),
-      headers: {
-        ...Object.fromEntries(settings.SVC_OUTPUT_GENERIC_HTTP_HEADERS),
-        ...basic(user, settings.SVC_OUTPUT_GENERIC_HTTP_PASSWORD),
-        ...(token.isSet && { authorization: `Bearer ${token.reveal()}` }),
-      },
-    };
-  },
+  GENERIC_HTTP: (settings) => ({
+    kind: "http",
+    ...logServerOf("GENERIC_HTTP", settings, ""),
+    format: settings.SVC_OUTPUT_GENERIC_HTTP_FORMAT,
+  }),
   CRIBL(settings) {
     const token = settings.SVC_OUTPUT_CRIBL_TOKEN;
     return {
-      ...httpStore("CRIBL", settings, "/cribl/_bulk"),
+      kind: "http",
+      ...serverOf("CRIBL", settings, "/cribl/_bulk"),
+      format: settings.SVC_OUTPUT_CRIBL_FORMAT,
+      compression: settings.SVC_OUTPUT_CRIBL_COMPRESSION,
       headers: token.isSet ? { authorization: token.reveal() } : {},
     };
   },
@@ -68,6 +68,40 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
       ttlDays: settings.SVC_OUTPUT_CLICKHOUSE_TABLE_TTL,
     };
   },
+  SPLUNK_HEC(settings) {
+    const token = settings.SVC_OUTPUT_SPLUNK_HEC_TOKEN;
+    return {
+      kind: "splunk",
+      ...serverOf("SPLUNK_HEC", settings, ""),
+      headers: token.isSet ? { authorization: `Splunk ${token.reveal()}` } : {},
+      compression: settings.SVC_OUTPUT_SPLUNK_HEC_COMPRESSION,
+      format: settings.SVC_OUTPUT_SPLUNK_HEC_FORMAT,
+      index: settings.SVC_OUTPUT_SPLUNK_HEC_INDEX,
+      source: settings.SVC_OUTPUT_SPLUNK_HEC_SOURCE,
+      sourcetype: settings.SVC_OUTPUT_SPLUNK_HEC_SOURCETYPE,
+      hasCimFields: settings.SVC_OUTPUT_SPLUNK_HEC_CIM_ENABLE,
+    };
+  },
+  LOKI(settings) {
+    const tenant = settings.SVC_OUTPUT_LOKI_TENANT;
+    const server = logServerOf("LOKI", settings, "");
+    return {
+      kind: "loki",
+      ...server,
+      headers: { ...server.headers, ...(tenant !== "" && { "x-scope-orgid": tenant }) },
+      labelFields: settings.SVC_OUTPUT_LOKI_LABEL_FIELDS,
+    };
+  },
+  VICTORIALOGS: (settings) => ({
+    kind: "victoria_logs",
+    ...logServerOf("VICTORIALOGS", settings, ""),
+    streamFields: settings.SVC_OUTPUT_VICTORIALOGS_STREAM_FIELDS,
+  }),
+  OTLP: (settings) => ({
+    kind: "otlp",
+    ...logServerOf("OTLP", settings, "/v1/logs"),
+    attributeFields: settings.SVC_OUTPUT_OTLP_ATTRIBUTE_FIELDS,
+  }),
 };
 
 /** The outputs to stores that are on. */
@@ -108,18 +142,25 @@ function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
   };
 }
 
-function httpStore(word: "GENERIC_HTTP" | "CRIBL", settings: Settings, path: string): StoreConfig {
+/** Words of stores that take basic authentication, a bearer token and headers. */
+type LogWord = "GENERIC_HTTP" | "LOKI" | "VICTORIALOGS" | "OTLP";
+
+function logServerOf(word: LogWord, settings: Settings, path: string): Omit<HttpStoreConfig, "kind" | "format"> {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${LogWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  const token = settings[of("TOKEN")];
   return {
-    kind: "http",
     ...serverOf(word, settings, path),
-    format: settings[`SVC_OUTPUT_${word}_FORMAT`],
-    compression: settings[`SVC_OUTPUT_${word}_COMPRESSION`],
-    headers: {},
+    compression: settings[of("COMPRESSION")],
+    headers: {
+      ...Object.fromEntries(settings[of("HEADERS")]),
+      ...basic(settings[of("USERNAME")], settings[of("PASSWORD")]),
+      ...(token.isSet && { authorization: `Bearer ${token.reveal()}` }),
+    },
   };
 }
 
 /** Words of stores over HTTP whose client certificate is set as that of TLS. */
-type HttpWord = "GENERIC_HTTP" | "CRIBL" | "CLICKHOUSE";
+type HttpWord = LogWord | "CRIBL" | "CLICKHOUSE" | "SPLUNK_HEC";
 
 /** How a store over HTTP is reached. @param path of addresses that are no URLs. */
 function serverOf(

@@ -26,7 +26,17 @@ const spoolModes = keysOf<SpoolMode>({ off: 1, overflow: 1, always: 1 });
 const compressions = keysOf<Compression>({ none: 1, gzip: 1, zstd: 1 });
 
 /** The word of each output to a store in the names of its settings. */
-export const storeWords = ["ELASTICSEARCH", "OPENSEARCH", "GENERIC_HTTP", "CRIBL", "CLICKHOUSE"] as const;
+export const storeWords = [
+  "ELASTICSEARCH",
+  "OPENSEARCH",
+  "GENERIC_HTTP",
+  "CRIBL",
+  "CLICKHOUSE",
+  "SPLUNK_HEC",
+  "LOKI",
+  "VICTORIALOGS",
+  "OTLP",
+] as const;
 export type StoreWord = (typeof storeWords)[number];
 
 /** Settings that every output to a store has. */
@@ -209,6 +219,33 @@ const clickHouseRows = {
   ),
 };
 
+const splunkRows = {
+  TLS_ENABLE: row(group, bool, true, "Uses TLS for addresses that are no URLs."),
+  FORMAT: row(
+    group,
+    oneOf(["event", "raw"]),
+    "event",
+    "`event`: each record is an event with time and host. `raw`: lines, which Splunk takes apart by the source type.",
+  ),
+  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
+  INDEX: row(group, orEmpty(plainText), "", "The index; empty: the one of the token."),
+  SOURCE: row(group, orEmpty(plainText), "", "The source; empty: the one of the token."),
+  SOURCETYPE: row(group, plainText, "netgloss", "The source type."),
+  CIM_ENABLE: row(
+    group,
+    bool,
+    false,
+    "Adds indexed fields of the data model Network Traffic, such as `src_ip`, to events (not to `raw`).",
+  ),
+};
+
+const labelsRow = (what: string): Setting<readonly string[]> =>
+  row(group, list(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
+
+const tokenRow = row(group, secret, new Secret(""), "Sent as `Authorization: Bearer <token>`.");
+const headersRow = row(group, headers, new Map(), "Further headers of every request.");
+const gzipRow = row(group, oneOf(["none", "gzip"]), "none", "Of requests.");
+
 /** The settings of every output to a store, by the word in their names. */
 export const deliverySettings = {
   ...named("ELASTICSEARCH", {
@@ -253,6 +290,50 @@ export const deliverySettings = {
     ...clientCertificateRows,
     ...credentialRows("default"),
     ...clickHouseRows,
+  }),
+  ...named("SPLUNK_HEC", {
+    ...commonRows("Splunk's HTTP Event Collector"),
+    ADDRESSES: addressesRow(["127.0.0.1:8088"]),
+    ...tlsRows,
+    ...clientCertificateRows,
+    TOKEN: row(group, secret, new Secret(""), "The token of the collector, sent as `Authorization: Splunk <token>`."),
+    ...splunkRows,
+  }),
+  ...named("LOKI", {
+    ...commonRows("Grafana Loki"),
+    ADDRESSES: addressesRow(["127.0.0.1:3100"]),
+    ...tlsRows,
+    ...clientCertificateRows,
+    ...credentialRows(""),
+    TOKEN: tokenRow,
+    HEADERS: headersRow,
+    COMPRESSION: gzipRow,
+    TENANT: row(group, orEmpty(plainText), "", "The tenant, sent as `X-Scope-OrgID`."),
+    LABEL_FIELDS: labelsRow(
+      "Fields that are labels of the streams. They must have few values: each set of them is a stream.",
+    ),
+  }),
+  ...named("VICTORIALOGS", {
+    ...commonRows("VictoriaLogs"),
+    ADDRESSES: addressesRow(["127.0.0.1:9428"]),
+    ...tlsRows,
+    ...clientCertificateRows,
+    ...credentialRows(""),
+    TOKEN: tokenRow,
+    HEADERS: headersRow,
+    COMPRESSION: gzipRow,
+    STREAM_FIELDS: labelsRow("Fields that tell streams apart. They must have few values."),
+  }),
+  ...named("OTLP", {
+    ...commonRows("a server that takes logs by OTLP/HTTP"),
+    ADDRESSES: addressesRow(["127.0.0.1:4318"]),
+    ...tlsRows,
+    ...clientCertificateRows,
+    ...credentialRows(""),
+    TOKEN: tokenRow,
+    HEADERS: headersRow,
+    COMPRESSION: gzipRow,
+    ATTRIBUTE_FIELDS: labelsRow("Fields that are attributes of the log records, too."),
   }),
 };
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FieldType } from "../../record/index.ts";
-import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { batchKey, forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
 import { forEachField } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import { otherColumn, tableLayouts, tableOfType, type Column } from "./columns.ts";
@@ -21,9 +22,7 @@ export interface TableRows {
 export type ColumnsByField = ReadonlyMap<string, Column>;
 
 const quote = 0x22;
-const backslash = 0x5c;
 const bracket = 0x5b;
-const otherStart = Buffer.from(`"${otherColumn.name}":{`);
 
 /**
  * Makes rows of the lines of a batch. A field goes to its column when its value fits there, else it is a text in the column
@@ -32,25 +31,18 @@ const otherStart = Buffer.from(`"${otherColumn.name}":{`);
  * @param columns for each of {@link tableLayouts}.
  */
 export function rowsByTable(batch: Batch, columns: readonly ColumnsByField[]): TableRows[] {
-  const writers = tableLayouts.map((_, table) => createRowWriter(columns[table] ?? new Map()));
-  const indexes: number[][] = tableLayouts.map(() => []);
-  let chunkBefore: Uint8Array | undefined;
-  let lines: Buffer = Buffer.alloc(0);
-  forEachLine(batch, (chunk, from, to, index) => {
-    if (chunk !== chunkBefore) {
-      chunkBefore = chunk;
-      lines = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    }
+  const tables = tableLayouts.map(() => ({ body: undefined as BodyWriter | undefined, indexes: [] as number[] }));
+  forEachBufferLine(batch, (lines, from, to, index) => {
     const table = tableOfType[recordTypeOf(lines, from, to)];
-    writers[table]?.write(lines, from, to, batch.byteLength);
-    indexes[table]?.push(index);
+    const rows = tables[table];
+    if (rows === undefined) return;
+    rows.body ??= createBodyWriter(batch.byteLength + (batch.byteLength >> 3));
+    writeRow(rows.body, columns[table] ?? new Map(), lines, from, to);
+    rows.indexes.push(index);
   });
-  return indexes.flatMap((own, table) => {
-    if (own.length === 0) return [];
-    return [
-      { table, body: writers[table]?.body() ?? Buffer.alloc(0), indexes: own, token: tokenOf(batch, table, own) },
-    ];
-  });
+  return tables.flatMap(({ body, indexes }, table) =>
+    body === undefined ? [] : [{ table, body: body.body(), indexes, token: tokenOf(batch, table, indexes) }],
+  );
 }
 
 function tokenOf(batch: Batch, table: number, indexes: readonly number[]): string {
@@ -59,70 +51,30 @@ function tokenOf(batch: Batch, table: number, indexes: readonly number[]): strin
   return `${batchKey(batch.id)}-${tableLayouts[table]?.name ?? ""}-${digest}`;
 }
 
-interface RowWriter {
-  /** @param sizeHint how many bytes all lines have. */
-  write(line: Buffer, from: number, to: number, sizeHint: number): void;
-  body(): Uint8Array;
-}
-
-function createRowWriter(columns: ColumnsByField): RowWriter {
-  let out: Buffer = Buffer.alloc(0);
-  let at = 0;
-  // Fields without a column wait here until the row's columns are written.
-  let others: number[] = [];
-
-  const writeText = (line: Buffer, from: number, to: number): void => {
-    out[at++] = quote;
-    for (let i = from; i < to; i++) {
-      const byte = line[i] ?? 0;
-      if (byte === quote || byte === backslash) out[at++] = backslash;
-      out[at++] = byte;
+function writeRow(out: BodyWriter, columns: ColumnsByField, line: Buffer, from: number, to: number): void {
+  // Fields without a column wait until the row's columns are written.
+  const others: number[] = [];
+  let separator = "{";
+  forEachField(line, from, to, (name, value, end) => {
+    const column = columns.get(line.toString("latin1", name + 1, value - 2));
+    if (column === undefined || !fits(column, line, value, end)) {
+      others.push(name, value, end);
+      return;
     }
-    out[at++] = quote;
-  };
-
-  return {
-    write(line, from, to, sizeHint) {
-      // A value that becomes a text may have each of its bytes escaped.
-      const room = 2 * (to - from) + 64;
-      if (at + room > out.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.max(2 * out.length, sizeHint + (sizeHint >> 3), at + room));
-        out.copy(larger, 0, 0, at);
-        out = larger;
-      }
-      others = [];
-      out[at++] = 0x7b;
-      const start = at;
-      forEachField(line, from, to, (name, value, end) => {
-        const column = columns.get(line.toString("latin1", name + 1, value - 2));
-        if (column === undefined || !fits(column, line, value, end)) {
-          others.push(name, value, end);
-          return;
-        }
-        if (at > start) out[at++] = 0x2c;
-        out[at++] = quote;
-        at += out.write(column.name, at, "latin1");
-        out[at++] = quote;
-        out[at++] = 0x3a;
-        at += line.copy(out, at, value, end);
-      });
-      if (others.length > 0) {
-        if (at > start) out[at++] = 0x2c;
-        at += otherStart.copy(out, at);
-        for (let i = 0; i < others.length; i += 3) {
-          const [name = 0, value = 0, end = 0] = others.slice(i, i + 3);
-          if (i > 0) out[at++] = 0x2c;
-          at += line.copy(out, at, name, value);
-          if (line[value] === quote) at += line.copy(out, at, value, end);
-          else writeText(line, value, end);
-        }
-        out[at++] = 0x7d;
-      }
-      out[at++] = 0x7d;
-      out[at++] = 0x0a;
-    },
-    body: () => out.subarray(0, at),
-  };
+    out.text(`${separator}"${column.name}":`);
+    out.bytes(line, value, end);
+    separator = ",";
+  });
+  if (others.length > 0) out.text(`${separator}"${otherColumn.name}":`);
+  for (let i = 0; i < others.length; i += 3) {
+    const [name = 0, value = 0, end = 0] = others.slice(i, i + 3);
+    out.text(i === 0 ? "{" : ",");
+    out.bytes(line, name, value);
+    if (line[value] === quote) out.bytes(line, value, end);
+    else out.quoted(line, value, end);
+  }
+  if (others.length > 0) separator = "}";
+  out.text(separator === "{" ? "{}\n" : separator === "}" ? "}}\n" : "}\n");
 }
 
 /** What the value of a field begins with, by its type. */

@@ -54,6 +54,22 @@ export function forEachLine(
   }
 }
 
+/** {@link forEachLine} with chunks as buffers. */
+export function forEachBufferLine(
+  batch: Pick<Batch, "chunks">,
+  visit: (lines: Buffer, from: number, to: number, index: number) => void,
+): void {
+  let before: Uint8Array | undefined;
+  let lines: Buffer = Buffer.alloc(0);
+  forEachLine(batch, (chunk, from, to, index) => {
+    if (chunk !== before) {
+      before = chunk;
+      lines = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    }
+    visit(lines, from, to, index);
+  });
+}
+
 /**
  * A batch of some of the records of another, which share its memory.
  *

@@ -1,4 +1,4 @@
-import type { ClickHouseOutputConfig, RecordBatch } from "../../../src/output/index.ts";
+import type { ClickHouseOutputConfig } from "../../../src/output/index.ts";
 import { noTls } from "../http/http-fixture.ts";
 
 export function clickHouseConfig(url: string, given: Partial<ClickHouseOutputConfig> = {}): ClickHouseOutputConfig {
@@ -14,17 +14,5 @@ export function clickHouseConfig(url: string, given: Partial<ClickHouseOutputCon
     isTableMade: true,
     ttlDays: 30,
     ...given,
-  };
-}
-
-/** A batch of lines, as the core makes it. */
-export function batchOf(lines: readonly string[], number = 0): RecordBatch {
-  const chunk = Buffer.from(lines.map((line) => `${line}\n`).join(""));
-  return {
-    id: { instance: "abc", number },
-    chunks: [chunk],
-    count: lines.length,
-    byteLength: chunk.length,
-    oldestAt: 0,
   };
 }

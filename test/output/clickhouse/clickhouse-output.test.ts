@@ -12,7 +12,8 @@ import { until } from "../../support/until.ts";
 import { deliveryConfig } from "../delivery/delivery-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
-import { batchOf, clickHouseConfig } from "./clickhouse-fixture.ts";
+import { batchOf } from "../delivery/batch-fixture.ts";
+import { clickHouseConfig } from "./clickhouse-fixture.ts";
 import { insertsOf, startFakeClickHouse } from "./fake-clickhouse.ts";
 
 const signal = new AbortController().signal;

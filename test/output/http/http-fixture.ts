@@ -47,3 +47,8 @@ export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
 }
 
 export const noTls = { caPath: "", certPath: "", keyPath: "", skipVerification: false };
+
+/** How the store of a test is reached. */
+export function postConfig(url: string) {
+  return { urls: [url], compression: "none" as const, headers: {}, tls: noTls, maxConnections: 4 };
+}

@@ -1,0 +1,49 @@
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Writes the body of a request into memory that grows. */
+export interface BodyWriter {
+  /** Writes text as UTF-8. */
+  text(text: string): void;
+  /** Copies bytes as they are. */
+  bytes(source: Buffer, from: number, to: number): void;
+  /** Writes bytes of JSON as a JSON string: in quotes, with those in it escaped. They have no control characters. */
+  quoted(source: Buffer, from: number, to: number): void;
+  /** What was written; nothing is written after. */
+  body(): Uint8Array;
+}
+
+/** @param sizeHint about how long the body will be, bytes. */
+export function createBodyWriter(sizeHint: number): BodyWriter {
+  let out: Buffer = Buffer.allocUnsafeSlow(sizeHint);
+  let at = 0;
+
+  const reserve = (length: number): void => {
+    if (at + length <= out.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * out.length, at + length));
+    out.copy(larger, 0, 0, at);
+    out = larger;
+  };
+
+  return {
+    text(text) {
+      reserve(3 * text.length);
+      at += out.write(text, at);
+    },
+    bytes(source, from, to) {
+      reserve(to - from);
+      at += source.copy(out, at, from, to);
+    },
+    quoted(source, from, to) {
+      reserve(2 * (to - from) + 2);
+      out[at++] = quote;
+      for (let i = from; i < to; i++) {
+        const byte = source[i] ?? 0;
+        if (byte === quote || byte === backslash) out[at++] = backslash;
+        out[at++] = byte;
+      }
+      out[at++] = quote;
+    },
+    body: () => out.subarray(0, at),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Clock } from "../../report/index.ts";
+import { forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { createBodyWriter } from "../delivery/body-writer.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { httpFailure } from "../delivery/http-failure.ts";
+import { createLabelsOf } from "../delivery/label-fields.ts";
+import type { OutputAdapter } from "../delivery/output-adapter.ts";
+import { createTimeOf } from "../delivery/record-time.ts";
+import { createPostOutput, type PostConfig } from "../http/post-output.ts";
+
+/** What the settings say of an output to Loki; plain data. */
+export interface LokiOutputConfig extends PostConfig {
+  readonly kind: "loki";
+  /** Fields that are labels of the streams; of few values. */
+  readonly labelFields: readonly string[];
+}
+
+const nanosecondsPerMillisecond = 1_000_000;
+
+/**
+ * Pushes lines to streams, by the values of the fields that are labels.
+ *
+ * Loki keeps an entry of the same stream, time and line once. The position of a record in its batch is added to its time as
+ * nanoseconds, so that equal records are different entries, and a record that is sent again is the entry that it was.
+ */
+export function createLokiOutput(config: LokiOutputConfig, clock: Clock): OutputAdapter {
+  return createPostOutput(
+    config,
+    {
+      contentType: "application/json",
+      path: "/loki/api/v1/push",
+      encode: (batch) => [encodeStreams(batch, config.labelFields)],
+      async open(client, signal) {
+        const answer = await client.request({ method: "GET", path: "/loki/api/v1/labels", signal });
+        if (answer.status === 401 || answer.status === 403 || answer.status === 404) throw httpFailure(answer, clock);
+        return [];
+      },
+      refused(answer) {
+        if (answer.status !== 400) return undefined;
+        // The other entries were taken. Which one is at fault shows by halves; what is sent again is recognised.
+        throw new DeliveryError("split", "http_400", httpFailure(answer, clock).message);
+      },
+    },
+    clock,
+  );
+}
+
+function encodeStreams(batch: Batch, labelFields: readonly string[]): Uint8Array {
+  const labelsOf = createLabelsOf(labelFields);
+  const timeOf = createTimeOf();
+  interface Entry {
+    readonly lines: Buffer;
+    readonly from: number;
+    readonly to: number;
+    readonly position: number;
+  }
+  const streams = new Map<string, Entry[]>();
+  forEachBufferLine(batch, (lines, from, to, index) => {
+    const labels = labelsOf(lines, from, to);
+    const entry = { lines, from, to, position: positionOf(batch, index) };
+    const entries = streams.get(labels);
+    if (entries === undefined) streams.set(labels, [entry]);
+    else entries.push(entry);
+  });
+  const out = createBodyWriter(batch.byteLength + (batch.byteLength >> 2) + 64);
+  let streamSeparator = '{"streams":[';
+  for (const [labels, entries] of streams) {
+    out.text(`${streamSeparator}{"stream":${labels},"values":`);
+    streamSeparator = ",";
+    let separator = "[";
+    for (const { lines, from, to, position } of entries) {
+      const nanoseconds = String(position % nanosecondsPerMillisecond).padStart(6, "0");
+      out.text(`${separator}["${timeOf(lines, from, to)}${nanoseconds}",`);
+      separator = ",";
+      out.quoted(lines, from, to);
+      out.text("]");
+    }
+    out.text("]}");
+  }
+  out.text("]}");
+  return out.body();
+}

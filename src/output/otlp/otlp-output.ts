@@ -1,0 +1,97 @@
+import type { Clock } from "../../report/index.ts";
+import { forEachBufferLine, type Batch } from "../delivery/batch.ts";
+import { createBodyWriter } from "../delivery/body-writer.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import type { HttpAnswer } from "../delivery/http-client.ts";
+import { httpFailure } from "../delivery/http-failure.ts";
+import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
+import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
+import { createTimeOf } from "../delivery/record-time.ts";
+import { recordTypeOf } from "../delivery/record-type.ts";
+import { createPostOutput, type PostConfig } from "../http/post-output.ts";
+
+/** What the settings say of an output of logs by OTLP/HTTP; plain data. */
+export interface OtlpOutputConfig extends PostConfig {
+  readonly kind: "otlp";
+  /** Fields that are attributes of the log records, besides being in the body. */
+  readonly attributeFields: readonly string[];
+}
+
+const prefix = Buffer.from(
+  '{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"netgloss"}}]},' +
+    '"scopeLogs":[{"scope":{"name":"netgloss"},"logRecords":[',
+);
+
+/** Posts log records as JSON (OTLP 1, logs): the line as the body. At least once. */
+export function createOtlpOutput(config: OtlpOutputConfig, clock: Clock): OutputAdapter {
+  return createPostOutput(
+    config,
+    {
+      contentType: "application/json",
+      path: "",
+      encode: (batch) => [encodeLogs(batch, config.attributeFields)],
+      async open(client, signal) {
+        // A request without records is a valid one.
+        const answer = await client.request({
+          method: "POST",
+          path: "",
+          headers: { "content-type": "application/json" },
+          body: [Buffer.from('{"resourceLogs":[]}')],
+          signal,
+        });
+        if (answer.status >= 200 && answer.status < 300) return [];
+        const { code, message, retryAfterMs } = httpFailure(answer, clock);
+        throw new DeliveryError("retry", code, message, { retryAfterMs });
+      },
+      accepted(answer, { count }) {
+        const { rejected, message } = partialSuccess(answer);
+        if (rejected === 0) return allAccepted;
+        // The server does not say which, and must not be sent them again (OTLP, "partial success"): all are kept as dead letters.
+        const reason = `the server rejected ${rejected} of ${count} records of this batch and does not say which: ${message}`;
+        return { refused: Array.from({ length: count }, (_, index) => ({ index, reason })), retry: [] };
+      },
+    },
+    clock,
+  );
+}
+
+function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array {
+  const attributes = fields.map((field) => ({
+    start: `{"key":${JSON.stringify(field)},"value":`,
+    key: fieldKey(field),
+  }));
+  const timeOf = createTimeOf();
+  const out = createBodyWriter(prefix.length + 2 * batch.byteLength);
+  out.bytes(prefix, 0, prefix.length);
+  forEachBufferLine(batch, (lines, from, to, index) => {
+    const time = timeOf(lines, from, to);
+    out.text(index === 0 ? "{" : ",{");
+    if (time > 0) out.text(`"timeUnixNano":"${time}000000","observedTimeUnixNano":"${time}000000",`);
+    out.text('"severityNumber":9,"body":{"stringValue":');
+    out.quoted(lines, from, to);
+    out.text(`},"attributes":[{"key":"record.type","value":{"stringValue":"${recordTypeOf(lines, from, to)}"}}`);
+    for (const { start, key } of attributes) {
+      const value = findValue(lines, from, to, key);
+      if (value < 0) continue;
+      out.text(`,${start}{"stringValue":`);
+      const end = endOfValue(lines, value, to);
+      if (lines[value] === 0x22) out.bytes(lines, value, end);
+      else out.quoted(lines, value, end);
+      out.text("}}");
+    }
+    out.text("]}");
+  });
+  out.text("]}]}]}");
+  return out.body();
+}
+
+function partialSuccess({ body }: HttpAnswer): { readonly rejected: number; readonly message: string } {
+  try {
+    const { partialSuccess: said } = JSON.parse(body.toString()) as {
+      partialSuccess?: { rejectedLogRecords?: string | number; errorMessage?: string };
+    };
+    return { rejected: Number(said?.rejectedLogRecords ?? 0), message: said?.errorMessage ?? "" };
+  } catch {
+    return { rejected: 0, message: "" };
+  }
+}

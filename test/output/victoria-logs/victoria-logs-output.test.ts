@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createAdapter } from "../../../src/output/index.ts";
+import { systemClock } from "../../../src/report/index.ts";
+import { batchOf } from "../delivery/batch-fixture.ts";
+import { startFaultProxy } from "../delivery/fault-proxy.ts";
+import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
+import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+
+const signal = new AbortController().signal;
+
+const adapterTo = (port: number) =>
+  createAdapter(
+    {
+      kind: "victoria_logs",
+      ...postConfig(`http://127.0.0.1:${port}`),
+      compression: "gzip",
+      streamFields: ["flow.export.ip.addr", "system.ip.addr"],
+    },
+    { clock: systemClock },
+  );
+
+test("lines have a message and name their stream's fields", async (t) => {
+  const server = await startHttpServer(t);
+  const adapter = adapterTo(server.port);
+  assert.deepEqual(await adapter.open(signal), []);
+  await adapter.send(batchOf([numberedFlow(1), '{"system.ip.addr":"192.0.2.9"}']), signal);
+  const call = server.calls.at(-1);
+  assert.equal(
+    decodeURIComponent(call?.path ?? ""),
+    "/insert/jsonline?_time_field=@timestamp&_msg_field=_msg&_stream_fields=flow.export.ip.addr,system.ip.addr",
+  );
+  assert.equal(
+    call?.body,
+    `{"_msg":"flow",${numberedFlow(1).slice(1)}\n{"_msg":"telemetry","system.ip.addr":"192.0.2.9"}\n`,
+  );
+  server.answer = (_, response) => void response.writeHead(401).end();
+  await assert.rejects(adapter.open(signal), /refuses the credentials/);
+  await adapter.close();
+});
+
+test("through every fault of the way and of the server nothing is missing", async (t) => {
+  const server = await startHttpServer(t);
+  const held: number[] = [];
+  let status = 200;
+  server.answer = (call, response) => {
+    if (call.method === "POST") {
+      for (const line of call.body.split("\n").slice(0, -1)) held.push((JSON.parse(line) as { n: number }).n);
+    }
+    response.writeHead(status).end();
+  };
+  const proxy = await startFaultProxy(t, "127.0.0.1", server.port);
+  const moods = [() => void (status = 200), () => void (status = 503)];
+  const store = { adapter: adapterTo(proxy.port), proxy, isExactlyOnce: false, numbers: async () => held, moods };
+  await keepLedger(t, store, { records: 20_000, step: 100, faultMs: 60 });
+});
