@@ -228,8 +228,8 @@ const splunkRows = {
     "`event`: each record is an event with time and host. `raw`: lines, which Splunk takes apart by the source type.",
   ),
   COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
-  INDEX: row(group, orEmpty(plainText), "", "The index; empty: the one of the token."),
-  SOURCE: row(group, orEmpty(plainText), "", "The source; empty: the one of the token."),
+  INDEX: row(group, orEmpty(plainText), "", "The index; empty: the one of the token.", "network"),
+  SOURCE: row(group, orEmpty(plainText), "", "The source; empty: the one of the token.", "netgloss-1"),
   SOURCETYPE: row(group, plainText, "netgloss", "The source type."),
   CIM_ENABLE: row(
     group,
@@ -243,7 +243,7 @@ const labelsRow = (what: string): Setting<readonly string[]> =>
   row(group, list(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
 
 const tokenRow = row(group, secret, new Secret(""), "Sent as `Authorization: Bearer <token>`.");
-const headersRow = row(group, headers, new Map(), "Further headers of every request.");
+const headersRow = row(group, headers, new Map(), "Further headers of every request.", "x-tenant=edge,x-site=north");
 const gzipRow = row(group, oneOf(["none", "gzip"]), "none", "Of requests.");
 
 /** The settings of every output to a store, by the word in their names. */
@@ -308,7 +308,7 @@ export const deliverySettings = {
     TOKEN: tokenRow,
     HEADERS: headersRow,
     COMPRESSION: gzipRow,
-    TENANT: row(group, orEmpty(plainText), "", "The tenant, sent as `X-Scope-OrgID`."),
+    TENANT: row(group, orEmpty(plainText), "", "The tenant, sent as `X-Scope-OrgID`.", "network"),
     LABEL_FIELDS: labelsRow(
       "Fields that are labels of the streams. They must have few values: each set of them is a stream.",
     ),
