@@ -47,10 +47,10 @@ export interface FlowPipelineOptions {
   readonly optionsRecords?: boolean;
   /** Whether a record of both directions of a biflow becomes one of each. Default false: it stays one. */
   readonly splitBiflows?: boolean;
-  /** Elements beside those of the registries, judged by `readElements`. */
+  /** Elements in addition to those of the registries, checked by `readElements`. */
   readonly elements?: readonly CustomElement[];
   readonly limits?: Partial<Limits>;
-  /** Templates that did not come again for so long are forgotten. Default 0: never. */
+  /** Templates that were not received again within this time are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
   /** Where the lines are to lie: in the workspace, if they are to be written fast. Left out: in memory of their own. */
   readonly allocate?: AllocateSlab;
@@ -121,7 +121,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const lines = createLineBuffer(allocate);
   const slowFields = createSlowFieldCounts();
-  const paths: PathCounts = { compiled: 0, interpreted: 0, careful: 0 };
+  const paths: PathCounts = { compiled: 0, interpreted: 0 };
   const flows = createLineWriter({ reader, times, lines, enricher, workspace, communityId, counts: slowFields });
   const samples = createSampleLines({
     lines,

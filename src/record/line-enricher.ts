@@ -25,13 +25,6 @@ export interface AddressAdditions {
   /** No address adds more bytes than this. */
   readonly maxLength: number;
   /**
-   * Brings what is known of several addresses near, which are going to be asked for next: their memory is waited for at
-   * once and not one after the other. Nothing else changes.
-   *
-   * @param stride bytes from one address to the next, @param count how many there are.
-   */
-  readonly touch?: (object: number, from: DataView, at: number, length: number, stride: number, count: number) => void;
-  /**
    * Copies what an address adds below its object to `into` at `end`; up to eight bytes behind what is added may be
    * overwritten. An IPv4-mapped address is the IPv4 address.
    *

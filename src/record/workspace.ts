@@ -32,7 +32,7 @@ const alignment = 64;
 /** More than the kernel reads behind anything, when it only asks for memory that may be needed. */
 const slack = 256;
 
-/** @param bytes beside the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
+/** @param bytes in addition to the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
 export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
   const pages = Math.ceil((kernelReserve + bytes) / page);
   const wasm = tryWasmMemory(pages);

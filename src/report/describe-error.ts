@@ -4,7 +4,7 @@ export interface ErrorField {
   /** The message, and those of its causes that it does not repeat. */
   readonly message: string;
   readonly code?: string | number;
-  /** Where it was thrown, for a bug: what an operator can mend is said by the message alone. */
+  /** Where it was thrown, for a bug: for what an operator can fix, the message is enough. */
   readonly stack?: readonly string[];
 }
 

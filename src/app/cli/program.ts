@@ -45,7 +45,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   }
 }
 
-/** Errors that are the user's to mend get a line each; any other is a bug and goes on. */
+/** Errors that the user can fix get one line each; any other is a bug and is thrown on. */
 function explain(error: unknown, terminal: Terminal): number {
   // commander has said what is wrong; help and version come as errors, too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;

@@ -92,8 +92,3 @@ export function clearSlots(slots: AddressSlots): void {
   slots.words.fill(0);
   slots.used = 0;
 }
-
-/** Where in the words the slot is that addresses of a hash begin with. */
-export function homeOf({ mask }: AddressSlots, hash: number): number {
-  return (hash & mask) * slotWords;
-}

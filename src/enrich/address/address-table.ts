@@ -7,14 +7,13 @@ import {
   expiresWord,
   fillSlot,
   findSlot,
-  homeOf,
   lengthsWord,
   startWord,
   tagWord,
   type AddressSlots,
 } from "./address-slots.ts";
 import type { AddressText } from "./address-text.ts";
-import { hashAt, setWords } from "./address-words.ts";
+import { setWords } from "./address-words.ts";
 import { isLater } from "./change-history.ts";
 import { createControlBlock, controlBlockBytes } from "./control-block.ts";
 import { enrichedObjects } from "./enriched-object.ts";
@@ -61,11 +60,6 @@ export interface AddressTable {
     c: number,
     d: number,
   ): { readonly bytes: Uint8Array; readonly text: AddressText } | undefined;
-  /**
-   * Reads the memory of several addresses that are going to be asked for next, so that it is waited for at once and not one
-   * after the other. Nothing else changes.
-   */
-  prefetch(object: number, from: DataView, at: number, length: number, stride: number, count: number): void;
   /** What was made of an address is made again. @param address not IPv4-mapped. */
   forget(address: Address): void;
   readonly hits: number;
@@ -73,8 +67,6 @@ export interface AddressTable {
   /** Look-ups of the kernel that found metadata. */
   readonly matches: number;
   readonly evictions: number;
-  /** Of no meaning: it keeps the engine from leaving out what `prefetch` reads. */
-  readonly prefetched: number;
   readonly size: number;
 }
 
@@ -107,8 +99,6 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   let evictions = 0;
   /** How many of the old generation the young one has, too. */
   let takenOver = 0;
-  let prefetched = 0;
-  const { bytes } = workspace;
   const ofForgotten = new Int32Array(4);
 
   const shown = { words: young.words, arenaAt: store.arenaAt };
@@ -211,21 +201,6 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       const start = young.words[place + startWord] as number;
       return start === 0 ? texts.make(object, a, b, c, d) : store.read(start);
     },
-    prefetch(object, from, at, length, stride, count) {
-      const isIpv6 = length === 16;
-      const { words } = young;
-      const { arenaAt } = store;
-      // What is read is added up, because a load that nobody needs is not made.
-      let sum = 0;
-      for (let i = 0, place = at; i < count; i++, place += stride) {
-        sum = (sum + (words[homeOf(young, hashAt(object, from, place, isIpv6)) + startWord] as number)) | 0;
-      }
-      for (let i = 0, place = at; i < count; i++, place += stride) {
-        const start = arenaAt + (words[homeOf(young, hashAt(object, from, place, isIpv6)) + startWord] as number);
-        sum = (sum + (bytes[start] as number) + (bytes[start + 64] as number)) | 0;
-      }
-      prefetched = sum;
-    },
     forget(address) {
       setWords(ofForgotten, address);
       const [a, b, c, d] = ofForgotten as unknown as readonly [number, number, number, number];
@@ -247,9 +222,6 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     },
     get evictions() {
       return evictions;
-    },
-    get prefetched() {
-      return prefetched;
     },
     get size() {
       return ttlMs === 0 ? 0 : young.used + old.used - takenOver;

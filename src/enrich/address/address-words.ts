@@ -10,12 +10,6 @@ export function hashOf(object: number, a: number, b: number, c: number, d: numbe
   return hash ^ (hash >>> 13);
 }
 
-/** The hash of an address that lies in a datagram. */
-export function hashAt(object: number, from: DataView, at: number, isIpv6: boolean): number {
-  if (!isIpv6) return hashOf(object, 0, 0, 0xffff, from.getInt32(at));
-  return hashOf(object, from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12));
-}
-
 /** Whether the words are those of an IPv4 address. */
 export function isIpv4(a: number, b: number, c: number): boolean {
   return c === 0xffff && a === 0 && b === 0;

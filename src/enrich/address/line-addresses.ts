@@ -59,7 +59,6 @@ export function createLineAddresses(
 
   return {
     maxLength: maxLineLength,
-    touch: (object, from, at, length, stride, count) => table.prefetch(object, from, at, length, stride, count),
     append(object, from, at, length, hasVlan, into, end, system = -1) {
       if (!isOn()) return end;
       const isIpv6 = length === 16;

@@ -1,7 +1,7 @@
 import type { SpoolMode } from "./delivery-queue.ts";
 import type { RecordType } from "./record-type.ts";
 
-/** What every delivering output is told by the settings; plain data. */
+/** The configuration that all outputs to stores have; plain data. */
 export interface DeliveryConfig {
   /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
   readonly name: string;

@@ -2,7 +2,7 @@ import type { Clock } from "../../report/index.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import type { HttpAnswer } from "./http-client.ts";
 
-/** Statuses after which the same request may work: time, load, and settings that the operator mends. */
+/** Statuses after which the same request may work: time, load, and settings that the operator fixes. */
 const explanations: Readonly<Record<number, string>> = {
   401: "refuses the credentials",
   403: "refuses the credentials: they lack permission",
@@ -17,7 +17,7 @@ const explanations: Readonly<Record<number, string>> = {
  * What an answer other than success means for a batch.
  *
  * - 413: it is too large. 400, 422 and other faults of the content: the server will never take it.
- * - All others: it is tried again; what an operator can mend (401, 403, 404) must not cost records.
+ * - All others: it is tried again; what an operator can fix (401, 403, 404) must not lose records.
  */
 export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   const { status, url } = answer;

@@ -3,7 +3,7 @@ import type { OutputReport } from "../output-metrics.ts";
 
 /** Lines that are lent to another thread, or given to it. */
 export type LentLines =
-  /** Memory that both threads see. The lender is to be told when they are not needed any more. */
+  /** Memory that both threads see. The borrower reports when it does not need them any more. */
   | {
       readonly loan: number;
       readonly memory: SharedArrayBuffer | number;
@@ -11,7 +11,7 @@ export type LentLines =
       readonly length: number;
       readonly count: number;
     }
-  /** A copy that the other thread owns; the lender is to be told, too. */
+  /** A copy that the other thread owns; it reports, too. */
   | { readonly loan: number; readonly bytes: Uint8Array; readonly count: number };
 
 export interface LineLenderOptions {

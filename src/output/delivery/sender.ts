@@ -33,7 +33,7 @@ export interface Sender {
   start(): void;
   /** The queue may have something. */
   wake(): void;
-  /** Sends what waits, for so long at most; then gives back what is not delivered. */
+  /** Sends waiting batches within this time; then gives back those that are not delivered. */
   stop(drainMs: number): Promise<void>;
   readonly inFlight: number;
 }
@@ -44,7 +44,7 @@ const awayAfter = 2;
 /**
  * - The store is opened first, again and again until that works; meanwhile batches wait.
  * - A batch that fails is tried again until it works: the store decides when, and the queue holds what comes meanwhile.
- * - Records that the store refuses are dead letters, the others of their batch are not touched by that.
+ * - Records that the store refuses are dead letters, the others of their batch are delivered.
  * - A batch that is too large is halved.
  */
 export function createSender(options: SenderOptions): Sender {

@@ -42,14 +42,14 @@ interface BulkAnswer {
 
 /** Statuses of a record after which it may be taken later. */
 const busy: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
-/** Statuses of a record that an operator mends: no permission, an index that must not be made. */
+/** Statuses of a record that an operator fixes: no permission, an index that must not be made. */
 const mendable: ReadonlySet<number> = new Set([401, 403, 404]);
 
 /**
  * What came of each record.
  *
  * @param answer with status 200.
- * @throws DeliveryError when it is no answer of a `_bulk`, or says of a record what an operator must mend.
+ * @throws DeliveryError when it is no answer of a `_bulk`, or says of a record what an operator must fix.
  */
 export function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
   // The answer to most batches needs no parsing.

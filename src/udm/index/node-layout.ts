@@ -28,7 +28,7 @@ import type { Family } from "../../ip/index.ts";
  *              n rows: the further words of the first address, the greatest last below, the least last below
  *
  * An item of a branch is a node. An item of a leaf is an entry's block, with the rank of its kind of key in the two lowest bits.
- * The words of addresses have their highest bit flipped: compared as signed numbers, which need no memory of their own in
+ * The 32-bit words of an address have their highest bit flipped: compared as signed numbers, which need no memory of their own in
  * JavaScript, they then have the order of addresses.
  */
 export interface NodeLayout {

@@ -32,7 +32,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
   };
   const times = createTimeFormat();
   const reader = createRecordReader(times, settings.planTemplate);
-  const samples = { compiled: 0, interpreted: 0, careful: 0 };
+  const samples = { compiled: 0, interpreted: 0 };
   const plans = { size: 0, counts: { compiled: 0, evicted: 0 }, find: () => assertUnused() };
   registerFlowMetrics(
     metrics,

@@ -127,7 +127,7 @@ function judgeName(
   const clash = taken.find((each) => each === name || isNested(each, name));
   if (clash !== undefined) return `${name}: ${clash} is kept for other values`;
   const nested = [...ownNames, ...others.keys()].find((each) => isNested(each, name));
-  if (nested !== undefined) return `${name} beside ${nested}: no name may be the beginning of another`;
+  if (nested !== undefined) return `${name} and ${nested}: no name may be the beginning of another`;
   if (!ownNames.has(name)) return undefined;
   const kind = ownKinds.get(name);
   if (kind === undefined) return `${name} follows from another value and cannot be given`;

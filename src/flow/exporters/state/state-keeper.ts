@@ -22,7 +22,7 @@ export interface StateKeeperOptions {
   readonly sources: readonly StateSource[];
   /** Which of the sources decodes an exporter, by its address in canonical text. */
   readonly responsible: (address: string) => number;
-  /** Told when a source could not be asked; it is asked again. */
+  /** Called when a source could not be asked; it is asked again. */
   readonly failed: (error: unknown) => void;
 }
 

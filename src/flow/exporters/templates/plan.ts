@@ -58,7 +58,7 @@ export type SlowStep =
   | { readonly kind: "packet"; readonly field: number; readonly start: SectionStart; readonly name: string }
   | { readonly kind: "split" };
 
-/** What a section of a packet begins with; `ip` is told by its first bits. */
+/** What a section of a packet begins with; `ip` is IPv4 or IPv6 by its first bits. */
 export type SectionStart = "ethernet" | "ip" | "mpls";
 
 /** A field of the template and its name for bytes that are no value. */

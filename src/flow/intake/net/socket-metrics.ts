@@ -8,7 +8,7 @@ export interface OpenPort {
   readonly receiveBuffer: number;
 }
 
-/** @param open the ports that are open at the moment. */
+/** @param open the ports that are open now. */
 export function registerSocketMetrics(metrics: Metrics, open: () => readonly OpenPort[]): void {
   const fromKernel = (read: (socket: KernelSocket) => number) => (): (readonly [Labels, number])[] => {
     const ports = open();

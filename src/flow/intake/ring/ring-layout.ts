@@ -11,7 +11,7 @@
  *     entry     length Uint32 | exporter Uint32 | port Uint32 | - | received Float64 | length bytes, up to a multiple of 8
  *
  * Exporters are numbered; an entry with a mark for a port says which address a number stands for from there on. Either side
- * may be followed by another one of its kind, should its thread die: a writer numbers anew by itself, a reader asks for it.
+ * may be replaced by another one when its thread dies: a new writer starts a new numbering, a new reader requests one.
  */
 export interface RingHandle {
   readonly control: SharedArrayBuffer;

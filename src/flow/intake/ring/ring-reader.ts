@@ -31,7 +31,7 @@ export function createRingReader(ring: RingHandle): RingReader {
   const mask = bytesOf.length - 1;
   const addresses: string[] = [];
   let lost = 0;
-  // A reader before this one may have been told of addresses.
+  // A reader before this one may have received addresses.
   Atomics.store(words, control.forget, 1);
   // A copy of its own: decoders and libraries behind them need not know of shared memory.
   const scratch = Buffer.allocUnsafeSlow(Math.min(bytesOf.length, maxDatagram));

@@ -50,7 +50,7 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     return true;
   };
 
-  /** The number of an address, told to the reader when it is new. @returns undefined when there is no room to tell it. */
+  /** The number of an address; a new one is announced to the reader. @returns undefined when there is no room for that. */
   const numberOf = (address: string): number | undefined => {
     const known = numbers.get(address);
     if (known !== undefined) return known;

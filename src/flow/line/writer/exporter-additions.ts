@@ -17,7 +17,7 @@ export interface ExporterAdditions {
   use(exporter: string): boolean;
   /** Bytes of all texts. */
   length(): number;
-  /** Tells the enricher what it gave since the last call. */
+  /** Reports to the enricher what it gave since the last call. */
   done(): void;
 }
 

@@ -86,10 +86,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
         counts.compiled += done - next;
         if (done > next) output?.wrote(done - next);
         next = done;
-        if (outcome === layout.isLeft) {
-          counts.careful++;
-          putFields(next++);
-        }
+        if (outcome === layout.isLeft) putFields(next++);
       }
     }
     for (; next < count; next++) putFields(next);

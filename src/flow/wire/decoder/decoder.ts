@@ -68,9 +68,9 @@ export interface DecodeOutput {
   waiting(detail: Detail): void;
   /** Sets that waited have been decoded. */
   replayed(sets: number): void;
-  /** What the numbers of a sample tell. */
+  /** What the sequence numbers of a sample show. */
   sample(step: Readonly<SampleStep>): void;
-  /** What the sequence number tells. */
+  /** What the sequence number of a datagram shows. */
   sequence(step: SequenceStep): void;
 }
 

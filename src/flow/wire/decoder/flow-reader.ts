@@ -30,11 +30,10 @@ export interface FlowSources {
   readonly lists: ListSource | undefined;
 }
 
-/** Flow samples of sFlow by the way they went. */
+/** Flow samples of sFlow: written by the kernel, or made records, which is slower. */
 export interface PathCounts {
   compiled: number;
   interpreted: number;
-  careful: number;
 }
 
 /** Reads flow records and passes them on, enriched, as lines. */

@@ -26,7 +26,7 @@ export type FixedLayout = readonly (readonly [element: number | OwnField, length
 export interface FixedHeader {
   /** Flows sent before; undefined where the version does not number them. */
   readonly sequence: number | undefined;
-  /** Tells apart what is numbered for itself. */
+  /** The source that numbers its flows on its own. */
   readonly domain: number;
   /** One of how many packets was looked at; undefined where it is not said. */
   readonly rate: number | undefined;

@@ -18,7 +18,7 @@ const enterpriseBit = 0x8000;
 
 /**
  * The templates of a template set (2) or an options template set (3), RFC 7011 section 3.4. A malformed template ends
- * the reading, because nothing tells where the next begins; what is too short for a header is padding.
+ * the reading, because the beginning of the next is unknown; what is too short for a header is padding.
  */
 export function readIpfixTemplates({ bytes, start, end }: ByteRange, isOptions: boolean): IpfixTemplatesRead {
   const records: (TemplateRecord | Withdrawal)[] = [];

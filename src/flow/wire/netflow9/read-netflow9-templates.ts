@@ -12,7 +12,7 @@ const firstTemplateId = 256;
 
 /**
  * The templates of a template FlowSet (RFC 3954 section 5.2): id, field count, then type and length of each field.
- * Zeros at the end are padding. A malformed template ends the reading, because nothing tells where the next begins.
+ * Zeros at the end are padding. A malformed template ends the reading, because the beginning of the next is unknown.
  */
 export function readNetflow9Templates({ bytes, start, end }: ByteRange): TemplatesRead {
   const records: TemplateRecord[] = [];

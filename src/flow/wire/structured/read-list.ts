@@ -10,7 +10,7 @@ import { listSemantic } from "./list-semantic.ts";
 /** Why a list is not decoded. */
 export type ListProblem = "list_template" | "bad_list";
 
-/** What lists need beside their bytes. */
+/** What lists need in addition to their bytes. */
 export interface ListSource {
   /** The plan of a template of the same exporter and domain; undefined when there is none. */
   plan(templateId: number): Plan | undefined;
@@ -49,7 +49,7 @@ const enterpriseBit = 0x8000;
 
 /**
  * Reads a list of RFC 6313 (section 4.5): a basicList, a subTemplateList or a subTemplateMultiList. What cannot be read
- * stays bytes under the list's own name in hex, and is told: a whole list when it is malformed or its template is not
+ * stays bytes under the list's own name in hex, and is reported: a whole list when it is malformed or its template is not
  * known; of a subTemplateMultiList only the parts whose templates are not known.
  */
 export function readList(reader: ListReader, source: FieldSource, list: ListField, into: GatheredValues): void {
