@@ -128,6 +128,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher: enricher.lines,
     communityId,
     workspace,
+    book: flows.book,
     counts: paths,
   });
   registerFlowMetrics(metrics, counts, exporters, restored, { slowFields, samples: paths }, flows.plans);

@@ -37,6 +37,8 @@ export const extraRoom = 324;
 export const isBare = 336;
 /** A bit for each name of {@link numberNames} that the record has got, 64 bits. */
 export const takenNames = 344;
+/** Where the steps end that a helper leaves to the kernel, from {@link stepList} on. */
+export const listedSteps = 356;
 
 /** Additions to numbers: one block for each. */
 export const numberBlocks = 201_216;
@@ -223,7 +225,7 @@ export const opMilliseconds = 12;
 export const opUptime = 13;
 /** As these, by the helper of the argument; the text to be taken back is in `delta`. */
 export const opValue = 14;
-/** Whatever the helper of the argument writes. */
+/** Whatever the helper of the argument writes, then the steps that it leaves. */
 export const opHelper = 15;
 /** Which of several fields has a bit set and a value, the first when none has: so many candidates follow. */
 export const opSelect = 16;

@@ -1,5 +1,5 @@
 import type { Convert } from "../../elements/mapping/field-source.ts";
-import type { Step } from "../../exporters/templates/plan.ts";
+import type { SlowStep, Step } from "../../exporters/templates/plan.ts";
 import type { Direction } from "../biflow/direction.ts";
 
 /** What the kernel leaves to this side, within its line. Operations refer to it by its position. */
@@ -8,5 +8,7 @@ export type LineHelper =
   | { readonly kind: "value"; readonly convert: Convert }
   /** Whatever comes of a step. */
   | { readonly kind: "step"; readonly step: Step; readonly direction: Direction }
+  /** What the one section of a packet says. */
+  | { readonly kind: "section"; readonly section: Extract<SlowStep, { kind: "packet" }> }
   /** What lists and sections of packets in the record say. */
   | { readonly kind: "fields"; readonly direction: Direction };

@@ -320,7 +320,11 @@ function writeSlowSteps(context: StepContext): void {
       writer.operation({ code: layout.opLabels, length: labels.fields.length, tail });
     }
   }
-  if (helpedSteps(plan).length > 0) writeHelper(context, { kind: "fields", direction });
+  const helped = helpedSteps(plan);
+  const [only] = helped;
+  if (direction === "whole" && helped.length === 1 && only?.kind === "packet") {
+    writeHelper(context, { kind: "section", section: only });
+  } else if (helped.length > 0) writeHelper(context, { kind: "fields", direction });
 }
 
 /** Whether the kernel writes a stack: all of its labels have three or four bytes. */

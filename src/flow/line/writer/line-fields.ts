@@ -2,12 +2,12 @@ import type { FieldsUnderWay, RecordFields, Value } from "../../../record/index.
 import type { FieldSource } from "../../elements/mapping/field-source.ts";
 import { putLabels } from "../../wire/structured/put-labels.ts";
 import type { Plan, Step } from "../../exporters/templates/plan.ts";
-import { locateFields, readStep, type FieldPlaces } from "../../wire/template/read-step.ts";
+import { readStep, type FieldPlaces } from "../../wire/template/read-step.ts";
 
 /** What a line has already, for those who add to it: fields are read from the record only where somebody asks for them. */
 export interface LineFields extends FieldsUnderWay {
-  /** Begins a record. */
-  begin(plan: Plan, head: readonly (readonly [name: string, value: Value])[], source: FieldSource, from: number): void;
+  /** Begins a record, whose fields have been located. */
+  begin(plan: Plan, head: readonly (readonly [name: string, value: Value])[], source: FieldSource): void;
   /** Whether the record itself has a name, without what was set since. */
   isOfRecord(name: string): boolean;
   /** What was set since. */
@@ -17,12 +17,12 @@ export interface LineFields extends FieldsUnderWay {
 /** By the names that they may give. */
 type StepsByName = ReadonlyMap<string, readonly Step[]>;
 
-/** @param places for as many fields as a template may have. */
+/** @param places of the fields of the record. */
 export function createLineFields(places: FieldPlaces): LineFields {
   const stepsByName = new WeakMap<Plan, StepsByName>();
   const added: RecordFields = new Map();
   const scratch: RecordFields = new Map();
-  let record: { plan: Plan; source: FieldSource; from: number } | undefined;
+  let record: { plan: Plan; source: FieldSource } | undefined;
   let head: readonly (readonly [name: string, value: Value])[] = [];
   let byName: StepsByName = new Map();
 
@@ -33,16 +33,19 @@ export function createLineFields(places: FieldPlaces): LineFields {
   };
 
   const read = (name: string): Value | undefined => {
-    for (const [of, value] of head) if (of === name) return value;
     const steps = byName.get(name);
     const isLabel = name.startsWith("mpls.") && record?.plan.slowSteps.some(({ kind }) => kind === "labels") === true;
-    if ((steps === undefined && !isLabel) || record === undefined) return undefined;
-    const { plan, source, from } = record;
-    locateFields(plan, source.bytes, from, source.bytes.length, places);
+    if ((steps === undefined && !isLabel) || record === undefined) return inHead(name);
+    const { plan, source } = record;
     scratch.clear();
     for (const step of steps ?? []) readStep(scratch, source, step, places);
     if (isLabel) readLabels(plan, source);
-    return scratch.get(name);
+    return scratch.get(name) ?? inHead(name);
+  };
+
+  const inHead = (name: string): Value | undefined => {
+    for (let i = 0; i < head.length; i++) if (head[i]?.[0] === name) return head[i]?.[1];
+    return undefined;
   };
 
   const readLabels = (plan: Plan, source: FieldSource): void => {
@@ -59,11 +62,11 @@ export function createLineFields(places: FieldPlaces): LineFields {
 
   return {
     added,
-    begin(plan, fields, source, from) {
+    begin(plan, fields, source) {
       added.clear();
-      record = { plan, source, from };
+      if (record?.plan !== plan) byName = stepsOf(plan);
+      record = { plan, source };
       head = fields;
-      byName = stepsOf(plan);
     },
     isOfRecord: (name) => read(name) !== undefined,
     has: (name) => added.has(name) || read(name) !== undefined,

@@ -6,6 +6,7 @@ import { toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../../elements/mapping/field-source.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import * as layout from "../kernel/layout.ts";
+import type { StepBook } from "../../wire/steps/step-book.ts";
 import type { ListSource } from "../../wire/structured/read-list.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import { createFieldPlaces, locateFields, readStep } from "../../wire/template/read-step.ts";
@@ -13,6 +14,7 @@ import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createLineFields, type LineFields } from "./line-fields.ts";
 import type { LineHelper } from "../program/line-helper.ts";
 import type { RecordSlots } from "../program/record-slots.ts";
+import { createSectionSteps, type PacketSection } from "./section-steps.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import type { ValueWriter } from "./value-writer.ts";
 import { helpedSteps } from "../program/write-steps.ts";
@@ -50,6 +52,7 @@ export interface LineHelpers {
 
 export interface LineHelpersOptions {
   readonly workspace: Workspace;
+  readonly book: StepBook;
   readonly times: TimeFormat;
   readonly reader: RecordReader;
   readonly values: RecordSlots;
@@ -66,10 +69,11 @@ interface Rendered {
 }
 
 export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
-  const { workspace, times, reader, values, slots, writer, counts } = options;
+  const { workspace, book, times, reader, values, slots, writer, counts } = options;
   const { bytes: memory, view } = workspace;
   const places = createFieldPlaces(layout.maxFields);
-  const lineFields = createLineFields(createFieldPlaces(layout.maxFields));
+  const lineFields = createLineFields(places);
+  const sections = createSectionSteps(workspace, book, places, times);
   const record: RecordFields = new Map();
   let set: HelpedSet | undefined;
   let source: FieldSource | undefined;
@@ -131,10 +135,27 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
     return at + text.length;
   };
 
+  /** Leaves the steps of a section to the kernel. */
+  const putSection = (section: PacketSection, at: number, from: number): number => {
+    const { plan, head, room, roomPerByte } = current();
+    const fields = begin(from);
+    lineFields.begin(plan, head, fields);
+    const bytes = sections.list(plan, section, fields, lineFields);
+    const rest = room + roomPerByte * (recordEnd - from);
+    if (at + bytes + rest > limit) {
+      needed = bytes + rest;
+      return -1;
+    }
+    if (sections.end > 0) counts.packet++;
+    keep(lineFields.added);
+    view.setUint32(layout.listedSteps, layout.stepList + 4 * sections.end, true);
+    return at;
+  };
+
   const fieldsOf = (direction: Direction, from: number): RecordFields => {
     const { plan, head, end, lists } = current();
     const at = begin(from);
-    lineFields.begin(plan, head, at, from);
+    lineFields.begin(plan, head, at);
     const steps = helpedSteps(plan);
     for (const { kind } of steps) counts[kind === "packet" ? "packet" : "list"]++;
     reader.readSlow(plan, steps, at, from, end, lineFields, lists);
@@ -167,11 +188,13 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
       return of.kind === "value" && of.convert(sourceOf(), from, length) !== undefined ? 1 : 0;
     },
     help(helper, at, from) {
+      view.setUint32(layout.listedSteps, 0, true);
       if (rendered?.from === from && rendered.helper === helper) {
         begin(from);
         return put(at, from, helper, rendered.fields);
       }
       const of = current().helpers[helper] as LineHelper;
+      if (of.kind === "section") return putSection(of.section, at, from);
       if (of.kind === "fields") return put(at, from, helper, fieldsOf(of.direction, from));
       if (of.kind === "value") return at;
       counts.repeated++;

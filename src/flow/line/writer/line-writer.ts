@@ -14,6 +14,7 @@ import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { flowRate, isOneRate } from "../../exporters/sampling/flow-rate.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
+import { createStepBook, type StepBook } from "../../wire/steps/step-book.ts";
 import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "../program/compiled-plans.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
@@ -46,6 +47,8 @@ export interface LineWriter extends FlowReader {
   /** How often type and code of ICMPv6 were in each other's place. */
   icmpSwapped(): number;
   readonly plans: CompiledPlans;
+  /** Steps for the kernels of the workspace. */
+  readonly book: StepBook;
   readonly kernel: Kernel;
 }
 
@@ -67,8 +70,10 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
   const values = createRecordSlots(workspace, slots, nameBits);
+  const book = createStepBook({ workspace, slots });
   const helpers = createLineHelpers({
     workspace,
+    book,
     times,
     reader,
     values,
@@ -249,7 +254,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     return 0;
   };
 
-  return { read, plans, kernel, icmpSwapped: () => view.getUint32(layout.icmpSwapped, true) };
+  return { read, plans, book, kernel, icmpSwapped: () => view.getUint32(layout.icmpSwapped, true) };
 }
 
 interface OpenLine {

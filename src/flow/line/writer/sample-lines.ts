@@ -19,7 +19,7 @@ import { createKernel } from "../kernel/kernel.ts";
 import { maxDatagram, type SampleLines } from "../../wire/decoder/sample-lines.ts";
 import * as layout from "../kernel/layout.ts";
 import type { RecordHead } from "../../wire/decoder/record-head.ts";
-import { createStepBook } from "../../wire/steps/step-book.ts";
+import { createStepBook, type StepBook } from "../../wire/steps/step-book.ts";
 import { createStepList } from "../../wire/steps/step-list.ts";
 import type { ByteSource } from "../../wire/steps/step-value.ts";
 
@@ -29,6 +29,8 @@ export interface SampleLinesOptions {
   readonly enricher: LineEnricher | undefined;
   readonly communityId: boolean;
   readonly workspace: Workspace;
+  /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
+  readonly book: StepBook | undefined;
   readonly counts: PathCounts;
 }
 
@@ -40,8 +42,9 @@ const maxRest = 640;
 export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const { lines, enricher, workspace, counts } = options;
   const { bytes: memory, view } = workspace;
-  const kernelLines = enricher && canEnrich(enricher) ? createKernelLines({ ...options, enricher }) : undefined;
-  const book = createStepBook(kernelLines && { workspace, slots: kernelLines.slots });
+  const canUse = options.book !== undefined && enricher !== undefined && canEnrich(enricher);
+  const kernelLines = canUse ? createKernelLines({ ...options, enricher }) : undefined;
+  const book = (canUse ? options.book : undefined) ?? createStepBook(undefined);
   const steps = createStepList(book, kernelLines && workspace);
   const source: ByteSource = { bytes: memory, view };
   const starts = new Uint32Array(layout.maxSamples);
@@ -172,7 +175,6 @@ function createKernelLines({
 
   return {
     kernel,
-    slots: context.slots,
     /** What a line takes besides its steps. */
     get room() {
       return room;

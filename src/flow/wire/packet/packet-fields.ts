@@ -1,10 +1,10 @@
-import { formatAddressBytes } from "../../../ip/index.ts";
 import type { FieldValues, RecordFields } from "../../../record/index.ts";
 import { createStepBook } from "../steps/step-book.ts";
 import { createStepList } from "../steps/step-list.ts";
 import type { ByteSource } from "../steps/step-value.ts";
 import { createPacketSteps } from "./packet-steps.ts";
-import { createParsedPacket, flowLevelOf, parsePacket } from "./parse-packet.ts";
+import { ipLengthOf, levelWithin } from "./flow-level.ts";
+import { createParsedPacket, parsePacket } from "./parse-packet.ts";
 import type { PacketStart } from "./parse-start.ts";
 
 /** Reads the beginning of a packet into fields. */
@@ -24,30 +24,14 @@ export function createPacketFields(): PacketFields {
   const steps = createPacketSteps(book);
   const packet = createParsedPacket();
 
-  const levelOf = ({ bytes }: ByteSource, of: FieldValues): number => {
-    const source = of.get("flow.src.ip.addr");
-    const destination = of.get("flow.dst.ip.addr");
-    const last = flowLevelOf(packet);
-    if (last === 0 || source === undefined || destination === undefined) return last;
-    const found = packet.levels.findIndex(
-      (header, i) =>
-        i <= last &&
-        header.ipVersion >= 0 &&
-        formatAddressBytes(bytes, header.source, header.ipVersion === 4 ? 4 : 6) === source &&
-        formatAddressBytes(bytes, header.destination, header.ipVersion === 4 ? 4 : 6) === destination,
-    );
-    return found < 0 ? last : found;
-  };
-
   return {
     get ipLength() {
-      const outermost = packet.levels.find(({ ipVersion }, i) => i < packet.count && ipVersion >= 0);
-      return outermost?.ipLength ?? -1;
+      return ipLengthOf(packet);
     },
     read(source, at, end, start, of) {
       parsePacket(source.bytes, at, end, start, packet);
       list.clear();
-      steps.add(list, packet, -1, levelOf(source, of));
+      steps.add(list, packet, -1, levelWithin(packet, source, of));
       const fields: RecordFields = new Map();
       list.putInto(fields, 0, list.end, source);
       return fields;

@@ -1,7 +1,7 @@
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
 import type { StepBook } from "../steps/step-book.ts";
-import type { StepList } from "../steps/step-list.ts";
+import type { StepSink } from "../steps/step-list.ts";
 import { stackAt } from "../steps/step-value.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 import { packetNames, type PacketRole } from "./packet-names.ts";
@@ -18,7 +18,7 @@ export interface PacketSteps {
    *   another field, if it differs.
    * @param flowLevel which is the flow's. Default: {@link flowLevelOf}.
    */
-  add(list: StepList, packet: ParsedPacket, agentVlan: number, flowLevel?: number): void;
+  add(list: StepSink, packet: ParsedPacket, agentVlan: number, flowLevel?: number): void;
 }
 
 export type LevelSteps = ReturnType<typeof createLevelSteps>;
@@ -150,7 +150,7 @@ function createLevelSteps(book: StepBook, role: PacketRole) {
   };
 }
 
-function addTunnel(list: StepList, steps: LevelSteps, { tunnel, tunnelId, servicePath }: PacketHeader): void {
+function addTunnel(list: StepSink, steps: LevelSteps, { tunnel, tunnelId, servicePath }: PacketHeader): void {
   if (tunnel < 0) return;
   list.add(steps.tunnel, tunnel);
   if (tunnelId >= 0) list.add(steps.tunnelId, tunnelId);
@@ -159,7 +159,7 @@ function addTunnel(list: StepList, steps: LevelSteps, { tunnel, tunnelId, servic
   list.add(steps.serviceIndex, servicePath % 256);
 }
 
-function addHeader(list: StepList, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
+function addHeader(list: StepSink, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
   const { destinationMac } = header;
   if (destinationMac >= 0) {
     const isTyped = header.sourceMac === destinationMac + 6 && header.typeAt >= 0;
@@ -182,7 +182,7 @@ function addHeader(list: StepList, steps: LevelSteps, header: PacketHeader, agen
   if (header.ipVersion >= 0) addIp(list, steps, header);
 }
 
-function addType(list: StepList, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
+function addType(list: StepSink, steps: LevelSteps, header: PacketHeader, agentVlan: number): void {
   if (header.etherType >= 0) list.add(steps.etherType, header.etherType);
   if (header.outerTag < 0) return;
   addVlan(list, steps, header, agentVlan);
@@ -193,7 +193,7 @@ function addType(list: StepList, steps: LevelSteps, header: PacketHeader, agentV
 }
 
 /** What the switch says of the VLAN comes first. */
-function addVlan(list: StepList, steps: LevelSteps, { outerTag }: PacketHeader, agentVlan: number): void {
+function addVlan(list: StepSink, steps: LevelSteps, { outerTag }: PacketHeader, agentVlan: number): void {
   const vlan = outerTag & 0xfff;
   if (agentVlan < 0) list.add(steps.vlan, vlan);
   else if (agentVlan !== vlan) list.add(steps.otherVlan, vlan);
@@ -202,7 +202,7 @@ function addVlan(list: StepList, steps: LevelSteps, { outerTag }: PacketHeader, 
 /** Where the addresses are in their headers. */
 const sourceOffset = { 4: 12, 6: 8 } as const;
 
-function addIp(list: StepList, steps: LevelSteps, header: PacketHeader): void {
+function addIp(list: StepSink, steps: LevelSteps, header: PacketHeader): void {
   const { version } = steps;
   if (version !== undefined) list.add(version, header.ipVersion);
   if (header.ipVersion === 4) list.add(steps.ipv4, header.source - sourceOffset[4]);

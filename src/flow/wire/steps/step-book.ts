@@ -8,13 +8,17 @@ import { readPart, readStepValue, type ByteSource, type PartRead, type StepKind 
  * place of its value: the kernel makes a line of the list, {@link Step.put} makes fields of it.
  */
 export interface Step {
-  /** Where the kernel finds it. No other step has this place. */
+  /** Where the kernel finds it. A step that does the same may have this place, too. */
   readonly place: number;
   /** Bytes in a line; for lists and texts those of the values come on top. */
   readonly maxLength: number;
   /** As the kernel has it. */
   readonly program: Buffer;
   readonly put: (record: RecordFields, value: number, source: ByteSource) => void;
+  /** Of the fields that it may make. */
+  readonly names: readonly string[];
+  /** Of a block. */
+  readonly parts?: readonly Part[];
 }
 
 type Fields = readonly (readonly [name: string, value: Value | undefined])[];
@@ -91,12 +95,19 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
   const steps = new Map<number, Step>();
   let end: number = layout.steps;
 
+  /** By content: packets in samples and packets in templates have the same steps. */
+  const places = new Map<string, number>();
+
   const place = (bytes: Uint8Array): number => {
     const at = end;
     if (memory === undefined) {
       end += 1;
       return at;
     }
+    const key = Buffer.from(bytes).toString("latin1");
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    places.set(key, at);
     end += Math.ceil((bytes.length + 16) / 16) * 16;
     if (end > layout.stepsEnd) throw new RangeError("the memory for steps is full");
     memory.workspace.bytes.set(bytes, at);
@@ -105,21 +116,25 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
   const slotOf = (name: string | undefined): number =>
     (name === undefined ? undefined : memory?.slots.get(name)) ?? layout.unusedSlot;
 
-  const addProgram = (program: Buffer, maxLength: number, put: Step["put"]): Step => {
-    const step = { place: place(program), maxLength, program, put };
+  const addProgram = (program: Buffer, of: Omit<Step, "place" | "program">): Step => {
+    const step = { place: place(program), program, ...of };
     steps.set(step.place, step);
     return step;
   };
-  const add = (text: string, operation: Operation, maxValue: number, put: Step["put"]): Step => {
+  const add = (
+    text: string,
+    operation: Operation,
+    { names, maxValue, put }: Pick<Step, "names" | "put"> & { readonly maxValue: number },
+  ): Step => {
     const writer = createProgramWriter();
     writer.text(text);
     writer.operation(operation);
     const program = writer.bytes();
     program.writeUInt16LE(0, layout.operationSize);
-    return addProgram(program, Buffer.byteLength(text) + maxValue, put);
+    return addProgram(program, { maxLength: Buffer.byteLength(text) + maxValue, put, names });
   };
 
-  const given = add("", { code: layout.stepGiven }, 0, () => {});
+  const given = add("", { code: layout.stepGiven }, { names: [], maxValue: 0, put() {} });
   return {
     given,
     find(at) {
@@ -131,15 +146,25 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       const [code, maxLength, opening] = codes[kind];
       const operation = { code, slot: slotOf(name), argument: variants[kind] ?? 0 };
       const read = readStepValue[kind];
-      return add(`,${JSON.stringify(name)}:${opening}`, operation, maxLength, (record, value, source) => {
-        record.set(name, read(value, source));
+      return add(`,${JSON.stringify(name)}:${opening}`, operation, {
+        names: [name],
+        maxValue: maxLength,
+        put: (record, value, source) => void record.set(name, read(value, source)),
       });
     },
     fixed(fields, name) {
       const known = present(fields);
-      return add(renderFields(known).toString(), { code: layout.stepFixed, slot: slotOf(name) }, 0, (record) => {
-        for (const [each, value] of known) record.set(each, value);
-      });
+      return add(
+        renderFields(known).toString(),
+        { code: layout.stepFixed, slot: slotOf(name) },
+        {
+          names: known.map(([each]) => each),
+          maxValue: 0,
+          put(record) {
+            for (const [each, value] of known) record.set(each, value);
+          },
+        },
+      );
     },
     block(parts) {
       const programs = parts.map(([{ program }, offset, read], i) => {
@@ -150,8 +175,13 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         return part;
       });
       const maxLength = parts.reduce((sum, [step]) => sum + step.maxLength, 0);
-      return addProgram(Buffer.concat(programs), maxLength, (record, at, source) => {
-        for (const [step, offset, read] of parts) step.put(record, readPart[read](source.view, at + offset), source);
+      return addProgram(Buffer.concat(programs), {
+        parts,
+        names: parts.flatMap(([{ names }]) => names),
+        maxLength,
+        put(record, at, source) {
+          for (const [step, offset, read] of parts) step.put(record, readPart[read](source.view, at + offset), source);
+        },
       });
     },
     entry(size, fieldsOf, { number, upper } = {}) {
@@ -172,8 +202,12 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         argument: place(table),
       };
       const maxLength = Math.max(0, ...texts.map(({ length }) => length));
-      return add("", operation, maxLength, (record, value) => {
-        for (const [name, own] of all[value] ?? []) record.set(name, own);
+      return add("", operation, {
+        names: [...new Set(all.flatMap((fields) => fields.map(([name]) => name)))],
+        maxValue: maxLength,
+        put(record, value) {
+          for (const [name, own] of all[value] ?? []) record.set(name, own);
+        },
       });
     },
   };

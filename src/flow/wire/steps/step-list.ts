@@ -3,10 +3,14 @@ import * as layout from "../../line/kernel/layout.ts";
 import type { Step, StepBook } from "./step-book.ts";
 import type { ByteSource } from "./step-value.ts";
 
-/** Lists of steps, one behind the other. */
-export interface StepList {
+/** Takes steps. */
+export interface StepSink {
   /** @param value a number, or the place of a value. */
   add(step: Step, value: number): void;
+}
+
+/** Lists of steps, one behind the other. */
+export interface StepList extends StepSink {
   /** @param bytes that the value takes in a line at most. */
   addLong(step: Step, value: number, bytes: number): void;
   /** Adds a field that is none of the kinds of steps. */

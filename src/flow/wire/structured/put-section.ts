@@ -1,4 +1,4 @@
-import type { FieldsUnderWay, Scalar } from "../../../record/index.ts";
+import type { FieldsUnderWay, FieldValues, Scalar, Value } from "../../../record/index.ts";
 import { toHex } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/field-source.ts";
 import type { PacketFields } from "../packet/packet-fields.ts";
@@ -29,7 +29,7 @@ export function putSection(
   packets: PacketFields,
 ): void {
   const { start, name, at, length } = section;
-  const first = startOf(record, source, start, at);
+  const first = startOf(record, source.view, start, at);
   const ownLength = record.get("flow.ie.ipTotalLength");
   const said = first && packets.read(source, at, at + length, first, record);
   if (said === undefined || said.size === 0) {
@@ -41,16 +41,22 @@ export function putSection(
   for (const [each, value] of said) if (!record.has(each)) record.set(each, value);
   if (start === "mpls") return;
   if (!record.has("flow.packets")) record.set("flow.packets", 1);
-  const size = record.get("flow.ie.dataLinkFrameSize") ?? ownLength ?? packets.ipLength;
-  if (!record.has("flow.bytes") && typeof size === "number" && size > 0) record.set("flow.bytes", size);
+  const size = record.has("flow.bytes") ? undefined : sizeOf(record, ownLength, packets.ipLength);
+  if (size !== undefined) record.set("flow.bytes", size);
 }
 
-function startOf(
-  record: FieldsUnderWay,
-  { view }: FieldSource,
-  start: SectionStart,
-  at: number,
-): PacketStart | undefined {
+/**
+ * The bytes of a record that has no counter of them.
+ *
+ * @param ownLength what the record itself says in ipTotalLength. @param ipLength by the IP header, -1 when there is none.
+ */
+export function sizeOf(record: FieldValues, ownLength: Value | undefined, ipLength: number): number | undefined {
+  const size = record.get("flow.ie.dataLinkFrameSize") ?? ownLength ?? ipLength;
+  return typeof size === "number" && size > 0 ? size : undefined;
+}
+
+/** What a section begins with; undefined when it is none that can be parsed. */
+export function startOf(record: FieldValues, view: DataView, start: SectionStart, at: number): PacketStart | undefined {
   if (start === "ethernet") {
     const type = record.get("flow.ie.dataLinkFrameType");
     return type === undefined || type === ethernetFrame ? "ethernet" : undefined;

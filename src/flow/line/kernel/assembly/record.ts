@@ -5,6 +5,7 @@ import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
 import { writeRest } from "./rest";
 import { keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
+import { writeSteps } from "./steps";
 import {
   copy,
   readUint,
@@ -159,7 +160,7 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       case L.opHelper: {
         const end = help(argument, <i32>p, <i32>from);
         if (end < 0) return noRoom;
-        p = end;
+        p = writeSteps(end, L.stepList, load<u32>(L.listedSteps));
         break;
       }
       case L.opSelect:

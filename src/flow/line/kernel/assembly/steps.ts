@@ -1,0 +1,174 @@
+// Writes steps: pieces of a line, each with a number or the place of its value.
+import * as L from "../layout";
+import { keep, keepNumber } from "./slots";
+import { copy, readUint, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
+
+const quote: u8 = 0x22;
+const comma: u8 = 0x2c;
+const colon: u8 = 0x3a;
+const blank: u8 = 0x20;
+
+@inline
+function word(at: usize): u32 {
+  return bswap(load<u32>(at));
+}
+
+@inline
+function writeCharacter(p: usize, character: u8): usize {
+  store<u8>(p, character);
+  return p + 1;
+}
+
+/** A count and so many numbers: labels are the upper twenty bits, tags the lower twelve, communities as RFC 1997 has them. */
+function writeNumbers(p: usize, at: usize, kind: u32): usize {
+  const count = word(at);
+  for (let i: u32 = 0; i < count; i++) {
+    at += 4;
+    if (i > 0) p = writeCharacter(p, comma);
+    const value = word(at);
+    if (kind == L.listOfLabels) p = writeUint32(p, value >>> 12);
+    else if (kind == L.listOfTags) p = writeUint32(p, value & 0xfff);
+    else {
+      p = writeUint32(writeCharacter(p, quote), value >>> 16);
+      p = writeUint32(writeCharacter(p, colon), value & 0xffff);
+      p = writeCharacter(p, quote);
+    }
+  }
+  return writeCharacter(p, 0x5d);
+}
+
+/** The entries of a label stack (RFC 3032): their labels, or the three bits behind. */
+function writeStack(p: usize, value: u32, kind: u32): usize {
+  const count = value >>> 24;
+  const at: usize = value & 0xffffff;
+  for (let i: u32 = 0; i < count; i++) {
+    if (i > 0) p = writeCharacter(p, comma);
+    const entry = word(at + 4 * i);
+    p = writeUint32(p, kind == L.stackOfLabels ? entry >>> 12 : (entry >>> 9) & 7);
+  }
+  return writeCharacter(p, 0x5d);
+}
+
+/** Segments of an AS path: a type, a count and so many numbers; sets (type 1) in braces. */
+function writePath(p: usize, at: usize): usize {
+  const segments = word(at);
+  at += 4;
+  for (let i: u32 = 0; i < segments; i++) {
+    const isSet = word(at) == 1;
+    const count = word(at + 4);
+    at += 8;
+    if (i > 0) p = writeCharacter(p, blank);
+    if (isSet) p = writeCharacter(p, 0x7b);
+    for (let j: u32 = 0; j < count; j++, at += 4) {
+      if (j > 0) p = writeCharacter(p, isSet ? comma : blank);
+      p = writeUint32(p, word(at));
+    }
+    if (isSet) p = writeCharacter(p, 0x7d);
+  }
+  return writeCharacter(p, quote);
+}
+
+/** Text behind its length, without the zeros that fill it up. */
+function writeText(p: usize, at: usize): usize {
+  let length = word(at);
+  at += 4;
+  while (length > 0 && load<u8>(at + length - 1) == 0) length--;
+  copy(p, at, length);
+  return writeCharacter(p + length, quote);
+}
+
+@inline
+function half(at: usize): u32 {
+  return <u32>bswap(load<u16>(at));
+}
+
+/** What a part of a step is about: the value itself, or a part of what lies there. */
+@inline
+function readPart(step: usize, value: u32): u32 {
+  const read = <i32>load<u16>(step, L.operationDelta);
+  if (read == L.readValue) return value;
+  const at: usize = value + load<u16>(step, L.operationPlace);
+  switch (read) {
+    case L.readPlace:
+      return <u32>at;
+    case L.readUint8:
+      return load<u8>(at);
+    case L.readUint16:
+      return half(at);
+    case L.readUint24:
+      return (<u32>load<u8>(at) << 16) | half(at + 1);
+    case L.readUint32:
+      return word(at);
+    case L.readVlan:
+      return half(at) & 0xfff;
+    case L.readPriority:
+      return half(at) >>> 13;
+    default:
+      return half(at) & 0x1ff;
+  }
+}
+
+/** @param value a number or the place of one. */
+function writePart(p: usize, step: usize, value: u32): usize {
+  const text = load<u16>(step, L.operationText);
+  const slot = <u32>load<u8>(step, L.operationSlot);
+  copy(p, step + L.operationHead, text);
+  p += text;
+  switch (<i32>load<u8>(step, L.operationCode)) {
+    case L.stepFixed:
+      keep(slot, value);
+      return p;
+    case L.stepNumber:
+      keepNumber(slot, value, p);
+      return writeUint32(p, value);
+    case L.stepEntry: {
+      keep(slot, value);
+      keep(load<u16>(step, L.operationLength), value >>> 2);
+      const entry: usize = load<u32>(step, L.operationArgument) + 8 * value;
+      const length = load<i32>(entry, 4);
+      copy(p, load<u32>(entry), length);
+      return p + length;
+    }
+    case L.stepIpv4:
+      keep(slot, (4 << 32) | <i64>value);
+      return writeCharacter(writeIpv4(p, word(value)), quote);
+    case L.stepIpv6:
+      keep(slot, (16 << 32) | <i64>value);
+      return writeCharacter(writeIpv6(p, value), quote);
+    case L.stepMac:
+      return writeCharacter(writeMac(p, value), quote);
+    case L.stepUint64:
+      return writeUint64(p, readUint(value, 8));
+    case L.stepText:
+      return writeText(p, value);
+    case L.stepNumbers:
+      return writeNumbers(p, value, load<u32>(step, L.operationArgument));
+    case L.stepStack:
+      return writeStack(p, value, load<u32>(step, L.operationArgument));
+    case L.stepPath:
+      return writePath(p, value);
+    default: {
+      const length = load<i32>(value);
+      copy(p, value + 4, length);
+      return p + length;
+    }
+  }
+}
+
+/** @param value a number or a place. */
+@inline
+function writeStep(p: usize, step: usize, value: u32): usize {
+  while (true) {
+    p = writePart(p, step, readPart(step, value));
+    const size = load<u16>(step, L.operationSize);
+    if (size == 0) return p;
+    step += size;
+  }
+  return p;
+}
+
+/** Writes a list of steps: the places of each and of its value. */
+export function writeSteps(p: usize, at: usize, end: usize): usize {
+  for (; at < end; at += 8) p = writeStep(p, load<u32>(at), load<u32>(at, 4));
+  return p;
+}

@@ -1,0 +1,155 @@
+import type { RecordFields, Workspace } from "../../../record/index.ts";
+import { toHex } from "../../elements/mapping/convert-type.ts";
+import type { FieldSource } from "../../elements/mapping/field-source.ts";
+import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import { ipLengthOf, levelWithin } from "../../wire/packet/flow-level.ts";
+import { createPacketSteps, type PacketSteps } from "../../wire/packet/packet-steps.ts";
+import { createParsedPacket, parsePacket } from "../../wire/packet/parse-packet.ts";
+import type { Step, StepBook } from "../../wire/steps/step-book.ts";
+import { createStepList } from "../../wire/steps/step-list.ts";
+import { readPart } from "../../wire/steps/step-value.ts";
+import { sizeOf, startOf } from "../../wire/structured/put-section.ts";
+import type { Plan, SlowStep } from "../../exporters/templates/plan.ts";
+import type { FieldPlaces } from "../../wire/template/read-step.ts";
+import type { LineFields } from "./line-fields.ts";
+import { namePresence, type Presence } from "../program/name-presence.ts";
+
+/** Makes steps for the kernel of the beginning of a packet in a record, as `putSection` makes fields. */
+export interface SectionSteps {
+  /**
+   * Lists the steps of the one section that the records of a plan have.
+   *
+   * @param record what it has already. Fields that no step can write are added to it.
+   * @returns bytes that the steps take in a line at most.
+   */
+  list(plan: Plan, section: PacketSection, source: FieldSource, record: LineFields): number;
+  /** Where the list ends. */
+  readonly end: number;
+}
+
+export type PacketSection = Extract<SlowStep, { kind: "packet" }>;
+
+/** What becomes of a step in the records of a plan. */
+type Use = "add" | "drop" | "part" | "ask";
+
+interface Uses {
+  readonly plan: Plan | undefined;
+  readonly bySteps: Map<Step, Use>;
+  readonly presence: (name: string) => Presence;
+}
+
+/** Larger numbers are no steps. */
+const maxNumber = 0xffff_ffff;
+
+/**
+ * @param workspace, book of the kernel that writes the steps.
+ * @param places where the fields of the record at hand are.
+ */
+export function createSectionSteps(
+  workspace: Workspace,
+  book: StepBook,
+  places: FieldPlaces,
+  times: TimeFormat,
+): SectionSteps {
+  const list = createStepList(book, workspace);
+  const packet = createParsedPacket();
+  const uses = new WeakMap<Plan, Uses>();
+  const fields: RecordFields = new Map();
+  // Most exporters send no packets: their steps take memory, and time.
+  let made: { readonly packets: PacketSteps; readonly count: Step; readonly bytes: Step } | undefined;
+  const stepsOfPackets = () =>
+    (made ??= {
+      packets: createPacketSteps(book),
+      count: book.field("flow.packets", "number"),
+      bytes: book.field("flow.bytes", "number"),
+    });
+
+  /** Of the section at hand. */
+  let current: Uses = { plan: undefined, bySteps: new Map(), presence: () => "maybe" };
+  let record: LineFields | undefined;
+  let source: FieldSource | undefined;
+  let isEmpty = true;
+
+  const useOf = (step: Step): Use => {
+    const all = step.names.map(current.presence);
+    if (all.every((each) => each === "never")) return "add";
+    if (step.parts !== undefined) return "part";
+    return all.every((each) => each === "always") ? "drop" : "ask";
+  };
+
+  const has = (name: string): boolean => {
+    const said = current.presence(name);
+    if (typeof said === "object")
+      return said.values[source?.bytes[places.offsets[said.field] as number] as number] === 1;
+    return said === "always" || (said === "maybe" && record?.has(name) === true);
+  };
+
+  const ask = (step: Step, value: number): void => {
+    let had = 0;
+    for (const name of step.names) if (has(name)) had++;
+    if (had === 0) list.add(step, value);
+    if (had === 0 || had === step.names.length || source === undefined) return;
+    fields.clear();
+    step.put(fields, value, source);
+    for (const [name, each] of fields) {
+      if (has(name)) continue;
+      list.give(name, each);
+      record?.set(name, each);
+    }
+  };
+
+  const add = (step: Step, value: number): void => {
+    isEmpty = false;
+    let use = current.bySteps.get(step);
+    if (use === undefined) {
+      use = useOf(step);
+      current.bySteps.set(step, use);
+    }
+    if (use === "add") list.add(step, value);
+    else if (use === "ask") ask(step, value);
+    else if (use === "part" && source !== undefined) {
+      for (const [part, offset, read] of step.parts ?? []) add(part, readPart[read](source.view, value + offset));
+    }
+  };
+  const sink = { add };
+
+  const begin = (plan: Plan): void => {
+    if (current.plan !== plan) {
+      current = uses.get(plan) ?? { plan, bySteps: new Map(), presence: namePresence(plan, times) };
+      uses.set(plan, current);
+    }
+    list.clear();
+    isEmpty = true;
+  };
+
+  return {
+    get end() {
+      return list.end;
+    },
+    list(plan, { field, start, name }, from, of) {
+      const { offsets, lengths } = places;
+      begin(plan);
+      record = of;
+      source = from;
+      const at = offsets[field] as number;
+      const length = lengths[field] as number;
+      if (length === 0) return 0;
+      const { packets, count, bytes } = stepsOfPackets();
+      const first = startOf(of, from.view, start, at);
+      if (first !== undefined) {
+        parsePacket(from.bytes, at, at + length, first, packet);
+        packets.add(sink, packet, -1, levelWithin(packet, from, of));
+      }
+      if (isEmpty) list.give(name, toHex(from, at, length) as string);
+      else if (start !== "mpls") {
+        if (!has("flow.packets")) list.add(count, 1);
+        const size = has("flow.bytes") ? undefined : sizeOf(of, of.get("flow.ie.ipTotalLength"), ipLengthOf(packet));
+        if (size !== undefined && size > maxNumber) {
+          list.give("flow.bytes", size);
+          of.set("flow.bytes", size);
+        } else if (size !== undefined) list.add(bytes, size);
+      }
+      return list.takeRoom();
+    },
+  };
+}
