@@ -10,5 +10,7 @@ export type LineHelper =
   | { readonly kind: "step"; readonly step: Step; readonly direction: Direction }
   /** What the one section of a packet says. */
   | { readonly kind: "section"; readonly section: Extract<SlowStep, { kind: "packet" }> }
+  /** What the one list says. */
+  | { readonly kind: "list"; readonly list: Extract<SlowStep, { kind: "list" }> }
   /** What lists and sections of packets in the record say. */
   | { readonly kind: "fields"; readonly direction: Direction };

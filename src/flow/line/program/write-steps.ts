@@ -322,9 +322,10 @@ function writeSlowSteps(context: StepContext): void {
   }
   const helped = helpedSteps(plan);
   const [only] = helped;
-  if (direction === "whole" && helped.length === 1 && only?.kind === "packet") {
-    writeHelper(context, { kind: "section", section: only });
-  } else if (helped.length > 0) writeHelper(context, { kind: "fields", direction });
+  const isOne = direction === "whole" && helped.length === 1;
+  if (isOne && only?.kind === "packet") writeHelper(context, { kind: "section", section: only });
+  else if (isOne && only?.kind === "list") writeHelper(context, { kind: "list", list: only });
+  else if (helped.length > 0) writeHelper(context, { kind: "fields", direction });
 }
 
 /** Whether the kernel writes a stack: all of its labels have three or four bytes. */

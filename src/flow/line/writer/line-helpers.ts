@@ -14,6 +14,7 @@ import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createLineFields, type LineFields } from "./line-fields.ts";
 import type { LineHelper } from "../program/line-helper.ts";
 import type { RecordSlots } from "../program/record-slots.ts";
+import { createListText, type ListStep } from "./list-text.ts";
 import { createSectionSteps, type PacketSection } from "./section-steps.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import type { ValueWriter } from "./value-writer.ts";
@@ -61,6 +62,9 @@ export interface LineHelpersOptions {
   readonly counts: SlowFieldCounts;
 }
 
+/** Bytes that a unit of a text takes at most. */
+const maxUtf8 = 3;
+
 /** What is rendered already of a record that is begun again for want of room. */
 interface Rendered {
   readonly from: number;
@@ -73,6 +77,7 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
   const { bytes: memory, view } = workspace;
   const places = createFieldPlaces(layout.maxFields);
   const lineFields = createLineFields(places);
+  const listText = createListText(reader, places, times);
   const sections = createSectionSteps(workspace, book, places, times);
   const record: RecordFields = new Map();
   let set: HelpedSet | undefined;
@@ -152,6 +157,25 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
     return at;
   };
 
+  /** Writes the fields of a list. */
+  const putList = (list: ListStep, helper: number, at: number, from: number): number => {
+    const { plan, head, lists, room, roomPerByte } = current();
+    const fields = begin(from);
+    if (places.lengths[list.field] === 0) return at;
+    lineFields.begin(plan, head, fields);
+    const text = listText.render(plan, list, fields, lineFields, lists);
+    if (text === undefined) return put(at, from, helper, fieldsOf("whole", from));
+    const rest = room + roomPerByte * (recordEnd - from);
+    const most = maxUtf8 * text.length;
+    if (at + most + rest > limit) {
+      needed = most + rest;
+      return -1;
+    }
+    counts.list++;
+    keep(lineFields.added);
+    return at + memory.write(text, at);
+  };
+
   const fieldsOf = (direction: Direction, from: number): RecordFields => {
     const { plan, head, end, lists } = current();
     const at = begin(from);
@@ -195,6 +219,7 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
       }
       const of = current().helpers[helper] as LineHelper;
       if (of.kind === "section") return putSection(of.section, at, from);
+      if (of.kind === "list") return putList(of.list, helper, at, from);
       if (of.kind === "fields") return put(at, from, helper, fieldsOf(of.direction, from));
       if (of.kind === "value") return at;
       counts.repeated++;

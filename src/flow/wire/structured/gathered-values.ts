@@ -27,6 +27,11 @@ const listNames = "flow.list.";
 const ofEnds: ReadonlySet<string> = new Set(
   ["flow.src", "flow.dst"].flatMap((end) => [`${end}.ip.addr`, `${end}.l4.port.id`]),
 );
+/** Whether a flow has only one value of a name: its addresses and ports. */
+export function isOfEnd(name: string): boolean {
+  return ofEnds.has(name);
+}
+
 export const semanticsName = `${listNames}semantics`;
 
 /** @param maxValues in all. */
@@ -86,6 +91,7 @@ export function createGatheredValues(maxValues: number): GatheredValues {
   };
 }
 
-function nameInList(semantic: ListSemantic, name: string): string {
+/** The name of values of a list that are not those of the record. */
+export function nameInList(semantic: ListSemantic, name: string): string {
   return name.startsWith(listNames) ? name : `${listNames}${semantic}.${name.replace(/^flow\./, "")}`;
 }

@@ -5,6 +5,7 @@ import type { Plan } from "../../exporters/templates/plan.ts";
 import type { FieldSpecifier } from "../../exporters/templates/template.ts";
 import type { ListStructure } from "../../elements/registry/information-element.ts";
 import { createGatheredValues, semanticsName, type GatheredValues } from "./gathered-values.ts";
+import { readListHead } from "./list-head.ts";
 import { listSemantic } from "./list-semantic.ts";
 
 /** Why a list is not decoded. */
@@ -44,8 +45,6 @@ export interface ListField {
   readonly at: number;
   readonly length: number;
 }
-
-const enterpriseBit = 0x8000;
 
 /**
  * Reads a list of RFC 6313 (section 4.5): a basicList, a subTemplateList or a subTemplateMultiList. What cannot be read
@@ -90,26 +89,21 @@ export function readList(reader: ListReader, source: FieldSource, list: ListFiel
   }
 
   function readBasicList() {
-    if (length < 5) return bad("shorter than its header");
-    const id = source.view.getUint16(at + 1);
-    const elementLength = source.view.getUint16(at + 3);
-    const hasPen = id >= enterpriseBit;
-    if (hasPen && length < 9) return bad("shorter than its header");
-    const start = at + (hasPen ? 9 : 5);
-    if (start === end) return undefined;
-    const pen = hasPen ? source.view.getUint32(at + 5) : 0;
-    const plan = reader.planOf({ pen, id: hasPen ? id - enterpriseBit : id, length: elementLength });
-    return plan === undefined ? bad("its elements have no bytes") : readRecords(plan, start, end);
+    const head = readListHead(structure, source.view, at, length);
+    if (head?.element === undefined) return bad("shorter than its header");
+    if (head.length === 0) return undefined;
+    const plan = reader.planOf(head.element);
+    return plan === undefined ? bad("its elements have no bytes") : readRecords(plan, head.at, end);
   }
 
   function readSubTemplateList() {
-    if (length < 3) return bad("shorter than its header");
-    const template = source.view.getUint16(at + 1);
-    const start = at + 3;
-    if (start === end) return undefined;
+    const head = readListHead(structure, source.view, at, length);
+    if (head === undefined) return bad("shorter than its header");
+    if (head.length === 0) return undefined;
+    const { template } = head;
     const plan = lists.plan(template);
     if (plan === undefined) return { reason: "list_template", detail: { template } } as const;
-    return readRecords(plan, start, end);
+    return readRecords(plan, head.at, end);
   }
 
   function readSubTemplateMultiList() {

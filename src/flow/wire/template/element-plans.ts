@@ -13,11 +13,13 @@ export interface ElementPlans {
 }
 
 export function createElementPlans(planTemplate: PlanTemplate): ElementPlans {
-  const plans = new Map<string, Plan | undefined>();
+  const plans = new Map<string | number, Plan | undefined>();
   return {
     get(field) {
-      const key = `${elementKey(field.pen, field.id)} ${field.length}`;
-      if (plans.has(key)) return plans.get(key);
+      const { pen, id, length } = field;
+      const key = pen === 0 ? id * 0x1_0000 + length : `${elementKey(pen, id)} ${length}`;
+      const known = plans.get(key);
+      if (known !== undefined || plans.has(key)) return known;
       const plan = planTemplate({ id: 0, dialect: "ipfix", fields: [field], scopeCount: undefined });
       if (plans.size >= maxPlans) plans.clear();
       plans.set(key, plan);

@@ -11,6 +11,7 @@ import { putSection } from "../structured/put-section.ts";
 import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import { createElementPlans } from "./element-plans.ts";
+import type { FieldSpecifier } from "../../exporters/templates/template.ts";
 import type { Plan, SlowField, SlowStep, Step } from "../../exporters/templates/plan.ts";
 import { isZero } from "./read-sets.ts";
 import { createFieldPlaces, locateFields, readStep } from "./read-step.ts";
@@ -42,6 +43,8 @@ export interface RecordReader {
     record: FieldsUnderWay,
     lists?: ListSource,
   ): void;
+  /** The plan of records that have one field, as basicLists have them; undefined when they would take no bytes. */
+  elementPlan(field: FieldSpecifier): Plan | undefined;
 }
 
 /**
@@ -166,6 +169,7 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
       }
       return { count, isCut: false };
     },
+    elementPlan: (field) => elementPlans.get(field),
     readSlow(plan, steps, source, at, end, record, lists = noLists) {
       reserve(plan);
       locateFields(plan, source.bytes, at, end, places);
