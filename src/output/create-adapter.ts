@@ -5,6 +5,8 @@ import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { createHttpOutput, type HttpOutputConfig } from "./http/http-output.ts";
 import { createLokiOutput, type LokiOutputConfig } from "./loki/loki-output.ts";
 import { createOtlpOutput, type OtlpOutputConfig } from "./otlp/otlp-output.ts";
+import type { KafkaOutputConfig } from "./kafka/kafka-config.ts";
+import { createKafkaOutput } from "./kafka/kafka-output.ts";
 import type { SearchOutputConfig } from "./search/search-config.ts";
 import { createSearchOutput } from "./search/search-output.ts";
 import { createSplunkOutput, type SplunkOutputConfig } from "./splunk/splunk-output.ts";
@@ -18,7 +20,8 @@ export type StoreConfig =
   | SplunkOutputConfig
   | LokiOutputConfig
   | VictoriaLogsOutputConfig
-  | OtlpOutputConfig;
+  | OtlpOutputConfig
+  | KafkaOutputConfig;
 
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
@@ -35,6 +38,7 @@ type Factories = {
 /** The one table of outputs to stores. */
 const factories: Factories = {
   http: (config, { clock }) => createHttpOutput(config, clock),
+  kafka: (config) => createKafkaOutput(config),
   search: (config, { clock }) => createSearchOutput(config, clock),
   clickhouse: (config, { clock }) => createClickHouseOutput(config, clock),
   splunk: (config, { clock }) => createSplunkOutput(config, clock),

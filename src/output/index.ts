@@ -28,5 +28,8 @@ export type { LokiOutputConfig } from "./loki/loki-output.ts";
 export type { OtlpOutputConfig } from "./otlp/otlp-output.ts";
 export type { SplunkOutputConfig } from "./splunk/splunk-output.ts";
 export type { VictoriaLogsOutputConfig } from "./victoria-logs/victoria-logs-output.ts";
+export type { KafkaClient, ProduceAnswer, ProducerId, ProduceRequest } from "./kafka/kafka-client.ts";
+export type { KafkaOutputConfig } from "./kafka/kafka-config.ts";
+export { createKafkaOutput } from "./kafka/kafka-output.ts";
 export type { SearchOutputConfig } from "./search/search-config.ts";
 export { createAdapter, type StoreConfig } from "./create-adapter.ts";

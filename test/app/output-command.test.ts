@@ -54,3 +54,21 @@ test("settings of outputs that cannot work are named", async () => {
   const withPassword = await check({ SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: "http://me:secret@host/" });
   assert.match(withPassword.said, /SVC_OUTPUT_GENERIC_HTTP_ADDRESSES must be .* without user and password/);
 });
+
+test("the output to Kafka says what it cannot reach, and which of its settings cannot work", async () => {
+  const away = await outputTest("kafka", { SVC_OUTPUT_KAFKA_BROKERS: "127.0.0.1:1" });
+  assert.equal(away.code, 1);
+  assert.match(away.said, /error: kafka: 127\.0\.0\.1:1 refuses connections/);
+  const check = async (env: Record<string, string>): Promise<string> => {
+    const terminal = createFakeTerminal(["config", "check"], env);
+    assert.equal(await runProgram(terminal), 78);
+    return terminal.written.err;
+  };
+  const on = { SVC_OUTPUT_KAFKA_ENABLE: "true", SVC_OUTPUT_KAFKA_SASL_ENABLE: "true" };
+  assert.match(await check(on), /SASL_USERNAME must be set(.|\n)*SASL_PASSWORD must be set/);
+  const bearer = await check({ ...on, SVC_OUTPUT_KAFKA_SASL_MECHANISM: "OAUTHBEARER" });
+  assert.match(bearer, /SASL_TOKEN_FILEPATH must be set/);
+  assert.match(await check({ SVC_OUTPUT_KAFKA_PRODUCER_REQUIRED_ACKS: "0" }), /all \(-1\), leader \(1\)/);
+  assert.match(await check({ SVC_OUTPUT_KAFKA_TOPIC: "a/b" }), /SVC_OUTPUT_KAFKA_TOPIC must be a topic/);
+  assert.match(await check({ SVC_OUTPUT_KAFKA_BROKERS: "http://kafka:9092" }), /<host>:<port>/);
+});

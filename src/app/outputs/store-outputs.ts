@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { DeliveryConfig, StoreConfig } from "../../output/index.ts";
+import type { DeliveryConfig, RecordType, StoreConfig } from "../../output/index.ts";
 import type { Secret } from "../../text/index.ts";
 import { storeWords, type Settings, type StoreWord } from "../settings/index.ts";
 
@@ -10,6 +10,7 @@ export interface StoreOutput {
 }
 
 type HttpStoreConfig = Extract<StoreConfig, { kind: "http" }>;
+type KafkaStoreConfig = Extract<StoreConfig, { kind: "kafka" }>;
 type SearchStoreConfig = Extract<StoreConfig, { kind: "search" }>;
 
 /** What each output is called everywhere but in the names of its settings. */
@@ -23,6 +24,7 @@ const names: Readonly<Record<StoreWord, string>> = {
   LOKI: "loki",
   VICTORIALOGS: "victorialogs",
   OTLP: "otlp",
+  KAFKA: "kafka",
 };
 
 const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
@@ -102,6 +104,7 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
     ...logServerOf("OTLP", settings, "/v1/logs"),
     attributeFields: settings.SVC_OUTPUT_OTLP_ATTRIBUTE_FIELDS,
   }),
+  KAFKA: kafkaStore,
 };
 
 /** The outputs to stores that are on. */
@@ -215,6 +218,49 @@ function searchStore(word: "ELASTICSEARCH" | "OPENSEARCH", settings: Settings, p
           finalPipeline: settings[of("INDEX_TEMPLATE_PIPELINE_FINAL")],
         }
       : undefined,
+  };
+}
+
+function kafkaStore(settings: Settings): KafkaStoreConfig {
+  const topic = settings.SVC_OUTPUT_KAFKA_TOPIC;
+  const topics: Record<RecordType, string> = {
+    flow: topic,
+    flow_option: settings.SVC_OUTPUT_KAFKA_TOPIC_FLOW_OPTION || topic,
+    telemetry: settings.SVC_OUTPUT_KAFKA_TOPIC_TELEMETRY || topic,
+    as_path_hop: topic,
+  };
+  const wanted = new Set(settings.SVC_OUTPUT_KAFKA_ALLOWED_RECORD_TYPES);
+  const mechanism = settings.SVC_OUTPUT_KAFKA_SASL_MECHANISM;
+  const sasl: KafkaStoreConfig["sasl"] =
+    mechanism === "OAUTHBEARER"
+      ? { mechanism, tokenPath: settings.SVC_OUTPUT_KAFKA_SASL_TOKEN_FILEPATH }
+      : {
+          mechanism,
+          username: settings.SVC_OUTPUT_KAFKA_SASL_USERNAME,
+          password: settings.SVC_OUTPUT_KAFKA_SASL_PASSWORD.reveal(),
+        };
+  return {
+    kind: "kafka",
+    brokers: settings.SVC_OUTPUT_KAFKA_BROKERS,
+    clientId: settings.SVC_OUTPUT_KAFKA_CLIENT_ID,
+    topics: Object.fromEntries(Object.entries(topics).filter(([type]) => wanted.has(type as RecordType))),
+    autoCreateTopics: settings.SVC_OUTPUT_KAFKA_TOPIC_AUTO_CREATE,
+    keyFields: settings.SVC_OUTPUT_KAFKA_PARTITION_KEY,
+    acks: settings.SVC_OUTPUT_KAFKA_PRODUCER_REQUIRED_ACKS === "all" ? -1 : 1,
+    isIdempotent: settings.SVC_OUTPUT_KAFKA_PRODUCER_IDEMPOTENCE_ENABLE,
+    compression: settings.SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION,
+    maxMessageBytes: settings.SVC_OUTPUT_KAFKA_PRODUCER_MAX_MESSAGE_BYTES,
+    sasl: settings.SVC_OUTPUT_KAFKA_SASL_ENABLE ? sasl : undefined,
+    tls: settings.SVC_OUTPUT_KAFKA_TLS_ENABLE
+      ? {
+          caPath: settings.SVC_OUTPUT_KAFKA_TLS_CA_CERT_FILEPATH,
+          certPath: settings.SVC_OUTPUT_KAFKA_TLS_CERT_FILEPATH,
+          keyPath: settings.SVC_OUTPUT_KAFKA_TLS_KEY_FILEPATH,
+          skipVerification: settings.SVC_OUTPUT_KAFKA_TLS_SKIP_VERIFICATION,
+        }
+      : undefined,
+    maxInFlight: settings.SVC_OUTPUT_KAFKA_REQUESTS_IN_FLIGHT,
+    timeoutMs: 1000 * settings.SVC_OUTPUT_KAFKA_TIMEOUT,
   };
 }
 

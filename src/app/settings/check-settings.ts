@@ -33,10 +33,11 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   }
   for (const word of storeWords) {
     const on = `SVC_OUTPUT_${word}_ENABLE` as const;
-    const addresses = `SVC_OUTPUT_${word}_ADDRESSES` as const;
+    const addresses = word === "KAFKA" ? "SVC_OUTPUT_KAFKA_BROKERS" : (`SVC_OUTPUT_${word}_ADDRESSES` as const);
     const mode = `SVC_OUTPUT_${word}_SPOOL_MODE` as const;
     needs(on, addresses, settings[addresses].length > 0);
-    const compression = `SVC_OUTPUT_${word}_COMPRESSION` as const;
+    const compression =
+      word === "KAFKA" ? "SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION" : (`SVC_OUTPUT_${word}_COMPRESSION` as const);
     if (settings[compression] === "zstd" && !("zstdCompress" in zlib)) {
       problems.push(`${compression} cannot be zstd with Node ${process.version}: 22.15 or later is needed`);
     }
@@ -44,8 +45,18 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
       problems.push(`SVC_STATE_DIRECTORY_PATH must be set, because ${mode} is always`);
     }
   }
+  if (settings.SVC_OUTPUT_KAFKA_ENABLE && settings.SVC_OUTPUT_KAFKA_SASL_ENABLE) {
+    const isToken = settings.SVC_OUTPUT_KAFKA_SASL_MECHANISM === "OAUTHBEARER";
+    for (const name of isToken ? kafkaToken : kafkaUser) {
+      const value = settings[name];
+      needs("SVC_OUTPUT_KAFKA_SASL_ENABLE", name, typeof value === "string" ? value !== "" : value.isSet);
+    }
+  }
   return { problems, warnings };
 }
+
+const kafkaToken = ["SVC_OUTPUT_KAFKA_SASL_TOKEN_FILEPATH"] as const;
+const kafkaUser = ["SVC_OUTPUT_KAFKA_SASL_USERNAME", "SVC_OUTPUT_KAFKA_SASL_PASSWORD"] as const;
 
 const hasStore = (settings: Settings): boolean => storeWords.some((word) => settings[`SVC_OUTPUT_${word}_ENABLE`]);
 

@@ -1,5 +1,6 @@
 import type { Compression, RecordType, SpoolMode } from "../../output/index.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
+import { kafkaRows } from "./kafka-settings.ts";
 import { Secret } from "../../text/index.ts";
 import {
   bool,
@@ -36,6 +37,7 @@ export const storeWords = [
   "LOKI",
   "VICTORIALOGS",
   "OTLP",
+  "KAFKA",
 ] as const;
 export type StoreWord = (typeof storeWords)[number];
 
@@ -334,6 +336,12 @@ export const deliverySettings = {
     HEADERS: headersRow,
     COMPRESSION: gzipRow,
     ATTRIBUTE_FIELDS: labelsRow("Fields that are attributes of the log records, too."),
+  }),
+  ...named("KAFKA", {
+    ...commonRows("Kafka"),
+    ...kafkaRows,
+    ...tlsRows,
+    ...clientCertificateRows,
   }),
 };
 

@@ -131,6 +131,30 @@ export const serverAddress: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A broker of Kafka. */
+export const brokerAddress: SettingType<string> = {
+  expected: "<host>:<port>",
+  parse: (value) => (value.includes("/") ? undefined : serverAddress.parse(value)),
+  format: (value) => value,
+};
+
+/** A topic of Kafka. */
+export const topicName: SettingType<string> = {
+  expected: "a topic: letters, digits, dots, dashes and underscores, 249 at most",
+  parse: (value) => (/^[A-Za-z0-9._-]{1,249}$/.test(value) && !/^\.\.?$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
+/** One of some words, each of which may also be given as its number. */
+export function wordOrNumber<const T extends string>(words: Readonly<Record<T, string>>): SettingType<T> {
+  const entries = Object.entries(words) as [T, string][];
+  return {
+    expected: `one of ${entries.map(([word, number]) => `${word} (${number})`).join(", ")}`,
+    parse: (text) => entries.find(([word, number]) => word === text || number === text)?.[0],
+    format: (value) => value,
+  };
+}
+
 /** Ends the name of an index. */
 export const indexSuffix: SettingType<string> = {
   expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, or empty",

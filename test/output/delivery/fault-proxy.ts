@@ -20,8 +20,8 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
-/** A TCP proxy on the loopback that has faults. */
-export async function startFaultProxy(t: TestContext, host: string, port: number): Promise<FaultProxy> {
+/** A TCP proxy on the loopback that has faults. It listens on a free port, if none is given. */
+export async function startFaultProxy(t: TestContext, host: string, port: number, listen = 0): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
   const track = (socket: Socket): Socket => {
     sockets.add(socket);
@@ -61,7 +61,7 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
     });
   };
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(listen, "127.0.0.1", resolve));
   const proxy: FaultProxy = {
     port: (server.address() as AddressInfo).port,
     fault: "pass",

@@ -1,0 +1,256 @@
+import { readFileSync } from "node:fs";
+import { isIP, type Socket } from "node:net";
+import {
+  Base,
+  kGetApi,
+  kGetBootstrapConnection,
+  murmur2,
+  NumericMap,
+  ResponseError,
+  type BaseOptions,
+  type Callback,
+  type Connection,
+  type initProducerIdV5,
+  type produceV11,
+  type SASLOptions,
+} from "@platformatic/kafka";
+import { reasonOf } from "../errno.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { tlsOptions } from "../delivery/tls-options.ts";
+import type { KafkaOutputConfig, KafkaSaslConfig } from "./kafka-config.ts";
+import { brokerFailure, kafkaCode, kafkaCodeOf, topicFailure } from "./kafka-failure.ts";
+
+/** By which a broker recognises batches that it has. */
+export interface ProducerId {
+  readonly id: bigint;
+  readonly epoch: number;
+}
+
+/** Records of one partition that are written together or not at all. */
+export interface ProduceRequest {
+  readonly topic: string;
+  readonly partition: number;
+  /** Of the first record; counts the records of the producer in this partition. */
+  readonly sequence: number;
+  readonly records: readonly { readonly key: Buffer | undefined; readonly value: Buffer }[];
+}
+
+/** What a broker says of a request. */
+export interface ProduceAnswer {
+  readonly topic: string;
+  readonly partition: number;
+  /** An error code of the Kafka protocol; 0: written. */
+  readonly code: number;
+  readonly said: string;
+}
+
+/** What this output needs of Kafka. Every error is a DeliveryError that says what is wrong. */
+export interface KafkaClient {
+  /** The leader of each partition of a topic, by the partition's number. */
+  leaders(topic: string): Promise<readonly number[]>;
+  /** @returns undefined where the user may have none. */
+  newProducer(): Promise<ProducerId | undefined>;
+  /** Sends to one broker, once, at most one request for a partition. An abort closes the connection. */
+  produce(
+    leader: number,
+    requests: readonly ProduceRequest[],
+    producer: ProducerId | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly ProduceAnswer[]>;
+  /** The hash by which Kafka's Java client chooses the partition of a key; not negative. */
+  hash(key: Buffer): number;
+  /** Leaders are asked for again. */
+  forgetLeaders(): void;
+  close(): Promise<void>;
+}
+
+type ProduceApi = typeof produceV11.api;
+type InitProducerIdApi = typeof initProducerIdV5.api;
+
+/** @throws DeliveryError when a file cannot be read. */
+export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
+  const { brokers, timeoutMs, compression } = config;
+  const place = brokers.join(", ");
+  const options: BaseOptions = {
+    clientId: config.clientId,
+    bootstrapBrokers: [...brokers],
+    timeout: timeoutMs,
+    requestTimeout: timeoutMs,
+    connectTimeout: Math.min(timeoutMs, 10_000),
+    // The core tries again.
+    retries: false,
+    maxInflights: config.maxInFlight,
+    autocreateTopics: config.autoCreateTopics,
+    metadataMaxAge: 60_000,
+    ...(config.tls !== undefined && {
+      tls: tlsOptions(config.tls),
+      // TLS knows no addresses as server names (RFC 6066).
+      tlsServerName: !brokers.some((broker) => isIP(broker.replace(/:\d+$/, "").replaceAll(/[[\]]/g, "")) !== 0),
+    }),
+    ...(config.sasl !== undefined && { sasl: saslOptions(config.sasl) }),
+  };
+  const base = new Base(options);
+  // A connection that fails twice would otherwise end the thread.
+  base.connections.on("connecting", ({ connection }) => connection.on("error", () => {}));
+
+  const closeConnections = (): void => {
+    // The library forgets a connection when it is closed, and not when it gives no answer.
+    for (const [, { socket }] of base.connections as unknown as Iterable<[string, { socket?: Socket }]>)
+      socket?.destroy();
+  };
+  const failure = (error: unknown): DeliveryError => {
+    base.clearMetadata();
+    if (kafkaCodeOf(error) === undefined) closeConnections();
+    return brokerFailure(error, place);
+  };
+  const getApi = <Api>(name: string): Promise<Api> =>
+    new Promise((resolve, reject) => {
+      base[kGetApi](name, settle<unknown>(resolve as (value: unknown) => void, reject));
+    });
+
+  const send = async (
+    connection: Connection,
+    requests: readonly ProduceRequest[],
+    producer: ProducerId | undefined,
+  ): Promise<readonly ProduceAnswer[]> => {
+    const api = await getApi<ProduceApi>("Produce");
+    const sequences = new NumericMap();
+    for (const { topic, partition, sequence } of requests) sequences.set(`${topic}:${partition}`, sequence);
+    const messages = requests.flatMap(({ topic, partition, records }) =>
+      records.map(({ key, value }) => ({ ...(key !== undefined && { key }), value, topic, partition })),
+    );
+    const how = {
+      compression,
+      ...(producer !== undefined && { sequences, producerId: producer.id, producerEpoch: producer.epoch }),
+    };
+    try {
+      // Half the time for the replicas, so that a leader can still say that it waits for them.
+      const answer = await api.async(connection, config.acks, timeoutMs >>> 1, messages, how);
+      return answersOf(answer);
+    } catch (error) {
+      const answers = error instanceof ResponseError ? answersOf(error["response" as keyof ResponseError]) : [];
+      if (answers.length === 0) throw error;
+      return answers;
+    }
+  };
+
+  return {
+    async leaders(topic) {
+      try {
+        const { topics } = await base.metadata({ topics: [topic], autocreateTopics: config.autoCreateTopics });
+        const partitions = topics.get(topic)?.partitions ?? [];
+        if (partitions.length > 0) return partitions.map(({ leader }) => leader);
+        base.clearMetadata();
+        throw topicFailure(kafkaCode.leaderNotAvailable, topic, "");
+      } catch (error) {
+        if (error instanceof DeliveryError) throw error;
+        const code = reasonOf(error).startsWith("Unknown topic") ? kafkaCode.unknownTopic : kafkaCodeOf(error);
+        if (code === undefined || !isAboutTopic.has(code)) throw failure(error);
+        if (code === kafkaCode.unknownTopic && config.autoCreateTopics) {
+          throw new DeliveryError(
+            "retry",
+            "unknown_topic",
+            `there is no topic ${topic} yet: the broker is asked to make it`,
+          );
+        }
+        base.clearMetadata();
+        throw topicFailure(code, topic, reasonOf(error));
+      }
+    },
+    async newProducer() {
+      try {
+        const connection = await new Promise<Connection>((resolve, reject) => {
+          base[kGetBootstrapConnection](settle(resolve, reject));
+        });
+        const api = await getApi<InitProducerIdApi>("InitProducerId");
+        const { producerId, producerEpoch } = await api.async(connection, null, timeoutMs, -1n, -1);
+        return { id: producerId, epoch: producerEpoch };
+      } catch (error) {
+        if (kafkaCodeOf(error) === kafkaCode.clusterAuthorizationFailed) return undefined;
+        throw failure(error);
+      }
+    },
+    async produce(leader, requests, producer, signal) {
+      const broker = base.currentMetadata?.brokers.get(leader);
+      if (broker === undefined) {
+        base.clearMetadata();
+        throw new DeliveryError("retry", "no_leader", "a partition has no leader at present");
+      }
+      let connection: Connection | undefined;
+      const onAbort = (): void => void connection?.socket.destroy();
+      signal.addEventListener("abort", onAbort);
+      try {
+        connection = await base.connections.get(broker);
+        signal.throwIfAborted();
+        return await send(connection, requests, producer);
+      } catch (error) {
+        // After a time-out the library cannot read what still comes on this connection.
+        connection?.socket.destroy();
+        base.clearMetadata();
+        throw brokerFailure(error, `${broker.host}:${broker.port}`);
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+      }
+    },
+    hash: (key) => murmur2(key) & 0x7fff_ffff,
+    forgetLeaders: () => base.clearMetadata(),
+    async close() {
+      closeConnections();
+      await base.close();
+    },
+  };
+}
+
+const isAboutTopic: ReadonlySet<number> = new Set([
+  kafkaCode.unknownTopic,
+  kafkaCode.leaderNotAvailable,
+  kafkaCode.notLeader,
+  kafkaCode.topicAuthorizationFailed,
+]);
+
+function settle<T>(resolve: (value: T) => void, reject: (error: Error) => void): Callback<T> {
+  return (error, value) => {
+    if (error === null || error === undefined) resolve(value as T);
+    else reject(error);
+  };
+}
+
+function saslOptions(sasl: KafkaSaslConfig): SASLOptions {
+  if (sasl.mechanism !== "OAUTHBEARER") return { ...sasl };
+  const { mechanism, tokenPath } = sasl;
+  return { mechanism, token: () => readToken(tokenPath) };
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new DeliveryError("retry", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+interface ProduceResponse {
+  readonly responses: readonly {
+    readonly name: string;
+    readonly partitionResponses: readonly {
+      readonly index: number;
+      readonly errorCode: number;
+      readonly errorMessage: string | null;
+      readonly recordErrors: readonly { readonly batchIndexErrorMessage: string | null }[];
+    }[];
+  }[];
+}
+
+function answersOf(response: unknown): readonly ProduceAnswer[] {
+  const { responses = [] } = (response ?? {}) as Partial<ProduceResponse>;
+  return responses.flatMap(({ name, partitionResponses }) =>
+    partitionResponses.map(({ index, errorCode: code, errorMessage, recordErrors }) => ({
+      topic: name,
+      partition: index,
+      code,
+      said: recordErrors[0]?.batchIndexErrorMessage ?? errorMessage ?? `code ${code}`,
+    })),
+  );
+}

@@ -1,0 +1,105 @@
+import { errorCode, reasonOf } from "../errno.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { connectionFailure } from "../delivery/failure-text.ts";
+
+/** Answers of brokers for a partition or a topic by which this output decides (Kafka protocol, error codes). */
+export const kafkaCode = {
+  none: 0,
+  unknownTopic: 3,
+  leaderNotAvailable: 5,
+  notLeader: 6,
+  requestTimedOut: 7,
+  messageTooLarge: 10,
+  recordListTooLarge: 18,
+  coordinatorLoading: 14,
+  notEnoughReplicas: 19,
+  notEnoughReplicasAfterAppend: 20,
+  topicAuthorizationFailed: 29,
+  clusterAuthorizationFailed: 31,
+  outOfOrderSequence: 45,
+  duplicateSequence: 46,
+  invalidProducerEpoch: 47,
+  invalidProducerIdMapping: 49,
+  unknownProducerId: 59,
+  invalidRecord: 87,
+} as const;
+
+const sentences: Readonly<Record<number, readonly [code: string, text: string]>> = {
+  [kafkaCode.unknownTopic]: ["unknown_topic", "there is no topic %s"],
+  [kafkaCode.leaderNotAvailable]: ["no_leader", "the topic %s has no leader at present"],
+  [kafkaCode.notLeader]: ["no_leader", "the leader of the topic %s has changed"],
+  [kafkaCode.requestTimedOut]: ["timeout", "the replicas of the topic %s did not confirm in time"],
+  [kafkaCode.notEnoughReplicas]: ["replicas", "the topic %s has fewer replicas in sync than it demands"],
+  [kafkaCode.notEnoughReplicasAfterAppend]: ["replicas", "the topic %s has fewer replicas in sync than it demands"],
+  [kafkaCode.topicAuthorizationFailed]: ["permission", "the user may not write to the topic %s"],
+  [kafkaCode.clusterAuthorizationFailed]: ["permission", "the user may not write to this cluster"],
+};
+
+/** What a broker's code for a topic means; the failure may pass. */
+export function topicFailure(code: number, topic: string, said: string): DeliveryError {
+  const [word, text] = sentences[code] ?? [
+    `kafka_${code}`,
+    `the broker does not take records of the topic %s: ${said}`,
+  ];
+  return new DeliveryError("retry", word, text.replace("%s", topic));
+}
+
+/**
+ * Says in a sentence why brokers could not be used. The library wraps what the system says into errors of its own.
+ *
+ * @param place the brokers, where the error names none.
+ */
+export function brokerFailure(error: unknown, place: string): DeliveryError {
+  if (error instanceof DeliveryError) return error;
+  const all = [...causesOf(error)];
+  const at =
+    all.map(({ message }) => /^Connection to (\S+) (?:failed|timed out)/.exec(message)?.[1]).find(Boolean) ?? place;
+  const protocol = all.find((one): one is ProtocolFault => "apiCode" in one);
+  const denied = all.find((one) => errorCode(one) === "PLT_KFK_AUTHENTICATION");
+  if (denied !== undefined) {
+    const said = protocol?.serverErrorMessage ?? all.at(-1)?.message ?? denied.message;
+    const text = denied.message.includes("suitable")
+      ? `${at} does not take this SASL mechanism (${said})`
+      : `${at} refuses the credentials (${said})`;
+    return new DeliveryError("retry", "credentials", text, { cause: error });
+  }
+  const system = all.find((one) => errorCode(one) !== one.name && !errorCode(one).startsWith("PLT_KFK_"));
+  if (system !== undefined) return connectionFailure(system, at);
+  if (protocol !== undefined) {
+    const { apiCode, message } = protocol;
+    const known = sentences[apiCode];
+    if (apiCode === kafkaCode.coordinatorLoading) return new DeliveryError("retry", "starting", `${at} is starting`);
+    return new DeliveryError("retry", known?.[0] ?? `kafka_${apiCode}`, `${at} answers: ${message}`, { cause: error });
+  }
+  const last = all.at(-1);
+  if (all.some(({ message }) => / timed out/.test(message))) {
+    return new DeliveryError("retry", "timeout", `${at} does not answer`, { cause: error });
+  }
+  if (all.some(({ message }) => message.startsWith("Connection closed"))) {
+    return new DeliveryError(
+      "retry",
+      "connection_lost",
+      `${at} closed the connection: are TLS and SASL on or off at both ends?`,
+      { cause: error },
+    );
+  }
+  return new DeliveryError("retry", "unreachable", `${at} cannot be used: ${reasonOf(last)}`, { cause: error });
+}
+
+/** The code of a broker within an error; undefined: no broker has answered. */
+export function kafkaCodeOf(error: unknown): number | undefined {
+  return [...causesOf(error)].find((one): one is ProtocolFault => "apiCode" in one)?.apiCode;
+}
+
+interface ProtocolFault extends Error {
+  readonly apiCode: number;
+  readonly serverErrorMessage?: string | null;
+}
+
+/** An error, and all within it. */
+function* causesOf(error: unknown): Generator<Error> {
+  if (!(error instanceof Error)) return;
+  yield error;
+  if (error instanceof AggregateError) for (const one of error.errors) yield* causesOf(one);
+  yield* causesOf(error.cause);
+}

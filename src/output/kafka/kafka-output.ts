@@ -1,0 +1,91 @@
+import type { Batch } from "../delivery/batch.ts";
+import { batchKey, positionOf } from "../delivery/batch.ts";
+import { compressor } from "../delivery/compress.ts";
+import type { Outcome, OutputAdapter, Refusal } from "../delivery/output-adapter.ts";
+import type { KafkaClient } from "./kafka-client.ts";
+import type { KafkaOutputConfig } from "./kafka-config.ts";
+import { createKafkaLane, type KafkaLane } from "./kafka-lane.ts";
+import { createKeyOf, planChunks, readLines, topicOf, type BatchLines, type Chunk } from "./kafka-plan.ts";
+
+/**
+ * Writes records to topics of Kafka. A batch keeps its lane, which is a producer of its own, until all of it is written or
+ * refused: what is sent again is recognised by the brokers. A batch that is in doubt when the collector ends may be
+ * written twice, by the next run.
+ *
+ * @throws Error when this Node cannot compress as wanted.
+ */
+export function createKafkaOutput(
+  config: KafkaOutputConfig,
+  createClient: (config: KafkaOutputConfig) => Promise<KafkaClient> = loadClient,
+): OutputAdapter {
+  // Throws where this Node has none.
+  if (config.compression === "zstd") compressor("zstd");
+  const keyOf = createKeyOf(config.keyFields);
+  const topics = [...new Set(Object.values(config.topics))];
+  const free: KafkaLane[] = [];
+  const held = new Map<string, KafkaLane>();
+  let isIdempotent = config.isIdempotent && config.acks === -1;
+  let client: KafkaClient | undefined;
+
+  const planOf = async (of: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> => {
+    const wanted = new Set(lines.positions.map((position) => topicOf(lines.recordAt(position).value, config.topics)));
+    const counts = new Map<string, number>();
+    for (const topic of wanted) counts.set(topic, (await of.leaders(topic)).length);
+    const { maxMessageBytes } = config;
+    return planChunks(batch, lines, { topics: config.topics, maxMessageBytes, counts, hash: (key) => of.hash(key) });
+  };
+
+  return {
+    async open() {
+      client ??= await createClient(config);
+      for (const topic of topics) await client.leaders(topic);
+      const warnings: string[] = [];
+      if (isIdempotent && (await client.newProducer()) === undefined) {
+        isIdempotent = false;
+        warnings.push("the user may not write idempotently: after a fault some records may be in Kafka twice");
+      }
+      return warnings;
+    },
+    async send(batch, signal) {
+      if (client === undefined) throw new Error("not open");
+      const open = client;
+      const key = batchKey(batch.id);
+      const lane = held.get(key) ?? free.pop() ?? createKafkaLane(open, isIdempotent);
+      held.set(key, lane);
+      const lines = readLines(batch, keyOf);
+      const fault = await lane.send(lines, () => planOf(open, batch, lines), signal);
+      // The core has not seen what came of an aborted call: the lane keeps it for the next one.
+      signal.throwIfAborted();
+      const outcome = outcomeOf(batch, lane.chunks());
+      if (fault !== undefined && outcome.retry.length === batch.count) throw fault;
+      if (outcome.retry.length === 0) {
+        held.delete(key);
+        lane.release();
+        free.push(lane);
+      }
+      return outcome;
+    },
+    async close() {
+      await client?.close();
+    },
+  };
+}
+
+/** The library is large: threads that deliver nothing to Kafka do not load it. */
+async function loadClient(config: KafkaOutputConfig): Promise<KafkaClient> {
+  const { createKafkaClient } = await import("./kafka-client.ts");
+  return createKafkaClient(config);
+}
+
+function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {
+  const byPosition = new Map<number, Chunk>();
+  for (const chunk of chunks) for (const position of chunk.positions) byPosition.set(position, chunk);
+  const refused: Refusal[] = [];
+  const retry: number[] = [];
+  for (let index = 0; index < batch.count; index++) {
+    const chunk = byPosition.get(positionOf(batch, index));
+    if (chunk?.state === "refused") refused.push({ index, reason: chunk.reason });
+    else if (chunk?.state !== "accepted") retry.push(index);
+  }
+  return { refused, retry };
+}

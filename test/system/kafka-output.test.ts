@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Consumer } from "@platformatic/kafka";
+import { createAdapter, type KafkaOutputConfig, type RecordBatch } from "../../src/output/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
+import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
+import { noTls } from "../output/http/http-fixture.ts";
+import { kafkaConfig } from "../output/kafka/kafka-fixture.ts";
+import { startPartner, type Partner } from "../support/partner.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+
+const signal = new AbortController().signal;
+
+interface Held {
+  readonly key: string | undefined;
+  readonly partition: number;
+  readonly n: number;
+}
+
+/** All records of a topic, read past the proxy. */
+async function readTopic(partner: Partner, topic: string): Promise<Held[]> {
+  const consumer = new Consumer({
+    clientId: "reader",
+    groupId: `reader-${topic}-${Date.now()}`,
+    bootstrapBrokers: [String(partner["tls"])],
+    tls: { rejectUnauthorized: false },
+  });
+  const ends = await consumer.listOffsets({ topics: [topic] });
+  const total = (ends.get(topic) ?? []).reduce((sum, end) => sum + Number(end), 0);
+  const held: Held[] = [];
+  if (total > 0) {
+    const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
+    for await (const { key, value, partition } of stream) {
+      const { n } = JSON.parse(value.toString()) as { n: number };
+      held.push({ key: key?.toString(), partition, n });
+      if (held.length === total) break;
+    }
+  }
+  await new Promise<void>((resolve) => consumer.close(true, () => resolve()));
+  return held;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function batchOf(lines: readonly string[], number = 0): RecordBatch {
+  const chunk = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+  return {
+    id: { instance: "abc", number },
+    chunks: [chunk],
+    count: lines.length,
+    byteLength: chunk.length,
+    oldestAt: 0,
+  };
+}
+
+test("kafka: records arrive once through all faults; every way to connect, and what is wrong with it", async (t) => {
+  const port = await freePort();
+  const partner = await startPartner(t, "kafka", { KAFKA_PLAIN_PORT: String(port) });
+  const of = (name: string): string => String(partner[name]);
+  const [host = "", brokerPort] = of("bootstrap").split(":");
+  const proxy = await startFaultProxy(t, host, Number(brokerPort), port);
+  const plain = `127.0.0.1:${port}`;
+  const open = async (broker: string, given: Partial<KafkaOutputConfig> = {}, lines: readonly string[] = []) => {
+    const adapter = createAdapter(kafkaConfig(broker, { timeoutMs: 4000, ...given }), { clock: systemClock });
+    try {
+      for (let tries = 0; ; tries++) {
+        try {
+          await adapter.open(signal);
+          break;
+        } catch (error) {
+          // The broker makes a topic only after it has said that there is none.
+          if (tries > 50 || !/there is no topic .* yet|no leader|is starting/.test(String(error))) throw error;
+          await sleep(100);
+        }
+      }
+      return lines.length === 0 ? undefined : await adapter.send(batchOf(lines), signal);
+    } finally {
+      await adapter.close();
+    }
+  };
+
+  await t.test("a topic for each type, a partition for each key, each compression", async () => {
+    const line = (exporter: number, n: number): string =>
+      `{"@timestamp":"2026-01-01T00:00:00.000Z","flow.export.ip.addr":"192.0.2.${exporter}","n":${n}}`;
+    for (const [i, compression] of (["none", "gzip", "snappy", "lz4"] as const).entries()) {
+      const lines = Array.from({ length: 40 }, (_, n) => line(n % 8, i * 100 + n));
+      lines.push(`{"@timestamp":"2026-01-02T00:00:00.000Z","system.ip.addr":"192.0.2.9","n":${i}}`);
+      assert.deepEqual(await open(plain, { compression }, lines), { refused: [], retry: [] }, compression);
+    }
+    const flows = await readTopic(partner, "flows");
+    assert.equal(flows.length, 160);
+    const partitions = new Map(flows.map(({ key, partition }) => [key, partition]));
+    for (const { key, partition } of flows) assert.equal(partition, partitions.get(key), key);
+    assert.ok(new Set(partitions.values()).size > 1, "keys are spread");
+    assert.deepEqual(
+      (await readTopic(partner, "counters")).map(({ n }) => n).toSorted((a, b) => a - b),
+      [0, 1, 2, 3],
+    );
+  });
+
+  await t.test("TLS, client certificate, PLAIN, SCRAM", async () => {
+    const ca = of("ca");
+    const tls = { ...noTls, caPath: ca };
+    const mine = { ...tls, certPath: join(dirname(ca), "client.pem"), keyPath: join(dirname(ca), "client.key") };
+    const user = { username: of("user"), password: of("password") };
+    await open(of("tls"), { tls });
+    await open(of("mtls"), { tls: mine });
+    for (const mechanism of ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const) {
+      await open(of("sasl"), { sasl: { mechanism, ...user } });
+      await open(of("tlsSasl"), { sasl: { mechanism, ...user }, tls });
+      const wrong = { mechanism, ...user, password: "no" };
+      await assert.rejects(open(of("sasl"), { sasl: wrong }), /127\.0\.0\.1:\d+ refuses the credentials/);
+    }
+    const token = join(tempDirectory(t), "token");
+    writeFileSync(token, "token\n");
+    const bearer = { mechanism: "OAUTHBEARER", tokenPath: token } as const;
+    await assert.rejects(open(of("sasl"), { sasl: bearer }), /does not take this SASL mechanism/);
+    const noToken = { mechanism: "OAUTHBEARER", tokenPath: `${token}-none` } as const;
+    await assert.rejects(open(of("sasl"), { sasl: noToken }), /SASL mechanism|cannot be read/);
+    await assert.rejects(open(of("tls"), { tls: noTls }), /certificate of .* is not trusted/);
+    await assert.rejects(open(of("mtls"), { tls }), /certificate|closed the connection/);
+    await assert.rejects(open(of("tls")), /closed the connection|does not answer/);
+    await assert.rejects(open(of("sasl")), /closed the connection/);
+    await assert.rejects(open("127.0.0.1:1"), /127\.0\.0\.1:1 refuses connections/);
+    await assert.rejects(open("no-such-host.invalid:9092"), /host name of no-such-host\.invalid:9092/);
+    await assert.rejects(
+      open(plain, { topics: { flow: "unknown" }, autoCreateTopics: false }),
+      /there is no topic unknown/,
+    );
+  });
+
+  await t.test("a record that is too large does not block the others", async () => {
+    const big = `{"flow.export.ip.addr":"192.0.2.1","pad":"${"x".repeat(1_100_000)}","n":1}`;
+    const topics = { flow: "large" };
+    const lines = [numberedFlow(7), big, numberedFlow(14)].map((one) => one.replace(/192\.0\.2\.\d/, "192.0.2.1"));
+    const outcome = await open(plain, { topics, maxMessageBytes: 4_000_000 }, lines);
+    assert.deepEqual(outcome?.retry, []);
+    assert.deepEqual(outcome?.refused, [{ index: 1, reason: "the record is too large for the topic large" }]);
+    assert.deepEqual(
+      (await readTopic(partner, "large")).map(({ n }) => n),
+      [7, 14],
+    );
+  });
+
+  const isUp = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(brokerPort), host, () => resolve(true)).on("error", () => resolve(false));
+      socket.on("connect", () => socket.destroy());
+    });
+  let kills = 2;
+  const restart = async (): Promise<void> => {
+    if (kills-- <= 0) return;
+    process.kill(Number(readFileSync(join(of("dir"), "broker.pid"), "utf8")), "SIGKILL");
+    await sleep(1000);
+    proxy.fault = "pass";
+    while (!(await isUp())) await sleep(200);
+    await sleep(1000);
+  };
+
+  for (const compression of ["none", "lz4"] as const) {
+    await t.test(
+      `the ledger, ${compression === "none" ? "faults of the network" : "and a broker that is killed"}`,
+      async () => {
+        const topic = `ledger-${compression}`;
+        await open(plain, { topics: { flow: topic } });
+        const config = kafkaConfig(plain, {
+          topics: { flow: topic },
+          compression,
+          maxMessageBytes: 20_000,
+          timeoutMs: 1500,
+        });
+        const adapter = createAdapter(config, { clock: systemClock });
+        const numbers = async (): Promise<number[]> => (await readTopic(partner, topic)).map(({ n }) => n);
+        const moods = compression === "lz4" ? [() => {}, restart] : [];
+        const store = { adapter, proxy, isExactlyOnce: true, numbers, moods };
+        const options = { records: 100_000, step: 200, faultMs: 150, config: { timeoutMs: 1500, batchBytes: 100_000 } };
+        await keepLedger(t, store, options);
+        await adapter.close();
+      },
+    );
+  }
+});
