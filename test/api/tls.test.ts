@@ -41,7 +41,7 @@ test("certificates are re-read for further connections; broken ones change nothi
   writeFileSync(files.certPath, fresh.cert);
   server.reloadCertificates();
   assert.equal(await metrics.value("netgloss_api_certificate_failures_total"), 1);
-  assert.match(JSON.stringify(lines.at(-1)?.message), /the one before stays in use/);
+  assert.match(JSON.stringify(lines.at(-1)?.message), /the previous one stays in use/);
   (await handshake(port, files.cert)).destroy();
   writeFileSync(files.keyPath, fresh.key);
   server.reloadCertificates();

@@ -43,7 +43,7 @@ test("everything is off and empty by default, as the contract has it", () => {
   const { settings, origins } = read({});
   for (const name of settingNames.filter((candidate) => candidate.endsWith("_ENABLE"))) {
     // How an output works is of no matter while the output is off.
-    if (/^SVC_OUTPUT_.+_(?:INDEX_TEMPLATE|TLS)_ENABLE$/.test(name)) continue;
+    if (/^SVC_OUTPUT_.+_(?:INDEX_TEMPLATE|TLS|PRODUCER_IDEMPOTENCE)_ENABLE$/.test(name)) continue;
     const isOn = name === "SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE";
     assert.equal(settings[name], isOn, name);
   }
@@ -136,8 +136,8 @@ test("all problems are told at once, each with its place", () => {
 test("a name one or two edits from a known one is a mistake, a farther one a warning", () => {
   assert.match(problems(() => read({ SVC_API_PORTS: "1" }))[0] ?? "", /is SVC_API_PORT meant/);
   assert.match(problems(() => read({ SVC_API_BASIC_AUTH_PASWORD_FIL: "x" }))[0] ?? "", /PASSWORD_FILE meant/);
-  const { unknown } = read({ SVC_OUTPUT_KAFKA_ENABLE: "true", SVC_REDIS_SERVICE_HOST: "10.0.0.1", PATH: "/bin" });
-  assert.deepEqual(unknown, ["SVC_OUTPUT_KAFKA_ENABLE (environment)", "SVC_REDIS_SERVICE_HOST (environment)"]);
+  const { unknown } = read({ SVC_OUTPUT_PIGEON_ENABLE: "true", SVC_REDIS_SERVICE_HOST: "10.0.0.1", PATH: "/bin" });
+  assert.deepEqual(unknown, ["SVC_OUTPUT_PIGEON_ENABLE (environment)", "SVC_REDIS_SERVICE_HOST (environment)"]);
 });
 
 test("in a file, a name that does not start with SVC_ is a mistake", () => {

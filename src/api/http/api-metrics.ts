@@ -37,7 +37,7 @@ export function createApiMetrics(metrics: Metrics): ApiMetrics {
     failures: metrics.counter("netgloss_api_failures_total", "Requests that failed by a fault of the collector."),
     certificateFailures: metrics.counter(
       "netgloss_api_certificate_failures_total",
-      "TLS certificates that could not be re-read; the one before stays in use.",
+      "TLS certificates that could not be re-read; the previous one stays in use.",
     ),
     reject: (reason) => rejected.add(1, { reason }),
   };
