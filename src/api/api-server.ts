@@ -12,7 +12,7 @@ import { createBodyReader } from "./http/read-body.ts";
 import type { TlsFiles } from "./http/tls-credentials.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import type { View, ViewDescription } from "./pages.ts";
-import { createRoutes, servicePaths } from "./routes.ts";
+import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
@@ -74,7 +74,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const { routes, openLabels } = createRoutes({
+  const { routes, servicePaths, openLabels } = createRoutes({
     ...options,
     services: [
       udmMethods(createUdmService(options.udm, options.maxBatchSize, basicAuth?.username)),

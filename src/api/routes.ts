@@ -17,9 +17,6 @@ import type { SnmpOperations } from "./services/snmp-operations.ts";
 const contractPrefix = "/api/v1/enrich/ipaddr";
 const prefixes = [contractPrefix, ""];
 
-/** Below these an unknown path is an unknown method. */
-export const servicePaths = prefixes.map((prefix) => `${prefix}/${UdmService.typeName}/`);
-
 export interface RouteParts {
   /** The services of the schema; health and reflection are added. */
   readonly services: readonly RpcService[];
@@ -35,17 +32,25 @@ export interface RouteParts {
   readonly authMetrics: boolean;
 }
 
-/** Everything that the port answers, by path, and the labels of what needs no credentials. */
-export function createRoutes(parts: RouteParts): {
-  routes: ReadonlyMap<string, Route>;
-  openLabels: ReadonlySet<string>;
-} {
+/** What the port answers. */
+export interface Routes {
+  /** By path. */
+  readonly routes: ReadonlyMap<string, Route>;
+  /** Below these paths an unknown path is an unknown method: `/udm.v1.UdmService/`. */
+  readonly servicePaths: readonly string[];
+  /** Labels of what needs no credentials. */
+  readonly openLabels: ReadonlySet<string>;
+}
+
+export function createRoutes(parts: RouteParts): Routes {
   const { bodies, unknownFields } = parts;
   const routes = new Map<string, Route>();
+  const servicePaths: string[] = [];
 
   const files = readSchemaFiles();
   for (const service of allServices(parts, files)) {
     const { typeName, name } = service.schema;
+    servicePaths.push(...prefixes.map((prefix) => `${prefix}/${typeName}/`));
     for (const method of service.methods) {
       const label = typeName === UdmService.typeName ? method.schema.name : `${name}/${method.schema.name}`;
       const route: Route = { kind: "rpc", label, service, method };
@@ -79,7 +84,7 @@ export function createRoutes(parts: RouteParts): {
   for (const [path, serve] of pages) routes.set(path, { kind: "page", label: path.slice(1), serve });
 
   const openLabels = new Set(["livez", "readyz", "Health/Check", ...(parts.authMetrics ? [] : ["metrics"])]);
-  return { routes, openLabels };
+  return { routes, servicePaths, openLabels };
 }
 
 function allServices({ services, health }: RouteParts, files: SchemaFiles): readonly RpcService[] {

@@ -3,7 +3,8 @@ import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, codeToString, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { grpcErrorTrailer } from "../error/grpc-trailer.ts";
 import type { Call } from "./call.ts";
-import type { HeaderFields } from "./http-message.ts";
+import { headerOf, type HeaderFields } from "./http-message.ts";
+import { mediaType } from "./wire.ts";
 
 /** How much of an answer is handed over at a time. */
 const pieceLength = 65_536;
@@ -66,10 +67,16 @@ export function sendError(call: Call, error: ConnectError, options: RefusalOptio
   if (call.isAnswered()) return;
   call.code = codeToString(error.code);
   if (call.wire === "grpc" || call.wire === "grpc-web") {
-    const type = call.wire === "grpc" ? "application/grpc" : "application/grpc-web+proto";
-    call.answer(200, { "content-type": type, ...options.headers, ...grpcErrorTrailer(error) }, "");
+    call.answer(200, { "content-type": grpcType(call), ...options.headers, ...grpcErrorTrailer(error) }, "");
     return;
   }
   const headers = { ...Object.fromEntries(error.metadata), ...options.headers, "content-type": "application/json" };
   call.answer(options.status ?? codeToHttpStatus(error.code), headers, errorToJsonBytes(error, undefined));
+}
+
+/** The content type of an answer without a message: that of the request, for clients refuse another. */
+function grpcType({ wire, headers }: Call): string {
+  const asked = mediaType(headerOf(headers, "content-type") ?? "");
+  if (/^application\/grpc(-web)?\+(json|proto)$/.test(asked)) return asked;
+  return wire === "grpc" ? "application/grpc" : "application/grpc-web+proto";
 }
