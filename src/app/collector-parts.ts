@@ -144,7 +144,8 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
 export function decodingThreads(settings: Settings): number {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;
   const poolSize = settings.SVC_PROCESSOR_POOL_SIZE;
-  return poolSize === "auto" ? Math.min(8, availableParallelism()) : poolSize;
+  if (poolSize === "main") return 0;
+  return poolSize === "auto" || poolSize === 0 ? Math.min(8, availableParallelism()) : poolSize;
 }
 
 export function createSnmpPart(

@@ -29,7 +29,7 @@ async function start(t: TestContext, settings: Record<string, string> = {}, log:
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
     SVC_API_PORT: "0",
     // What threads do is tested beside; here each would cost as much as all the rest of a test.
-    SVC_PROCESSOR_POOL_SIZE: "0",
+    SVC_PROCESSOR_POOL_SIZE: "main",
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",

@@ -11,7 +11,7 @@ import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
-for (const pool of ["0", "1"]) {
+for (const pool of ["main", "1"]) {
   test(`a flow gets place, system, host name and locality by the settings, threads: ${pool}`, async (t) => {
     const directory = tempDirectory(t);
     const asn = join(directory, "asn.mmdb");

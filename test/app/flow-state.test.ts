@@ -21,13 +21,13 @@ async function createSender(t: TestContext): Promise<(to: CollectorProcess, data
 
 for (const [before, after] of [
   [2, 3],
-  [3, 0],
+  [3, "main"],
 ] as const) {
   test(`killed with ${before} decoding threads, restarted with ${after}: data decodes at once`, (t) =>
     killAndRestart(t, before, after));
 }
 
-async function killAndRestart(t: TestContext, before: number, after: number): Promise<void> {
+async function killAndRestart(t: TestContext, before: number, after: number | "main"): Promise<void> {
   const directory = tempDirectory(t);
   const state = join(directory, "state");
   const output = join(directory, "flows.ndjson");
@@ -80,7 +80,7 @@ async function killAndRestart(t: TestContext, before: number, after: number): Pr
 
 test("without a directory nothing is kept, and the log says so", async (t) => {
   const collector = await startCollectorProcess({
-    settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_PROCESSOR_POOL_SIZE: "0" },
+    settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_PROCESSOR_POOL_SIZE: "main" },
   });
   t.after(() => collector.end("SIGKILL"));
   const lines = collector.log().filter((line) => String(line["msg"]).includes("SVC_STATE_DIRECTORY_PATH"));

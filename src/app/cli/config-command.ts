@@ -19,6 +19,7 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
       import("../flow-elements.ts"),
     ]);
     const reading = await commandSettings(check, terminal);
+    for (const note of reading.notes) terminal.err(`note: ${note}\n`);
     for (const warning of reading.warnings) terminal.err(`warning: ${warning}\n`);
     const unknown = unknownNamesWarning(reading);
     if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);

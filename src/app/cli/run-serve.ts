@@ -17,6 +17,7 @@ export async function runServe(reading: SettingsReading, terminal: Terminal): Pr
     format: settings.SVC_LOG_FORMAT,
     destination: { write: (line) => terminal.err(line) },
   });
+  for (const note of reading.notes) log.info({}, note);
   for (const warning of reading.warnings) log.warn({}, warning);
   const unknown = unknownNamesWarning(reading);
   if (unknown !== undefined) log.warn({}, unknown);

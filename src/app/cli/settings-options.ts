@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 import { Option, type Command } from "commander";
-import { environmentSettings, flagOf, readSettings, SettingsError } from "../settings/index.ts";
+import {
+  environmentSettings,
+  flagOf,
+  isEnvFile,
+  parseEnvFile,
+  readSettings,
+  SettingsError,
+} from "../settings/index.ts";
 import { settingNames, settingOf, type GivenSetting, type SettingsReading } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -29,34 +36,46 @@ export function addSettingsOptions(command: Command): Command {
 
 /** Adds `--config` alone. */
 export function addConfigOption(command: Command): Command {
-  return command.option("--config <file>", "a YAML file of settings, their names as keys");
+  return command.option(
+    "--config <file>",
+    "a file of settings: YAML with their names as keys, or environment variables (.env); repeat for more, a later one wins",
+    (file: string, before: readonly string[] = []) => [...before, file],
+  );
 }
 
 /**
- * The settings of a command: its settings file, the environment and its flags.
+ * The settings of a command: its settings files, the environment and its flags.
  *
  * @throws SettingsError
  */
 export async function commandSettings(command: Command, terminal: Terminal): Promise<SettingsReading> {
-  const options = command.opts<Record<string, string | undefined>>();
-  const fromFile = options["config"] === undefined ? [] : await readSettingsFile(options["config"]);
+  const options = command.opts<{ config?: readonly string[] } & Record<string, unknown>>();
+  const fromFiles = await Promise.all((options.config ?? []).map(readSettingsFile));
   const fromFlags: GivenSetting[] = [];
   for (const option of command.options) {
     const text = options[option.attributeName()];
-    if (text === undefined || !option.long?.startsWith("--svc-")) continue;
+    if (typeof text !== "string" || !option.long?.startsWith("--svc-")) continue;
     const name = option.long.slice(2).toUpperCase().replaceAll("-", "_");
     fromFlags.push({ name, text, origin: `flag ${option.long}` });
   }
-  return readSettings([fromFile, environmentSettings(terminal.env), fromFlags], (path) => readFileSync(path, "utf8"));
+  return readSettings([...fromFiles, environmentSettings(terminal.env), fromFlags], (path) =>
+    readFileSync(path, "utf8"),
+  );
 }
 
-async function readSettingsFile(file: string): Promise<GivenSetting[]> {
+/**
+ * What a file of settings says, YAML or environment variables.
+ *
+ * @throws SettingsError
+ */
+export async function readSettingsFile(file: string): Promise<GivenSetting[]> {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new SettingsError([`cannot read the settings file: ${(error as Error).message}`]);
   }
+  if (isEnvFile(file, text)) return parseEnvFile(file, text);
   const { parseSettingsFile } = await import("../settings/settings-file.ts");
   return parseSettingsFile(file, text);
 }

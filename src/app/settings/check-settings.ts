@@ -13,7 +13,6 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   needs("SVC_API_BASIC_AUTH_ENABLE", "SVC_API_BASIC_AUTH_PASSWORD", settings.SVC_API_BASIC_AUTH_PASSWORD.isSet);
   needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_CERT_FILEPATH", settings.SVC_API_TLS_CERT_FILEPATH !== "");
   needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_KEY_FILEPATH", settings.SVC_API_TLS_KEY_FILEPATH !== "");
-  needs("SVC_FLOW_SERVER_UDP_ENABLE", "SVC_FLOW_SERVER_UDP_PORT", settings.SVC_FLOW_SERVER_UDP_PORT.length > 0);
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;

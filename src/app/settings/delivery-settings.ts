@@ -10,6 +10,7 @@ import {
   list,
   oneOf,
   orEmpty,
+  orNone,
   path,
   plainText,
   secret,
@@ -198,9 +199,9 @@ const searchRows = {
 const policyRow = (kind: string): Setting<string> =>
   row(
     group,
-    orEmpty(plainText),
+    orNone(plainText),
     "netgloss",
-    `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. Empty is no policy.`,
+    `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. none is no policy.`,
   );
 
 const clickHouseRows = {

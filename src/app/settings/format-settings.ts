@@ -60,15 +60,19 @@ const intro = `
 
 Generated from the table in \`src/app/settings/settings-table.ts\` by \`npm run generate\`.
 
-Settings come from four places. A later one overrides an earlier one:
+Settings come from several places. A later one overrides an earlier one:
 
 | place | example |
 |---|---|
 | default | |
 | YAML file: \`netgloss serve --config netgloss.yml\` | \`SVC_API_PORT: 8080\` |
+| file of environment variables: \`netgloss serve --config netgloss.env\` | \`SVC_API_PORT=8080\` |
 | environment | \`SVC_API_PORT=8080\` |
 | flag | \`${flagOf("SVC_API_PORT")} 8080\` |
 
+- \`--config\` may be given several times. A later file overrides an earlier one; the environment overrides all files.
+- Empty means unset: the default, or what an earlier place says. A boolean is true or false, 1 or 0, yes or no. A list is separated by commas.
+- Names and files of ElastiFlow NetObserv, with the prefix \`EF_\`, are read, too: see [netobserv-settings.md](netobserv-settings.md).
 - Secrets have no flag, because other users of the host can see command lines. In the file and the environment, \`<NAME>_FILE\` names a file that
   holds the secret; \`<name>-file\` is its flag.
 - A wrong value stops the start with exit code 78 and a message that says what is expected. So does a name that is one or two letters away from a known one.

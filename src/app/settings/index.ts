@@ -1,4 +1,7 @@
 export { storeWords, type StoreWord } from "./delivery-settings.ts";
+export { isEnvFile, parseEnvFile } from "./env-file.ts";
+export { countFates, fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
+export { netObservPage } from "./netobserv/netobserv-page.ts";
 export { missingForMetadataApi } from "./check-settings.ts";
 export { formatSettings, settingsPage } from "./format-settings.ts";
 export { outputWords } from "./output-words.ts";

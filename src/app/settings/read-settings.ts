@@ -1,5 +1,6 @@
 import { checkSettings } from "./check-settings.ts";
-import { nearName } from "../../text/index.ts";
+import { nameSettings, secretOfFileName } from "./name-settings.ts";
+import { isSettingName } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 import { SettingsError } from "./settings-error.ts";
 import type { GivenSetting } from "./settings-source.ts";
@@ -9,26 +10,22 @@ export interface SettingsReading {
   readonly settings: Settings;
   /** Where each value comes from; `default` where nothing was given. */
   readonly origins: ReadonlyMap<SettingName, string>;
-  /** Names that start with `SVC_` and mean nothing, each with its origin. */
+  /** Names that start with `SVC_` or `EF_` and mean nothing, each with its origin. */
   readonly unknown: readonly string[];
   /** What is allowed and probably not meant. */
   readonly warnings: readonly string[];
+  /** What is worth a line in the log and asks for nothing. */
+  readonly notes: readonly string[];
 }
 
-const fileSuffix = "_FILE";
-const secretFileNames = settingNames
-  .filter((name) => settingOf(name).type.secret)
-  .map((name): [string, SettingName] => [name + fileSuffix, name]);
-const secretOfFileName = new Map(secretFileNames);
-const knownNames: readonly string[] = [...settingNames, ...secretOfFileName.keys()];
-
 /**
- * Settles every setting: a later layer beats an earlier one, the default comes before all.
+ * Settles every setting: a later layer beats an earlier one, the default comes before all. Names of both prefixes are
+ * taken as {@link nameSettings} says; empty text is as if it were not there.
  *
  * @param layers what was given, weakest first: settings file, environment, flags.
  * @param readFile reads the file that `<NAME>_FILE` names; one line feed at its end does not count.
  * @throws SettingsError with all problems: values of the wrong type, names one or two edits from a known one, names
- * that do not start with `SVC_`, a secret given twice in one layer, combinations that cannot work.
+ * of another prefix in a file, a secret given twice in one layer, combinations that cannot work.
  */
 export function readSettings(
   layers: readonly (readonly GivenSetting[])[],
@@ -36,8 +33,8 @@ export function readSettings(
 ): SettingsReading {
   const values = new Map<SettingName, unknown>(settingNames.map((name) => [name, settingOf(name).default]));
   const origins = new Map<SettingName, string>(settingNames.map((name) => [name, "default"]));
-  const problems: string[] = [];
-  const unknown: string[] = [];
+  const named = nameSettings(layers);
+  const problems = [...named.problems];
 
   const take = (name: SettingName, text: string, origin: string): void => {
     const { type } = settingOf(name);
@@ -59,12 +56,12 @@ export function readSettings(
     }
   };
 
-  for (const layer of layers) {
-    const names = new Set(layer.map((given) => given.name));
-    for (const { name, text, origin } of layer) {
+  for (const group of named.groups) {
+    const names = new Set(group.map((given) => given.name));
+    for (const { name, text, origin } of group) {
       const secretName = secretOfFileName.get(name);
       if (isSettingName(name)) take(name, text, origin);
-      else if (secretName === undefined) judgeUnknown(name, origin, problems, unknown);
+      else if (secretName === undefined) continue;
       else if (names.has(secretName)) problems.push(`${origin}: ${name} and ${secretName} are both set: keep one`);
       else takeFile(secretName, text, origin);
     }
@@ -74,17 +71,6 @@ export function readSettings(
   const found = checkSettings(settings);
   problems.push(...found.problems);
   if (problems.length > 0) throw new SettingsError(problems);
-  return { settings, origins, unknown, warnings: found.warnings };
-}
-
-function isSettingName(name: string): name is SettingName {
-  return (settingNames as readonly string[]).includes(name);
-}
-
-function judgeUnknown(name: string, origin: string, problems: string[], unknown: string[]): void {
-  const near = nearName(name, knownNames);
-  if (near !== undefined) problems.push(`${origin}: ${name} is not a setting: is ${near} meant?`);
-  else if (name.startsWith("SVC_")) unknown.push(`${name} (${origin})`);
-  else if (name.startsWith("EF_")) problems.push(`${origin}: ${name} is not a setting: names start with SVC_, not EF_`);
-  else problems.push(`${origin}: ${JSON.stringify(name)} is not a setting`);
+  const { unknown, notes, warnings } = named;
+  return { settings, origins, unknown, notes, warnings: [...warnings, ...found.warnings] };
 }

@@ -13,9 +13,19 @@ export interface SettingType<T> {
   readonly secret?: true;
 }
 
+const booleans = new Map([
+  ["true", true],
+  ["1", true],
+  ["yes", true],
+  ["false", false],
+  ["0", false],
+  ["no", false],
+]);
+
+/** Also 1 and 0, yes and no. */
 export const bool: SettingType<boolean> = {
   expected: "true or false",
-  parse: (text) => ({ true: true, false: false })[text.toLowerCase()],
+  parse: (text) => booleans.get(text.toLowerCase()),
   format: String,
 };
 
@@ -201,6 +211,15 @@ export function orEmpty(type: SettingType<string>): SettingType<string> {
   };
 }
 
+/** The same type with the word `none` for the empty text. */
+export function orNone(type: SettingType<string>): SettingType<string> {
+  return {
+    expected: `${type.expected}, or none`,
+    parse: (value) => (value === "none" ? "" : type.parse(value)),
+    format: (value) => (value === "" ? "none" : value),
+  };
+}
+
 export const secret: SettingType<Secret> = {
   expected: "text",
   parse: (value) => (hasControl(value) ? undefined : new Secret(value)),
@@ -238,7 +257,7 @@ function addressOrCidr(text: string): string | undefined {
   }
 }
 
-/** Values separated by commas, blanks around them allowed; empty is the empty list. A value may not repeat. */
+/** Values separated by commas, blanks around them allowed; no text is the empty list. A value may not repeat. */
 export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {
   return {
     expected: `a list separated by commas, nothing twice, each ${element.expected}`,

@@ -6,10 +6,10 @@ export interface GivenSetting {
   readonly origin: string;
 }
 
-/** The settings in the environment: all variables that start with `SVC_`. */
+/** The settings in the environment: all variables that start with `SVC_` or `EF_`. */
 export function environmentSettings(env: Readonly<Record<string, string | undefined>>): GivenSetting[] {
   return Object.entries(env)
-    .filter((entry): entry is [string, string] => entry[0].startsWith("SVC_") && entry[1] !== undefined)
+    .filter((entry): entry is [string, string] => /^(?:SVC|EF)_/.test(entry[0]) && entry[1] !== undefined)
     .map(([name, text]) => ({ name, text, origin: "environment" }));
 }
 

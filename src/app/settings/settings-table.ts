@@ -157,9 +157,9 @@ export const settingsTable = {
   ),
   SVC_PROCESSOR_POOL_SIZE: row(
     "Flows",
-    orWord("auto", int(0, 64, "threads")),
+    orWord("auto", orWord("main", int(0, 64, "threads"))),
     "auto",
-    "Threads that decode flows. Each exporter belongs to one of them. `auto` is one for each core of the host, 8 at most. With 0 the main thread decodes.",
+    "Threads that decode flows. Each exporter belongs to one of them. `auto` and 0 are one for each core of the host, 8 at most. With `main` the main thread decodes.",
   ),
   SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE: row(
     "Flows",

@@ -1,0 +1,131 @@
+import { nearName } from "../../text/index.ts";
+import { fateOf, isSettingName, type Fate } from "./netobserv/netobserv-names.ts";
+import { settingNames, settingOf, type SettingName } from "./settings-table.ts";
+import type { GivenSetting } from "./settings-source.ts";
+
+/** The prefix of our names, and that of ElastiFlow NetObserv's. */
+export const prefixes = { own: "SVC_", old: "EF_" } as const;
+
+export interface NamedSettings {
+  /** What was given, by our names: groups in which none is there twice, weakest first. */
+  readonly groups: readonly (readonly GivenSetting[])[];
+  /** Names that mean nothing, each with its origin. */
+  readonly unknown: readonly string[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  /** What is worth a line in the log and asks for nothing. */
+  readonly notes: readonly string[];
+}
+
+const fileSuffix = "_FILE";
+const secretFileNames = settingNames
+  .filter((name) => settingOf(name).type.secret)
+  .map((name): [string, SettingName] => [name + fileSuffix, name]);
+
+/** The secret whose file each `<NAME>_FILE` names. */
+export const secretOfFileName: ReadonlyMap<string, SettingName> = new Map(secretFileNames);
+const knownNames: readonly string[] = [...settingNames, ...secretOfFileName.keys()];
+
+/** Inputs that are on when a file of the old prefix sets their port and says nothing else. */
+const inputs: readonly { readonly port: SettingName; readonly enable: SettingName }[] = [
+  { port: "SVC_FLOW_SERVER_UDP_PORT", enable: "SVC_FLOW_SERVER_UDP_ENABLE" },
+];
+
+/**
+ * Finds the setting that each name means. `SVC_` wins over `EF_` wherever each stands, a later layer over an earlier
+ * one, a setting's own name over another name for it. Empty text is as if the name were not there.
+ */
+export function nameSettings(layers: readonly (readonly GivenSetting[])[]): NamedSettings {
+  const byPrefix = { own: layers.map(() => newGroup()), old: layers.map(() => newGroup()) };
+  const report = createReport();
+  for (const [i, layer] of layers.entries()) {
+    for (const given of layer) {
+      const group = given.name.startsWith(prefixes.old) ? byPrefix.old[i] : byPrefix.own[i];
+      if (group !== undefined) place(given, group, report);
+    }
+  }
+  const all = [...byPrefix.old, ...byPrefix.own];
+  const turnedOn = inputsTurnedOn(byPrefix.old, all);
+  return {
+    groups: [turnedOn, ...all.flatMap(({ aliases, plain }) => [aliases, plain])],
+    ...report.result(byPrefix.old.flatMap(({ aliases, plain }) => [...aliases, ...plain]).length),
+  };
+}
+
+interface Group {
+  /** Those given by another name than the setting's. */
+  readonly aliases: GivenSetting[];
+  readonly plain: GivenSetting[];
+}
+
+const newGroup = (): Group => ({ aliases: [], plain: [] });
+
+function place(given: GivenSetting, group: Group, report: ReturnType<typeof createReport>): void {
+  const { name, text, origin } = given;
+  const isOld = name.startsWith(prefixes.old);
+  if (!isOld && !name.startsWith(prefixes.own)) {
+    const near = nearName(name, knownNames);
+    report.problem(
+      near === undefined
+        ? `${origin}: ${JSON.stringify(name)} is not a setting`
+        : `${origin}: ${name} is not a setting: is ${near} meant?`,
+    );
+    return;
+  }
+  const suffix = name.slice((isOld ? prefixes.old : prefixes.own).length);
+  const own = prefixes.own + suffix;
+  const isEmpty = text.trim() === "";
+  const shown = isOld ? `${origin}, ${name}` : origin;
+  if (isSettingName(own) || secretOfFileName.has(own)) {
+    if (!isEmpty) group.plain.push({ name: own, text, origin: shown });
+    return;
+  }
+  const fate = fateOf(suffix);
+  if (fate === undefined) {
+    const near = isOld ? undefined : nearName(name, knownNames);
+    if (near === undefined) report.unknown(`${name} (${origin})`);
+    else report.problem(`${origin}: ${name} is not a setting: is ${near} meant?`);
+  } else if (isEmpty) return;
+  else if (fate.kind === "same") {
+    group.aliases.push({ name: fate.setting, text: fate.toText(text), origin: `${origin}, ${name}` });
+  } else report.withoutEffect(given, suffix, fate);
+}
+
+function inputsTurnedOn(old: readonly Group[], all: readonly Group[]): GivenSetting[] {
+  return inputs.flatMap(({ port, enable }) => {
+    const given = old.flatMap(({ plain }) => plain).find(({ name }) => name === port);
+    const isSaid = all.some(({ plain }) => plain.some(({ name }) => name === enable));
+    return given === undefined || isSaid ? [] : [{ name: enable, text: "true", origin: given.origin }];
+  });
+}
+
+/** Gathers what is to be said about names, so that there is one line for each reason. */
+function createReport() {
+  const unknown: string[] = [];
+  const problems: string[] = [];
+  const given = new Map<string, { readonly name: string; readonly text: string }>();
+  const accepted = new Map<string, Set<string>>();
+  const missing: { readonly name: string; readonly advice: string; readonly needs: string | undefined }[] = [];
+  const isOn = (suffix: string): boolean => !/^(?:false|no|0)?$/i.test(given.get(suffix)?.text.trim() ?? "");
+  return {
+    unknown: (name: string) => void unknown.push(name),
+    problem: (problem: string) => void problems.push(problem),
+    withoutEffect({ name, text }: GivenSetting, suffix: string, fate: Exclude<Fate, { kind: "same" }>): void {
+      given.set(suffix, { name, text });
+      if (fate.kind === "missing") missing.push({ name, advice: fate.advice, needs: fate.needs });
+      else accepted.set(fate.why, (accepted.get(fate.why) ?? new Set()).add(name));
+    },
+    result(fromOld: number): Omit<NamedSettings, "groups"> {
+      const notes = [...accepted].map(([why, names]) => `${[...names].join(", ")} without effect: ${why}`);
+      if (fromOld > 0) notes.unshift(`${fromOld} ${fromOld === 1 ? "setting" : "settings"} by the prefix EF_`);
+      // What belongs to something that is off is not missed.
+      const missed = missing.filter(({ name, needs }) => isOn(needs ?? name.replace(/^(?:SVC|EF)_/, "")));
+      const byAdvice = new Map<string, Set<string>>();
+      for (const { name, advice } of missed) byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(name));
+      const warnings = [...byAdvice].map(
+        ([advice, names]) => `${[...names].join(", ")} not supported, without effect: ${advice}`,
+      );
+      return { unknown, problems, warnings, notes };
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  countFates,
+  environmentSettings,
+  fateOf,
+  netObservNames,
+  netObservPage,
+  parseEnvFile,
+  parseSettingsFile,
+  readSettings,
+  settingNames,
+  settingOf,
+  SettingsError,
+  type GivenSetting,
+  type SettingsReading,
+} from "../../src/app/index.ts";
+import { referenceData } from "../support/reference-data.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const data = referenceData("netobserv");
+
+function read(...layers: GivenSetting[][]): SettingsReading {
+  return readSettings(layers, (path) => `content of ${path}`);
+}
+
+const env = (values: Record<string, string>): GivenSetting[] => environmentSettings(values);
+
+test("docs/netobserv-settings.md is what `npm run generate` writes", () => {
+  assert.equal(readFileSync(join(root, "docs/netobserv-settings.md"), "utf8"), netObservPage());
+});
+
+test("the table has every public name, and nothing else", { skip: data.skip }, () => {
+  const rows = readFileSync(join(data.path, "settings.tsv"), "utf8").trimEnd().split("\n");
+  const examples = rows.map((row) => row.split("\t")).map(([name = "", example = ""]) => [name, example]);
+  const ours = Object.entries(netObservNames).map(([name, { example }]) => [name, example]);
+  assert.deepEqual(ours.toSorted(), examples.toSorted());
+});
+
+test("the public names are known, and most are settings here", (t) => {
+  const { same, accepted, missing } = countFates();
+  t.diagnostic(`of ${same + accepted + missing} names ${same} same, ${accepted} accepted, ${missing} missing`);
+  assert.equal(same + accepted + missing, 284);
+  assert.ok(same >= 140, `${same} are the same`);
+});
+
+test("an alias sets its setting, in the words of the other product, too", () => {
+  for (const suffix of Object.keys(netObservNames)) {
+    const fate = fateOf(suffix);
+    if (fate?.kind !== "same" || !fate.isAlias) continue;
+    const { setting } = fate;
+    const example = netObservNames[suffix]?.example ?? "";
+    const values = [...Object.keys(netObservNames[suffix]?.as?.values ?? {}), ...(example === "" ? [] : [example])];
+    for (const text of values) {
+      const { settings, origins } = read(env({ [`EF_${suffix}`]: text }));
+      assert.deepEqual(settings[setting], settingOf(setting).type.parse(fate.toText(text)), `${suffix}=${text}`);
+      assert.equal(origins.get(setting), `environment, EF_${suffix}`);
+    }
+  }
+});
+
+test("every example value of a name is a value of its setting", () => {
+  for (const [suffix, { example }] of Object.entries(netObservNames)) {
+    const fate = fateOf(suffix);
+    if (fate?.kind !== "same" || example === "") continue;
+    assert.notEqual(settingOf(fate.setting).type.parse(fate.toText(example)), undefined, `${suffix}=${example}`);
+  }
+});
+
+test("both prefixes are read, SVC_ wins wherever it stands, and the count is noted", () => {
+  const { settings, notes, origins } = read(
+    [...parseSettingsFile("a.yml", "SVC_API_PORT: 1\nEF_OUTPUT_FILE_PATH: /a\nEF_LOGGER_LEVEL: debug\n")],
+    env({ EF_API_PORT: "2", EF_API_TLS_CERT_FILEPATH: "/c" }),
+  );
+  assert.deepEqual(
+    [settings.SVC_API_PORT, settings.SVC_OUTPUT_FILE_PATH, settings.SVC_API_TLS_CERT_FILEPATH, settings.SVC_LOG_LEVEL],
+    [1, "/a", "/c", "debug"],
+  );
+  assert.equal(origins.get("SVC_OUTPUT_FILE_PATH"), "a.yml:2:1, EF_OUTPUT_FILE_PATH");
+  assert.deepEqual(notes, ["4 settings by the prefix EF_"]);
+});
+
+test("a setting's own name wins over another name for it", () => {
+  const { settings } = read(env({ SVC_LOG_LEVEL: "warn", SVC_LOGGER_LEVEL: "debug" }));
+  assert.equal(settings.SVC_LOG_LEVEL, "warn");
+});
+
+test("empty is unset: the default, or what an earlier layer said", () => {
+  const empty = Object.fromEntries(settingNames.map((name) => [name, ""]));
+  const { settings } = read(env(empty));
+  assert.deepEqual(settings, read().settings);
+  const file = parseSettingsFile("a.yml", "SVC_API_PORT: 7\n");
+  assert.equal(read(file, env({ SVC_API_PORT: " " })).settings.SVC_API_PORT, 7);
+});
+
+test("booleans are true, 1, yes and false, 0, no", () => {
+  for (const [text, value] of Object.entries({
+    true: true,
+    "1": true,
+    Yes: true,
+    FALSE: false,
+    "0": false,
+    no: false,
+  })) {
+    const { settings } = read(env({ SVC_OUTPUT_STDOUT_ENABLE: text }));
+    assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, value, text);
+  }
+});
+
+test("a port of the old prefix turns its input on, unless something is said of it", () => {
+  const isOn = (values: Record<string, string>): boolean => read(env(values)).settings.SVC_FLOW_SERVER_UDP_ENABLE;
+  assert.equal(isOn({ EF_FLOW_SERVER_UDP_PORT: "9995" }), true);
+  assert.equal(isOn({ EF_FLOW_SERVER_UDP_PORT: "" }), false);
+  assert.equal(isOn({ EF_FLOW_SERVER_UDP_PORT: "9995", EF_FLOW_SERVER_UDP_ENABLE: "" }), true);
+  assert.equal(isOn({ EF_FLOW_SERVER_UDP_PORT: "9995", EF_FLOW_SERVER_UDP_ENABLE: "false" }), false);
+  assert.equal(isOn({ EF_FLOW_SERVER_UDP_PORT: "9995", SVC_FLOW_SERVER_UDP_ENABLE: "no" }), false);
+  assert.equal(isOn({ SVC_FLOW_SERVER_UDP_PORT: "9995" }), false);
+});
+
+test("names without effect are said once for each reason, what belongs to something that is off is not", () => {
+  const { notes, warnings, unknown } = read(
+    env({
+      EF_LICENSE_KEY: "x",
+      EF_ACCOUNT_ID: "y",
+      EF_AWS_VPC_FLOW_LOG_S3_ENABLE: "false",
+      EF_AWS_VPC_FLOW_LOG_S3_PREFIX: "AWSLogs",
+      EF_PROCESSOR_IFA_ENABLE: "true",
+      EF_PROCESSOR_IFA_WORKER_SIZE: "0",
+      EF_OUTPUT_PIGEON_ENABLE: "true",
+    }),
+  );
+  assert.deepEqual(notes, ["EF_LICENSE_KEY, EF_ACCOUNT_ID without effect: netgloss needs no licence"]);
+  assert.deepEqual(
+    warnings.filter((warning) => warning.includes("EF_")),
+    [
+      "EF_PROCESSOR_IFA_ENABLE, EF_PROCESSOR_IFA_WORKER_SIZE not supported, without effect: in-band flow analysis is not decoded",
+    ],
+  );
+  assert.deepEqual(unknown, ["EF_OUTPUT_PIGEON_ENABLE (environment)"]);
+});
+
+test("a secret of the old prefix comes from its file, and is shown nowhere", () => {
+  const { settings } = read(env({ EF_API_BASIC_AUTH_PASSWORD_FILE: "/run/p" }));
+  assert.equal(settings.SVC_API_BASIC_AUTH_PASSWORD.reveal(), "content of /run/p");
+});
+
+test("environment files: quotes, comments, export, units of systemd, variables of others", () => {
+  const source = `# comment
+; another
+EF_API_PORT=8081 # the port
+export SVC_API_IP='::1'
+EF_A="x # y"   # z
+EF_B="a\\"b\\$c"
+EF_C=
+EF_D='it#s'
+PATH=/bin
+[Service]
+Environment="EF_E=one two" EF_F=three 'EF_G=four' EF_H="five six"
+EF_I = spaced
+`;
+  const given = parseEnvFile("x.env", source).map(({ name, text }) => `${name}=${text}`);
+  assert.deepEqual(given, [
+    "EF_API_PORT=8081",
+    "SVC_API_IP=::1",
+    "EF_A=x # y",
+    'EF_B=a"b$c',
+    "EF_C=",
+    "EF_D=it#s",
+    "EF_E=one two",
+    "EF_F=three",
+    "EF_G=four",
+    "EF_H=five six",
+    "EF_I=spaced",
+  ]);
+  assert.equal(parseEnvFile("x.env", source)[0]?.origin, "x.env:3");
+  assert.throws(
+    () => parseEnvFile("x.env", "EF_A=1\nnonsense\nEnvironment=also nonsense\n"),
+    (error) =>
+      error instanceof SettingsError &&
+      error.problems.join() === "x.env:2: expected NAME=value,x.env:3: expected NAME=value",
+  );
+});
