@@ -19,7 +19,10 @@ test("an environment of all public names in the old prefix starts the collector 
   const collector = await startCollectorProcess({ settings: {}, args: ["--config", file] });
   t.after(() => collector.end("SIGKILL"));
   const lines = collector.log().map((line) => String(line["msg"]));
-  assert.ok(lines.some((line) => /^\d+ settings by the prefix EF_$/.test(line)), lines.join("\n"));
+  assert.ok(
+    lines.some((line) => /^\d+ settings by the prefix EF_$/.test(line)),
+    lines.join("\n"),
+  );
   assert.equal(lines.filter((line) => line.includes("netgloss needs no licence")).length, 1);
   assert.equal(lines.filter((line) => line.includes("no settings of this version")).length, 0);
   const { status } = await fetch(`${collector.api}/livez`);

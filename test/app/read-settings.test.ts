@@ -126,8 +126,8 @@ for (const [name, text, message] of badValues) {
 test("all problems are told at once, each with its place", () => {
   const found = problems(() => read({ SVC_API_PORT: "x" }, "SVC_LOG_LEVEL: loud\nSVC_API_PROT: 1\n"));
   assert.deepEqual(found, [
-    'netgloss.yml:1:1: SVC_LOG_LEVEL must be one of debug, info, warn, error, silent, not "loud"',
     "netgloss.yml:2:1: SVC_API_PROT is not a setting: is SVC_API_PORT meant?",
+    'netgloss.yml:1:1: SVC_LOG_LEVEL must be one of debug, info, warn, error, silent, not "loud"',
     'environment: SVC_API_PORT must be an integer from 0 to 65535, not "x"',
   ]);
 });

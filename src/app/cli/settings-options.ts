@@ -39,7 +39,7 @@ export function addConfigOption(command: Command): Command {
   return command.option(
     "--config <file>",
     "a file of settings: YAML with their names as keys, or environment variables (.env); repeat for more, a later one wins",
-    (file: string, before: readonly string[] = []) => [...before, file],
+    collect,
   );
 }
 
@@ -84,4 +84,9 @@ export async function readSettingsFile(file: string): Promise<GivenSetting[]> {
 export function unknownNamesWarning({ unknown }: SettingsReading): string | undefined {
   if (unknown.length === 0) return undefined;
   return `names that are no settings of this version and have no effect: ${unknown.join(", ")}`;
+}
+
+/** A further value of an option that may be repeated. */
+export function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
 }

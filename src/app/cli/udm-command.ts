@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { networkOfKey, parseKey } from "../../ip/index.ts";
-import { addConfigOption, commandSettings } from "./settings-options.ts";
+import { addConfigOption, collect, commandSettings } from "./settings-options.ts";
 import type { Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
 import { apiUrl, createUdmCall, UdmClientError, type UdmCall, type UdmJson } from "./udm-client.ts";
@@ -106,10 +106,6 @@ function tableRow(entry: UdmJson): string[] {
     entry.internal ? "yes" : "",
     metadata.join(" "),
   ];
-}
-
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, value];
 }
 
 function vlan(value: string): string {

@@ -48,7 +48,7 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
   const turnedOn = inputsTurnedOn(byPrefix.old, all);
   return {
     groups: [turnedOn, ...all.flatMap(({ aliases, plain }) => [aliases, plain])],
-    ...report.result(byPrefix.old.flatMap(({ aliases, plain }) => [...aliases, ...plain]).length),
+    ...report.result(byPrefix.old.reduce((sum, { aliases, plain }) => sum + aliases.length + plain.length, 0)),
   };
 }
 
