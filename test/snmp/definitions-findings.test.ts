@@ -102,6 +102,18 @@ const cases: readonly [string, Files, readonly string[]][] = [
     ["error: objects/if.yml:27:13: IF-MIB::ifXTable: augments: IF-MIB::ifXTable augments IF-MIB::ifXTable"],
   ],
   [
+    "a poll_interval where object types have intervals of their own",
+    {
+      "devices/lab.yml":
+        "r1: {ip: 192.0.2.1, communities: [sesame], poll_interval: 5}\n" +
+        "r2: {ip: 192.0.2.2, communities: [sesame], poll_interval: 5}\n" +
+        "r3: {ip: 192.0.2.3, communities: [sesame], poll_interval: 5, poll_intervals: {dynamic: 5}}\n",
+    },
+    [
+      "warning: devices/lab.yml:1:44: r1: poll_interval (and of 1 more devices) does not change how often objects of the types dynamic, stable are polled: set poll_intervals",
+    ],
+  ],
+  [
     "overrides of what does not exist",
     inIf("attribute: ifInOctets", "attribute: ifInOctet"),
     [

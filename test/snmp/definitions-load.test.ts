@@ -49,7 +49,7 @@ test("objects are resolved: index of what they augment, OIDs, syntaxes, the inst
   ]);
   assert.equal(table.mib, "IF-MIB");
   assert.equal(table.object, "ifXTable");
-  assert.equal(table.discoveryAttribute.name, "ifName");
+  assert.equal(table.discoveryAttribute, undefined);
   assert.deepEqual(table.attributes.get("ifHCInOctets"), {
     name: "ifHCInOctets",
     oid: [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6],

@@ -6,7 +6,7 @@ import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
-test("Counter64 leaves with all its digits, and what it overrides is not polled", async (t) => {
+test("Counter64 leaves with all its digits, and what it overrides is left out", async (t) => {
   // The name that JSON.parse would round is looked at as text.
   const lines: string[] = [];
   const rig = await startSnmpRig(t, { start: false });
@@ -14,8 +14,10 @@ test("Counter64 leaves with all its digits, and what it overrides is not polled"
   t.mock.method(JSON, "parse", (text: string) => (lines.push(text), parse(text) as unknown));
   await rig.snmp.start();
   await until("the record", () => lines.some((line) => line.includes('"netif.bytes.in":18446744073709551615')));
-  // The agent has ifHCInOctets, so ifInOctets is left out.
-  assert.ok(rig.of("IF-MIB::ifTable").every((record) => !("netif.bytes.in" in record)));
+  // The first interface has ifHCInOctets, so ifInOctets is left out there.
+  const [first] = rig.of("IF-MIB::ifTable");
+  assert.equal(first?.["netif.index"], 1);
+  assert.ok(!("netif.bytes.in" in first));
 });
 
 describe("polling", { concurrency: 6 }, () => {

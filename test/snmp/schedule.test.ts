@@ -115,6 +115,7 @@ test("a plan is read as it was written; anything else is no plan", () => {
         },
       ],
     ]),
+    problem: undefined,
     learnt: {
       descriptions: new Map([[1, "loopback"]]),
       names: new Map([[1, "lo"]]),

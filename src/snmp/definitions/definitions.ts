@@ -93,8 +93,8 @@ export interface ObjectDefinition {
   /** Its own, or that of the object it augments. */
   readonly index: readonly IndexPart[];
   readonly augments: string | undefined;
-  /** The attribute that shows whether a device has the object, and its instances. */
-  readonly discoveryAttribute: Attribute;
+  /** The attribute that shows whether a device has the object; any of them where the definition names none. */
+  readonly discoveryAttribute: Attribute | undefined;
   /** By name in the MIB. */
   readonly attributes: ReadonlyMap<string, Attribute>;
 }

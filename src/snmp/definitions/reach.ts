@@ -13,15 +13,16 @@ export function groupsOfSysObjectId(definitions: Definitions, sysObjectId: Oid):
   return [genericGroup];
 }
 
-/** The device groups that count for a device: those that it names, else those of its sysObjectID where that is known. */
+/** The device groups that count for a device: those that it names, in the place of `auto` those of its sysObjectID. */
 export function deviceGroupsOf(
   definitions: Definitions,
   device: Device,
   sysObjectId: Oid | undefined,
 ): readonly string[] {
   const named = device.deviceGroups.filter((group) => group !== autoGroup);
-  if (named.length > 0) return named;
-  return sysObjectId === undefined ? [genericGroup] : groupsOfSysObjectId(definitions, sysObjectId);
+  if (named.length > 0 && named.length === device.deviceGroups.length) return named;
+  const found = sysObjectId === undefined ? [genericGroup] : groupsOfSysObjectId(definitions, sysObjectId);
+  return [...new Set([...found, ...named])];
 }
 
 /** All objects that device groups lead to, by id in the order of ids. Groups that do not exist lead nowhere. */

@@ -14,7 +14,7 @@ export interface ObjectDraft {
   readonly type: string | undefined;
   readonly index: readonly IndexPart[] | undefined;
   readonly augments: string | undefined;
-  readonly discoveryAttribute: Attribute;
+  readonly discoveryAttribute: Attribute | undefined;
   readonly attributes: ReadonlyMap<string, Attribute>;
 }
 
@@ -38,13 +38,12 @@ export function readObject(id: string, reader: MapReader): ObjectDraft | undefin
   };
   const discoveryAttribute = readDiscoveryAttribute(reader, attributes);
   warnOfSharedFields(reader, index ?? [], attributes);
-  return reader.isValid && discoveryAttribute !== undefined ? { ...draft, discoveryAttribute } : undefined;
+  return reader.isValid ? { ...draft, discoveryAttribute } : undefined;
 }
 
-/** The first attribute where none is named. */
 function readDiscoveryAttribute(reader: MapReader, attributes: ReadonlyMap<string, Attribute>): Attribute | undefined {
   const name = reader.text("discovery_attribute");
-  if (name === undefined) return attributes.values().next().value;
+  if (name === undefined) return undefined;
   const attribute = attributes.get(name);
   if (attribute === undefined && reader.isValid) {
     const near = nearName(name, attributes.keys());

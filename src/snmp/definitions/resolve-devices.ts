@@ -31,6 +31,7 @@ export async function resolveDevices(
 ): Promise<Map<string, Device>> {
   const devices = new Map<string, Device>();
   const placedById = new Map<string, Placed<"device">>();
+  const ineffective: Placed<"device">[] = [];
   for (const placed of set.of("device").values()) {
     if (pacer.isDue()) await pacer.rest();
     const settings = { ...builtinDefaults, ...defaults, ...placed.draft };
@@ -40,11 +41,31 @@ export async function resolveDevices(
       set.reportTwice(placed, earlier, `${id} is the device ${JSON.stringify(earlier.id)} already`);
     const hasCredentials = checkCredentials(set, placed, settings);
     checkIntervals(set, placed, objectTypes);
+    if (isIneffective(placed.draft, objectTypes)) ineffective.push(placed);
     if (earlier !== undefined || !hasCredentials) continue;
     placedById.set(id, placed);
     devices.set(id, { ...settings, id, deviceGroups: resolveGroups(set, placed, settings.deviceGroups) });
   }
+  warnOfPollIntervals(set, ineffective, objectTypes);
   return devices;
+}
+
+/** Whether a device sets the one interval that object types with an interval of their own do not ask for. */
+function isIneffective(draft: DeviceSettings, objectTypes: ReadonlyMap<string, number>): boolean {
+  return draft.pollIntervalMs !== undefined && draft.pollIntervalsMs === undefined && objectTypes.size > 0;
+}
+
+/** One warning, however many devices there are. */
+function warnOfPollIntervals(
+  set: DefinitionSet,
+  [first, ...others]: readonly Placed<"device">[],
+  objectTypes: ReadonlyMap<string, number>,
+): void {
+  if (first === undefined) return;
+  const types = [...objectTypes.keys()].sort().join(", ");
+  const more = others.length === 0 ? "" : ` (and of ${others.length} more devices)`;
+  const message = `poll_interval${more} does not change how often objects of the types ${types} are polled: set poll_intervals`;
+  set.add(first, "warning", ["poll_interval"], "key", message);
 }
 
 function checkCredentials(set: DefinitionSet, placed: Placed<"device">, settings: Required<DeviceSettings>): boolean {

@@ -37,6 +37,8 @@ export interface DevicePlan {
   /** By `MIB::object`. */
   readonly objects: ReadonlyMap<string, PlannedObject>;
   readonly learnt: LearntInterfaces;
+  /** What is missing, in words. */
+  readonly problem: string | undefined;
 }
 
 /** Bumped when plans written before cannot be read any more. */
@@ -77,6 +79,7 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
     deviceGroups,
     objects: new Map(objects),
     learnt,
+    problem: readText(json["problem"]),
   };
 }
 

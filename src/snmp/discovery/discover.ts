@@ -1,19 +1,20 @@
 import type { Attribute, Definitions, Device, ObjectDefinition } from "../definitions/definitions.ts";
 import { deviceGroupsOf, reachedObjects } from "../definitions/reach.ts";
+import { errorStatusName } from "../session/error-status.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import type { DevicePlan, PlannedObject } from "./device-plan.ts";
-import { identify } from "./identify.ts";
+import { identify, refusal } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
 import { probeColumns } from "./probe-columns.ts";
 
 /**
  * Finds out what a device is and which of the objects that its groups lead to it has: an object is there when its
- * discovery attribute has an instance, an attribute when it has one itself. Nothing of the device is changed.
+ * discovery attribute has an instance, or any attribute where it names none; an attribute when it has one itself. Nothing of the device is changed.
  *
  * @param now milliseconds since the epoch.
  * @param before the plan that there is: what could not be read of names and addresses is taken over from it.
- * @throws SnmpError when no credential is answered, or the device stops answering.
+ * @throws SnmpError when no credential is answered, all answers are errors, or the device stops answering.
  */
 export async function discover(
   client: SnmpClient,
@@ -25,11 +26,8 @@ export async function discover(
   const { session, identity } = await identify(client, device);
   try {
     const deviceGroups = deviceGroupsOf(definitions, device, identity.sysObjectId);
-    const objects = await probeObjects(
-      session,
-      [...reachedObjects(definitions, deviceGroups).values()],
-      device.maxOids,
-    );
+    const wanted = [...reachedObjects(definitions, deviceGroups).values()];
+    const found = await probeObjects(session, wanted, device.maxOids, before?.objects ?? new Map());
     const learnt = await learnInterfaces(session, device, before?.learnt);
     return {
       ...identity,
@@ -37,7 +35,7 @@ export async function discover(
       revision: definitions.revision,
       discoveredAt: now(),
       deviceGroups: [...deviceGroups].sort(),
-      objects,
+      ...found,
       learnt,
     };
   } finally {
@@ -45,23 +43,52 @@ export async function discover(
   }
 }
 
+interface ProbedObjects {
+  readonly objects: ReadonlyMap<string, PlannedObject>;
+  readonly problem: string | undefined;
+}
+
+/**
+ * Asks for discovery attributes first: an object whose own is missing costs no further question. What the agent answers
+ * with an error stays as it was in the plan before.
+ *
+ * @throws SnmpError `refused` when there are errors and nothing else.
+ */
 async function probeObjects(
   session: Session,
   wanted: readonly ObjectDefinition[],
   maxOids: number,
-): Promise<ReadonlyMap<string, PlannedObject>> {
-  const discoveryOids = wanted.map(({ discoveryAttribute }) => discoveryAttribute.oid);
-  const isThere = await probeColumns(session, discoveryOids, maxOids);
-  const found = wanted.filter((_, i) => isThere[i]);
-  const attributes = found.flatMap((object) => [...object.attributes.values()]);
-  const hasAttribute = await probeColumns(
-    session,
-    attributes.map(({ oid }) => oid),
-    maxOids,
+  before: ReadonlyMap<string, PlannedObject>,
+): Promise<ProbedObjects> {
+  const gated = wanted.filter(({ discoveryAttribute }) => discoveryAttribute !== undefined);
+  const gates = gated.map(({ discoveryAttribute }) => (discoveryAttribute as Attribute).oid);
+  const opened = await probeColumns(session, gates, maxOids);
+  const absent = new Set(gated.filter((_, i) => !opened.hasInstance[i] && !opened.errors.has(i)));
+  const asked = wanted.filter((object) => !absent.has(object));
+  const attributes = asked.flatMap((object) =>
+    [...object.attributes.values()].map((attribute) => ({ object, attribute })),
   );
-  const supported = new Set<Attribute>(attributes.filter((_, i) => hasAttribute[i]));
-  return new Map(found.map((object) => [object.id, planObject(object, supported)]));
+  const oids = attributes.map(({ attribute }) => attribute.oid);
+  const { hasInstance, errors } = await probeColumns(session, oids, maxOids);
+  const wasThere = (i: number): boolean => {
+    const { object, attribute } = attributes[i] as (typeof attributes)[number];
+    return before.get(object.id)?.attributes.get(attribute.name) === attribute.oidText;
+  };
+  const supported = new Set(
+    attributes.filter((_, i) => hasInstance[i] || (errors.has(i) && wasThere(i))).map(({ attribute }) => attribute),
+  );
+  const planned = asked.map((object) => [object.id, planObject(object, supported)] as const);
+  const objects = new Map(planned.filter(([, { attributes: found }]) => found.size > 0));
+  const failed = errors.size + opened.errors.size;
+  const [status] = [...errors.values(), ...opened.errors.values()];
+  if (status === undefined) return { objects, problem: objects.size > 0 ? undefined : nothingFound };
+  if (!hasInstance.includes(true)) throw refusal(status);
+  const problem = `${failed} questions of the discovery were answered with an error (${errorStatusName(status)})`;
+  return { objects, problem };
 }
+
+const nothingFound =
+  "the device answers, but shows none of the objects of its device groups: the view of its community or user may not have them";
 
 function planObject(object: ObjectDefinition, supported: ReadonlySet<Attribute>): PlannedObject {
   return {

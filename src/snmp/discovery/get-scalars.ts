@@ -8,6 +8,8 @@ export interface Scalars {
   readonly values: readonly (VarBind | undefined)[];
   /** Whether the agent answered for all of them, be it that it has none. */
   readonly isComplete: boolean;
+  /** The first error status that it answered with, other than that there is no such instance. */
+  readonly errorStatus: number;
 }
 
 /**
@@ -23,7 +25,7 @@ export async function getScalars(
   onValue: (index: number, value: VarBind) => void = () => {},
 ): Promise<Scalars> {
   const values: (VarBind | undefined)[] = oids.map(() => undefined);
-  let isComplete = true;
+  let firstError = 0;
   let open = oids.map((_, i) => i);
   let size = Math.max(1, maxOids);
   while (open.length > 0) {
@@ -45,10 +47,10 @@ export async function getScalars(
       } else {
         settled = [faulty as number];
         // Version 1 has no other way to say that an instance does not exist.
-        if (response.errorStatus !== errorStatus.noSuchName) isComplete = false;
+        if (response.errorStatus !== errorStatus.noSuchName) firstError ||= response.errorStatus;
       }
     }
     open = open.filter((i) => !settled.includes(i));
   }
-  return { values, isComplete };
+  return { values, isComplete: firstError === 0, errorStatus: firstError };
 }

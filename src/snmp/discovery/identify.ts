@@ -1,5 +1,6 @@
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { Device } from "../definitions/definitions.ts";
+import { errorStatus as statusNumbers, errorStatusName } from "../session/error-status.ts";
 import type { Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -31,7 +32,8 @@ export function openSession(client: SnmpClient, device: Device, credential: numb
 }
 
 /**
- * Tries the device's credentials in order until one is answered. An answer without any of the values is an answer.
+ * Tries the device's credentials in order until one is answered. An answer without any of the values is an answer,
+ * one with an error status is none.
  *
  * @throws SnmpError of the last credential when none is answered.
  */
@@ -41,7 +43,8 @@ export async function identify(client: SnmpClient, device: Device): Promise<{ se
     let session: Session | undefined;
     try {
       session = openSession(client, device, credential, device.retries);
-      const { values } = await getScalars(session, identity, device.maxOids);
+      const { values, errorStatus } = await getScalars(session, identity, device.maxOids);
+      if (errorStatus !== 0 && values.every((value) => value === undefined)) throw refusal(errorStatus);
       const [sysObjectId, sysDescr, , sysName] = values;
       return {
         session,
@@ -59,6 +62,12 @@ export async function identify(client: SnmpClient, device: Device): Promise<{ se
     }
   }
   throw failure;
+}
+
+/** The error of an agent that answers all questions with an error status. */
+export function refusal(status: number): SnmpError {
+  const hint = status === statusNumbers.authorizationError ? ", it may want a higher security level of this user" : "";
+  return new SnmpError("refused", `the device answers with the error ${errorStatusName(status)}${hint}`);
 }
 
 /** Text of an OctetString; undefined when it is none, or empty. */

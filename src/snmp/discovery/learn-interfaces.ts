@@ -1,8 +1,8 @@
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
-import type { VarBind } from "../session/var-bind.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
+import type { SnmpValue } from "../values/snmp-value.ts";
 
 /** What a device says of its interfaces and addresses, by the column that it comes from. */
 export interface LearntInterfaces {
@@ -57,7 +57,10 @@ export async function learnInterfaces(
   const { ends } = await walk(
     session,
     columns.map((column) => roots[column]),
-    (root, varbinds) => varbinds.forEach((varbind) => learner.add(columns[root] as LearntColumn, varbind)),
+    (root, varbinds) => {
+      const column = columns[root] as LearntColumn;
+      for (const varbind of varbinds) learner.add(column, varbind.oid.slice(roots[column].length), varbind);
+    },
     { ...options, maxValues: maxLearnt },
   );
   return mergeLearnt(before, learner.result(), new Set(columns.filter((_, i) => ends[i] === "end")));
@@ -65,7 +68,8 @@ export async function learnInterfaces(
 
 /** Picks names and addresses out of whatever is read. */
 export interface InterfaceLearner {
-  add(column: LearntColumn, varbind: VarBind): void;
+  /** @param suffix what follows the OID of the column. */
+  add(column: LearntColumn, suffix: Oid, value: SnmpValue): void;
   result(): LearntInterfaces;
 }
 
@@ -77,11 +81,10 @@ export function createInterfaceLearner(): InterfaceLearner {
     inetAddresses: new Set<string>(),
   };
   return {
-    add(column, varbind) {
-      const suffix = varbind.oid.slice(roots[column].length);
+    add(column, suffix, value) {
       if (column === "descriptions" || column === "names") {
         const [index] = suffix;
-        const name = nameOf(varbind);
+        const name = nameOf(value);
         if (index !== undefined && name !== undefined) found[column].set(index, name);
         return;
       }
@@ -117,7 +120,7 @@ export function interfaceNames({ descriptions, names }: LearntInterfaces): Reado
   return new Map([...descriptions, ...names]);
 }
 
-function nameOf({ value }: VarBind): string | undefined {
+function nameOf({ value }: SnmpValue): string | undefined {
   if (!(value instanceof Uint8Array)) return undefined;
   const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
   return text === "" ? undefined : text;

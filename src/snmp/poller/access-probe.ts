@@ -1,6 +1,7 @@
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { Device } from "../definitions/definitions.ts";
-import { openSession, sysUpTimeOid } from "../discovery/identify.ts";
+import { getScalars } from "../discovery/get-scalars.ts";
+import { openSession, refusal, sysUpTimeOid } from "../discovery/identify.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
@@ -23,8 +24,8 @@ export function createAccessProbe(client: SnmpClient): AccessProbe {
       let session: Session | undefined;
       try {
         session = openSession(client, device, credential, 0);
-        await session.get([sysUpTimeOid]);
-        return { credential, failure: undefined };
+        const { errorStatus } = await getScalars(session, [sysUpTimeOid], 1);
+        return { credential, failure: errorStatus === 0 ? undefined : refusal(errorStatus).message };
       } catch (error) {
         if (!(error instanceof SnmpError)) throw error;
         return { credential, failure: error.message };

@@ -48,10 +48,10 @@ export function createDeviceNames(): DeviceNames {
       const seen = columns.filter((column): column is LearntColumn => column !== undefined);
       if (seen.length === 0) return false;
       const learner = createInterfaceLearner();
-      for (const { values } of polled.rows) {
+      for (const { suffix, values } of polled.rows) {
         for (const [i, value] of values.entries()) {
           const column = columns[i];
-          if (column !== undefined && value !== undefined) learner.add(column, value);
+          if (column !== undefined && value !== undefined) learner.add(column, suffix, value);
         }
       }
       const next = mergeLearnt(learnt, learner.result(), new Set(polled.isComplete ? seen : []));

@@ -10,6 +10,7 @@ import { createAccessProbe } from "./access-probe.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
 import { createDeviceNames, givesNames } from "./device-names.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
+import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
 import { createHeartbeat, type Pulse } from "./heartbeat.ts";
 import { createLimiter } from "./limiter.ts";
 import { createNameOrder } from "./name-order.ts";
@@ -127,15 +128,17 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     lastPoll = clock.now();
     try {
       if (!(await isAlive(sessions.polling))) return;
-      const read = async (object: PolledObject): Promise<void> => {
-        const polled = await limiter.run(() => readOne(object));
-        if (naming.has(object)) turn.learned();
-        // No place among those that read is held meanwhile: the names may be waiting for one.
-        if (polled !== undefined) await turn.known().then(() => writeOne(object, polled));
-      };
       // Those that give names begin first, so that the records of the same poll wait as little as possible.
       const objects = [...naming, ...type.objects.filter((object) => !naming.has(object))];
-      await Promise.all(objects.map(read));
+      const readings = new Map(objects.map((object) => [object.id, limiter.run(() => readOne(object))]));
+      const finish = async (object: PolledObject): Promise<void> => {
+        const read = await readings.get(object.id);
+        // No place among those that read is held meanwhile: what is waited for may be waiting for one.
+        const polled = read && (await complete(read, async (id) => readings.get(id)));
+        if (naming.has(object)) turn.learned();
+        if (polled !== undefined) await turn.known().then(() => writeOne(object, polled));
+      };
+      await Promise.all(objects.map(finish));
       counts.duration = (clock.monotonic() - start) / 1000;
     } finally {
       turn.end();
@@ -149,7 +152,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       return !isStopped && state === "up";
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
-      if (error.code !== "closed") goDown(error.message);
+      // What was asked with credentials that are no longer used says nothing about those that are.
+      const isCurrent = by === sessions.polling || by === sessions.single;
+      if (error.code !== "closed" && isCurrent) goDown(error.message);
       return false;
     }
   }
@@ -173,12 +178,27 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
     );
 
-  /** @returns undefined when there is nothing to write. */
-  async function readOne(object: PolledObject): Promise<PolledRows | undefined> {
+  /** @returns undefined when the object cannot be read now. */
+  async function readOne(object: PolledObject): Promise<ReadObject | undefined> {
     const by = sessions.polling;
     if (by === undefined || isStopped || state !== "up") return undefined;
     const { maxOids, maxRepetitions } = device;
     const polled = await pollObject(by, object, { maxOids, maxRepetitions, repetitions }, clock);
+    // The other objects need not find out one by one, each with all its retries.
+    if (polled.error?.code === "timeout") await isAlive(sessions.single);
+    return { object, polled };
+  }
+
+  /** Reads what depends on other objects, and learns from what was read. @returns undefined when nothing is to be written. */
+  async function complete(
+    read: ReadObject,
+    readingOf: (objectId: string) => Promise<ReadObject | undefined>,
+  ): Promise<PolledRows | undefined> {
+    const { object } = read;
+    let { polled } = read;
+    const by = sessions.polling;
+    if (object.overridden.length > 0 && by !== undefined)
+      polled = await fillOverridden(by, read, readingOf, (work) => limiter.run(work), device.maxOids);
     if (polled.error?.code === "closed") return undefined;
     if (!isStopped) {
       const reason = watched.see(object, polled, clock.monotonic());
@@ -189,8 +209,6 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       counts.partial++;
       note(`${object.id}: ${polled.detail ?? "incomplete"}`);
     }
-    // The other objects need not find out one by one, each with all its retries.
-    if (polled.error?.code === "timeout") await isAlive(sessions.single);
     return polled;
   }
 
@@ -282,6 +300,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         openSessions();
       }
       hostName = next.sysName;
+      if (next.problem !== undefined) note(next.problem);
       names.set(next.learnt);
       watched.clear();
       vanished.keep(next.objects);

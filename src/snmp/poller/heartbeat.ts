@@ -13,7 +13,7 @@ export interface Pulse {
   readonly sysName: string | undefined;
 }
 
-/** Asks who is there, once for all that ask at the same time. */
+/** Asks who is there, once for all that ask by one session at the same time. */
 export interface Heartbeat {
   /** @throws SnmpError when the device does not answer. */
   beat(session: Session): Promise<Pulse>;
@@ -22,7 +22,7 @@ export interface Heartbeat {
 /** @param onPulse is called once for each answer, before those that asked get it. */
 export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): Heartbeat {
   let lastReading: UptimeReading | undefined;
-  let current: Promise<Pulse> | undefined;
+  const underWay = new Map<Session, Promise<Pulse>>();
 
   const ask = async (session: Session): Promise<Pulse> => {
     const { values } = await getScalars(session, [sysUpTimeOid, sysObjectIdOid, sysNameOid], 3);
@@ -45,6 +45,13 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): 
     return pulse;
   };
   return {
-    beat: (session) => (current ??= ask(session).finally(() => (current = undefined))),
+    beat(session) {
+      let pulse = underWay.get(session);
+      if (pulse === undefined) {
+        pulse = ask(session).finally(() => underWay.delete(session));
+        underWay.set(session, pulse);
+      }
+      return pulse;
+    },
   };
 }

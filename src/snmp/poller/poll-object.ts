@@ -6,14 +6,17 @@ import { SnmpError } from "../session/snmp-error.ts";
 import type { VarBind } from "../session/var-bind.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
 import type { Clock } from "../../report/index.ts";
-import type { PolledObject } from "./poll-plan.ts";
+import type { SnmpValue } from "../values/snmp-value.ts";
+import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 
 /** One row of a table, or the one of a group of scalars. */
 export interface PolledRow {
   /** What follows the attributes' OIDs; [0] for scalars. */
   readonly suffix: Oid;
+  /** The suffix as text, without a leading dot. */
+  readonly key: string;
   /** By the position of the column; undefined where the row has no value. */
-  readonly values: readonly (VarBind | undefined)[];
+  readonly values: (SnmpValue | undefined)[];
 }
 
 export interface PolledRows {
@@ -39,16 +42,16 @@ export async function pollObject(
 
 async function pollScalars(session: Session, object: PolledObject, maxOids: number): Promise<PolledRows> {
   const oids = object.columns.map(({ oid }) => [...oid, 0]);
-  const values: (VarBind | undefined)[] = oids.map(() => undefined);
+  const values: (SnmpValue | undefined)[] = oids.map(() => undefined);
   let isComplete = false;
   let error: SnmpError | undefined;
   try {
-    ({ isComplete } = await getScalars(session, oids, maxOids, (i, value) => void (values[i] = value)));
+    ({ isComplete } = await getScalars(session, oids, maxOids, (i, value) => void (values[i] = valueOf(value))));
   } catch (thrown) {
     if (!(thrown instanceof SnmpError)) throw thrown;
     error = thrown;
   }
-  const rows = values.some((value) => value !== undefined) ? [{ suffix: [0], values }] : [];
+  const rows = values.some((value) => value !== undefined) ? [{ suffix: [0], key: "0", values }] : [];
   const detail = isComplete ? undefined : (error?.message ?? "the device answered with an error");
   return { rows, isComplete, detail, error };
 }
@@ -62,8 +65,8 @@ async function pollTable(
   options: WalkOptions,
   clock: Clock,
 ): Promise<PolledRows> {
-  const roots = object.columns.map(({ oid }) => oid);
-  const rows = new Map<string, { suffix: Oid; values: (VarBind | undefined)[] }>();
+  const roots = object.walked.map((column) => (object.columns[column] as PolledColumn).oid);
+  const rows = new Map<string, PolledRow>();
   const pacer = createPacer(clock);
   const paced: Session = {
     ...session,
@@ -86,11 +89,16 @@ async function pollTable(
         const suffix = varbind.oid.slice(length);
         const key = suffix.join(".");
         let row = rows.get(key);
-        if (row === undefined) rows.set(key, (row = { suffix, values: roots.map(() => undefined) }));
-        row.values[root] = varbind;
+        if (row === undefined) rows.set(key, (row = { suffix, key, values: object.columns.map(() => undefined) }));
+        row.values[object.walked[root] as number] = valueOf(varbind);
       }
     },
     { ...options, maxValues: Math.ceil(maxTableValues / roots.length) },
   );
   return { rows: [...rows.values()], isComplete: summary.isComplete, detail: summary.detail, error: summary.error };
+}
+
+/** The value without its identifier, which would be the greater part of what a table takes in memory. */
+function valueOf({ type, value }: VarBind): SnmpValue {
+  return { type, value };
 }

@@ -1,5 +1,11 @@
 import type { DevicePlan, PlannedObject } from "../discovery/device-plan.ts";
-import type { Attribute, Definitions, Device, ObjectDefinition } from "../definitions/definitions.ts";
+import type {
+  Attribute,
+  AttributeReference,
+  Definitions,
+  Device,
+  ObjectDefinition,
+} from "../definitions/definitions.ts";
 import { pollIntervalMs, reachedObjects } from "../definitions/reach.ts";
 import { parseOid, type Oid } from "../session/oid.ts";
 import type { IndexType } from "../values/decode-index.ts";
@@ -19,6 +25,17 @@ export interface PolledObject {
   readonly indexTypes: readonly IndexType[];
   readonly indexFields: readonly FieldDefinition[];
   readonly columns: readonly PolledColumn[];
+  /** Positions of the columns that are read whole. The others are read in the rows that lack what overrides them. */
+  readonly walked: readonly number[];
+  readonly overridden: readonly OverriddenColumn[];
+}
+
+/** A column that counts in the rows only in which another one has no value. */
+export interface OverriddenColumn {
+  /** Its position among the columns. */
+  readonly column: number;
+  /** The object that has the overriding attribute, and the name of that. */
+  readonly by: AttributeReference;
 }
 
 /** What is polled together: the objects of one type. */
@@ -38,12 +55,12 @@ export function compilePollPlan(
   device: Device,
 ): ReadonlyMap<string, PolledType> {
   const reached = reachedObjects(definitions, plan.deviceGroups);
-  const overridden = overriddenAttributes(plan, reached);
+  const overriders = overridersIn(plan, reached);
   const types = new Map<string, { intervalMs: number; objects: PolledObject[] }>();
   for (const [id, planned] of plan.objects) {
     const object = reached.get(id);
     if (object === undefined) continue;
-    const polled = polledObject(object, planned, overridden);
+    const polled = polledObject(object, planned, overriders, (by) => haveSameRows(id, by, plan, reached));
     if (polled.columns.length === 0) continue;
     const name = object.type ?? "";
     let type = types.get(name);
@@ -56,27 +73,52 @@ export function compilePollPlan(
   return types;
 }
 
-const reference = (object: string, attribute: string): string => `${object} ${attribute}`;
+/** What overrides each attribute of the plan, by `object attribute`. */
+type Overriders = ReadonlyMap<string, AttributeReference>;
 
-function overriddenAttributes(plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefinition>): ReadonlySet<string> {
-  const overridden = new Set<string>();
-  for (const [id, planned] of plan.objects) {
-    for (const name of planned.attributes.keys()) {
-      const overrides = reached.get(id)?.attributes.get(name)?.overrides;
-      if (overrides !== undefined) overridden.add(reference(overrides.object, overrides.attribute));
+const reference = ({ object, attribute }: AttributeReference): string => `${object} ${attribute}`;
+
+function overridersIn(plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefinition>): Overriders {
+  const overriders = new Map<string, AttributeReference>();
+  for (const [object, planned] of plan.objects) {
+    for (const attribute of planned.attributes.keys()) {
+      const overrides = reached.get(object)?.attributes.get(attribute)?.overrides;
+      if (overrides !== undefined) overriders.set(reference(overrides), { object, attribute });
     }
   }
-  return overridden;
+  return overriders;
 }
 
-function polledObject(object: ObjectDefinition, planned: PlannedObject, overridden: ReadonlySet<string>): PolledObject {
+/** Whether the rows of two objects can be matched, and are read at the same time. */
+function haveSameRows(a: string, b: string, plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefinition>): boolean {
+  const encoding = (id: string): string | undefined =>
+    plan.objects
+      .get(id)
+      ?.index.map(({ type }) => type)
+      .join();
+  return encoding(a) === encoding(b) && reached.get(a)?.type === reached.get(b)?.type;
+}
+
+function polledObject(
+  object: ObjectDefinition,
+  planned: PlannedObject,
+  overriders: Overriders,
+  isSameRows: (overriding: string) => boolean,
+): PolledObject {
   const columns: PolledColumn[] = [];
+  const overridden: OverriddenColumn[] = [];
   for (const [name, oidText] of planned.attributes) {
     const attribute = object.attributes.get(name);
     const oid = parseOid(oidText);
-    if (attribute === undefined || oid === undefined || overridden.has(reference(object.id, name))) continue;
+    if (attribute === undefined || oid === undefined) continue;
+    const by = overriders.get(reference({ object: object.id, attribute: name }));
+    if (by !== undefined && !isSameRows(by.object)) continue;
+    if (by !== undefined) overridden.push({ column: columns.length, by });
     columns.push({ attribute, oid });
   }
+  const isTable = planned.index.length > 0;
+  const positions = [...columns.keys()];
+  const own = positions.filter((column) => !overridden.some((one) => one.column === column));
   const isSameIndex =
     object.index.length === planned.index.length &&
     planned.index.every(
@@ -87,9 +129,12 @@ function polledObject(object: ObjectDefinition, planned: PlannedObject, overridd
     : planned.index.map(({ field, syntax, oidText }) => ({ field, oidText, syntax: syntaxes.get(syntax) as Syntax }));
   return {
     id: object.id,
-    isTable: planned.index.length > 0,
+    isTable,
     indexTypes: planned.index.map(({ type }) => type),
     indexFields,
     columns,
+    // Something has to be read whole to know the rows.
+    walked: isTable && own.length > 0 ? own : positions,
+    overridden,
   };
 }

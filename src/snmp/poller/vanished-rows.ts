@@ -12,7 +12,7 @@ export function createVanishedRows(): VanishedRows {
   const last = new Map<string, ReadonlySet<string>>();
   return {
     see(objectId, rows) {
-      const present = new Set(rows.map(({ suffix }) => suffix.join(".")));
+      const present = new Set(rows.map(({ key }) => key));
       let vanished = 0;
       for (const suffix of last.get(objectId) ?? []) if (!present.has(suffix)) vanished++;
       last.set(objectId, present);

@@ -1,6 +1,5 @@
-import { formatOid } from "../session/oid.ts";
-import type { VarBind } from "../session/var-bind.ts";
 import { readNumber } from "../values/read-number.ts";
+import type { SnmpValue } from "../values/snmp-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
 import type { PolledRows } from "./poll-object.ts";
 import { hasRestarted } from "./uptime.ts";
@@ -14,7 +13,7 @@ export interface WatchedValues {
 }
 
 interface Seen {
-  readonly value: VarBind;
+  readonly value: SnmpValue;
   readonly at: number;
 }
 
@@ -34,10 +33,10 @@ export function createWatchedValues(): WatchedValues {
       seen.set(object.id, now);
       for (const [i, { attribute }] of object.columns.entries()) {
         if (attribute.rediscover === undefined) continue;
-        for (const { values } of polled.rows) {
+        for (const { key: row, values } of polled.rows) {
           const value = values[i];
           if (value === undefined) continue;
-          const key = formatOid(value.oid);
+          const key = `${attribute.oidText}.${row}`;
           const earlier = before.get(key);
           now.set(key, { value, at });
           if (earlier === undefined) continue;
@@ -68,10 +67,10 @@ function wentBack(earlier: Seen, later: Seen): boolean {
   return after < before;
 }
 
-function isOther(before: VarBind, after: VarBind): boolean {
+function isOther(before: SnmpValue, after: SnmpValue): boolean {
   return textOf(before) !== textOf(after);
 }
 
-function textOf({ type, value }: VarBind): string {
+function textOf({ type, value }: SnmpValue): string {
   return `${type} ${value instanceof Uint8Array ? Buffer.from(value).toString("hex") : String(value)}`;
 }

@@ -27,3 +27,7 @@ export type ErrorStatusName = (typeof errorStatusNames)[number];
 export const errorStatus = Object.fromEntries(errorStatusNames.map((name, number) => [name, number])) as Readonly<
   Record<ErrorStatusName, number>
 >;
+
+export function errorStatusName(status: number): string {
+  return errorStatusNames[status] ?? `error status ${status}`;
+}

@@ -6,6 +6,7 @@
  * - `auth`: the agent does not accept the user, the passphrases or the security level (RFC 3414 section 3.2)
  * - `not_in_time_window`: the agent keeps finding the time of our messages wrong
  * - `report`: any other Report of the agent
+ * - `refused`: the agent answered with an error status, such as authorizationError, to all that it was asked
  * - `malformed`: an authentic answer that cannot be decoded, or that does not answer what was asked
  * - `too_big`: the request does not fit a datagram or what the agent says it can take
  * - `unsupported`: the protocol version has no such operation, or this host no such cipher
@@ -18,6 +19,7 @@ export const snmpErrorCodes = [
   "auth",
   "not_in_time_window",
   "report",
+  "refused",
   "malformed",
   "too_big",
   "unsupported",

@@ -1,4 +1,4 @@
-import { errorStatus, errorStatusNames } from "./error-status.ts";
+import { errorStatus, errorStatusName } from "./error-status.ts";
 import type { Oid } from "./oid.ts";
 import { createRepetitions, type Repetitions } from "./repetitions.ts";
 import type { Session, SnmpResponse } from "./session.ts";
@@ -114,7 +114,7 @@ function endAtFault(group: readonly WalkColumn[], { errorStatus: status, errorIn
   if (column === undefined) return false;
   // In version 1 noSuchName says that nothing comes after the identifier.
   if (status === errorStatus.noSuchName) endColumn(column, "end");
-  else endColumn(column, "error_status", errorStatusNames[status] ?? `error status ${status}`);
+  else endColumn(column, "error_status", errorStatusName(status));
   return true;
 }
 
