@@ -41,7 +41,8 @@ export async function resolveDevices(
       set.reportTwice(placed, earlier, `${id} is the device ${JSON.stringify(earlier.id)} already`);
     const hasCredentials = checkCredentials(set, placed, settings);
     checkIntervals(set, placed, objectTypes);
-    if (isIneffective(placed.draft, objectTypes)) ineffective.push(placed);
+    const isIneffective = placed.draft.pollIntervalMs !== undefined && settings.pollIntervalsMs.size === 0;
+    if (isIneffective && objectTypes.size > 0) ineffective.push(placed);
     if (earlier !== undefined || !hasCredentials) continue;
     placedById.set(id, placed);
     devices.set(id, { ...settings, id, deviceGroups: resolveGroups(set, placed, settings.deviceGroups) });
@@ -50,12 +51,7 @@ export async function resolveDevices(
   return devices;
 }
 
-/** Whether a device sets the one interval that object types with an interval of their own do not ask for. */
-function isIneffective(draft: DeviceSettings, objectTypes: ReadonlyMap<string, number>): boolean {
-  return draft.pollIntervalMs !== undefined && draft.pollIntervalsMs === undefined && objectTypes.size > 0;
-}
-
-/** One warning, however many devices there are. */
+/** Object types with intervals of their own do not ask for the device's. One warning, however many devices there are. */
 function warnOfPollIntervals(
   set: DefinitionSet,
   [first, ...others]: readonly Placed<"device">[],
