@@ -9,6 +9,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ip: ["text"],
   report: [],
   record: ["ip"],
+  filter: ["text", "ip", "record"],
   yaml: [],
   file: ["report"],
   udm: ["text", "ip", "report", "yaml", "file"],
@@ -17,7 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["report", "record"],
   api: ["text", "ip", "report", "udm", "snmp"],
-  app: ["text", "ip", "report", "record", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
+  app: ["text", "ip", "report", "record", "filter", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
 };
 
 /**
@@ -43,6 +44,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["main.ts", "index.ts"],
   ],
   flow: ["protocol.ts", "intake", "elements", "exporters", "line/kernel", "wire", "line", "exporters/state", "."],
+  filter: [["filter.ts", "filter-error.ts"], ["syntax", "vocabulary"], "check", "evaluate", "."],
   udm: ["model", "index", "store"],
   enrich: [["place-fields.ts", "recent-cache.ts", "files"], "address", ["dns", "mmdb", "names", "netif"], "."],
   api: ["error", "json", "http", "guard", "rpc", "udm", "services", "pages.ts", "openapi", "."],

@@ -1,4 +1,5 @@
 import { EventEmitter } from "node:events";
+import { Readable } from "node:stream";
 import type { Terminal } from "../../src/app/index.ts";
 
 export interface FakeTerminal extends Terminal {
@@ -10,8 +11,12 @@ export interface FakeTerminal extends Terminal {
   readonly exits: number[];
 }
 
-/** A terminal that keeps what is written to it. */
-export function createFakeTerminal(argv: readonly string[], env: Readonly<Record<string, string>> = {}): FakeTerminal {
+/** A terminal that keeps what is written to it. @param input pieces of the standard input. */
+export function createFakeTerminal(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input: readonly (string | Uint8Array)[] = [],
+): FakeTerminal {
   const written = { out: "", err: "" };
   const exits: number[] = [];
   return {
@@ -19,6 +24,8 @@ export function createFakeTerminal(argv: readonly string[], env: Readonly<Record
     env,
     written,
     exits,
+    drained: () => Promise.resolve(true),
+    input: Readable.from(input),
     signals: new EventEmitter(),
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),

@@ -3,6 +3,7 @@ import { packageVersion } from "../package-root.ts";
 import { SettingsError } from "../settings/index.ts";
 import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
+import { addFilterCommand } from "./filter-command.ts";
 import { addOutputCommand } from "./output-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
@@ -32,6 +33,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addUdmCheckCommand(addUdmCommand(program, terminal), terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);
   addOutputCommand(program, terminal, setExitCode);
+  addFilterCommand(program, terminal, setExitCode);
   program
     .command("version")
     .description("show the versions of netgloss and of Node")

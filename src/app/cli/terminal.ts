@@ -5,6 +5,10 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes to the standard output. */
   out(text: string): void;
+  /** Resolves when the standard output has taken all that was written: true, or false when nobody reads it any more. */
+  drained(): Promise<boolean>;
+  /** The standard input. */
+  readonly input: AsyncIterable<string | Uint8Array>;
   /** Writes to the standard error. */
   err(text: string): void;
   readonly signals: SignalSource;

@@ -1,0 +1,42 @@
+/** Where in a text something is wrong: columns and lines count from 1, columns in UTF-16 units. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * Thrown for a text that is no filter. The message names the source, line and column, says what is wrong and what would be right, and
+ * shows the line with a caret below the fault.
+ */
+export class FilterError extends Error {
+  readonly code = "bad_filter";
+  readonly place: TextPlace;
+  /** What is wrong, without the place and the line. */
+  readonly fault: string;
+
+  /** @param at, length of the fault in the text, in UTF-16 units. */
+  constructor(source: string, text: string, at: number, length: number, fault: string) {
+    const lineStart = text.lastIndexOf("\n", at - 1) + 1;
+    const lineEnd = text.indexOf("\n", lineStart) < 0 ? text.length : text.indexOf("\n", lineStart);
+    const place = { line: text.slice(0, lineStart).split("\n").length, column: at - lineStart + 1 };
+    const shown = excerpt(text.slice(lineStart, lineEnd), at - lineStart, Math.max(1, length));
+    super(`${source}:${place.line}:${place.column}: ${fault}\n${shown}`);
+    this.name = "FilterError";
+    this.place = place;
+    this.fault = fault;
+  }
+}
+
+const shownBefore = 60;
+const shownBehind = 60;
+
+/** The part of a line around a fault, and a caret below it. Control characters stand as blanks, so that the caret fits. */
+function excerpt(line: string, at: number, length: number): string {
+  const from = Math.max(0, at - shownBefore);
+  const to = Math.min(line.length, at + length + shownBehind);
+  const start = from > 0 ? "…" : "";
+  const end = to < line.length ? "…" : "";
+  const part = line.slice(from, to).replace(/[\p{Cc}\u2028\u2029]/gu, " ");
+  const carets = "^".repeat(Math.max(1, Math.min(length, line.length - at)));
+  return `  ${start}${part}${end}\n  ${" ".repeat(start.length + at - from)}${carets}`;
+}

@@ -1,0 +1,8 @@
+export { compileFilter, type Matches } from "./evaluate/compile-filter.ts";
+export { createAddressSet } from "./evaluate/address-set.ts";
+export { FilterError } from "./filter-error.ts";
+export type { Filter, FilterTerm, Quantity, QuantityRange } from "./filter.ts";
+export { parseFilter } from "./parse-filter.ts";
+export { recordVocabulary } from "./vocabulary/record-vocabulary.ts";
+export { shortNames } from "./vocabulary/short-names.ts";
+export { udmVocabulary } from "./vocabulary/udm-vocabulary.ts";

@@ -1,0 +1,73 @@
+import { findField, recordFields, type FieldType } from "../../record/index.ts";
+import { nearName } from "../../text/index.ts";
+import { shortBeginnings, shortNames } from "./short-names.ts";
+import type { KnownField, ValueType, Vocabulary } from "./vocabulary.ts";
+
+const valueTypes: Readonly<Record<FieldType, ValueType>> = {
+  keyword: "text",
+  ip: "address",
+  long: "number",
+  unsigned_long: "number",
+  double: "number",
+  boolean: "boolean",
+  date: "time",
+  date_nanos: "time",
+  geo_point: "text",
+};
+
+const protocolField = "l4.proto.id";
+const shortByName = new Map(shortNames.map(({ name, fields }) => [name, fields]));
+
+function knownField(name: string): KnownField | undefined {
+  const field = findField(name);
+  if (field === undefined) return undefined;
+  if (name === protocolField) return { fields: [name], type: "protocol", unit: "" };
+  if (field.type === "any" || field.type === "inner") return { fields: [name], type: "any", unit: "" };
+  return { fields: [name], type: valueTypes[field.type], unit: "unit" in field ? field.unit : "" };
+}
+
+const isInTable = (name: string): boolean => {
+  const field = findField(name);
+  return field !== undefined && !("pattern" in field);
+};
+
+const namesInTable = recordFields.map(({ name }) => name);
+
+/** The name of a field for one that begins with a short beginning, such as `src.site.name`. */
+function inFull(name: string): string | undefined {
+  for (const [short, full] of shortBeginnings) if (name.startsWith(short)) return full + name.slice(short.length);
+  return undefined;
+}
+
+/**
+ * Names of fields of records: those of the table, those that its patterns cover, and short names. Behind `src.`, `dst.` and `exporter.` any name of
+ * metadata may stand.
+ */
+export const recordVocabulary: Vocabulary = {
+  find(name) {
+    const short = shortByName.get(name);
+    if (short !== undefined) {
+      const known = knownField(short[0] as string);
+      return known && { ...known, fields: short };
+    }
+    return knownField(inFull(name) ?? name);
+  },
+  slip(name) {
+    const full = inFull(name);
+    if (shortByName.has(name) || isInTable(full ?? name)) return undefined;
+    return nearName(name, full === undefined ? namesInTable : namesOf(name.slice(0, name.indexOf(".") + 1)));
+  },
+  *names() {
+    for (const { name } of shortNames) yield name;
+    yield* namesInTable;
+  },
+};
+
+/** Names that begin in a short way: short ones, and fields of the table. */
+function* namesOf(beginning: string): Iterable<string> {
+  for (const { name } of shortNames) if (name.startsWith(beginning)) yield name;
+  for (const [short, full] of shortBeginnings) {
+    if (!short.startsWith(beginning)) continue;
+    for (const name of namesInTable) if (name.startsWith(full)) yield short + name.slice(full.length);
+  }
+}
