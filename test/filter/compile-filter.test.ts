@@ -177,7 +177,7 @@ test("a backslash takes the meaning from a character of a pattern, and no patter
   assert.equal(matches(String.raw`dst.name ~ 'a\*c'`, { "flow.dst.ip.subnet.name": "xa*cx" }), true);
   assert.equal(matches(String.raw`dst.name ~ 'a\*c'`, { "flow.dst.ip.subnet.name": "abc" }), false);
   // A regular expression of the same meaning would not come back.
-  const text = `${"a".repeat(5000)}b`;
+  const text = `${"a".repeat(2000)}b`;
   assert.equal(matches(`dst.name ~ "^${"a*".repeat(200)}c$"`, { "flow.dst.ip.subnet.name": text }), false);
 });
 
