@@ -7,6 +7,8 @@ import { createLokiOutput, type LokiOutputConfig } from "./loki/loki-output.ts";
 import { createOtlpOutput, type OtlpOutputConfig } from "./otlp/otlp-output.ts";
 import type { KafkaOutputConfig } from "./kafka/kafka-config.ts";
 import { createKafkaOutput } from "./kafka/kafka-output.ts";
+import type { NatsOutputConfig } from "./nats/nats-config.ts";
+import { createNatsOutput } from "./nats/nats-output.ts";
 import type { SearchOutputConfig } from "./search/search-config.ts";
 import { createSearchOutput } from "./search/search-output.ts";
 import { createSplunkOutput, type SplunkOutputConfig } from "./splunk/splunk-output.ts";
@@ -21,7 +23,8 @@ export type StoreConfig =
   | LokiOutputConfig
   | VictoriaLogsOutputConfig
   | OtlpOutputConfig
-  | KafkaOutputConfig;
+  | KafkaOutputConfig
+  | NatsOutputConfig;
 
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
@@ -44,6 +47,7 @@ const factories: Factories = {
   splunk: (config, { clock }) => createSplunkOutput(config, clock),
   loki: (config, { clock }) => createLokiOutput(config, clock),
   victoria_logs: (config, { clock }) => createVictoriaLogsOutput(config, clock),
+  nats: (config) => createNatsOutput(config),
   otlp: (config, { clock }) => createOtlpOutput(config, clock),
 };
 

@@ -31,5 +31,6 @@ export type { VictoriaLogsOutputConfig } from "./victoria-logs/victoria-logs-out
 export type { KafkaClient, ProduceAnswer, ProducerId, ProduceRequest } from "./kafka/kafka-client.ts";
 export type { KafkaOutputConfig } from "./kafka/kafka-config.ts";
 export { createKafkaOutput } from "./kafka/kafka-output.ts";
+export type { NatsOutputConfig } from "./nats/nats-config.ts";
 export type { SearchOutputConfig } from "./search/search-config.ts";
 export { createAdapter, type StoreConfig } from "./create-adapter.ts";

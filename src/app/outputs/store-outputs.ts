@@ -10,6 +10,7 @@ export interface StoreOutput {
 }
 
 type HttpStoreConfig = Extract<StoreConfig, { kind: "http" }>;
+type NatsStoreConfig = Extract<StoreConfig, { kind: "nats" }>;
 type KafkaStoreConfig = Extract<StoreConfig, { kind: "kafka" }>;
 type SearchStoreConfig = Extract<StoreConfig, { kind: "search" }>;
 
@@ -25,6 +26,7 @@ const names: Readonly<Record<StoreWord, string>> = {
   VICTORIALOGS: "victorialogs",
   OTLP: "otlp",
   KAFKA: "kafka",
+  NATS: "nats",
 };
 
 const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
@@ -105,6 +107,7 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
     attributeFields: settings.SVC_OUTPUT_OTLP_ATTRIBUTE_FIELDS,
   }),
   KAFKA: kafkaStore,
+  NATS: natsStore,
 };
 
 /** The outputs to stores that are on. */
@@ -174,13 +177,19 @@ function serverOf(
   const of = <Name extends string>(name: Name): `SVC_OUTPUT_${HttpWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
   return {
     urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], path)),
-    tls: {
-      caPath: settings[of("TLS_CA_CERT_FILEPATH")],
-      certPath: settings[of("TLS_CERT_FILEPATH")],
-      keyPath: settings[of("TLS_KEY_FILEPATH")],
-      skipVerification: settings[of("TLS_SKIP_VERIFICATION")],
-    },
+    tls: tlsOf(word, settings),
     maxConnections: settings[of("REQUESTS_IN_FLIGHT")],
+  };
+}
+
+/** TLS of a store whose client certificate is set as that of TLS. */
+function tlsOf(word: HttpWord | "KAFKA" | "NATS", settings: Settings): HttpStoreConfig["tls"] {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    caPath: settings[of("TLS_CA_CERT_FILEPATH")],
+    certPath: settings[of("TLS_CERT_FILEPATH")],
+    keyPath: settings[of("TLS_KEY_FILEPATH")],
+    skipVerification: settings[of("TLS_SKIP_VERIFICATION")],
   };
 }
 
@@ -251,17 +260,46 @@ function kafkaStore(settings: Settings): KafkaStoreConfig {
     compression: settings.SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION,
     maxMessageBytes: settings.SVC_OUTPUT_KAFKA_PRODUCER_MAX_MESSAGE_BYTES,
     sasl: settings.SVC_OUTPUT_KAFKA_SASL_ENABLE ? sasl : undefined,
-    tls: settings.SVC_OUTPUT_KAFKA_TLS_ENABLE
-      ? {
-          caPath: settings.SVC_OUTPUT_KAFKA_TLS_CA_CERT_FILEPATH,
-          certPath: settings.SVC_OUTPUT_KAFKA_TLS_CERT_FILEPATH,
-          keyPath: settings.SVC_OUTPUT_KAFKA_TLS_KEY_FILEPATH,
-          skipVerification: settings.SVC_OUTPUT_KAFKA_TLS_SKIP_VERIFICATION,
-        }
-      : undefined,
+    tls: settings.SVC_OUTPUT_KAFKA_TLS_ENABLE ? tlsOf("KAFKA", settings) : undefined,
     maxInFlight: settings.SVC_OUTPUT_KAFKA_REQUESTS_IN_FLIGHT,
     timeoutMs: 1000 * settings.SVC_OUTPUT_KAFKA_TIMEOUT,
   };
+}
+
+function natsStore(settings: Settings): NatsStoreConfig {
+  const addresses = settings.SVC_OUTPUT_NATS_ADDRESSES;
+  const isTls = settings.SVC_OUTPUT_NATS_TLS_ENABLE || addresses.some((address) => address.startsWith("tls:"));
+  return {
+    kind: "nats",
+    servers: addresses.map((address) => address.replace(/^[a-z]+:\/\//, "")),
+    credentials: natsCredentials(settings),
+    subject: settings.SVC_OUTPUT_NATS_SUBJECT,
+    keyFields: settings.SVC_OUTPUT_NATS_SUBJECT_KEY,
+    stream: settings.SVC_OUTPUT_NATS_STREAM_CREATE
+      ? {
+          name: settings.SVC_OUTPUT_NATS_STREAM_NAME,
+          replicas: settings.SVC_OUTPUT_NATS_STREAM_REPLICAS,
+          maxAgeMs: 3_600_000 * settings.SVC_OUTPUT_NATS_STREAM_MAX_AGE,
+          maxBytes: settings.SVC_OUTPUT_NATS_STREAM_MAX_SIZE,
+          duplicateWindowMs: 1000 * settings.SVC_OUTPUT_NATS_STREAM_DUPLICATE_WINDOW,
+        }
+      : undefined,
+    tls: isTls ? tlsOf("NATS", settings) : undefined,
+    isTlsFirst: settings.SVC_OUTPUT_NATS_TLS_HANDSHAKE_FIRST,
+    timeoutMs: 1000 * settings.SVC_OUTPUT_NATS_TIMEOUT,
+  };
+}
+
+function natsCredentials(settings: Settings): NatsStoreConfig["credentials"] {
+  const token = settings.SVC_OUTPUT_NATS_TOKEN;
+  const seed = settings.SVC_OUTPUT_NATS_NKEY_SEED;
+  const path = settings.SVC_OUTPUT_NATS_CREDENTIALS_FILEPATH;
+  const username = settings.SVC_OUTPUT_NATS_USERNAME;
+  if (path !== "") return { kind: "file", path };
+  if (seed.isSet) return { kind: "nkey", seed: seed.reveal() };
+  if (token.isSet) return { kind: "token", token: token.reveal() };
+  if (username === "") return { kind: "none" };
+  return { kind: "password", username, password: settings.SVC_OUTPUT_NATS_PASSWORD.reveal() };
 }
 
 /** The header of basic authentication; none without a user or a password. */

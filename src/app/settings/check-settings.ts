@@ -1,5 +1,5 @@
 import * as zlib from "node:zlib";
-import { storeWords } from "./delivery-settings.ts";
+import { storeWords, type StoreWord } from "./delivery-settings.ts";
 import type { Settings } from "./settings-table.ts";
 
 /** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
@@ -35,9 +35,8 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     const addresses = word === "KAFKA" ? "SVC_OUTPUT_KAFKA_BROKERS" : (`SVC_OUTPUT_${word}_ADDRESSES` as const);
     const mode = `SVC_OUTPUT_${word}_SPOOL_MODE` as const;
     needs(on, addresses, settings[addresses].length > 0);
-    const compression =
-      word === "KAFKA" ? "SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION" : (`SVC_OUTPUT_${word}_COMPRESSION` as const);
-    if (settings[compression] === "zstd" && !("zstdCompress" in zlib)) {
+    const compression = compressionOf(word);
+    if (compression !== undefined && settings[compression] === "zstd" && !("zstdCompress" in zlib)) {
       problems.push(`${compression} cannot be zstd with Node ${process.version}: 22.15 or later is needed`);
     }
     if (settings[on] && settings[mode] === "always" && settings.SVC_STATE_DIRECTORY_PATH === "") {
@@ -51,7 +50,26 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
       needs("SVC_OUTPUT_KAFKA_SASL_ENABLE", name, typeof value === "string" ? value !== "" : value.isSet);
     }
   }
+  if (settings.SVC_OUTPUT_NATS_ENABLE) {
+    const given = natsCredentials.filter((name) => {
+      const value = settings[name];
+      return typeof value === "string" ? value !== "" : value.isSet;
+    });
+    if (given.length > 1) problems.push(`only one of ${given.join(", ")} may be set`);
+  }
   return { problems, warnings };
+}
+
+const natsCredentials = [
+  "SVC_OUTPUT_NATS_USERNAME",
+  "SVC_OUTPUT_NATS_TOKEN",
+  "SVC_OUTPUT_NATS_NKEY_SEED",
+  "SVC_OUTPUT_NATS_CREDENTIALS_FILEPATH",
+] as const;
+
+function compressionOf(word: StoreWord) {
+  if (word === "NATS") return undefined;
+  return word === "KAFKA" ? "SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION" : (`SVC_OUTPUT_${word}_COMPRESSION` as const);
 }
 
 const kafkaToken = ["SVC_OUTPUT_KAFKA_SASL_TOKEN_FILEPATH"] as const;

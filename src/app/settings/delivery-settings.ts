@@ -1,6 +1,7 @@
 import type { Compression, RecordType, SpoolMode } from "../../output/index.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 import { kafkaRows } from "./kafka-settings.ts";
+import { natsRows } from "./nats-settings.ts";
 import { Secret } from "../../text/index.ts";
 import {
   bool,
@@ -39,6 +40,7 @@ export const storeWords = [
   "VICTORIALOGS",
   "OTLP",
   "KAFKA",
+  "NATS",
 ] as const;
 export type StoreWord = (typeof storeWords)[number];
 
@@ -121,7 +123,12 @@ const addressesRow = (fallback: readonly string[]): Setting<readonly string[]> =
   );
 
 const tlsRows = {
-  TLS_ENABLE: row(group, bool, false, "Uses TLS for addresses without a scheme. URLs say it by `https`."),
+  TLS_ENABLE: row(
+    group,
+    bool,
+    false,
+    "Uses TLS for addresses without a scheme. `https://` and `tls://` say it themselves.",
+  ),
   TLS_CA_CERT_FILEPATH: row(
     group,
     path,
@@ -341,6 +348,12 @@ export const deliverySettings = {
   ...named("KAFKA", {
     ...commonRows("Kafka"),
     ...kafkaRows,
+    ...tlsRows,
+    ...clientCertificateRows,
+  }),
+  ...named("NATS", {
+    ...commonRows("NATS JetStream"),
+    ...natsRows,
     ...tlsRows,
     ...clientCertificateRows,
   }),

@@ -148,6 +148,27 @@ export const brokerAddress: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A server of NATS. */
+export const natsAddress: SettingType<string> = {
+  expected: "<host>:<port>, nats://<host>:<port> or tls://<host>:<port>",
+  parse: (value) => (brokerAddress.parse(value.replace(/^(nats|tls):\/\//, "")) === undefined ? undefined : value),
+  format: (value) => value,
+};
+
+/** A subject of NATS, or what one begins with. */
+export const natsSubject: SettingType<string> = {
+  expected: "a subject: words of letters, digits, dashes and underscores with dots between them",
+  parse: (value) => (/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
+/** A stream of NATS. */
+export const natsName: SettingType<string> = {
+  expected: "letters, digits, dashes and underscores, 32 at most",
+  parse: (value) => (/^[A-Za-z0-9_-]{1,32}$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
 /** A topic of Kafka. */
 export const topicName: SettingType<string> = {
   expected: "a topic: letters, digits, dots, dashes and underscores, 249 at most",

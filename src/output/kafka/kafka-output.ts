@@ -1,11 +1,12 @@
 import type { Batch } from "../delivery/batch.ts";
 import { batchKey, positionOf } from "../delivery/batch.ts";
 import { compressor } from "../delivery/compress.ts";
+import { createKeyOf } from "../delivery/key-fields.ts";
 import type { Outcome, OutputAdapter, Refusal } from "../delivery/output-adapter.ts";
 import type { KafkaClient } from "./kafka-client.ts";
 import type { KafkaOutputConfig } from "./kafka-config.ts";
 import { createKafkaLane, type KafkaLane } from "./kafka-lane.ts";
-import { createKeyOf, planChunks, readLines, topicOf, type BatchLines, type Chunk } from "./kafka-plan.ts";
+import { planChunks, readLines, topicOf, type BatchLines, type Chunk } from "./kafka-plan.ts";
 
 /**
  * Writes records to topics of Kafka. A batch keeps its lane, which is a producer of its own, until all of it is written or

@@ -1,5 +1,4 @@
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { recordTypeOf, type RecordType } from "../delivery/record-type.ts";
 
 /**
@@ -41,20 +40,6 @@ export interface PlanOptions {
 const recordOverhead = 32;
 /** Records without a key that stay together. */
 const runLength = 1000;
-
-/** Makes the function that finds the key of a line: the value of the first of these fields, a text without its quotes. */
-export function createKeyOf(fields: readonly string[]): (line: Buffer) => Buffer | undefined {
-  const keys = fields.map(fieldKey);
-  return (line) => {
-    for (const key of keys) {
-      const from = findValue(line, 0, line.length, key);
-      if (from < 0) continue;
-      const to = endOfValue(line, from, line.length);
-      return line[from] === 0x22 ? line.subarray(from + 1, to - 1) : line.subarray(from, to);
-    }
-    return undefined;
-  };
-}
 
 /** Copies the lines of a batch: the client must not see memory that is shared with other threads. */
 export function readLines(batch: Batch, keyOf: (line: Buffer) => Buffer | undefined): BatchLines {

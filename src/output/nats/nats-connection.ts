@@ -1,0 +1,217 @@
+import { readFileSync } from "node:fs";
+import {
+  connect,
+  createInbox,
+  credsAuthenticator,
+  deferred,
+  headers,
+  nkeyAuthenticator,
+  tokenAuthenticator,
+  usernamePasswordAuthenticator,
+  type Authenticator,
+  type ConnectionOptions,
+  type Deferred,
+  type Msg,
+  type NatsConnection,
+} from "@nats-io/transport-node";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { tlsOptions } from "../delivery/tls-options.ts";
+import { reasonOf } from "../errno.ts";
+import type { NatsCredentials, NatsOutputConfig } from "./nats-config.ts";
+import { connectionLost, natsFailure } from "./nats-failure.ts";
+
+/** A message for a stream. */
+export interface StreamMessage {
+  readonly subject: string;
+  /** By it the server knows a message that it has. */
+  readonly id: string;
+  readonly payload: Uint8Array;
+}
+
+/** What a server says of a message. */
+export type PublishAnswer =
+  | { readonly isStored: true }
+  | { readonly isStored: false; readonly code: number; readonly text: string };
+
+/** A connection that publishes to streams. It never connects again by itself. */
+export interface NatsPublisher {
+  readonly connection: NatsConnection;
+  /** The longest message that the server takes, headers included. */
+  readonly maxPayload: number;
+  readonly isClosed: boolean;
+  /**
+   * Publishes messages, and calls back with the answer to each. Resolves when all are answered.
+   *
+   * @throws DeliveryError when the connection is lost, or the server does not allow a subject; the reason of `signal`.
+   */
+  publish(
+    messages: Iterable<StreamMessage>,
+    answered: (index: number, answer: PublishAnswer) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  close(): void;
+}
+
+/** Messages without an answer, of all calls. Servers drop what exceeds 10,000 for one stream. */
+const windowSize = 4000;
+const stored: PublishAnswer = { isStored: true };
+
+interface Call {
+  readonly answered: (index: number, answer: PublishAnswer) => void;
+  readonly fail: (error: DeliveryError) => void;
+  readonly done: () => void;
+  /** Messages that were published and not answered. */
+  open: number;
+  isAllSent: boolean;
+}
+
+/** @throws DeliveryError */
+export async function connectNats(config: NatsOutputConfig): Promise<NatsPublisher> {
+  const place = config.servers.join(", ");
+  const connection = await connect(connectOptions(config)).catch((error: unknown) => {
+    throw natsFailure(error, place);
+  });
+  return createPublisher(connection, place);
+}
+
+function createPublisher(connection: NatsConnection, place: string): NatsPublisher {
+  const inbox = createInbox();
+  const calls = new Map<string, Call>();
+  let callCount = 0;
+  let outstanding = 0;
+  let lastHeardAt = 0;
+  let whenRoom: Deferred<void> | undefined;
+
+  const failAll = (error: DeliveryError): void => {
+    for (const call of calls.values()) call.fail(error);
+  };
+  const isFull = (): boolean => outstanding >= windowSize;
+  const release = (count: number): void => {
+    outstanding -= count;
+    whenRoom?.resolve();
+    whenRoom = undefined;
+  };
+
+  const take = (message: Msg): void => {
+    const [number = "", index = ""] = message.subject.slice(inbox.length + 1).split(".");
+    const call = calls.get(number);
+    lastHeardAt = performance.now();
+    if (call === undefined) return;
+    call.open--;
+    release(1);
+    call.answered(Number(index), readAnswer(message));
+    if (call.open === 0 && call.isAllSent) call.done();
+  };
+  connection.subscribe(`${inbox}.*.*`, {
+    callback(error, message) {
+      if (error === null) take(message);
+    },
+  });
+  void connection.closed().then((error) => failAll(connectionLost(place, error)));
+  void (async () => {
+    for await (const status of connection.status()) {
+      if (status.type === "error") failAll(natsFailure(status.error, place));
+    }
+  })();
+
+  return {
+    connection,
+    maxPayload: connection.info?.max_payload ?? 1_048_576,
+    get isClosed() {
+      return connection.isClosed();
+    },
+    async publish(messages, answered, signal) {
+      signal.throwIfAborted();
+      const number = String(callCount++);
+      const ended = deferred<void>();
+      ended.catch(() => {});
+      const call: Call = { answered, fail: ended.reject, done: ended.resolve, open: 0, isAllSent: false };
+      calls.set(number, call);
+      const startedAt = performance.now();
+      const onAbort = (): void => {
+        ended.reject(signal.reason);
+        // A connection that says nothing is dead, whatever the system thinks of it.
+        if (lastHeardAt < startedAt) void connection.close();
+      };
+      signal.addEventListener("abort", onAbort);
+      try {
+        let index = 0;
+        for (const { subject, id, payload } of messages) {
+          while (isFull()) {
+            whenRoom ??= deferred();
+            await Promise.race([whenRoom, ended]);
+          }
+          const header = headers();
+          header.set("Nats-Msg-Id", id);
+          connection.publish(subject, payload, { reply: `${inbox}.${number}.${index++}`, headers: header });
+          call.open++;
+          outstanding++;
+        }
+        call.isAllSent = true;
+        if (call.open > 0) await ended;
+      } catch (error) {
+        throw signal.aborted ? error : natsFailure(error, place);
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+        calls.delete(number);
+        release(call.open);
+      }
+    },
+    close() {
+      void connection.close();
+    },
+  };
+}
+
+/** An acknowledgement is `{"stream":…,"seq":…}`; without a stream for the subject there is a status of 503. */
+function readAnswer(message: Msg): PublishAnswer {
+  const { data } = message;
+  if (data.length === 0) {
+    const code = message.headers?.code ?? 0;
+    return { isStored: false, code, text: code === 503 ? "no stream takes the subject" : "no acknowledgement" };
+  }
+  // `{"s…`
+  if (data[2] === 0x73) return stored;
+  const answer = message.json<{
+    error?: { err_code?: number; code?: number; description?: string };
+    stream?: string;
+  }>();
+  if (answer.error === undefined) return stored;
+  const { err_code, code = 0, description = "" } = answer.error;
+  return { isStored: false, code: err_code ?? code, text: description };
+}
+
+function connectOptions(config: NatsOutputConfig): ConnectionOptions {
+  const { tls, isTlsFirst } = config;
+  return {
+    servers: [...config.servers],
+    name: "netgloss",
+    reconnect: false,
+    ignoreClusterUpdates: true,
+    timeout: config.timeoutMs,
+    noAsyncTraces: true,
+    ...authenticatorOf(config.credentials),
+    // The library hands these to Node, which takes bytes as well.
+    ...(tls !== undefined && {
+      tls: { ...tlsOptions(tls), handshakeFirst: isTlsFirst } as ConnectionOptions["tls"] & {},
+    }),
+  };
+}
+
+function authenticatorOf(given: NatsCredentials): { readonly authenticator?: Authenticator } {
+  if (given.kind === "none") return {};
+  if (given.kind === "token") return { authenticator: tokenAuthenticator(given.token) };
+  if (given.kind === "nkey") return { authenticator: nkeyAuthenticator(Buffer.from(given.seed)) };
+  if (given.kind === "file") return { authenticator: credsAuthenticator(readCredentials(given.path)) };
+  return { authenticator: usernamePasswordAuthenticator(given.username, given.password) };
+}
+
+function readCredentials(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new DeliveryError("retry", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import { batchKey, forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { createKeyOf } from "../delivery/key-fields.ts";
+import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
+import { recordTypeOf } from "../delivery/record-type.ts";
+import type { NatsOutputConfig } from "./nats-config.ts";
+import type { NatsPublisher, PublishAnswer, StreamMessage } from "./nats-connection.ts";
+
+/** Answers by which a stream will never take a message (error codes of JetStream): it is longer than the stream allows. */
+const tooLarge = 10_054;
+/** The header with the identity of a message has fewer bytes. */
+const headerBytes = 128;
+
+/**
+ * Publishes each record as a message of its own to a stream of JetStream. Its identity is the message's `Nats-Msg-Id`, so
+ * the stream keeps a record once that is sent again within its duplicate window.
+ */
+export function createNatsOutput(config: NatsOutputConfig): OutputAdapter {
+  const subjectOf = createSubjectOf(config);
+  let publisher: NatsPublisher | undefined;
+  let connecting: Promise<NatsPublisher> | undefined;
+
+  const connected = async (): Promise<NatsPublisher> => {
+    if (publisher !== undefined && !publisher.isClosed) return publisher;
+    connecting ??= connectTo(config).finally(() => (connecting = undefined));
+    publisher = await connecting;
+    return publisher;
+  };
+
+  return {
+    async open() {
+      const { prepareStream } = await import("./nats-stream.ts");
+      const { natsFailure } = await import("./nats-failure.ts");
+      const open = await connected();
+      return prepareStream(open, config).catch((error: unknown) => {
+        throw natsFailure(error, config.servers.join(", "));
+      });
+    },
+    async send(batch, signal) {
+      const open = await connected();
+      const refused: Refusal[] = [];
+      const retry: number[] = [];
+      const { messages, indexes } = messagesOf(batch, subjectOf, open.maxPayload - headerBytes, refused);
+      let fault: PublishAnswer | undefined;
+      await open.publish(
+        messages,
+        (at, answer) => {
+          if (answer.isStored) return;
+          const index = indexes[at] ?? 0;
+          if (answer.code === tooLarge) refused.push({ index, reason: answer.text });
+          else retry.push(index);
+          if (answer.code !== tooLarge) fault = answer;
+        },
+        signal,
+      );
+      if (fault?.isStored === false && retry.length === batch.count) {
+        throw new DeliveryError("retry", `nats_${fault.code}`, `${config.subject}: ${fault.text}`);
+      }
+      if (refused.length + retry.length === 0) return allAccepted;
+      return { refused, retry: retry.toSorted((a, b) => a - b) };
+    },
+    async close() {
+      publisher?.close();
+    },
+  };
+}
+
+/** The library is loaded by threads that deliver to NATS only. */
+async function connectTo(config: NatsOutputConfig): Promise<NatsPublisher> {
+  const { connectNats } = await import("./nats-connection.ts");
+  return connectNats(config);
+}
+
+function messagesOf(
+  batch: Batch,
+  subjectOf: (line: Buffer) => string,
+  maxBytes: number,
+  refused: Refusal[],
+): { readonly messages: readonly StreamMessage[]; readonly indexes: readonly number[] } {
+  const key = batchKey(batch.id);
+  const messages: StreamMessage[] = [];
+  const indexes: number[] = [];
+  forEachBufferLine(batch, (lines, from, to, index) => {
+    if (to - from > maxBytes) {
+      refused.push({ index, reason: `the record is longer than the server's max_payload` });
+      return;
+    }
+    const payload = lines.subarray(from, to);
+    messages.push({ subject: subjectOf(payload), id: `${key}-${positionOf(batch, index).toString(36)}`, payload });
+    indexes.push(index);
+  });
+  return { messages, indexes };
+}
+
+/** `<subject>.<type>.<key>`; what cannot be part of a subject is an underscore, so the key is one token. */
+function createSubjectOf({ subject, keyFields }: NatsOutputConfig): (line: Buffer) => string {
+  const keyOf = createKeyOf(keyFields);
+  return (line) => {
+    const type = `${subject}.${recordTypeOf(line, 0, line.length)}`;
+    const key = keyOf(line)?.toString("utf8");
+    return key === undefined || key === "" ? type : `${type}.${key.replaceAll(/[.*>\s\p{Cc}]/gu, "_")}`;
+  };
+}
