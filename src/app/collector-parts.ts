@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ApiServerOptions } from "../api/index.ts";
 import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../flow/index.ts";
-import { createFileSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
+import { createFileSink, createMonitorSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
@@ -70,10 +70,14 @@ export function createOutputs(
     outputs.push(
       createStdoutSink({
         ...shared,
+        isPretty: settings.SVC_OUTPUT_STDOUT_FORMAT === "json_pretty",
         maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
         queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
       }),
     );
+  }
+  if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
+    outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));
   }
   const stores = storeOutputs(settings).map((output) =>
     createDeliveringOutput({ ...reporting, ...output, outputMetrics, logLevel: settings.SVC_LOG_LEVEL }),
@@ -158,7 +162,7 @@ export function createSnmpPart(
   return createSnmp({
     ...reporting,
     paths: snmpPaths(settings),
-    persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH,
+    persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
     enricher,
     sink,
   });

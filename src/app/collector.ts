@@ -94,7 +94,7 @@ export function createCollector(options: CollectorOptions): Collector {
   });
 
   // Each part runs before what feeds it starts, and outlives it.
-  const components: Component[] = [createProcessMetrics(metrics, version)];
+  const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
   const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
   if (metadata !== undefined) components.push(metadata);

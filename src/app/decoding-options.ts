@@ -1,4 +1,4 @@
-import type { CustomElement, FlowPipelineOptions } from "../flow/index.ts";
+import type { CustomElement, FlowPipelineOptions, Protocol } from "../flow/index.ts";
 import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../record/index.ts";
 import type { Clock, Log, Metrics } from "../report/index.ts";
 import type { Enrichment } from "./enrichment.ts";
@@ -29,6 +29,11 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
+    protocolsOff: protocolsOff(settings),
+    sflowSamples: {
+      flows: settings.SVC_PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE,
+      counters: settings.SVC_PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE,
+    },
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
     limits: { memoryInAll: Math.floor(settings.SVC_FLOW_DECODER_MEMORY_MAX_SIZE / threads) },
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
@@ -42,6 +47,18 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     metrics,
     clock,
   };
+}
+
+function protocolsOff(settings: PlainSettings): Protocol[] {
+  const isOn: readonly (readonly [Protocol, boolean])[] = [
+    ["netflow1", settings.SVC_PROCESSOR_DECODE_NETFLOW1_ENABLE],
+    ["netflow5", settings.SVC_PROCESSOR_DECODE_NETFLOW5_ENABLE],
+    ["netflow7", settings.SVC_PROCESSOR_DECODE_NETFLOW7_ENABLE],
+    ["netflow9", settings.SVC_PROCESSOR_DECODE_NETFLOW9_ENABLE],
+    ["ipfix", settings.SVC_PROCESSOR_DECODE_IPFIX_ENABLE],
+    ["sflow", settings.SVC_PROCESSOR_DECODE_SFLOW5_ENABLE],
+  ];
+  return isOn.filter(([, on]) => !on).map(([protocol]) => protocol);
 }
 
 /** Enrichers one after the other. */

@@ -15,7 +15,7 @@ const lags = [
  * Metrics of the process itself, under the names that Prometheus clients share: `process_*`, and `nodejs_*` of Node's. The lag
  * is that of the event loop since the metrics were last read: how much later than due a timer ran.
  */
-export function createProcessMetrics(metrics: Metrics, version: string): Component {
+export function createProcessMetrics(metrics: Metrics, version: string, instance = ""): Component {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   const startTime = Date.now() / 1000 - process.uptime();
   const gauge = (name: string, help: string, read: () => number | undefined): void =>
@@ -25,6 +25,12 @@ export function createProcessMetrics(metrics: Metrics, version: string): Compone
   metrics.gaugeFrom("netgloss_build_info", "Versions, as labels; the value is 1.", ["version", "node"], () => [
     [{ version, node: process.versions.node }, 1],
   ]);
+  metrics.gaugeFrom(
+    "netgloss_instance_info",
+    "The name of this collector, as a label; the value is 1.",
+    ["instance"],
+    () => (instance === "" ? [] : [[{ instance }, 1]]),
+  );
   gauge("process_start_time_seconds", "When the process started, since the epoch.", () => startTime);
   counter("process_cpu_user_seconds_total", "CPU time in user mode.", () => process.cpuUsage().user / 1e6);
   counter("process_cpu_system_seconds_total", "CPU time in system mode.", () => process.cpuUsage().system / 1e6);

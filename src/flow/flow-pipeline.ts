@@ -13,6 +13,8 @@ import type { PathCounts } from "./wire/decoder/flow-reader.ts";
 import { createLineWriter } from "./line/writer/line-writer.ts";
 import { createSlowFieldCounts } from "./line/writer/slow-fields.ts";
 import { createDecoders } from "./wire/decoders.ts";
+import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
+import type { Protocol } from "./protocol.ts";
 import type { CustomElement } from "./elements/custom/custom-element.ts";
 import { createElementSource } from "./elements/custom/element-source.ts";
 import { createExporterTable } from "./exporters/exporter-table.ts";
@@ -49,6 +51,10 @@ export interface FlowPipelineOptions {
   readonly splitBiflows?: boolean;
   /** Elements in addition to those of the registries, checked by `readElements`. */
   readonly elements?: readonly CustomElement[];
+  /** Protocols whose datagrams are counted and not decoded. Default: none. */
+  readonly protocolsOff?: readonly Protocol[];
+  /** Which samples of sFlow become records. Default: both. */
+  readonly sflowSamples?: SflowSamples;
   readonly limits?: Partial<Limits>;
   /** Templates that were not received again within this time are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
@@ -103,7 +109,7 @@ export const tidyEveryMs = 60_000;
  */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
-  const { splitBiflows = false } = options;
+  const { splitBiflows = false, protocolsOff = [], sflowSamples } = options;
   const elements = rememberNames(createElementSource(options.elements ?? []));
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
@@ -140,7 +146,15 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     () => flows.icmpSwapped(),
   );
   const processor = createFlowProcessor({
-    decoders: createDecoders({ times, reader, flows, samples, settings: templates }),
+    decoders: createDecoders({
+      times,
+      reader,
+      flows,
+      samples,
+      settings: templates,
+      ...(sflowSamples !== undefined && { sflowSamples }),
+    }),
+    off: new Set(protocolsOff),
     exporters,
     counts,
     enricher,

@@ -19,6 +19,8 @@ export interface FlowProcessor {
 
 export interface FlowProcessorOptions {
   readonly decoders: Readonly<Partial<Record<Protocol, Decoder>>>;
+  /** Protocols that are not to be decoded. Default: none. */
+  readonly off?: ReadonlySet<Protocol>;
   readonly exporters: ExporterTable;
   readonly counts: FlowCounts;
   readonly enricher: Enricher;
@@ -36,7 +38,7 @@ export interface FlowProcessorOptions {
 const flushBytes = 1024 * 1024;
 
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
-  const { decoders, exporters, counts, enricher, lines, sink, log, clock } = options;
+  const { decoders, off = new Set(), exporters, counts, enricher, lines, sink, log, clock } = options;
 
   const communityId = createCommunityId();
 
@@ -124,10 +126,10 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       const of = counts[protocol];
       of.datagrams++;
       of.bytes += bytes.length;
-      const decoder = decoders[protocol];
+      const decoder = off.has(protocol) ? undefined : decoders[protocol];
       if (decoder === undefined) {
         // No exporter is made of a sender that was not understood.
-        const reason = protocol === "unknown" ? "unknown_protocol" : "unsupported";
+        const reason = protocol === "unknown" ? "unknown_protocol" : off.has(protocol) ? "disabled" : "unsupported";
         drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
         return;
       }

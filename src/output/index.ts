@@ -8,6 +8,8 @@ export { createLineInbox, type LineInbox } from "./line-inbox.ts";
 export { createLineMemory, type LineMemory } from "./line-notes.ts";
 export { createLineOutbox, type LineOutbox } from "./line-outbox.ts";
 export { limitRate } from "./limit-rate.ts";
+export { prettySink } from "./pretty-lines.ts";
+export { createMonitorSink } from "./monitor-sink.ts";
 export { createOutputMetrics, type DropReason, type OutputMetrics } from "./output-metrics.ts";
 export type { OutputOptions } from "./queued-sink.ts";
 export { createStdoutSink, type StdoutSinkOptions } from "./stdout-sink.ts";

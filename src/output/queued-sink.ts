@@ -158,7 +158,8 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
       inFlight = batch;
       const written = await deliver(to, batch.bytes);
       inFlight = undefined;
-      const records = written === batch.bytes.length ? batch.count : countLines(batch.bytes, written);
+      const records =
+        written === batch.bytes.length ? batch.count : Math.min(batch.count, countLines(batch.bytes, written));
       report.written(records, written);
       drop(ended ?? "stopped", batch.count - records, batch.bytes.length - written);
     }

@@ -1,15 +1,18 @@
 import { constants, fstatSync, openSync } from "node:fs";
-import type { Sink } from "../record/index.ts";
+import { lendLines, type Sink } from "../record/index.ts";
 import type { Component } from "../report/index.ts";
 import { createDescriptorOutlet } from "./descriptor-outlet.ts";
 import { limitRate } from "./limit-rate.ts";
 import type { Outlet } from "./outlet.ts";
+import { prettySink } from "./pretty-lines.ts";
 import { createQueuedSink, type OutputOptions } from "./queued-sink.ts";
 import { createStreamOutlet } from "./stream-outlet.ts";
 
 export interface StdoutSinkOptions extends OutputOptions {
   /** How many records are written in a second at most; the others are left out, which is not a loss. 0 is no limit. */
   readonly maxRate: number;
+  /** Whether a record takes a line for each field instead of one line. */
+  readonly isPretty?: boolean;
   /** Called once when the reader is gone (`| head`, a closed terminal). The sink drops and counts what comes after. */
   readonly onClosed?: () => void;
   /** Default 1, the standard output. */
@@ -21,10 +24,17 @@ export interface StdoutSinkOptions extends OutputOptions {
  * without a bound, or blocks.
  */
 export function createStdoutSink(options: StdoutSinkOptions): Sink & Component {
-  const { maxRate, clock, fd = 1 } = options;
+  const { maxRate, clock, fd = 1, isPretty = false } = options;
   const sink = createQueuedSink({ ...options, name: "stdout", open: async () => openDescriptor(fd) });
-  if (maxRate === 0) return sink;
-  return { ...sink, ...limitRate(sink, maxRate, clock, (records) => sink.report.leftOut(records)) };
+  const target: Sink = isPretty ? prettySink(sink) : sink;
+  const taker = maxRate === 0 ? target : limitRate(target, maxRate, clock, (records) => sink.report.leftOut(records));
+  return {
+    name: sink.name,
+    start: () => sink.start(),
+    stop: () => sink.stop(),
+    write: (lines, count) => taker.write(lines, count),
+    lend: (lines, count, done) => lendLines(taker, lines, count, done),
+  };
 }
 
 function openDescriptor(fd: number): Outlet {

@@ -21,6 +21,8 @@ export interface Log {
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
+  /** A name that each line carries as `instance`. Empty or left out: none. */
+  readonly instance?: string;
   readonly destination: { write(line: string): unknown };
 }
 
@@ -33,11 +35,12 @@ export function createLog(options: LogOptions): Log {
     options.format === "json"
       ? { write: (line) => void options.destination.write(line) }
       : { write: (line) => void options.destination.write(formatText(line)) };
+  const { instance = "" } = options;
   const { pino } = loadPino();
   const logger = pino(
     {
       level: options.level,
-      base: null,
+      base: instance === "" ? null : { instance },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: describeError },

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   countFates,
   environmentSettings,
+  cloudIdUrl,
   fateOf,
   netObservNames,
   netObservPage,
@@ -180,4 +181,14 @@ EF_I = spaced
       error instanceof SettingsError &&
       error.problems.join() === "x.env:2: expected NAME=value,x.env:3: expected NAME=value",
   );
+});
+
+test("a Cloud ID gives the URL of its Elasticsearch", () => {
+  const id = (text: string): string => `edge:${Buffer.from(text).toString("base64")}`;
+  assert.equal(cloudIdUrl(id("eu.example.com$abc$def")), "https://abc.eu.example.com:443");
+  assert.equal(cloudIdUrl(id("eu.example.com:9243$abc$def")), "https://abc.eu.example.com:9243");
+  assert.equal(cloudIdUrl(id("eu.example.com:9243$abc:9244$def")), "https://abc.eu.example.com:9244");
+  for (const bad of ["edge", id("eu.example.com"), id("a b$c"), id("$abc"), ""])
+    assert.equal(cloudIdUrl(bad), undefined, bad);
+  assert.throws(() => read(env({ EF_OUTPUT_ELASTICSEARCH_CLOUD_ID: "edge:x" })), SettingsError);
 });

@@ -5,7 +5,7 @@ import { exitCodes, type Terminal } from "./terminal.ts";
 
 /** `config check` judges the settings without starting anything; `config print` shows them. */
 export function addConfigCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const config = program.command("config").description("check or show the settings");
+  const config = program.command("config").description("check, show or migrate the settings");
 
   const check = config
     .command("check")
@@ -30,6 +30,21 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     if (problems.length > 0 || (unknown !== undefined && options.strict)) setExitCode(exitCodes.config);
     else terminal.out("settings are valid\n");
   });
+
+  config
+    .command("migrate <file...>")
+    .description(
+      "print the settings of files, of ElastiFlow NetObserv or of netgloss, by our names, with a comment on each that changes",
+    )
+    .option("--check", "only report what would change")
+    .addHelpText(
+      "after",
+      `\nExit codes: ${exitCodes.ok} all is there, ${exitCodes.failure} something is missing, unknown or wrong, ${exitCodes.config} a file cannot be read.\n`,
+    )
+    .action(async (files: readonly string[], options: { check?: boolean }) => {
+      const { migrateFiles } = await import("./migrate-files.ts");
+      if (!(await migrateFiles(files, options.check === true, terminal))) setExitCode(exitCodes.failure);
+    });
 
   const print = config.command("print").description("show every setting and the source of its value, without secrets");
   addSettingsOptions(print).action(async () => {

@@ -1,10 +1,11 @@
 import { createLog, systemClock } from "../../report/index.ts";
 import { announceReadiness } from "../announce-readiness.ts";
 import { createCollector } from "../collector.ts";
+import { createLogFile, type LogFile } from "../log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
 import { runComponent } from "../run-component.ts";
-import type { SettingsReading } from "../settings/index.ts";
+import type { Settings, SettingsReading } from "../settings/index.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
 import { localApiUrl } from "./udm-client.ts";
 import type { Terminal } from "./terminal.ts";
@@ -12,10 +13,17 @@ import type { Terminal } from "./terminal.ts";
 /** Runs the collector until SIGTERM or SIGINT. @returns the exit code. */
 export async function runServe(reading: SettingsReading, terminal: Terminal): Promise<number> {
   const { settings } = reading;
+  const file = createFileOfLog(settings, terminal);
   const log = createLog({
     level: settings.SVC_LOG_LEVEL,
     format: settings.SVC_LOG_FORMAT,
-    destination: { write: (line) => terminal.err(line) },
+    instance: settings.SVC_INSTANCE_NAME,
+    destination: {
+      write(line) {
+        terminal.err(line);
+        file?.write(line);
+      },
+    },
   });
   for (const note of reading.notes) log.info({}, note);
   for (const warning of reading.warnings) log.warn({}, warning);
@@ -37,7 +45,30 @@ export async function runServe(reading: SettingsReading, terminal: Terminal): Pr
       return ends;
     },
     reload: () => collector.reload(),
-    reopen: () => collector.reopen(),
+    reopen() {
+      file?.reopen();
+      collector.reopen();
+    },
   });
   return exitCode;
+}
+
+/** The file of the log, where the settings want one. What is wrong with it is said where the log goes, too. */
+function createFileOfLog(settings: Settings, terminal: Terminal): LogFile | undefined {
+  if (!settings.SVC_LOGGER_FILE_LOG_ENABLE) return undefined;
+  const path = settings.SVC_LOGGER_FILE_LOG_FILENAME;
+  const own = createLog({
+    level: settings.SVC_LOG_LEVEL,
+    format: settings.SVC_LOG_FORMAT,
+    destination: { write: (line) => terminal.err(line) },
+  });
+  return createLogFile({
+    path,
+    maxBytes: settings.SVC_LOGGER_FILE_LOG_MAX_SIZE * 2 ** 20,
+    maxBackups: settings.SVC_LOGGER_FILE_LOG_MAX_BACKUPS,
+    maxAgeMs: settings.SVC_LOGGER_FILE_LOG_MAX_AGE * 86_400_000,
+    compress: settings.SVC_LOGGER_FILE_LOG_COMPRESS,
+    clock: systemClock,
+    failed: (reason) => own.error({ path, reason }, "the file of the log cannot be written, lines are lost there"),
+  });
 }

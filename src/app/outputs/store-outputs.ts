@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DeliveryConfig, RecordType, StoreConfig } from "../../output/index.ts";
 import type { Secret } from "../../text/index.ts";
-import { storeWords, type Settings, type StoreWord } from "../settings/index.ts";
+import { cloudIdUrl, storeWords, type Settings, type StoreWord } from "../settings/index.ts";
 
 /** An output to a store, as the settings want it; plain data, with secrets. */
 export interface StoreOutput {
@@ -37,7 +37,12 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
       settings,
       settings.SVC_OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_ILM_LIFECYCLE,
     );
-    return key.isSet ? { ...store, headers: { authorization: `ApiKey ${key.reveal()}` } } : store;
+    const cloudUrl = cloudIdUrl(settings.SVC_OUTPUT_ELASTICSEARCH_CLOUD_ID);
+    return {
+      ...store,
+      ...(cloudUrl !== undefined && { urls: [cloudUrl] }),
+      ...(key.isSet && { headers: { authorization: `ApiKey ${key.reveal()}` } }),
+    };
   },
   OPENSEARCH: (settings) =>
     searchStore("OPENSEARCH", settings, settings.SVC_OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ISM_POLICY),
@@ -133,7 +138,7 @@ function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
     recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
     dropFields: settings[of("DROP_FIELDS")],
     batchBytes: settings[of("BATCH_MAX_BYTES")],
-    batchRecords: 50_000,
+    batchRecords: word === "KAFKA" ? kafkaBatchRecords(settings) : maxBatchRecords,
     batchDeadlineMs: settings[of("BATCH_DEADLINE")],
     queueBytes: settings[of("QUEUE_SIZE")],
     spoolMode: settings[of("SPOOL_MODE")],
@@ -146,6 +151,17 @@ function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
     retryMs: settings[of("RETRY_BACKOFF")],
     maxRetryMs: settings[of("RETRY_BACKOFF_MAX")],
   };
+}
+
+const maxBatchRecords = 50_000;
+
+function kafkaBatchRecords(settings: Settings): number {
+  const limits = [
+    settings.SVC_OUTPUT_KAFKA_PRODUCER_FLUSH_MESSAGES,
+    settings.SVC_OUTPUT_KAFKA_PRODUCER_FLUSH_MAX_MESSAGES,
+    maxBatchRecords,
+  ];
+  return Math.min(...limits.filter((limit) => limit > 0));
 }
 
 /** Words of stores that take basic authentication, a bearer token and headers. */
@@ -239,6 +255,7 @@ function kafkaStore(settings: Settings): KafkaStoreConfig {
     as_path_hop: topic,
   };
   const wanted = new Set(settings.SVC_OUTPUT_KAFKA_ALLOWED_RECORD_TYPES);
+  const replicasMs = 1000 * settings.SVC_OUTPUT_KAFKA_PRODUCER_TIMEOUT;
   const mechanism = settings.SVC_OUTPUT_KAFKA_SASL_MECHANISM;
   const sasl: KafkaStoreConfig["sasl"] =
     mechanism === "OAUTHBEARER"
@@ -263,6 +280,7 @@ function kafkaStore(settings: Settings): KafkaStoreConfig {
     tls: settings.SVC_OUTPUT_KAFKA_TLS_ENABLE ? tlsOf("KAFKA", settings) : undefined,
     maxInFlight: settings.SVC_OUTPUT_KAFKA_REQUESTS_IN_FLIGHT,
     timeoutMs: 1000 * settings.SVC_OUTPUT_KAFKA_TIMEOUT,
+    ...(replicasMs > 0 && { replicasMs }),
   };
 }
 

@@ -5,6 +5,7 @@ import { natsRows } from "./nats-settings.ts";
 import { Secret } from "../../text/index.ts";
 import {
   bool,
+  cloudId,
   headers,
   indexSuffix,
   int,
@@ -263,6 +264,13 @@ export const deliverySettings = {
     ADDRESSES: addressesRow(["127.0.0.1:9200"]),
     ...tlsRows,
     ...credentialRows("elastic"),
+    CLOUD_ID: row(
+      group,
+      cloudId,
+      "",
+      "The Cloud ID of a deployment of Elastic Cloud. It replaces ADDRESSES.",
+      "edge:ZXhhbXBsZS5jb20kYWJjJGRlZg==",
+    ),
     API_KEY: row(group, secret, new Secret(""), "The API key. It replaces user name and password."),
     ...searchRows,
     INDEX_TEMPLATE_ILM_LIFECYCLE: policyRow("ILM"),

@@ -51,7 +51,8 @@ function code(text: string): string {
   return text === "" ? "" : `\`${text}\``;
 }
 
-function yamlScalar(text: string): string {
+/** A text as a scalar of YAML that is read back as the same text. */
+export function yamlScalar(text: string): string {
   return /^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/.test(text) ? text : JSON.stringify(text);
 }
 

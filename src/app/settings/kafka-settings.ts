@@ -3,6 +3,7 @@ import { MiB, row } from "./setting-row.ts";
 import {
   bool,
   brokerAddress,
+  int,
   list,
   oneOf,
   orEmpty,
@@ -76,6 +77,24 @@ export const kafkaRows = {
     size(1024, 256 * MiB),
     1_000_000,
     "The most bytes of a record batch of one partition, before compression. At most `message.max.bytes` of the broker.",
+  ),
+  PRODUCER_FLUSH_MESSAGES: row(
+    group,
+    int(0, 1_000_000, "records"),
+    0,
+    "A batch with so many records is sent at once. 0 is no limit but 50000 records.",
+  ),
+  PRODUCER_FLUSH_MAX_MESSAGES: row(
+    group,
+    int(0, 1_000_000, "records"),
+    0,
+    "The most records of a batch. 0 is no limit but 50000 records.",
+  ),
+  PRODUCER_TIMEOUT: row(
+    group,
+    int(0, 3600, "seconds"),
+    10,
+    "How long a leader waits for its replicas. At most half of TIMEOUT, so that it can still say so; 0 is that half.",
   ),
   SASL_ENABLE: row(group, bool, false, "Authenticates by SASL."),
   SASL_MECHANISM: row(

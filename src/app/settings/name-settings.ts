@@ -45,9 +45,8 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
     }
   }
   const all = [...byPrefix.old, ...byPrefix.own];
-  const turnedOn = inputsTurnedOn(byPrefix.old, all);
   return {
-    groups: [turnedOn, ...all.flatMap(({ aliases, plain }) => [aliases, plain])],
+    groups: [inputsTurnedOn(layers.flat()), ...all.flatMap(({ aliases, plain }) => [aliases, plain])],
     ...report.result(byPrefix.old.reduce((sum, { aliases, plain }) => sum + aliases.length + plain.length, 0)),
   };
 }
@@ -91,12 +90,22 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   } else report.withoutEffect(given, suffix, fate);
 }
 
-function inputsTurnedOn(old: readonly Group[], all: readonly Group[]): GivenSetting[] {
+/** The settings of inputs whose port came by the old prefix while nothing is said of whether they are on. */
+export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
+  const said = given.filter(({ text }) => text.trim() !== "");
   return inputs.flatMap(({ port, enable }) => {
-    const given = old.flatMap(({ plain }) => plain).find(({ name }) => name === port);
-    const isSaid = all.some(({ plain }) => plain.some(({ name }) => name === enable));
-    return given === undefined || isSaid ? [] : [{ name: enable, text: "true", origin: given.origin }];
+    const ported = said.find(({ name }) => name === prefixes.old + suffixOf(port));
+    const isSaid = said.some(({ name }) => suffixOf(name) === suffixOf(enable));
+    if (ported === undefined || isSaid) return [];
+    return [{ name: enable, text: "true", origin: `${ported.origin}, ${ported.name}` }];
   });
+}
+
+const suffixOf = (name: string): string => name.slice(name.indexOf("_") + 1);
+
+/** Whether the value of a switch means that it is off, or nothing was said. */
+export function isOff(text: string): boolean {
+  return /^(?:false|no|0)?$/i.test(text.trim());
 }
 
 /** Gathers what is to be said about names, so that there is one line for each reason. */
@@ -106,7 +115,7 @@ function createReport() {
   const given = new Map<string, { readonly name: string; readonly text: string }>();
   const accepted = new Map<string, Set<string>>();
   const missing: { readonly name: string; readonly advice: string; readonly needs: string | undefined }[] = [];
-  const isOn = (suffix: string): boolean => !/^(?:false|no|0)?$/i.test(given.get(suffix)?.text.trim() ?? "");
+  const isOn = (suffix: string): boolean => !isOff(given.get(suffix)?.text ?? "");
   return {
     unknown: (name: string) => void unknown.push(name),
     problem: (problem: string) => void problems.push(problem),

@@ -141,6 +141,22 @@ export const serverAddress: SettingType<string> = {
   format: (value) => value,
 };
 
+/** The Cloud ID of Elastic Cloud: `<name>:<base64 of host$elasticsearch$kibana>`. */
+export const cloudId: SettingType<string> = {
+  expected: "a Cloud ID, <name>:<base64>, or empty",
+  parse: (value) => (value === "" || cloudIdUrl(value) !== undefined ? value : undefined),
+  format: (value) => value,
+};
+
+/** The URL of Elasticsearch that a Cloud ID names; undefined when it names none. */
+export function cloudIdUrl(id: string): string | undefined {
+  const encoded = id.slice(id.lastIndexOf(":") + 1);
+  const [host = "", part = ""] = Buffer.from(encoded, "base64").toString("utf8").split("$");
+  const [, domain = "", port = "443"] = /^([a-z0-9.-]+)(?::([0-9]{1,5}))?$/i.exec(host) ?? [];
+  const [, name = "", ownPort = port] = /^([a-z0-9-]+)(?::([0-9]{1,5}))?$/i.exec(part) ?? [];
+  return domain === "" || name === "" ? undefined : `https://${name}.${domain}:${ownPort}`;
+}
+
 /** A broker of Kafka. */
 export const brokerAddress: SettingType<string> = {
   expected: "<host>:<port>",

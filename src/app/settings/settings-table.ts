@@ -13,6 +13,7 @@ import {
   orEmpty,
   orWord,
   path,
+  plainText,
   samplingRates,
   secret,
   size,
@@ -161,6 +162,44 @@ export const settingsTable = {
     "auto",
     "Threads that decode flows. Each exporter belongs to one of them. `auto` and 0 are one for each core of the host, 8 at most. With `main` the main thread decodes.",
   ),
+  SVC_PROCESSOR_DECODE_IPFIX_ENABLE: row(
+    "Flows",
+    bool,
+    true,
+    "Decodes IPFIX. With false its datagrams are counted and dropped.",
+  ),
+  SVC_PROCESSOR_DECODE_NETFLOW1_ENABLE: row(
+    "Flows",
+    bool,
+    true,
+    "Decodes NetFlow v1. With false its datagrams are counted and dropped.",
+  ),
+  SVC_PROCESSOR_DECODE_NETFLOW5_ENABLE: row(
+    "Flows",
+    bool,
+    true,
+    "Decodes NetFlow v5. With false its datagrams are counted and dropped.",
+  ),
+  SVC_PROCESSOR_DECODE_NETFLOW7_ENABLE: row(
+    "Flows",
+    bool,
+    true,
+    "Decodes NetFlow v7. With false its datagrams are counted and dropped.",
+  ),
+  SVC_PROCESSOR_DECODE_NETFLOW9_ENABLE: row(
+    "Flows",
+    bool,
+    true,
+    "Decodes NetFlow v9. With false its datagrams are counted and dropped.",
+  ),
+  SVC_PROCESSOR_DECODE_SFLOW5_ENABLE: row(
+    "Flows",
+    bool,
+    true,
+    "Decodes sFlow v5. With false its datagrams are counted and dropped.",
+  ),
+  SVC_PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE: row("Flows", bool, true, "Makes records of the packet samples of sFlow."),
+  SVC_PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE: row("Flows", bool, true, "Makes records of the counters of sFlow."),
   SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE: row(
     "Flows",
     bool,
@@ -256,6 +295,12 @@ export const settingsTable = {
     [],
     "Directories of enumerations. Empty is definitions/enums of the program.",
     "/usr/lib/netgloss/definitions/enums,/etc/netgloss/enums",
+  ),
+  SVC_INPUT_SNMP_PERSIST_ENABLE: row(
+    "SNMP",
+    bool,
+    true,
+    "Keeps the plans of discovered devices over a restart, where SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH names a directory.",
   ),
   SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH: row(
     "SNMP",
@@ -387,11 +432,12 @@ export const settingsTable = {
     "Adds the name of the DiffServ code point, such as EF or AF41.",
   ),
 
-  SVC_OUTPUT_STDOUT_ENABLE: row(
+  SVC_OUTPUT_STDOUT_ENABLE: row("Outputs", bool, false, "Writes records to the standard output as JSON."),
+  SVC_OUTPUT_STDOUT_FORMAT: row(
     "Outputs",
-    bool,
-    false,
-    "Writes records to the standard output, one JSON object a line.",
+    oneOf(["json", "json_pretty"]),
+    "json",
+    "`json`: a record is one line. `json_pretty`: it has a line for each field.",
   ),
   SVC_OUTPUT_STDOUT_RATE: row(
     "Outputs",
@@ -426,10 +472,61 @@ export const settingsTable = {
     64 * MiB,
     "The queue for a slow disk. When it is full, records are dropped and counted.",
   ),
+  SVC_OUTPUT_MONITOR_ENABLE: row(
+    "Outputs",
+    bool,
+    false,
+    "Logs how many records passed, and how many a second. It sends them nowhere.",
+  ),
+  SVC_OUTPUT_MONITOR_INTERVAL: row(
+    "Outputs",
+    int(1, 86_400, "seconds"),
+    60,
+    "How often the numbers of records are logged.",
+  ),
   ...deliverySettings,
 
   SVC_LOG_LEVEL: row("Log", oneOf(logLevels), "info", "Messages of this level and above are logged."),
   SVC_LOG_FORMAT: row("Log", oneOf(logFormats), "text", "The format of the log, which goes to the standard error."),
+
+  SVC_LOGGER_FILE_LOG_ENABLE: row(
+    "Log",
+    bool,
+    false,
+    "Writes the log to a file, too. A file that cannot be written does not stop the collector.",
+  ),
+  SVC_LOGGER_FILE_LOG_FILENAME: row(
+    "Log",
+    path,
+    "/var/log/netgloss/netgloss.log",
+    "The file of the log. SIGUSR2 opens it again.",
+  ),
+  SVC_LOGGER_FILE_LOG_MAX_SIZE: row(
+    "Log",
+    int(0, 1_048_576, "MiB"),
+    100,
+    "Rotates the file of the log when it would be larger. 0 is never.",
+  ),
+  SVC_LOGGER_FILE_LOG_MAX_BACKUPS: row(
+    "Log",
+    int(0, 100_000, "files"),
+    4,
+    "How many rotated files of the log are kept. 0 is all.",
+  ),
+  SVC_LOGGER_FILE_LOG_MAX_AGE: row(
+    "Log",
+    int(0, 36_500, "days"),
+    0,
+    "Removes rotated files of the log that are older, at each rotation. 0 is none.",
+  ),
+  SVC_LOGGER_FILE_LOG_COMPRESS: row("Log", bool, false, "Compresses rotated files of the log with gzip."),
+  SVC_INSTANCE_NAME: row(
+    "Log",
+    orEmpty(plainText),
+    "",
+    "A name for this collector: it is the field `instance` of each log line, and a label of netgloss_instance_info.",
+    "ams-1",
+  ),
 
   SVC_QUICKSTART_ENABLE: row(
     "First steps",

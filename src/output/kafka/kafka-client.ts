@@ -70,6 +70,7 @@ type InitProducerIdApi = typeof initProducerIdV5.api;
 /** @throws DeliveryError when a file cannot be read. */
 export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
   const { brokers, timeoutMs, compression } = config;
+  const replicasMs = Math.min(timeoutMs >>> 1, config.replicasMs ?? Infinity);
   const place = brokers.join(", ");
   const options: BaseOptions = {
     clientId: config.clientId,
@@ -124,8 +125,8 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
       ...(producer !== undefined && { sequences, producerId: producer.id, producerEpoch: producer.epoch }),
     };
     try {
-      // Half the time for the replicas, so that a leader can still say that it waits for them.
-      const answer = await api.async(connection, config.acks, timeoutMs >>> 1, messages, how);
+      // At most half the time for the replicas, so that a leader can still say that it waits for them.
+      const answer = await api.async(connection, config.acks, replicasMs, messages, how);
       return answersOf(answer);
     } catch (error) {
       const answers = error instanceof ResponseError ? answersOf(error["response" as keyof ResponseError]) : [];

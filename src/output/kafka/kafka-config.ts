@@ -40,4 +40,6 @@ export interface KafkaOutputConfig {
   readonly tls: TlsConfig | undefined;
   readonly maxInFlight: number;
   readonly timeoutMs: number;
+  /** How long a leader waits for its replicas, at most half of {@link timeoutMs}. Left out: that half. */
+  readonly replicasMs?: number;
 }

@@ -11,7 +11,10 @@ export const processorNames = {
   }),
   PROCESSOR_DECODE_NETFLOW1_ENABLE: known("true"),
   PROCESSOR_DECODE_NETFLOW5_ENABLE: known("true"),
-  PROCESSOR_DECODE_NETFLOW6_ENABLE: known("true"),
+  PROCESSOR_DECODE_NETFLOW6_ENABLE: known("true", {
+    accepted: "datagrams of NetFlow v6 are counted and not decoded",
+    differs: "NetFlow v6 is not decoded.",
+  }),
   PROCESSOR_DECODE_NETFLOW7_ENABLE: known("true"),
   PROCESSOR_DECODE_NETFLOW9_ENABLE: known("true"),
   PROCESSOR_DECODE_SFLOW5_ENABLE: known("true"),
@@ -64,7 +67,10 @@ export const processorNames = {
   PROCESSOR_ENRICH_JOIN_NETATTR: known("true"),
   PROCESSOR_ENRICH_JOIN_SEC: known("true"),
   PROCESSOR_ENRICH_JOIN_SUBNETATTR: known("true"),
-  PROCESSOR_ENRICH_NETIF_FLOW_OPTIONS_ENABLE: known("true"),
+  PROCESSOR_ENRICH_NETIF_FLOW_OPTIONS_ENABLE: known("true", {
+    accepted: "names of interfaces that an exporter sends are always used",
+    differs: "Always on.",
+  }),
   PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: known("true"),
   PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE: known("15"),
   PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: known("/etc/elastiflow/metadata/netifs.yml"),

@@ -16,6 +16,7 @@ export interface Datagram {
 export const dropReasons = {
   unknown_protocol: "flow datagram dropped: its first bytes are of no known protocol",
   unsupported: "flow datagram dropped: its protocol is not supported",
+  disabled: "flow datagram dropped: its protocol is turned off",
   short_header: "flow datagram dropped: shorter than its header",
   bad_length: "flow datagram: a length does not match what is there",
   bad_count: "flow datagram: its record count does not match what is there",

@@ -16,10 +16,21 @@ const sampleFormats = { flow: 1, counters: 2, expandedFlow: 3, expandedCounters:
 
 const oneDatagram = { counted: 1, flows: 1 } as const;
 
+/** Which samples become records. */
+export interface SflowSamples {
+  /** Sampled packets, discarded ones included. */
+  readonly flows: boolean;
+  readonly counters: boolean;
+}
+
+const bothKinds: SflowSamples = { flows: true, counters: true };
+
 export interface SflowDecoderParts {
   readonly times: TimeFormat;
   /** Passes flow samples on. */
   readonly samples: SampleLines;
+  /** Default: both. */
+  readonly sflowSamples?: SflowSamples;
 }
 
 /** What the header of a datagram says. Places are in the datagram. */
@@ -39,7 +50,11 @@ interface Header {
  * uptime, then samples. Each flow sample is a flow of one packet, each counter sample one record with all its counters, each
  * discarded packet (sflow.org/sflow_drops.txt) a flow with the reason. Formats that are not known come out in hex.
  */
-export function createSflowDecoder({ times, samples: lines }: SflowDecoderParts): Decoder {
+export function createSflowDecoder({
+  times,
+  samples: lines,
+  sflowSamples: keeps = bothKinds,
+}: SflowDecoderParts): Decoder {
   const flows = createFlowSampleReader(lines);
   const counters = createCounterSampleReader();
 
@@ -49,17 +64,18 @@ export function createSflowDecoder({ times, samples: lines }: SflowDecoderParts)
       case sampleFormats.flow:
       case sampleFormats.expandedFlow:
         output.set("flow_sample");
-        flows.readFlow(context, at, end, key === sampleFormats.expandedFlow);
+        if (keeps.flows) flows.readFlow(context, at, end, key === sampleFormats.expandedFlow);
         return;
       case sampleFormats.discard:
         output.set("discard_sample");
-        flows.readDiscard(context, at, end);
+        if (keeps.flows) flows.readDiscard(context, at, end);
         return;
       case sampleFormats.counters:
       case sampleFormats.expandedCounters:
+        output.set("counter_sample");
+        if (!keeps.counters) return;
         // Records leave in the order in which they came.
         lines.flush();
-        output.set("counter_sample");
         counters.readCounters(context, head.slice(0, -flowTimes), at, end, key === sampleFormats.expandedCounters);
         return;
       default:

@@ -1,0 +1,33 @@
+import { lostResults, migrateSettings, type GivenSetting, type Migrated } from "../settings/index.ts";
+import { readSettingsFile } from "./settings-options.ts";
+import type { Terminal } from "./terminal.ts";
+
+/**
+ * Prints the settings of files by our names, or with `onlyReport` only what changes; a summary goes to the standard error.
+ *
+ * @returns whether all that was asked for is there.
+ * @throws SettingsError when a file cannot be read.
+ */
+export async function migrateFiles(
+  files: readonly string[],
+  onlyReport: boolean,
+  terminal: Terminal,
+): Promise<boolean> {
+  const given: GivenSetting[] = [];
+  for (const file of files) given.push(...(await readSettingsFile(file)));
+  const migrated = migrateSettings(given);
+  if (onlyReport) terminal.out(migrated.map(reportLine).join(""));
+  else terminal.out(`# Settings of netgloss, from ${files.join(", ")}\n${migrated.map(fileLine).join("")}`);
+  const count = (result: Migrated["result"]): number => migrated.filter((one) => one.result === result).length;
+  const results = ["same", "accepted", "missing", "unknown", "wrong"] as const;
+  terminal.err(`${results.map((result) => `${count(result)} ${result}`).join(", ")}\n`);
+  return migrated.every(({ result }) => !lostResults.has(result));
+}
+
+function fileLine({ result, line }: Migrated): string {
+  return result === "unset" ? "" : `${line}\n`;
+}
+
+function reportLine({ given, result, comment }: Migrated): string {
+  return result === "unset" || comment === "" ? "" : `${given.origin}: ${given.name}: ${comment}\n`;
+}

@@ -1,0 +1,117 @@
+import { yamlScalar } from "../format-settings.ts";
+import { inputsTurnedOn, isOff, prefixes, secretOfFileName } from "../name-settings.ts";
+import type { GivenSetting } from "../settings-source.ts";
+import { settingOf, type SettingName } from "../settings-table.ts";
+import { fateOf, netObservNames } from "./netobserv-names.ts";
+
+/** What became of one given name. */
+export interface Migrated {
+  readonly given: GivenSetting;
+  /** `unset`: nothing was given. `wrong`: not a value of its setting. `overridden`: another place says it. */
+  readonly result: "same" | "accepted" | "missing" | "unknown" | "wrong" | "unset" | "overridden";
+  /** The line of a settings file: a setting, or a comment. */
+  readonly line: string;
+  /** What changes, or what to do; empty where nothing does. */
+  readonly comment: string;
+}
+
+/** Results after which something that was asked for does not happen. */
+export const lostResults: ReadonlySet<Migrated["result"]> = new Set(["missing", "unknown", "wrong"]);
+
+/**
+ * The same settings by our names, in the order in which they were given. A later one wins, `SVC_` over `EF_`, and a
+ * setting's own name over another name for it. What belongs to something that is off is not missing: it is `unset`.
+ *
+ * @param given of all files, the later ones behind.
+ */
+export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
+  const texts = new Map(given.map(({ name, text }) => [suffixOf(name) ?? name, text]));
+  const winners = new Map<string, GivenSetting>();
+  for (const one of given) {
+    const setting = targetOf(one);
+    if (setting === undefined || one.text.trim() === "") continue;
+    const before = winners.get(setting);
+    if (before === undefined || rankOf(one, setting) >= rankOf(before, setting)) winners.set(setting, one);
+  }
+  const migrated = given.map((one) => migrate(one, winners, texts));
+  const turnedOn = inputsTurnedOn(given);
+  return [...migrated, ...turnedOn.map((one) => turnedOnLine(one))];
+}
+
+function turnedOnLine(given: GivenSetting): Migrated {
+  const comment = "its port was set by the prefix EF_, which turns it on";
+  return { given, result: "same", line: withComment(`${given.name}: ${given.text}`, comment), comment };
+}
+
+/** The later one of equal rank wins. */
+function rankOf({ name }: GivenSetting, setting: string): number {
+  return (name.startsWith(prefixes.own) ? 2 : 0) + (suffixOf(name) === suffixOf(setting) ? 1 : 0);
+}
+
+/** The name after either prefix. */
+function suffixOf(name: string): string | undefined {
+  return /^(?:SVC|EF)_(.*)$/.exec(name)?.[1];
+}
+
+/** The setting, or the `_FILE` of a secret, that a name means. */
+function targetOf({ name }: GivenSetting): string | undefined {
+  const suffix = suffixOf(name);
+  if (suffix === undefined) return undefined;
+  if (secretOfFileName.has(prefixes.own + suffix)) return prefixes.own + suffix;
+  const fate = fateOf(suffix);
+  return fate?.kind === "same" ? fate.setting : undefined;
+}
+
+function migrate(
+  given: GivenSetting,
+  winners: ReadonlyMap<string, GivenSetting>,
+  texts: ReadonlyMap<string, string>,
+): Migrated {
+  const { name, text } = given;
+  const suffix = suffixOf(name) ?? name;
+  const target = targetOf(given);
+  const fate = suffixOf(name) === undefined ? undefined : fateOf(suffix);
+  const asComment = (result: Migrated["result"], comment: string): Migrated => {
+    const isSecret = /PASSWORD|TOKEN|KEY$|PASSPHRASE|SECRET/.test(suffix);
+    const shown = text.trim() === "" ? "" : isSecret ? " …" : ` ${yamlScalar(text)}`;
+    return { given, result, line: `# ${name}:${shown}${comment === "" ? "" : `  # ${comment}`}`, comment };
+  };
+  if (text.trim() === "") return asComment("unset", "");
+  if (target !== undefined) {
+    const winner = winners.get(target);
+    if (winner !== given) return asComment("overridden", `${winner?.origin ?? ""} says ${target}`);
+    if (fate?.kind !== "same") return { given, result: "same", line: `${target}: ${yamlScalar(text)}`, comment: "" };
+    return migrateSame(given, fate.setting, fate.toText(text), asComment);
+  }
+  if (fate === undefined) return asComment("unknown", "netgloss does not know this name: remove it");
+  if (fate.kind === "accepted") return asComment("accepted", `not needed: ${fate.why}`);
+  if (fate.kind === "same") throw new Error(`${name} has a setting`);
+  const { advice, needs = suffix } = fate;
+  if (isOff(texts.get(needs) ?? "")) return asComment("unset", "it is off");
+  return asComment("missing", needs === suffix ? `missing: ${advice}` : `missing with ${needs}`);
+}
+
+function migrateSame(
+  given: GivenSetting,
+  setting: SettingName,
+  text: string,
+  asComment: (result: Migrated["result"], comment: string) => Migrated,
+): Migrated {
+  const { type } = settingOf(setting);
+  const value = type.parse(text);
+  if (value === undefined) return asComment("wrong", `wrong: ${setting} must be ${type.expected}`);
+  const shown = type.secret ? text : type.format(value);
+  const suffix = suffixOf(given.name) ?? "";
+  const changes = [
+    ...(suffixOf(setting) === suffix ? [] : [`${given.name} becomes ${setting}`]),
+    ...(text === given.text ? [] : [`was ${given.text}`]),
+    ...(given.name.startsWith(prefixes.old) ? [netObservNames[suffix]?.differs ?? ""] : []),
+    ...(type.secret ? [`a file is safer: ${setting}_FILE`] : []),
+  ].filter((change) => change !== "");
+  const comment = changes.join("; ");
+  return { given, result: "same", line: withComment(`${setting}: ${yamlScalar(shown)}`, comment), comment };
+}
+
+function withComment(line: string, comment: string): string {
+  return comment === "" ? line : `${line}  # ${comment}`;
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { netObservNames, runProgram } from "../../src/app/index.ts";
+import { createFakeTerminal } from "../support/fake-terminal.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+
+const golden = join(import.meta.dirname, "../../../test/app/golden");
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const terminal = createFakeTerminal(argv);
+  const code = await runProgram(terminal);
+  return { code, ...terminal.written };
+}
+
+test("config migrate prints the same settings by our names, with a comment on each that changes", async () => {
+  const file = join(golden, "migrate.env");
+  const { code, out, err } = await run("config", "migrate", file);
+  assert.equal(out.replaceAll(`${golden}/`, ""), readFileSync(join(golden, "migrate.yml"), "utf8"));
+  assert.equal(err, "8 same, 3 accepted, 2 missing, 1 unknown, 1 wrong\n");
+  assert.equal(code, 1);
+});
+
+test("what it prints is a settings file that means the same", async (t) => {
+  const file = join(golden, "migrate.env");
+  const { out } = await run("config", "migrate", file);
+  const migrated = join(tempDirectory(t), "netgloss.yml");
+  writeFileSync(migrated, out);
+  const printed = await run("config", "print", "--config", migrated);
+  assert.match(printed.out, /^SVC_FLOW_SERVER_UDP_ENABLE: true /m);
+  assert.match(printed.out, /^SVC_LOG_LEVEL: error /m);
+  const original = join(tempDirectory(t), "flowcoll.env");
+  writeFileSync(original, readFileSync(file, "utf8").replace(/.*=soon\n/, ""));
+  const before = await run("config", "print", "--config", original);
+  const values = (text: string): string => text.replaceAll(/ {2}#.*/g, "");
+  assert.equal(values(printed.out), values(before.out));
+  const again = await run("config", "migrate", "--check", migrated);
+  assert.deepEqual([again.code, again.err], [0, "8 same, 0 accepted, 0 missing, 0 unknown, 0 wrong\n"]);
+});
+
+test("--check reports only what changes, each with its place; secrets are not shown", async () => {
+  const file = join(golden, "migrate.env");
+  const { code, out } = await run("config", "migrate", "--check", file);
+  assert.equal(code, 1);
+  const lines = out.replaceAll(`${golden}/`, "").split("\n");
+  assert.ok(lines.includes("migrate.env:6: EF_LOGGER_LEVEL: EF_LOGGER_LEVEL becomes SVC_LOG_LEVEL; was panic"), out);
+  assert.ok(lines.includes("migrate.env:17: EF_PROCESSOR_IFA_WORKER_SIZE: missing with PROCESSOR_IFA_ENABLE"), out);
+  assert.doesNotMatch(out, /p#1|secret-key|POOL_SIZE|AWS/);
+});
+
+test("a later file wins, SVC_ over EF_, and the loser is a comment", async (t) => {
+  const directory = tempDirectory(t);
+  const [first, second] = [join(directory, "a.yml"), join(directory, "b.yml")];
+  writeFileSync(first, "EF_API_PORT: 1\nSVC_API_IP: 10.0.0.1\n");
+  writeFileSync(second, "EF_API_PORT: 2\nEF_API_IP: 10.0.0.2\n");
+  const { code, out } = await run("config", "migrate", first, second);
+  assert.equal(code, 0);
+  assert.match(out, /^SVC_API_PORT: 2 /m);
+  assert.match(out, /^# EF_API_PORT: 1 {2}# .*b\.yml:1:1 says SVC_API_PORT$/m);
+  assert.match(out, /^SVC_API_IP: 10\.0\.0\.1$/m);
+});
+
+test("every public name can be migrated, and what comes out is valid", async (t) => {
+  const directory = tempDirectory(t);
+  const file = join(directory, "all.env");
+  const migrated = join(directory, "all.yml");
+  writeFileSync(
+    file,
+    Object.entries(netObservNames)
+      .map(([name, { example }]) => `EF_${name}=${example}\n`)
+      .join(""),
+  );
+  const { out, err } = await run("config", "migrate", file);
+  assert.match(err, / 0 unknown, 0 wrong$/m);
+  writeFileSync(migrated, out);
+  assert.equal((await run("config", "print", "--config", migrated)).code, 0);
+});
+
+test("a file that cannot be read is named", async () => {
+  const { code, err } = await run("config", "migrate", "/nowhere.yml");
+  assert.equal(code, 78);
+  assert.match(err, /^error: cannot read the settings file: .*\/nowhere\.yml/);
+});
