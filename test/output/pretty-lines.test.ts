@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { array, assert as hold, dictionary, jsonValue, property, string } from "fast-check";
 import { createMonitorSink, prettySink } from "../../src/output/index.ts";
 
 function pretty(lines: string): string {
@@ -10,8 +10,8 @@ function pretty(lines: string): string {
 }
 
 test("pretty JSON is what JSON.stringify writes with two blanks", () => {
-  fc.assert(
-    fc.property(fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 3 }), (records) => {
+  hold(
+    property(array(dictionary(string(), jsonValue()), { maxLength: 3 }), (records) => {
       const lines = records.map((record) => `${JSON.stringify(record)}\n`).join("");
       const expected = records.map((record) => `${JSON.stringify(JSON.parse(JSON.stringify(record)), null, 2)}\n`);
       assert.equal(pretty(lines), expected.join(""));
