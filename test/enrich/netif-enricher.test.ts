@@ -55,7 +55,7 @@ test("each attribute goes below the interface that has the index", async () => {
     "flow.in.netif.name": "ge-0/0/0",
     "flow.in.netif.descr": "01",
     "flow.in.netif.alias": "to: upstream",
-    "flow.in.netif.type": "6",
+    "flow.in.netif.type.name": "6",
     "flow.in.netif.speed": 10_000_000_000,
     "flow.in.netif.tags": ["transit", "paid"],
     "flow.in.netif.provider": "Example",
@@ -63,7 +63,7 @@ test("each attribute goes below the interface that has the index", async () => {
     "flow.out.netif.name": "ge-0/0/1",
     "flow.out.netif.descr": "d",
     "flow.out.netif.alias": "a",
-    "flow.out.netif.type": "ethernet",
+    "flow.out.netif.type.name": "ethernet",
     "flow.out.netif.speed": 9_223_372_036_854_775_807n,
   });
   assert.deepEqual(added(flow("192.0.2.1", 3, 4)), {});

@@ -143,7 +143,26 @@ const softflowd = (protocol: string): Buffer[] => {
   return readFileSync(path, "utf8").trim().split("\n").map(hex);
 };
 
+/** What dashboards ask for beyond the usual fields. */
+const manyNames: PacketTemplate = {
+  id: 414,
+  fields: fields([8, 4], [12, 4], [4, 1], [6, 2], [209, 8], [58, 2], [59, 2], [81, 6], [57, 6], [129, 4], [128, 4]),
+};
+
 export const goldenCases: readonly GoldenCase[] = [
+  [
+    "ipfix-options-of-tcp-and-both-ways",
+    [
+      ipfixRecord(manyNames, [
+        [v4Source, v4Destination, uint(6, 1), uint(0x10, 2), uint(0x4000_011c, 8), uint(100, 2), uint(200, 2)],
+        [hex("00:00:5e:00:53:02"), hex("00:00:5e:00:53:fe"), uint(64_500, 4), uint(64_501, 4)],
+      ]),
+      ipfixRecord(manyNames, [
+        [v4Source, v4Destination, uint(6, 1), uint(0x12, 2), uint(0, 8), uint(100, 2), uint(100, 2)],
+        [hex("00:00:5e:00:53:02"), hex("00:00:5e:00:53:fe"), uint(0, 4), uint(0, 4)],
+      ]),
+    ],
+  ],
   ["softflowd-netflow5", softflowd("netflow5")],
   ["softflowd-netflow9", softflowd("netflow9")],
   ["softflowd-ipfix", softflowd("ipfix")],

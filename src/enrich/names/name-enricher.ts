@@ -20,7 +20,7 @@ export interface NameEnricherOptions {
 
 /**
  * Adds names of numbers: `flow.src.l4.port.name` and `flow.dst.l4.port.name` by transport protocol and port,
- * `ip.dscp.name` by code point. A name that the record has stays.
+ * `ip.dscp.name` and `flow.in.ip.dscp.name` by code point. A name that the record has stays.
  */
 export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions): Enricher {
   const found = { port: 0, dscp: 0 };
@@ -70,14 +70,14 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
     };
     return numberAdditions("port", `${end}.l4.port.id`, adds, table, "l4.proto.id");
   };
-  const dscpTable = new Map(Array.from(dscpNames, ([id, name]) => [id, renderFields([["ip.dscp.name", name]])]));
+  const dscpTable = new Map(Array.from(dscpNames, ([id, name]) => [id, renderFields(dscpFields.map((field) => [field, name]))]));
 
   return {
     lines: {
       begin() {},
       numbers: [
         ...(ports === undefined ? [] : [portAdditions(ports, "flow.src"), portAdditions(ports, "flow.dst")]),
-        ...(dscp ? [numberAdditions("dscp", "ip.dscp.id", "ip.dscp.name", () => dscpTable)] : []),
+        ...(dscp ? [numberAdditions("dscp", "ip.dscp.id", dscpField, () => dscpTable)] : []),
       ],
       addresses: [],
     },
@@ -88,10 +88,18 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
         add(record, names, "port", "flow.src.l4.port.id", "flow.src.l4.port.name");
         add(record, names, "port", "flow.dst.l4.port.id", "flow.dst.l4.port.name");
       }
-      if (dscp) add(record, dscpNames, "dscp", "ip.dscp.id", "ip.dscp.name");
+      if (!dscp || record.has(dscpField)) return;
+      add(record, dscpNames, "dscp", "ip.dscp.id", dscpField);
+      const name = record.get(dscpField);
+      if (name !== undefined) record.set(inDscpField, name);
     },
   };
 }
+
+/** What names a code point, of which the first decides whether a record has that already. */
+const dscpField = "ip.dscp.name";
+const inDscpField = "flow.in.ip.dscp.name";
+const dscpFields = [dscpField, inDscpField] as const;
 
 function renderPorts(names: PortNames, adds: string): ReadonlyMap<number, RenderedFields> {
   const rendered = new Map<number, RenderedFields>();

@@ -30,11 +30,11 @@ const textAttributes: Readonly<Record<string, string>> = {
   ifDescr: ".descr",
   alias: ".alias",
   ifAlias: ".alias",
-  type: ".type",
-  ifType: ".type",
+  type: ".type.name",
+  ifType: ".type.name",
 };
 /** Every name below an interface that a file gives, metadata aside, in the order in which they go out. */
-export const netifSuffixes = [".name", ".descr", ".alias", ".type", ".speed", ".tags"] as const;
+export const netifSuffixes = [".name", ".descr", ".alias", ".type.name", ".speed", ".tags"] as const;
 const speedNames: ReadonlySet<string> = new Set(["speed", "ifSpeed"]);
 
 /**

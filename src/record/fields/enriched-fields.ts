@@ -30,7 +30,7 @@ ${object}.locality | keyword | | private | internal, private, public or multicas
 
 const ofInterface = (object: string): string => `
 ${object}.alias | keyword | | uplink | alias of the interface | interface file
-${object}.type | keyword | | ethernetCsmacd | type of the interface | interface file
+${object}.type.name | keyword | | ethernetCsmacd | type of the interface | interface file
 ${object}.speed | long | bits/s | 10000000000 | speed of the interface | interface file
 ${object}.tags | keyword[] | | ["transit"] | tags of the interface | interface file
 `;
@@ -45,5 +45,6 @@ export const enrichedFields: readonly RecordField[] = [
   ...fieldRows(`
 flow.locality | keyword | | public | public when one of the ends is, else private when one is that, else internal | locality
 ip.dscp.name | keyword | | EF | name of the code point | DSCP names
+flow.in.ip.dscp.name | keyword | | EF | the same: code points are those with which packets came in | DSCP names
 `),
 ];

@@ -6,6 +6,7 @@ export const exportFields = fieldRows(`
 flow.export.ip.addr | ip | | 192.0.2.254 | the exporter: the sender of the datagram | all
 flow.export.type | keyword | | ipfix | netflow, ipfix or sflow | all
 flow.export.version.ver | long | | 10 | version of the protocol: NetFlow 1, 5, 7, 9; IPFIX 10; sFlow 5 | all
+flow.export.version.name | keyword | | IPFIX | the protocol and its version | all
 flow.export.timestamp | date_nanos | | 2026-11-22T04:00:00Z | when the datagram left, by its header | NetFlow, IPFIX
 flow.export.sequence | long | | 4711 | sequence number of the datagram | NetFlow v5, v7, v9, IPFIX, sFlow
 flow.export.domain.id | long | | 1 | Source ID (v9), observation domain (IPFIX) or sub-agent (sFlow) | NetFlow v9, IPFIX, sFlow
@@ -26,10 +27,21 @@ flow.src.l4.port.id | long | | 49152 | source port | IE 7, 182, 180; NetFlow v1,
 flow.dst.l4.port.id | long | | 443 | destination port | IE 11, 183, 181; NetFlow v1, v5, v7; packet
 flow.src.mac.addr | keyword | | 00:00:5e:00:53:01 | source MAC address | IE 56, 81; packet
 flow.dst.mac.addr | keyword | | 00:00:5e:00:53:ff | destination MAC address | IE 80, 57; packet
+flow.in.src.mac.addr | keyword | | 00:00:5e:00:53:01 | source MAC address of the packets that came in | IE 56
+flow.in.dst.mac.addr | keyword | | 00:00:5e:00:53:ff | destination MAC address of the packets that came in | IE 80
+flow.out.src.mac.addr | keyword | | 00:00:5e:00:53:02 | source MAC address of the packets that went out | IE 81
+flow.out.dst.mac.addr | keyword | | 00:00:5e:00:53:fe | destination MAC address of the packets that went out | IE 57
 flow.src.as.asn | long | | 64496 | autonomous system of the source | IE 16; NetFlow v5, v7; sFlow gateway; MaxMind
 flow.dst.as.asn | long | | 64511 | autonomous system of the destination | IE 17; NetFlow v5, v7; sFlow gateway; MaxMind
 flow.src.vlan.tag.id | long | | 100 | VLAN on the way in | IE 58, 243; sFlow flow 1001; packet
 flow.dst.vlan.tag.id | long | | 200 | VLAN on the way out | IE 59, 254; sFlow flow 1001
+flow.in.vlan.tag.id | long | | 100 | VLAN on the way in: as flow.src.vlan.tag.id, as the exporter says it | derived
+flow.out.vlan.tag.id | long | | 200 | VLAN on the way out: as flow.dst.vlan.tag.id, as the exporter says it | derived
+vlan.tag.id | long[] | | [100,200] | VLANs of both ways, without 0 | derived
+hop.src.as.asn | long | | 64500 | autonomous system from which the flow came | IE 129; sFlow gateway
+hop.src.as.label | keyword | | AS64500 | its label | IE 129; sFlow gateway
+hop.dst.as.asn | long | | 64501 | autonomous system to which the flow went | IE 128; sFlow gateway
+hop.dst.as.label | keyword | | AS64501 | its label | IE 128; sFlow gateway
 flow.src.vlan.priority | long | | 0 | 802.1p priority on the way in | sFlow flow 1001
 flow.dst.vlan.priority | long | | 0 | 802.1p priority on the way out | sFlow flow 1001
 flow.src.ip.prefix.length | long | bits | 24 | length of the source's prefix in the routing table | IE 9, 29; NetFlow v5, v7; sFlow flow 1002
@@ -129,14 +141,20 @@ app.name | keyword | | ssh | name of the application | IE 96, 56701; options: IE
 /** What the headers of a packet say. */
 export const packetFields = fieldRows(`
 ip.version.ver | long | | 4 | IP version; by the addresses where the exporter does not send it | IE 60; packet; derived
+ip.version.name | keyword | | IPv4 | IPv4 or IPv6 | derived
 ip.dscp.id | long | | 46 | code point of DiffServ | IE 195, 5; NetFlow v1, v5, v7; packet
 ip.ecn.id | long | | 0 | explicit congestion notification | IE 5; NetFlow v1, v5, v7; packet
 l4.proto.id | long | | 6 | IP protocol | IE 4; NetFlow v1, v5, v7; packet
 l4.proto.name | keyword | | TCP | IP protocol, IANA's keyword | IE 4; NetFlow v1, v5, v7; packet
 tcp.flags.bits | long | | 18 | flags of TCP, of all packets together | IE 6; NetFlow v1, v5, v7; packet
 tcp.flags.tags | keyword[] | | ["SYN","ACK"] | flags of TCP that are set, lowest bit first | IE 6; NetFlow v1, v5, v7; packet
+tcp.options.bits | unsigned_long | | 284 | options of TCP: the bit of each kind | IE 209
+tcp.options.tags | keyword[] | | ["MSS","WSOPT","SACKPERM","TSOPT"] | options of TCP, lowest kind first | IE 209
+l4.session.established | boolean | | true | whether a session of TCP was established, where the flags say it | derived
 icmp.type.id | long | | 8 | type of ICMP; by the destination port where the exporter sends it so | IE 176, 178, 32, 139; packet; derived
 icmp.code.id | long | | 0 | code of ICMP | IE 177, 179, 32, 139; packet; derived
+icmp.type.name | keyword | | Destination Unreachable | type of ICMP, IANA's name | derived
+icmp.code.name | keyword | | Port Unreachable | code of ICMP, IANA's name | derived
 mpls.top_label.id | long | | 100 | topmost label | IE 70; packet
 mpls.top_label.type.id | long | | 4 | who gave the topmost label | IE 46
 mpls.top_label.type.name | keyword | | BGP | who gave the topmost label, IANA's text | IE 46

@@ -296,13 +296,18 @@ function putSampled(record: RecordFields, xdr: Xdr, key: number): void {
   }
 }
 
+function putHop(record: RecordFields, name: string, number: number): void {
+  record.set(`${name}.asn`, number);
+  if (number > 0) record.set(`${name}.label`, `AS${number}`);
+}
+
 function putGateway(record: RecordFields, xdr: Xdr): void {
   putAddress(xdr, (address) => void record.set("flow.bgp.next_hop.ip.addr", address));
   const own = xdr.word();
   record.set("flow.export.as.asn", own);
   const source = xdr.word();
   record.set("flow.src.as.asn", source === 0 ? own : source);
-  record.set("flow.ie.bgpPrevAdjacentAsNumber", xdr.word());
+  putHop(record, "hop.src.as", xdr.word());
   const texts: string[] = [];
   const path: number[] = [];
   for (let segments = xdr.word(); segments > 0; segments--) {
@@ -313,7 +318,7 @@ function putGateway(record: RecordFields, xdr: Xdr): void {
   }
   if (path.length > 0) {
     record.set("flow.bgp.as_path", texts.join(" "));
-    record.set("flow.ie.bgpNextAdjacentAsNumber", path[0] as number);
+    putHop(record, "hop.dst.as", path[0] as number);
     record.set("flow.dst.as.asn", path.at(-1) as number);
   } else if (own > 0) record.set("flow.dst.as.asn", own);
   const communities = xdr.list();

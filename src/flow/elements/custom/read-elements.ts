@@ -26,6 +26,8 @@ const taken = [
   "flow.http",
   "flow.ie",
   "flow.in.netif.descr",
+  "flow.in.ip",
+  "flow.in.vlan",
   "flow.in.netif.name",
   "flow.in.vrf.name",
   "flow.in.vrf.rd",
@@ -34,6 +36,7 @@ const taken = [
   "flow.middle",
   "flow.nntp",
   "flow.out.netif.descr",
+  "flow.out.vlan",
   "flow.out.netif.name",
   "flow.out.vrf.name",
   "flow.out.vrf.rd",
@@ -51,10 +54,15 @@ const taken = [
   "flow.src.isInternal",
   "flow.tls",
   "flow.tunnel",
+  "icmp.code.name",
+  "icmp.type.name",
+  "ip.version.name",
+  "l4.session",
   "mpls.label",
   "mpls.top_label",
   "snmp",
   "system",
+  "vlan",
 ];
 
 /** Elements that are decoded in a way of their own: padding, MPLS labels, lists, packets. */

@@ -11,6 +11,29 @@ const tcpTags = Array.from({ length: 1 << tcpFlags.length }, (_, bits) =>
   tcpFlags.filter((_flag, i) => (bits & (1 << i)) !== 0),
 );
 
+/** Kinds of options (IANA, "TCP Option Kind Numbers"), as they are abbreviated; others are `OPT-<kind>`. */
+const tcpOptions = new Map([
+  [0, "EOL"],
+  [1, "NOP"],
+  [2, "MSS"],
+  [3, "WSOPT"],
+  [4, "SACKPERM"],
+  [5, "SACK"],
+  [8, "TSOPT"],
+  [19, "MD5"],
+  [28, "UTO"],
+  [29, "TCP-AO"],
+  [30, "MPTCP"],
+  [34, "TFO"],
+]);
+
+/** The option of a kind is the bit of its number, from the lowest on (errata 1739 of RFC 5102); undefined where there is none. */
+function tcpOptionNames(bits: bigint): readonly string[] | undefined {
+  if (bits === 0n) return undefined;
+  const kinds = Array.from({ length: 64 }, (_, kind) => kind).filter((kind) => (bits >> BigInt(kind)) & 1n);
+  return kinds.map((kind) => tcpOptions.get(kind) ?? `OPT-${kind}`);
+}
+
 const directions = ["ingress", "egress"];
 
 /** IANA, "flowEndReason". */
@@ -76,6 +99,12 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   protocolName: ofNumber((value) => protocolNames[value]),
   tunnelTypeName: nameOf(tunnelTypes),
   tcpTags: ofNumber(tcpFlagNames),
+  tcpOptionTags: (source, at, length) => {
+    const bits = toUnsigned(source, at, length);
+    return bits === undefined ? undefined : tcpOptionNames(BigInt(bits));
+  },
+  /** An autonomous system that is known by its number alone; 0 is none. */
+  asLabel: ofNumber((value) => (value === 0 ? undefined : `AS${value}`)),
   directionName: ofNumber((value) => directions[value]),
   endReasonName: ofNumber((value) => endReasons[value]),
   /** RFC 7270 section 3: the upper two bits are the status, all eight the reason for it. */

@@ -8,6 +8,8 @@ export type Conversion =
   | "protocolName"
   | "tunnelTypeName"
   | "tcpTags"
+  | "tcpOptionTags"
+  | "asLabel"
   | "directionName"
   | "endReasonName"
   | "forwardingStatusName"
@@ -50,8 +52,16 @@ export const fieldNames: readonly FieldName[] = [
   [81, "flow.src.mac.addr", "value"],
   [80, "flow.dst.mac.addr", "value"],
   [57, "flow.dst.mac.addr", "value"],
+  [56, "flow.in.src.mac.addr", "value"],
+  [80, "flow.in.dst.mac.addr", "value"],
+  [81, "flow.out.src.mac.addr", "value"],
+  [57, "flow.out.dst.mac.addr", "value"],
   [16, "flow.src.as.asn", "value"],
   [17, "flow.dst.as.asn", "value"],
+  [129, "hop.src.as.asn", "value"],
+  [129, "hop.src.as.label", "asLabel"],
+  [128, "hop.dst.as.asn", "value"],
+  [128, "hop.dst.as.label", "asLabel"],
   [58, "flow.src.vlan.tag.id", "value"],
   [243, "flow.src.vlan.tag.id", "value"],
   [59, "flow.dst.vlan.tag.id", "value"],
@@ -148,6 +158,8 @@ export const fieldNames: readonly FieldName[] = [
   [4, "l4.proto.name", "protocolName"],
   [6, "tcp.flags.bits", "value"],
   [6, "tcp.flags.tags", "tcpTags"],
+  [209, "tcp.options.bits", "value"],
+  [209, "tcp.options.tags", "tcpOptionTags"],
   [176, "icmp.type.id", "value"],
   [178, "icmp.type.id", "value"],
   [32, "icmp.type.id", "icmpType"],

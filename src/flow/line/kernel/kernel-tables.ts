@@ -1,5 +1,6 @@
-import type { Workspace } from "../../../record/index.ts";
+import { renderFields, type Workspace } from "../../../record/index.ts";
 import { base64Pairs, digits, fourDigits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
+import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
 import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
 import * as layout from "./layout.ts";
 
@@ -18,6 +19,12 @@ const kernelTexts: readonly (readonly [number: number, text: string])[] = [
   [layout.labelExpText, '],"mpls.label.exp":['],
   [layout.labelBottomText, '],"mpls.label.bottom":['],
   [layout.topLabelText, '],"mpls.top_label.id":'],
+  [layout.versionNameText, ',"ip.version.name":"IPv'],
+  [layout.inVlanText, ',"flow.in.vlan.tag.id":'],
+  [layout.outVlanText, ',"flow.out.vlan.tag.id":'],
+  [layout.vlansText, ',"vlan.tag.id":['],
+  [layout.establishedText, ',"l4.session.established":true'],
+  [layout.notEstablishedText, ',"l4.session.established":false'],
 ];
 
 /** By which groups are zero: where the first longest run of at least two begins (four bits), and its length (four bits). */
@@ -45,6 +52,7 @@ export function writeKernelTables({ bytes, view }: Workspace): void {
   put(partnerTable(icmpPartners), layout.icmpPartnerTable);
   put(partnerTable(icmpV6Partners), layout.icmpV6PartnerTable);
   put(icmpV6Types, layout.icmpV6TypeTable);
+  writeIcmpNames({ bytes, view });
   for (const [number, text] of kernelTexts) {
     const at = layout.texts + layout.textBytes * number;
     bytes[at + layout.textLength] = bytes.write(text, at);
@@ -52,6 +60,37 @@ export function writeKernelTables({ bytes, view }: Workspace): void {
   for (let i = 0; i < layout.cachedSeconds; i++) {
     view.setBigInt64(layout.secondTable + layout.secondBytes * i, -1n, true);
   }
+}
+
+/** Names of types and codes of ICMP, as they stand in a line. */
+function writeIcmpNames({ bytes, view }: Pick<Workspace, "bytes" | "view">): void {
+  let end: number = layout.icmpTexts;
+  const take = (size: number): number => {
+    const at = end;
+    end += 8 * Math.ceil(size / 8);
+    if (end > layout.icmpTextsEnd) throw new RangeError("there is no room for the names of ICMP");
+    return at;
+  };
+  const putField = (entry: number, name: string, value: string): void => {
+    const text = renderFields([[name, value]]);
+    const at = take(text.length);
+    bytes.set(text, at);
+    view.setUint32(entry, at, true);
+    view.setUint32(entry + 4, text.length, true);
+  };
+  const putAll = (table: number, names: readonly IcmpName[]): void => {
+    for (const [type, name, codes = []] of names) {
+      const entry = table + layout.icmpNameBytes * type;
+      putField(entry, "icmp.type.name", name);
+      const count = Math.max(0, ...codes.map(([code]) => code + 1));
+      const codesAt = take(8 * count);
+      view.setUint32(entry + 8, codesAt, true);
+      view.setUint32(entry + 12, count, true);
+      for (const [code, codeName] of codes) putField(codesAt + 8 * code, "icmp.code.name", codeName);
+    }
+  };
+  putAll(layout.icmpNames, icmpNamesOf.get(1) ?? []);
+  putAll(layout.icmpV6Names, icmpNamesOf.get(58) ?? []);
 }
 
 /** By type: its partner, -1 where it has none. */

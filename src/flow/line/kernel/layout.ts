@@ -83,7 +83,7 @@ export const sourceVlanSlot = 13;
 export const destinationVlanSlot = 14;
 export const reverseOctetsSlot = 15;
 export const reversePacketsSlot = 16;
-export const firstFreeSlot = 17;
+export const tcpFlagsSlot = 17;
 
 /** Texts that a kernel writes by itself: 63 bytes and their number. */
 export const texts = 1536;
@@ -103,6 +103,12 @@ export const labelText = 10;
 export const labelExpText = 11;
 export const labelBottomText = 12;
 export const topLabelText = 13;
+export const versionNameText = 14;
+export const inVlanText = 15;
+export const outVlanText = 16;
+export const vlansText = 17;
+export const establishedText = 18;
+export const notEstablishedText = 19;
 
 /** Where in the line under way the numbers of slots are, as 32-bit integers: those of systems, 0 for nowhere; of others anything. */
 export const numberPlaces = 3072;
@@ -160,7 +166,17 @@ export const headTextBytes = 8192;
 export const exporterText = 212_992;
 /** What is left of the kernel's share of a workspace: for programs, for a line that is too long for other memory, for samples, for lines. */
 export const programs = 262_144;
-export const programsEnd = 6_291_456;
+export const programsEnd = 5_767_168;
+/**
+ * Names of ICMP by type: place and length of the name, place and number of the codes', each of which is a place and a length. No length:
+ * no name.
+ */
+export const icmpNames = 5_767_168;
+export const icmpV6Names = 5_771_264;
+export const icmpNameBytes = 16;
+/** The codes' tables, and the texts. */
+export const icmpTexts = 5_775_360;
+export const icmpTextsEnd = 5_799_936;
 export const longLine = 6_291_456;
 export const longLineEnd = 10_485_760;
 export const lines = 12_582_912;
@@ -333,6 +349,8 @@ export const stepPath = 9;
 export const stepGiven = 10;
 /** A label stack: its place, with the number of its entries in the upper eight bits; the argument is one of the kinds. */
 export const stepStack = 11;
+/** A number and a quote. */
+export const stepQuoted = 12;
 
 export const listOfLabels = 0;
 export const listOfTags = 1;

@@ -34,8 +34,10 @@ export interface LineProgramOptions {
 const maxScalar = 64;
 /** A byte of text becomes at most `\u00xx`. */
 const maxPerByte = 6;
-/** Type and code of ICMP by the destination port. */
-const maxIcmp = 64;
+/** Type and code of ICMP by the destination port, and their names. */
+const maxIcmp = 64 + 160;
+/** The IP version and its name, VLANs, whether a session was established. */
+const maxDerived = 256;
 /** `,"flow.community.id":"1:`, a digest of 28 characters, a quote. */
 const communityIdLength = 24 + 28 + 1;
 /** The estimates of four counters, each of up to 40 digits, their rate, and that it is assumed. */
@@ -52,7 +54,7 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
   const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
   const helpers: LineHelper[] = [];
   let maxLength =
-    maxEstimates + maxIcmp + maxNamesLength + communityIdLength + enricher.numbers.length * maxNumberAddition;
+    maxEstimates + maxIcmp + maxDerived + maxNamesLength + communityIdLength + enricher.numbers.length * maxNumberAddition;
   for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
   const places = placesOf(plan);
   let longest = 0;

@@ -20,6 +20,7 @@ const slotNames: readonly (readonly [name: string, slot: number])[] = [
   ["flow.dst.vlan.tag.id", layout.destinationVlanSlot],
   ["flow.reverse.bytes", layout.reverseOctetsSlot],
   ["flow.reverse.packets", layout.reversePacketsSlot],
+  ["tcp.flags.bits", layout.tcpFlagsSlot],
 ];
 
 /** What holds for the records of a set. */

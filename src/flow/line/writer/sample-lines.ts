@@ -36,8 +36,11 @@ export interface SampleLinesOptions {
 
 /** Lines are handed over in pieces of about this size. */
 const flushBytes = 256 * 1024;
-/** The rate and its estimates, type and code of ICMP, IP version, Community ID, what both ends add together, and bytes that are overwritten. */
-const maxRest = 640;
+/**
+ * The rate and its estimates, type and code of ICMP with their names, IP version, VLANs, Community ID, what both ends add together, and
+ * bytes that are overwritten.
+ */
+const maxRest = 1024;
 
 export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const { lines, enricher, workspace, counts } = options;

@@ -32,10 +32,18 @@ export function recordHead(
     ["flow.export.ip.addr", exporter.address],
     ["flow.export.type", header.type],
     ["flow.export.version.ver", header.version],
+    ["flow.export.version.name", versionName(header)],
   ];
   if (header.timestamp !== undefined) head.push(["flow.export.timestamp", header.timestamp]);
   if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
   if (header.domain !== undefined) head.push(["flow.export.domain.id", header.domain]);
   if (header.uptime !== undefined) head.push(["flow.export.uptime", header.uptime]);
   return head;
+}
+
+const protocolNames = { netflow: "NetFlow", ipfix: "IPFIX", sflow: "sFlow" } as const;
+
+/** As people write it: IPFIX has no version but one. */
+function versionName({ type, version }: HeaderFields): string {
+  return type === "ipfix" ? protocolNames.ipfix : `${protocolNames[type]} v${version}`;
 }

@@ -99,10 +99,14 @@ function createLevelSteps(book: StepBook, role: PacketRole) {
     ),
     sourcePort: book.field(names.sourcePort, "number"),
     destinationPort: book.field(names.destinationPort, "number"),
-    tcpFlags: book.entry(512, (value) => [
-      [names.tcpFlags, value],
-      [names.tcpTags, tcpFlagNames(value)],
-    ]),
+    tcpFlags: book.entry(
+      512,
+      (value) => [
+        [names.tcpFlags, value],
+        [names.tcpTags, tcpFlagNames(value)],
+      ],
+      { number: names.tcpFlags },
+    ),
     icmpType: book.field(names.icmpType, "number"),
     icmpCode: book.field(names.icmpCode, "number"),
     igmpType: book.field(names.igmpType, "number"),

@@ -21,9 +21,11 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
     nextHop6: book.field("flow.bgp.next_hop.ip.addr", "ipv6"),
     exporterAs: number("flow.export.as.asn"),
     sourceAs: number("flow.src.as.asn"),
-    previousAs: number("flow.ie.bgpPrevAdjacentAsNumber"),
+    previousAs: number("hop.src.as.asn"),
+    previousLabel: book.field("hop.src.as.label", "asLabel"),
     path: book.field("flow.bgp.as_path", "path"),
-    nextAs: number("flow.ie.bgpNextAdjacentAsNumber"),
+    nextAs: number("hop.dst.as.asn"),
+    nextLabel: book.field("hop.dst.as.label", "asLabel"),
     destinationAs: number("flow.dst.as.asn"),
     communities: book.field("flow.bgp.communities", "communities"),
     preference: number("flow.bgp.local_pref"),
@@ -52,6 +54,7 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
     if (first >= 0) {
       list.addLong(steps.path, at, maxNumber * numbers + maxSegment * segments);
       list.add(steps.nextAs, first);
+      if (first > 0) list.add(steps.nextLabel, first);
       list.add(steps.destinationAs, last);
     } else if (ownAs > 0) list.add(steps.destinationAs, ownAs);
     return position;
@@ -68,7 +71,9 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
       const sourceAs = view.getUint32(position + 4);
       list.add(steps.sourceAs, sourceAs === 0 ? ownAs : sourceAs);
       if (end - position < 12) return "cut";
-      list.add(steps.previousAs, view.getUint32(position + 8));
+      const previousAs = view.getUint32(position + 8);
+      list.add(steps.previousAs, previousAs);
+      if (previousAs > 0) list.add(steps.previousLabel, previousAs);
       position = addPath(list, source, ownAs, position + 12, end);
       if (position < 0 || end - position < 4) return "cut";
       const communities = view.getUint32(position);

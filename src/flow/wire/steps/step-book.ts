@@ -70,6 +70,7 @@ export interface StepMemory {
 
 const codes: Readonly<Record<StepKind, readonly [code: number, maxLength: number, opening: string]>> = {
   number: [layout.stepNumber, 10, ""],
+  asLabel: [layout.stepQuoted, 13, `"AS`],
   uint64: [layout.stepUint64, 20, ""],
   ipv4: [layout.stepIpv4, 16, `"`],
   ipv6: [layout.stepIpv6, 42, `"`],

@@ -9,13 +9,14 @@ export interface ByteSource {
 }
 
 /**
- * What a value is. `number`: the number itself; of all others the place: addresses, a number of 64 bits, `text` behind its length,
+ * What a value is. `number` and `asLabel` (an autonomous system): the number itself; of all others the place: addresses, a number of 64 bits, `text` behind its length,
  * behind their count `labels` (the upper twenty bits of each), `tags` (the lower twelve), `communities` (RFC 1997), and `path`: segments
  * of an AS path, each a type (1: a set), a count and so many numbers. All numbers are 32 bits, unsigned, and in network byte order.
  * `stackLabels` and `stackExperimental` are of a label stack (RFC 3032), whose place goes with the number of its entries: {@link stackAt}.
  */
 export type StepKind =
   | "number"
+  | "asLabel"
   | "uint64"
   | "ipv4"
   | "ipv6"
@@ -38,6 +39,7 @@ export function stackAt(at: number, count: number): number {
 /** Reads the value of a kind as a record has it. */
 export const readStepValue: Readonly<Record<StepKind, (value: number, source: ByteSource) => Value>> = {
   number: (value) => value,
+  asLabel: (value) => `AS${value}`,
   uint64(at, { view }) {
     const high = view.getUint32(at);
     const low = view.getUint32(at + 4);

@@ -2,6 +2,7 @@
 import * as L from "../layout";
 import { append, finish } from "./addresses";
 import { writeCommunityId } from "./community-id";
+import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
 import { keep, slot } from "./slots";
 import { copy, putText, writeByte, writeUint64 } from "./values";
@@ -117,11 +118,9 @@ export function writeRest(p: usize, hasAddresses: bool): usize {
   const destination = slot(L.destinationSlot);
   const sourceLength = source < 0 ? 0 : <i32>(source >> 32);
   const destinationLength = destination < 0 ? 0 : <i32>(destination >> 32);
-  p = writeIcmp(p);
-  if ((sourceLength | destinationLength) != 0 && slot(L.versionSlot) == L.isAbsent) {
-    p = putText(p, L.versionText);
-    store<u8>(p++, (sourceLength != 0 ? sourceLength : destinationLength) == 4 ? 0x34 : 0x36);
-  }
+  p = writeIcmpNames(writeIcmp(p));
+  p = writeVersion(p, sourceLength != 0 ? sourceLength : destinationLength);
+  p = writeEstablished(writeVlans(p));
   p = estimate(p, load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate));
   if (load<u8>(L.hasNames) != 0) p = writeNames(<i32>p);
   if (load<u8>(L.hasCommunityId) != 0 && sourceLength != 0 && sourceLength == destinationLength) {

@@ -145,6 +145,8 @@ function writePart(p: usize, step: usize, value: u32): usize {
       return writeNumbers(p, value, load<u32>(step, L.operationArgument));
     case L.stepStack:
       return writeStack(p, value, load<u32>(step, L.operationArgument));
+    case L.stepQuoted:
+      return writeCharacter(writeUint32(p, value), quote);
     case L.stepPath:
       return writePath(p, value);
     default: {
