@@ -28,7 +28,9 @@ test("types and codes of ICMP have IANA's names, by the kernel as by the model",
         uint(code === 19 ? 255 : code, 1),
       ]),
     );
-    return records.flatMap((some) => parseLines(Buffer.from(twins.send(netflow9([netflow9Templates(icmp), dataSet(icmp, ...some)])))));
+    return records.flatMap((some) =>
+      parseLines(Buffer.from(twins.send(netflow9([netflow9Templates(icmp), dataSet(icmp, ...some)])))),
+    );
   };
   for (const protocol of icmpNamesOf.keys()) {
     for (const record of sent(protocol)) {

@@ -70,7 +70,9 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
     };
     return numberAdditions("port", `${end}.l4.port.id`, adds, table, "l4.proto.id");
   };
-  const dscpTable = new Map(Array.from(dscpNames, ([id, name]) => [id, renderFields(dscpFields.map((field) => [field, name]))]));
+  const dscpTable = new Map(
+    Array.from(dscpNames, ([id, name]) => [id, renderFields(dscpFields.map((field) => [field, name]))]),
+  );
 
   return {
     lines: {

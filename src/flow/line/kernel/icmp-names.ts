@@ -1,5 +1,9 @@
 /** A type of ICMP: its name, and those of its codes. */
-export type IcmpName = readonly [type: number, name: string, codes?: readonly (readonly [code: number, name: string])[]];
+export type IcmpName = readonly [
+  type: number,
+  name: string,
+  codes?: readonly (readonly [code: number, name: string])[],
+];
 
 const inOrder = (...names: readonly string[]): readonly (readonly [number, string])[] =>
   names.map((name, code) => [code, name]);

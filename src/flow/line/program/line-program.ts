@@ -54,7 +54,12 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
   const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
   const helpers: LineHelper[] = [];
   let maxLength =
-    maxEstimates + maxIcmp + maxDerived + maxNamesLength + communityIdLength + enricher.numbers.length * maxNumberAddition;
+    maxEstimates +
+    maxIcmp +
+    maxDerived +
+    maxNamesLength +
+    communityIdLength +
+    enricher.numbers.length * maxNumberAddition;
   for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
   const places = placesOf(plan);
   let longest = 0;
