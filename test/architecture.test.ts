@@ -16,7 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   enrich: ["text", "ip", "report", "record", "yaml", "file", "udm"],
   flow: ["text", "ip", "report", "record", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
-  output: ["report", "record"],
+  output: ["report", "record", "filter"],
   api: ["text", "ip", "report", "udm", "snmp"],
   app: ["text", "ip", "report", "record", "filter", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
 };
@@ -31,7 +31,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   app: [
     "settings",
     ["cli/terminal.ts", "cli/text-table.ts"],
-    ["enrichment.ts", "flow-elements.ts"],
+    ["enrichment.ts", "flow-elements.ts", "filters.ts"],
     "decoding-options.ts",
     "outputs",
     "threads",

@@ -111,6 +111,7 @@ function configOf(given: Partial<DeliveryConfig>): DeliveryConfig {
   return {
     name: "bench",
     recordTypes: ["flow", "flow_option", "telemetry"],
+    filter: "",
     dropFields: [],
     batchBytes: 8 << 20,
     batchRecords: 50_000,

@@ -8,15 +8,17 @@ import {
   type ReadFile,
 } from "../enrich/index.ts";
 import { checkKernel } from "../flow/index.ts";
+import { filterProblems } from "./filters.ts";
 import type { Settings } from "./settings/index.ts";
 
 /**
- * Judges the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
+ * Judges filters, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
  *
  * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
-  const problems: string[] = settings.SVC_FLOW_SERVER_UDP_ENABLE ? kernelProblems() : [];
+  const problems = filterProblems(settings);
+  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) problems.push(...kernelProblems());
   const warnings: string[] = [];
   const check = async (path: string, read: (bytes: Uint8Array) => unknown): Promise<void> => {
     try {

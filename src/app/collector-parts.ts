@@ -3,7 +3,15 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ApiServerOptions } from "../api/index.ts";
 import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../flow/index.ts";
-import { createFileSink, createMonitorSink, createOutputMetrics, createStdoutSink } from "../output/index.ts";
+import { compileLineFilter, type Filter } from "../filter/index.ts";
+import {
+  createFileSink,
+  createLineFilter,
+  createMonitorSink,
+  createOutputMetrics,
+  createStdoutSink,
+  filteredSink,
+} from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
@@ -11,6 +19,7 @@ import { createUdmFileStore, type UdmFileStore } from "../udm/index.ts";
 import { nodeFileIo } from "../file/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
+import { filterOf } from "./filters.ts";
 import { flowElements } from "./flow-elements.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
@@ -55,26 +64,31 @@ export function createOutputs(
   const outputs: Output[] = [];
   const outputMetrics = createOutputMetrics(reporting.metrics);
   const shared = { ...reporting, metrics: outputMetrics };
+  const filtered = (output: Output, name: string, filter: Filter | undefined): Output => {
+    const lineFilter = createLineFilter({
+      matches: filter && compileLineFilter(filter),
+      filtered: (records) => outputMetrics.filtered(name, records),
+    });
+    return lineFilter === undefined ? output : filteredSink(output, lineFilter);
+  };
   if (settings.SVC_OUTPUT_FILE_ENABLE) {
-    outputs.push(
-      createFileSink({
-        ...shared,
-        path: settings.SVC_OUTPUT_FILE_PATH,
-        maxBytes: settings.SVC_OUTPUT_FILE_MAX_SIZE,
-        maxFiles: settings.SVC_OUTPUT_FILE_MAX_BACKUPS,
-        queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
-      }),
-    );
+    const file = createFileSink({
+      ...shared,
+      path: settings.SVC_OUTPUT_FILE_PATH,
+      maxBytes: settings.SVC_OUTPUT_FILE_MAX_SIZE,
+      maxFiles: settings.SVC_OUTPUT_FILE_MAX_BACKUPS,
+      queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
+    });
+    outputs.push(filtered(file, "file", filterOf("SVC_OUTPUT_FILE_FILTER", settings.SVC_OUTPUT_FILE_FILTER)));
   }
   if (settings.SVC_OUTPUT_STDOUT_ENABLE) {
-    outputs.push(
-      createStdoutSink({
-        ...shared,
-        isPretty: settings.SVC_OUTPUT_STDOUT_FORMAT === "json_pretty",
-        maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
-        queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
-      }),
-    );
+    const stdout = createStdoutSink({
+      ...shared,
+      isPretty: settings.SVC_OUTPUT_STDOUT_FORMAT === "json_pretty",
+      maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
+      queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
+    });
+    outputs.push(filtered(stdout, "stdout", filterOf("SVC_OUTPUT_STDOUT_FILTER", settings.SVC_OUTPUT_STDOUT_FILTER)));
   }
   if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
     outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));

@@ -15,6 +15,7 @@ import {
   decodingThreads,
 } from "./collector-parts.ts";
 import { createEnrichment } from "./enrichment.ts";
+import { checkFilters } from "./filters.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
@@ -53,8 +54,10 @@ const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 /** Name of the readiness check of the collector as a whole. */
 const checkName = "collector";
 
+/** @throws SettingsError when a filter of the settings is none. */
 export function createCollector(options: CollectorOptions): Collector {
   const { settings, log, clock, version, sinks = [] } = options;
+  checkFilters(settings);
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };

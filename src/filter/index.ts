@@ -1,4 +1,5 @@
 export { compileFilter, type Matches } from "./evaluate/compile-filter.ts";
+export { compileLineFilter, type MatchesLine } from "./evaluate/match-lines.ts";
 export { createAddressSet } from "./evaluate/address-set.ts";
 export { FilterError } from "./filter-error.ts";
 export type { Filter, FilterTerm, Quantity, QuantityRange } from "./filter.ts";

@@ -1,5 +1,6 @@
 export { createBoundedQueue, type Batch, type BoundedQueue } from "./bounded-queue.ts";
 export { fanOut } from "./fan-out.ts";
+export { filteredSink } from "./filtered-sink.ts";
 export { createFileSink, type FileSink, type FileSinkOptions } from "./file-sink.ts";
 export { OutputError } from "./output-error.ts";
 export type { OutputFile, OutputFileState, OutputIo } from "./output-io.ts";
@@ -21,6 +22,7 @@ export type { SpoolMode } from "./delivery/delivery-queue.ts";
 export type { Outcome, OutputAdapter } from "./delivery/output-adapter.ts";
 export type { Compression } from "./delivery/compress.ts";
 export type { RecordType } from "./delivery/record-type.ts";
+export { createLineFilter } from "./delivery/line-filter.ts";
 export { createLineBorrower } from "./delivery/line-borrower.ts";
 export { createLineLender, type LentLines } from "./delivery/line-lender.ts";
 export { allAccepted } from "./delivery/output-adapter.ts";

@@ -18,6 +18,8 @@ export interface OutputReport {
 export interface OutputMetrics {
   /** `queueBytes` is read when metrics are. The name is the label `output`. */
   output(name: string, queueBytes: () => number): OutputReport;
+  /** Records that are left out before they reach an output, because its filter is not true of them. */
+  filtered(output: string, records: number): void;
 }
 
 export function createOutputMetrics(metrics: Metrics): OutputMetrics {
@@ -38,6 +40,11 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
     "Records left out because of the rate limit of the output.",
     ["output"],
   );
+  const filtered = metrics.counter(
+    "netgloss_output_filtered_records_total",
+    "Records left out because the filter of the output is not true of them.",
+    ["output"],
+  );
   const failures = metrics.counter("netgloss_output_errors_total", "System calls that failed.", [
     "output",
     "operation",
@@ -51,12 +58,14 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
   );
 
   return {
+    filtered: (output, count) => filtered.add(count, { output }),
     output(output, queueBytes) {
       queues.set(output, queueBytes);
       const name = { output };
       records.add(0, name);
       bytes.add(0, name);
       leftOut.add(0, name);
+      filtered.add(0, name);
       rotations.add(0, name);
       for (const reason of dropReasons) {
         droppedRecords.add(0, { output, reason });

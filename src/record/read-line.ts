@@ -5,6 +5,10 @@ const backslash = 0x5c;
 const comma = 0x2c;
 const bracket = 0x5b;
 const closingBracket = 0x5d;
+const closingBrace = 0x7d;
+const zero = 0x30;
+const nine = 0x39;
+const safeDigits = 15;
 
 /**
  * Reads the fields of a line of ours: a flat object whose values are scalars or arrays of them, without white space. Whole numbers
@@ -24,6 +28,25 @@ export function readLine(bytes: Buffer, start: number, end: number): RecordField
   return record;
 }
 
+/** Reads the value of a line of ours that begins at `at`; the line is the whole of `bytes`. */
+export function readValueAt(bytes: Buffer, at: number): Value {
+  const first = bytes[at] as number;
+  if (first >= zero && first <= nine) {
+    // Most numbers have few digits; the others are read as exactly as all values are.
+    let value = 0;
+    let p = at;
+    for (let digit = first; digit >= zero && digit <= nine; digit = bytes[++p] as number)
+      value = value * 10 + digit - zero;
+    if (p - at <= safeDigits && (bytes[p] === comma || bytes[p] === closingBrace)) return value;
+  }
+  const end = endOfValue(bytes, at, bytes.length);
+  if (first === quote) {
+    const text = bytes.toString("utf8", at + 1, end - 1);
+    if (!text.includes("\\")) return text;
+  }
+  return readValue(bytes, at, end);
+}
+
 /** Behind the closing quote. */
 function stringEnd(bytes: Buffer, at: number): number {
   let end = at + 1;
@@ -38,7 +61,7 @@ function endOfValue(bytes: Buffer, at: number, end: number): number {
     while (bytes[p] !== closingBracket) p = bytes[p] === quote ? stringEnd(bytes, p) : p + 1;
     return p + 1;
   }
-  while (p < end && bytes[p] !== comma && bytes[p] !== closingBracket) p++;
+  while (p < end && bytes[p] !== comma && bytes[p] !== closingBracket && bytes[p] !== closingBrace) p++;
   return p;
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { compileFilter, parseFilter, recordVocabulary, udmVocabulary } from "../../src/filter/index.ts";
+import { runs } from "../support/runs.ts";
 import type { Value } from "../../src/record/index.ts";
 import { parseAddress, unmapAddress } from "../../src/ip/index.ts";
 
@@ -143,7 +144,7 @@ test("a filter is true of the records of which its parts say so", () => {
       const compiled = compileFilter(parseFilter(twin.text, "test", recordVocabulary));
       for (const each of records) assert.equal(compiled(new Map(Object.entries(each))), twin.isTrue(each), twin.text);
     }),
-    { numRuns: 300 },
+    runs(300),
   );
 });
 
@@ -169,7 +170,7 @@ test("patterns match what a regular expression of the same meaning matches", () 
         assert.equal(found, expected, `${wanted.join("")} in ${text.join("")}`);
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   );
 });
 

@@ -136,6 +136,7 @@ function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
   return {
     name: names[word],
     recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
+    filter: settings[of("FILTER")],
     dropFields: settings[of("DROP_FIELDS")],
     batchBytes: settings[of("BATCH_MAX_BYTES")],
     batchRecords: word === "KAFKA" ? kafkaBatchRecords(settings) : maxBatchRecords,

@@ -6,6 +6,7 @@ import { Secret } from "../../text/index.ts";
 import {
   bool,
   cloudId,
+  filterText,
   headers,
   indexSuffix,
   int,
@@ -53,6 +54,13 @@ const commonRows = (store: string) => ({
     list(oneOf(recordTypes)),
     ["as_path_hop", "flow_option", "flow", "telemetry"],
     "The records that this output takes: `flow`, `flow_option` (options data of exporters), `telemetry` (SNMP and sFlow counters). `as_path_hop` is accepted; no such records exist.",
+  ),
+  FILTER: row(
+    group,
+    filterText,
+    "",
+    "Only records that this filter is true of go to this output. Empty is all records.",
+    "src in 10.0.0.0/8 and dst.tag = pci",
   ),
   DROP_FIELDS: row(
     group,

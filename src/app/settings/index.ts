@@ -6,7 +6,7 @@ export { lostResults, migrateSettings, type Migrated } from "./netobserv/migrate
 export { netObservPage } from "./netobserv/netobserv-page.ts";
 export { missingForMetadataApi } from "./check-settings.ts";
 export { formatSettings, settingsPage } from "./format-settings.ts";
-export { outputWords } from "./output-words.ts";
+export { outputWords, type OutputWord } from "./output-words.ts";
 export { plainSettings, type PlainSettings } from "./plain-settings.ts";
 export { readSettings, type SettingsReading } from "./read-settings.ts";
 export { SettingsError } from "./settings-error.ts";

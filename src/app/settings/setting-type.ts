@@ -223,6 +223,13 @@ export const plainText: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A filter; whether it is one is known when the rooms that read it are there. It may have several lines. */
+export const filterText: SettingType<string> = {
+  expected: "a filter, see docs/filters.md",
+  parse: (value) => value.trim(),
+  format: (value) => value,
+};
+
 /** HTTP headers: `X-Tenant=edge,X-Site=north`. */
 export const headers: SettingType<ReadonlyMap<string, string>> = {
   expected: "a list separated by commas, nothing twice, each <name of an HTTP header>=<value>",

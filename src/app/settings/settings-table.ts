@@ -3,6 +3,7 @@ import { logFormats, logLevels } from "../../report/index.ts";
 import { Secret } from "../../text/index.ts";
 import {
   bool,
+  filterText,
   hostName,
   int,
   languageCode,
@@ -439,6 +440,13 @@ export const settingsTable = {
     "json",
     "`json`: a record is one line. `json_pretty`: it has a line for each field.",
   ),
+  SVC_OUTPUT_STDOUT_FILTER: row(
+    "Outputs",
+    filterText,
+    "",
+    "Only records that this filter is true of go to this output. Empty is all records.",
+    "src in 10.0.0.0/8 and dst.tag = pci",
+  ),
   SVC_OUTPUT_STDOUT_RATE: row(
     "Outputs",
     int(0, 1_000_000, "records a second"),
@@ -452,6 +460,13 @@ export const settingsTable = {
     "The queue for a slow reader of the standard output. When it is full, records are dropped and counted.",
   ),
   SVC_OUTPUT_FILE_ENABLE: row("Outputs", bool, false, "Writes records to a file, one JSON object a line."),
+  SVC_OUTPUT_FILE_FILTER: row(
+    "Outputs",
+    filterText,
+    "",
+    "Only records that this filter is true of go to this output. Empty is all records.",
+    "src in 10.0.0.0/8 and dst.tag = pci",
+  ),
   SVC_OUTPUT_FILE_PATH: row(
     "Outputs",
     path,

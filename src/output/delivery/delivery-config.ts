@@ -6,6 +6,8 @@ export interface DeliveryConfig {
   /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
   readonly name: string;
   readonly recordTypes: readonly RecordType[];
+  /** Of the records that it takes, in the language of filters; empty: all. It was checked. */
+  readonly filter: string;
   readonly dropFields: readonly string[];
   readonly batchBytes: number;
   readonly batchRecords: number;

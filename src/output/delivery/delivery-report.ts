@@ -14,6 +14,8 @@ export interface DeliveryReport {
   retried(records: number): void;
   failed(operation: string, code: string): void;
   setAside(): void;
+  /** Records that the output's filter leaves out. */
+  filtered(records: number): void;
 }
 
 /** The numbers of one output since its start. */
@@ -101,6 +103,7 @@ export function createDeliveryReport(
         retried.add(records, name);
       },
       failed: (operation, code) => own.failed(operation, code),
+      filtered: (records) => shared.filtered(output, records),
       setAside: () => setAside.add(1, name),
     },
   };

@@ -6,6 +6,7 @@ import { createDeadLetters } from "./dead-letters.ts";
 import type { DeliveryConfig } from "./delivery-config.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { createDeliveryReport } from "./delivery-report.ts";
+import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
 import { createLineFilter } from "./line-filter.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
 import { createSender } from "./sender.ts";
@@ -137,7 +138,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clock,
     emit: (held) => queue.add(held),
   });
-  const filter = createLineFilter(config.recordTypes, config.dropFields);
+  const filter = createLineFilter({
+    types: config.recordTypes,
+    dropFields: config.dropFields,
+    matches: config.filter === "" ? undefined : compileLineFilter(parseFilter(config.filter, name, recordVocabulary)),
+    filtered: (records) => report.filtered(records),
+  });
 
   return {
     start: () => sender.start(),

@@ -1,3 +1,4 @@
+import type { MatchesLine } from "../../filter/index.ts";
 import { fieldKey, forEachField } from "./line-fields.ts";
 import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";
 
@@ -9,30 +10,49 @@ export interface FilteredLines {
 
 export type LineFilter = (lines: Uint8Array, count: number) => FilteredLines | undefined;
 
+export interface LineFilterOptions {
+  /** Left out: all. */
+  readonly types?: readonly RecordType[];
+  readonly dropFields?: readonly string[];
+  /** Left out: every record. */
+  readonly matches?: MatchesLine | undefined;
+  /** Told of records that do not match, but not of those of other types. */
+  readonly filtered?: (records: number) => void;
+}
+
 /**
- * Takes only records of these types, and takes these fields out of them. What is left lies in memory of its own.
+ * Takes only records of some types that a filter is true of, and takes fields out of them. What is left lies in memory of its own.
  *
  * @returns undefined when every line passes as it is: then no line needs to be looked at.
  */
-export function createLineFilter(types: readonly RecordType[], dropFields: readonly string[]): LineFilter | undefined {
+export function createLineFilter(options: LineFilterOptions): LineFilter | undefined {
+  const { types = recordTypes, dropFields = [], matches, filtered } = options;
   const allowed = new Set(types);
   const takesAll = recordTypes.every((type) => type === "as_path_hop" || allowed.has(type));
-  if (takesAll && dropFields.length === 0) return undefined;
+  if (takesAll && dropFields.length === 0 && matches === undefined) return undefined;
   const keys = dropFields.map(fieldKey);
+  let to = Buffer.alloc(0);
   return (lines) => {
     const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
-    const to = Buffer.allocUnsafeSlow(lines.length);
+    if (to.length < lines.length) to = Buffer.allocUnsafeSlow(lines.length);
     let length = 0;
     let count = 0;
+    let others = 0;
     for (let at = 0; at < from.length;) {
       const end = from.indexOf(0x0a, at) + 1 || from.length;
       if (takesAll || allowed.has(recordTypeOf(from, at, end))) {
-        length = copyWithout(from, at, end, keys, to, length);
-        count++;
+        if (matches === undefined || matches(from, at, end)) {
+          length = copyWithout(from, at, end, keys, to, length);
+          count++;
+        } else others++;
       }
       at = end;
     }
-    return count === 0 ? undefined : { lines: to.subarray(0, length), count };
+    if (others > 0) filtered?.(others);
+    // Who keeps the lines is to keep no more memory than they take.
+    return count === 0
+      ? undefined
+      : { lines: Buffer.from(Uint8Array.prototype.slice.call(to, 0, length).buffer), count };
   };
 }
 

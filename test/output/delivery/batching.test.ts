@@ -13,6 +13,7 @@ import {
 import { backoffMs } from "../../../src/output/delivery/backoff.ts";
 import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
 import type { HeldBatch } from "../../../src/output/delivery/held-batch.ts";
+import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/filter/index.ts";
 import { createLineFilter } from "../../../src/output/delivery/line-filter.ts";
 import { systemClock, type Clock } from "../../../src/report/index.ts";
 import { runs } from "../../support/runs.ts";
@@ -139,13 +140,27 @@ const snmp = `{"@timestamp":"t","system.ip.addr":"192.0.2.1","snmp.object.name":
 test("an output takes the records of its types", () => {
   const all = linesOf([flow, options, counters, snmp]);
   const pass = (...types: ("flow" | "flow_option" | "telemetry")[]): string =>
-    Buffer.from(createLineFilter(types, [])?.(all, 4)?.lines ?? []).toString();
+    Buffer.from(createLineFilter({ types })?.(all, 4)?.lines ?? []).toString();
   assert.equal(pass("flow"), linesOf([flow]).toString());
   assert.equal(pass("flow_option"), linesOf([options]).toString());
   assert.equal(pass("telemetry"), linesOf([counters, snmp]).toString());
   assert.equal(pass("telemetry", "flow"), linesOf([flow, counters, snmp]).toString());
-  assert.equal(createLineFilter(["flow", "flow_option", "telemetry"], []), undefined, "nothing is looked at");
-  assert.equal(createLineFilter(["flow_option"], [])?.(linesOf([flow]), 1), undefined);
+  assert.equal(createLineFilter({ types: ["flow", "flow_option", "telemetry"] }), undefined, "nothing is looked at");
+  assert.equal(createLineFilter({ types: ["flow_option"] })?.(linesOf([flow]), 1), undefined);
+});
+
+test("an output takes the records that its filter is true of, and counts the others of its types", () => {
+  const matches = compileLineFilter(parseFilter("bytes > 9PB or system exists", "test", recordVocabulary));
+  let others = 0;
+  const filter = createLineFilter({
+    types: ["flow", "telemetry"],
+    matches,
+    filtered: (records) => void (others += records),
+  });
+  const got = filter?.(linesOf([flow, options, counters, snmp]), 4);
+  assert.equal(Buffer.from(got?.lines ?? []).toString(), linesOf([flow, snmp]).toString());
+  assert.deepEqual([got?.count, others], [2, 1]);
+  assert.equal(got?.lines.buffer.byteLength, got?.lines.length, "no more memory than the lines");
 });
 
 test("dropping fields leaves every other byte as it was", () => {
@@ -173,7 +188,7 @@ test("dropping fields leaves every other byte as it was", () => {
           `{${fields.map(([key, of]) => `${JSON.stringify(key)}:${JSON.stringify(of)}`).join(",")}}`;
         const lines = linesOf(records.map(write));
         const kept = records.map((fields) => write(fields.filter(([key]) => !drop.includes(key))));
-        const got = createLineFilter(["flow", "flow_option", "telemetry"], drop)?.(lines, records.length);
+        const got = createLineFilter({ dropFields: drop })?.(lines, records.length);
         assert.equal(Buffer.from(got?.lines ?? []).toString(), linesOf(kept).toString());
       },
     ),

@@ -5,6 +5,7 @@ export function deliveryConfig(given: Partial<DeliveryConfig> = {}): DeliveryCon
   return {
     name: "fake",
     recordTypes: ["flow", "flow_option", "telemetry"],
+    filter: "",
     dropFields: [],
     batchBytes: 1000,
     batchRecords: 10,

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
+import { silentLog, systemClock } from "../../src/report/index.ts";
+import { startFlowCollector } from "../support/flow-collector.ts";
+import { createFakeTerminal } from "../support/fake-terminal.ts";
+import { netflowV5Datagram } from "../support/netflow-v5.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { until } from "../support/until.ts";
+
+test("a filter that is none is a fault of the settings, with its place, at config check and at start", async () => {
+  const env = { SVC_OUTPUT_FILE_FILTER: "bytes > 1 and\n sorce = 10.0.0.1", SVC_OUTPUT_KAFKA_FILTER: "src = 7" };
+  const terminal = createFakeTerminal(["config", "check"], env);
+  assert.equal(await runProgram(terminal), 78);
+  assert.match(terminal.written.err, /error: SVC_OUTPUT_FILE_FILTER:2:2: there is no field sorce: .*\n.*\n {3}\^{5}\n/);
+  assert.match(terminal.written.err, /error: SVC_OUTPUT_KAFKA_FILTER:1:7: src is an address: 7 is a number\n/);
+  const layer = Object.entries(env).map(([name, text]) => ({ name, text, origin: "test" }));
+  const { settings } = readSettings([layer], () => "");
+  assert.throws(
+    () => createCollector({ settings, log: silentLog, clock: systemClock, version: "0" }),
+    /no field sorce/,
+  );
+});
+
+test("each output takes the records that its own filter is true of, and its metric counts the others", async (t) => {
+  const path = join(tempDirectory(t), "records.ndjson");
+  const { collector, send } = await startFlowCollector(t, {
+    SVC_PROCESSOR_POOL_SIZE: "main",
+    SVC_OUTPUT_FILE_ENABLE: "true",
+    SVC_OUTPUT_FILE_PATH: path,
+    SVC_OUTPUT_FILE_FILTER: "dst in 198.51.100.0/24 and bytes >= 200 and port = 53",
+  });
+  const record = (last: number, bytes: number): { source: string; destination: string; bytes: number } => ({
+    source: "10.0.0.1",
+    destination: `198.51.${last}.1`,
+    bytes,
+  });
+  // Another taker has all of them.
+  await send(netflowV5Datagram([record(100, 199), record(100, 200), record(101, 201), record(100, 202)]));
+  const lines = await until("the file", () => {
+    const text = readFileSync(path, "utf8");
+    return text.split("\n").length > 2 ? text.trim().split("\n") : undefined;
+  });
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as Record<string, unknown>)["flow.bytes"]),
+    [200, 202],
+  );
+  assert.equal(await collector.metrics.value("netgloss_output_filtered_records_total", { output: "file" }), 2);
+});
