@@ -1,9 +1,11 @@
 // The whole way of flow records, from the socket to the output: the highest rate without loss, and what it costs.
-import { open, mkdtemp, rm } from "node:fs/promises";
+import { open, mkdtemp, rm, stat, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeBareFile } from "../support/bare-file.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
+import { median } from "../support/median.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
 import { startCollectorTarget } from "./collector-target.ts";
 import { findRate, type FoundRate } from "./find-rate.ts";
@@ -36,13 +38,15 @@ try {
   reportCost(bare.best);
   for (const protocol of Object.keys(goals) as (keyof typeof goals)[]) {
     for (const output of ["/dev/null", join(directory, "flows.ndjson")]) {
-      const { best, worst } = await collector(protocol, output);
-      const isFile = output !== "/dev/null";
+      const { best, worst, bareFile } = await collector(protocol, output);
+      const isFile = bareFile !== undefined;
       reportRow({
         what: `${protocol} to ${isFile ? "a file" : output}, none lost`,
         value: best.rate,
         unit: protocol === "sflow" ? "samples/s" : "records/s",
-        peer: { what: "the bare socket", value: bare.best.rate },
+        peer: isFile
+          ? { what: "a bare file of such lines", value: bareFile }
+          : { what: "the bare socket", value: bare.best.rate },
         goal: goals[protocol][isFile ? 1 : 0].toLocaleString("en").replaceAll(",", " "),
       });
       reportCost(best, worst);
@@ -96,7 +100,12 @@ async function bareReceiver(): Promise<FoundRate> {
   return found;
 }
 
-async function collector(protocol: Traffic["protocol"], output: string): Promise<FoundRate> {
+interface Measured extends FoundRate {
+  /** How many lines a second went into a file without a collector, just before the trials; undefined without a file. */
+  readonly bareFile: number | undefined;
+}
+
+async function collector(protocol: Traffic["protocol"], output: string): Promise<Measured> {
   const target = await startCollectorTarget({
     metadataPath: metadataPaths[protocol === "netflow9-ipv6" ? 6 : 4],
     output,
@@ -105,13 +114,20 @@ async function collector(protocol: Traffic["protocol"], output: string): Promise
   try {
     // The first seconds are the compiler's.
     await runTrial(generator, target, { ...traffic(protocol), seconds: 2 }, 100_000);
-    const found = await findRate(protocol === "sflow" ? 120_000 : 400_000, seconds, maxDrain, (rate) =>
-      runTrial(generator, target, traffic(protocol), rate),
-    );
-    const { received } = await target.counts();
+    const isFile = output !== "/dev/null";
+    const lineBytes = isFile ? (await stat(output)).size / (await target.counts()).received : 0;
+    const bareFiles: number[] = [];
+    const found = await findRate(protocol === "sflow" ? 120_000 : 400_000, seconds, maxDrain, async (rate) => {
+      if (!isFile) return runTrial(generator, target, traffic(protocol), rate);
+      // What was written before is not to count against the system's limit of pages that wait for the disk.
+      await truncate(output);
+      bareFiles.push((await writeBareFile(`${output}.bare`, 2 * rate * seconds * lineBytes)) / lineBytes);
+      const trial = await runTrial(generator, target, traffic(protocol), rate);
+      await checkFile(output, trial.received);
+      return trial;
+    });
     await target.process.end();
-    if (output !== "/dev/null") await checkFile(output, received);
-    return found;
+    return { ...found, bareFile: isFile ? median(bareFiles) : undefined };
   } finally {
     await target.process.end("SIGKILL");
     if (output !== "/dev/null") await rm(output, { force: true });
