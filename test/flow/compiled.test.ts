@@ -10,6 +10,7 @@ import {
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
+import { fields, netflow9, netflow9Templates, packetSet } from "../support/flow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { goldenCases } from "./golden-cases.ts";
 
@@ -77,3 +78,26 @@ for (const [name, datagrams] of goldenCases) {
     await twins.finish();
   });
 }
+
+test("numbers of every length, and their estimates by every rate", async () => {
+  const values = Array.from({ length: 20 }, (_, zeros) => 10n ** BigInt(zeros))
+    .flatMap((power) => [power - 1n, power, power + 1n, power + power / 3n])
+    .filter((value) => value < 2n ** 64n);
+  const template = { id: 300, fields: fields([1, 8], [2, 8], [21, 4], [34, 4]) };
+  const twins = await createFlowTwins({});
+  twins.send(netflow9([netflow9Templates(template)]));
+  for (const rate of [0, 1, 2, 1000, 4_000_000_000]) {
+    const records = values.map((value, i) => {
+      const wide = Buffer.alloc(16);
+      wide.writeBigUInt64BE(value);
+      wide.writeBigUInt64BE(values.at(-i) ?? 0n, 8);
+      const narrow = Buffer.alloc(8);
+      narrow.writeUInt32BE(Number(value & 0xffff_ffffn));
+      narrow.writeUInt32BE(rate, 4);
+      return Buffer.concat([wide, narrow]);
+    });
+    twins.send(netflow9([packetSet(300, Buffer.concat(records), { pad: false })]));
+  }
+  const { slow } = await twins.finish();
+  assert.deepEqual(Object.keys(slow), ["estimate"]);
+});

@@ -128,7 +128,8 @@ export function createExporter(options: ExporterOptions): Exporter {
     () => void evictions.options++,
   );
   const sources = { used: 0, max: limits.sources };
-  let lastKey = "";
+  /** The one that was used last. */
+  let last: Domain | undefined;
   /** By protocol; forgotten with every change of what it follows from. */
   const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
   let measured = { at: firstSeen, records: 0 };
@@ -148,6 +149,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     domain.samples.forget();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
+    if (last === domain) last = undefined;
     if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
   };
   const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => {
@@ -185,9 +187,9 @@ export function createExporter(options: ExporterOptions): Exporter {
     isChanged: false,
     keptAt: firstSeen,
     domain(protocol, id, port, agent) {
+      if (last?.id === id && last.protocol === protocol && last.port === port && last.agent === agent) return last;
       const key = domainKey(protocol, id, port, agent);
       let domain = domains.get(key);
-      if (domain !== undefined && key === lastKey) return domain;
       if (domain === undefined) {
         if (domains.size >= limits.domains) {
           for (const [oldest, unused] of domains) {
@@ -201,7 +203,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
-      lastKey = key;
+      last = domain;
       return domain;
     },
     domains: () => domains.values(),

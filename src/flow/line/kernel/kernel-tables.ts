@@ -1,5 +1,5 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
-import { base64Pairs, digits, fourDigits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
+import { base64Pairs, digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
 import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
 import * as layout from "./layout.ts";
@@ -42,9 +42,8 @@ const zeroGroupGaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
 export function writeKernelTables({ bytes, view }: Workspace): void {
   const put = (table: Uint8Array | Uint16Array | Uint32Array | Int16Array, at: number): void =>
     bytes.set(new Uint8Array(table.buffer, table.byteOffset, table.byteLength), at);
-  put(digits, layout.digitTable);
-  put(fourDigits, layout.fourDigitTable);
-  put(octetsWithDot, layout.octetTable);
+  put(digits.subarray(0, 256), layout.octetTable);
+  put(octetsWithDot, layout.dottedOctetTable);
   put(milliseconds, layout.millisecondTable);
   put(hexPairs, layout.hexPairTable);
   put(zeroGroupGaps, layout.gapTable);
@@ -53,6 +52,7 @@ export function writeKernelTables({ bytes, view }: Workspace): void {
   put(partnerTable(icmpV6Partners), layout.icmpV6PartnerTable);
   put(icmpV6Types, layout.icmpV6TypeTable);
   writeIcmpNames({ bytes, view });
+  view.setFloat64(layout.renderedRate, Number.NaN, true);
   for (const [number, text] of kernelTexts) {
     const at = layout.texts + layout.textBytes * number;
     bytes[at + layout.textLength] = bytes.write(text, at);

@@ -133,6 +133,17 @@ export const firstFreeRegister = 3;
 export const maxRegisters = 2048;
 /** A byte for each type of ICMPv6: 1 when it is assigned. */
 export const icmpV6TypeTable = 227_328;
+/**
+ * The rate that the texts below are of, a double; NaN before the first. Its factor, and the largest counter that the kernel applies it
+ * to, 64 bits each; that is negative where the other side reckons.
+ */
+export const renderedRate = 227_584;
+export const rateFactor = 227_592;
+export const largestCounter = 227_600;
+/** The rate as it is in a line; then the same and what stands before the estimate of the bytes. */
+export const rateTextLength = 227_608;
+export const rateTextsLength = 227_612;
+export const rateTexts = 227_616;
 /** How often type and code of ICMPv6 were in each other's place, 32 bits. */
 export const icmpSwapped = 352;
 
@@ -140,11 +151,10 @@ export const hexPairTable = 4096;
 export const gapTable = 4608;
 export const icmpPartnerTable = 5120;
 export const icmpV6PartnerTable = 5632;
-export const octetTable = 6144;
+export const dottedOctetTable = 6144;
 export const millisecondTable = 7168;
 export const base64Table = 11_264;
-export const digitTable = 20_480;
-export const fourDigitTable = 60_480;
+export const octetTable = 20_480;
 /** Each second that was written lately: its number, then its text of twenty characters. */
 export const secondTable = 100_480;
 export const secondBytes = 32;
@@ -204,6 +214,8 @@ export const programOperations = 64;
 
 export const isVariable = 1;
 export const mayBePadded = 2;
+/** Every record has a value in the same slots. */
+export const isSteady = 4;
 
 /** An operation: its head, then the text that is written before it, filled up to sixteen bytes. */
 export const operationCode = 0;
@@ -233,13 +245,16 @@ export const opTable = 9;
 /** Text; what is not plain ASCII is left to the helper of the argument. */
 export const opPlainText = 10;
 /**
- * Values that some bytes do not have. The outcome is 1 when there is one; else it is 0 and so much text before it is taken back as
- * the argument says. It is 2 for a field without bytes.
+ * Values that some bytes do not have. When there is one, the program goes on `delta` times sixteen bytes further; else so much text
+ * before it is taken back as the argument says.
  */
 export const opSeconds = 11;
 export const opMilliseconds = 12;
 export const opUptime = 13;
-/** As these, by the helper of the argument; the text to be taken back is in `delta`. */
+/**
+ * A value by the helper of the argument. The outcome is 1 when there is one; else it is 0, and so much text is taken back as `delta`
+ * says. It is 2 for a field without bytes.
+ */
 export const opValue = 14;
 /** Whatever the helper of the argument writes, then the steps that it leaves. */
 export const opHelper = 15;

@@ -21,9 +21,16 @@ export interface ProgramWriter {
   text(text: string): void;
   /** Adds operations that are done only where a register has a value, or only where it has another one. */
   when(register: number, is: "equal" | "other", value: number, block: () => void): void;
+  /**
+   * Adds an operation that goes on behind `otherwise`, at `succeeded`, when it has a value. Neither its `delta` nor text before it may be
+   * anything else's.
+   */
+  attempt(operation: Operation, succeeded: () => void, otherwise: () => void): void;
   /** Adds `block`, done where a register has a value, and `otherwise`, done where it has not when `block` would begin. */
   either(register: number, value: number, block: () => void, otherwise: () => void): void;
   bytes(): Buffer;
+  /** Whether the operations keep values in the same slots whatever the record is. */
+  isSteady(): boolean;
 }
 
 /** Longer texts are written by several operations. */
@@ -35,6 +42,9 @@ export function createProgramWriter(): ProgramWriter {
   let bytes = Buffer.alloc(firstBytes);
   let end = 0;
   let pending = "";
+  /** How many conditions there are for what is added. */
+  let conditions = 0;
+  let isSteady = true;
 
   /** Makes room and clears it. */
   const reserve = (size: number): void => {
@@ -45,6 +55,7 @@ export function createProgramWriter(): ProgramWriter {
   };
 
   const add = (operation: Operation, text: Buffer | string): number => {
+    isSteady &&= conditions === 0 ? !mayKeep(operation) : !keeps(operation);
     const { code, slot = layout.unusedSlot, place = 0, delta = 0, length = 0, argument = 0, tail } = operation;
     const at = end;
     // No unit of a text takes more than three bytes.
@@ -83,11 +94,20 @@ export function createProgramWriter(): ProgramWriter {
     if (pending !== "") addPending({ code: layout.opText });
   };
 
+  /** Takes back what was added from a place on. */
+  const takeBack = (to: number, text: string): void => {
+    bytes.fill(0, to, end);
+    end = to;
+    pending = text;
+  };
+
   /** Adds operations behind a jump that goes beyond them. */
   const behind = (jump: number, block: () => void): void => {
     const from = end;
+    conditions++;
     block();
     flush();
+    conditions--;
     bytes.writeUInt32LE(end - from, jump + layout.operationArgument);
   };
 
@@ -96,7 +116,28 @@ export function createProgramWriter(): ProgramWriter {
     text: (text) => void (pending += text),
     when(register, is, value, block) {
       const code = is === "equal" ? layout.opUnless : layout.opIf;
-      behind(addPending({ code, delta: register, length: value }), block);
+      const from = end;
+      const text = pending;
+      const jump = addPending({ code, delta: register, length: value });
+      const begin = end;
+      behind(jump, block);
+      // Nothing is done either way.
+      if (end === begin) takeBack(from, text);
+    },
+    attempt(operation, succeeded, otherwise) {
+      const at = addPending(operation);
+      const from = end;
+      conditions++;
+      otherwise();
+      flush();
+      conditions--;
+      const unskipped = end;
+      const skip = addPending({ code: layout.opSkip });
+      const begin = end;
+      behind(skip, succeeded);
+      if (end === begin) takeBack(unskipped, "");
+      const units = (Math.min(begin, end) - from) / alignment;
+      bytes.writeUInt16LE(units, at + layout.operationDelta);
     },
     either(register, value, block, otherwise) {
       let skip = 0;
@@ -110,7 +151,20 @@ export function createProgramWriter(): ProgramWriter {
       flush();
       return bytes.subarray(0, end);
     },
+    isSteady: () => isSteady,
   };
+}
+
+/** Whether an operation keeps a value for some records alone. */
+function mayKeep({ code, slot = layout.unusedSlot }: Operation): boolean {
+  return code === layout.opHelper || (code === layout.opValue && slot !== layout.unusedSlot);
+}
+
+/** Whether it keeps one at all. */
+function keeps({ code, slot = layout.unusedSlot, length = 0 }: Operation): boolean {
+  return (
+    slot !== layout.unusedSlot || (code === layout.opTable && length !== layout.unusedSlot) || code === layout.opHelper
+  );
 }
 
 function roundUp(bytes: number): number {

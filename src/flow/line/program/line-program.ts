@@ -63,6 +63,8 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
   for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
   const places = placesOf(plan);
   let longest = 0;
+  // Two directions keep different values.
+  let isSteady = !isSplit;
   const parts = (isSplit ? (["forward", "reverse"] as const) : (["whole"] as const)).map((direction: Direction) => {
     const writer = createProgramWriter();
     const context: StepContext = {
@@ -77,21 +79,25 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
     writeSteps(context);
     writer.operation({ code: layout.opRest });
     longest = Math.max(longest, context.maxTables);
+    isSteady &&= writer.isSteady();
     return writer.bytes();
   });
   maxLength += longest + boundOf(plan);
-  const bytes = assemble(plan, places, parts, maxLength, perByteOf(plan));
+  const bytes = assemble(plan, { places, parts, maxLength, isSteady });
   return { bytes, helpers, maxLength, maxLengthPerByte: perByteOf(plan) };
 }
 
+interface ProgramParts {
+  readonly places: readonly number[];
+  /** The operations of each direction. */
+  readonly parts: readonly Buffer[];
+  readonly maxLength: number;
+  /** Whether values are in the same slots for all records. */
+  readonly isSteady: boolean;
+}
+
 /** The programs of both directions one behind the other, then the lengths of the fields. */
-function assemble(
-  plan: Plan,
-  places: readonly number[],
-  parts: readonly Buffer[],
-  maxLength: number,
-  perByte: number,
-): Buffer {
+function assemble(plan: Plan, { places, parts, maxLength, isSteady }: ProgramParts): Buffer {
   const { lengths, minLength, hasVariableLength, template, bootTimeField } = plan;
   const total = parts.reduce((sum, operations) => sum + layout.programOperations + operations.length, 0);
   const addresses = addressPlaces(plan, places);
@@ -103,12 +109,13 @@ function assemble(
     head.writeUInt16LE(lengths.length, layout.programFields);
     head.writeUInt16LE(
       (hasVariableLength ? layout.isVariable : 0) |
-        (template.dialect === "netflow9" || hasVariableLength ? layout.mayBePadded : 0),
+        (template.dialect === "netflow9" || hasVariableLength ? layout.mayBePadded : 0) |
+        (isSteady ? layout.isSteady : 0),
       layout.programFlags,
     );
     head.writeUInt32LE(total - start, layout.programLengths);
     head.writeUInt32LE(maxLength, layout.programMaxLength);
-    head.writeUInt32LE(perByte, layout.programPerByte);
+    head.writeUInt32LE(perByteOf(plan), layout.programPerByte);
     head.writeUInt32LE(i < parts.length - 1 ? size : 0, layout.programReverse);
     head.writeUInt32LE(places[bootTimeField] ?? 0, layout.programBootTime);
     head.writeUInt32LE(lengths[bootTimeField] ?? 0, layout.programBootTimeLength);

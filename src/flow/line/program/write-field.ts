@@ -105,15 +105,16 @@ function writePartial(context: ProgramContext, text: FieldText, kind: ValueKind,
 
 function writeTime(context: ProgramContext, text: FieldText, kind: ValueKind, length: number): void {
   const { writer, places } = context;
-  const label = text.name === undefined ? "" : nameText(text.name);
+  const { field, name, otherwise } = text;
+  const label = name === undefined ? "" : nameText(name);
   writer.text(label);
-  writer.operation({
+  const operation = {
     code: timeOperations[kind] as number,
-    place: places[text.field] as number,
+    place: places[field] as number,
     length,
     argument: Buffer.byteLength(label),
-  });
-  afterValue(context, text);
+  };
+  writer.attempt(operation, () => name !== undefined && context.written(name), otherwise);
 }
 
 /** Leaves the value to the other side. */

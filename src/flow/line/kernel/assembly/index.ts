@@ -4,6 +4,7 @@ import { beginAddresses, beginRecord, endAddresses, endRecord, grown, prefetchSl
 import { beginUptime, isPadding, locateFields, readBootTime } from "./fields";
 import { bare, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
+import { clearSlots } from "./slots";
 
 /** The next direction of a record whose first line was written; its first is 0. */
 let direction: i32 = 0;
@@ -37,6 +38,7 @@ export function run(
   let status: i32 = L.isDone;
   direction = first;
   beginUptime();
+  clearSlots();
   while (end - at >= minLength && !isPadding(program, at, start, end)) {
     const next = varies ? locateFields(program, at, end) : at + minLength;
     if (next == 0) {

@@ -4,10 +4,11 @@ import { maxSafe, select, timeOfUptime } from "./fields";
 import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
 import { writeRest } from "./rest";
-import { keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
+import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import { writeSteps } from "./steps";
 import {
   copy,
+  copyLong,
   readUint,
   writeByte,
   writeHex,
@@ -64,10 +65,10 @@ function isEmptyFlow(): bool {
 /** @returns where the line ends, `start` when there is none, {@link bare} or {@link noRoom}. */
 export function writeRecord(program: usize, from: usize, varies: bool, hasAddresses: bool, start: usize): usize {
   const head = load<i32>(L.headLength);
-  copy(start, L.headText, head);
+  copyLong(start, L.headText, head);
   let p = start + head;
-  const slotsEnd = L.slots + 8 * <i32>load<u8>(L.slotCount);
-  for (let i = L.slots; i < slotsEnd; i += 16) v128.store(i, i32x4.splat(-1));
+  if ((load<u16>(program, L.programFlags) & L.isSteady) != 0) clearIcmp();
+  else clearSlots();
   store<u64>(L.takenNames, 0);
   const fieldsAt = p;
   let at = program + L.programOperations;
@@ -146,8 +147,10 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       case L.opMilliseconds:
       case L.opUptime: {
         const end = writeTime(p, code, place, lengthOf(operation));
-        setRegister(L.outcome, end != 0 ? 1 : 0);
-        p = end != 0 ? end : p - argument;
+        if (end != 0) {
+          p = end;
+          at += delta << 4;
+        } else p -= argument;
         break;
       }
       case L.opValue: {

@@ -5,25 +5,33 @@ import { writeCommunityId } from "./community-id";
 import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
 import { keep, slot } from "./slots";
-import { copy, putText, writeByte, writeUint64 } from "./values";
+import { copy, copyLong, putText, writeByte, writeUint64 } from "./values";
 
 /** Where the additions of the line under way begin. */
 export let additionsAt: usize = 0;
 /** A bit for each addition to a number that it got. */
 let added: u64 = 0;
 
-/** The estimate of one counter; 0 when it is beyond 2^53-1. */
-@inline
-function scaled(p: usize, text: i32, counter: i64, rate: f64): usize {
-  if (counter < 0) return p;
-  return writeUint64(putText(p, text), <u64>counter * <u64>rate);
-}
-
 const maxSafe: f64 = 9_007_199_254_740_991;
 
+/** Writes what a rate gives to each line that has it: its text, its factor, and which counters it can be applied to. */
+function renderRate(rate: f64): void {
+  store<f64>(L.renderedRate, rate);
+  const isWhole = Math.trunc(rate) == rate && rate <= maxSafe;
+  const factor = isWhole ? <u64>rate : 0;
+  store<u64>(L.rateFactor, factor);
+  // Exact as long as the product is: a double is then an integer below 2^53.
+  store<i64>(L.largestCounter, isWhole ? <i64>(<u64>maxSafe / max(factor, 1)) : i64.MIN_VALUE);
+  if (!isWhole) return;
+  const end = writeUint64(putText(L.rateTexts, L.rateText), factor);
+  store<u32>(L.rateTextLength, <u32>(end - L.rateTexts));
+  store<u32>(L.rateTextsLength, <u32>(putText(end, L.scaledOctetsText) - L.rateTexts));
+}
+
+/** The estimate of one counter, where there is one. */
 @inline
-function isSafe(counter: i64, rate: f64): bool {
-  return <f64>counter <= maxSafe && <f64>counter * rate <= maxSafe;
+function scaled(p: usize, text: i32, counter: i64): usize {
+  return counter < 0 ? p : writeUint64(putText(p, text), <u64>counter * load<u64>(L.rateFactor));
 }
 
 /** The rate and the estimates of the counters; a rate that is not known counts as 1. */
@@ -32,22 +40,20 @@ function estimate(p: usize, known: f64): usize {
   const packets = slot(L.packetsSlot);
   const reverseOctets = slot(L.reverseOctetsSlot);
   const reversePackets = slot(L.reversePacketsSlot);
+  const isForward = reverseOctets < 0 && reversePackets < 0;
+  if (known < 0 && isForward && octets < 0 && packets < 0) return p;
   const rate = known < 0 ? 1.0 : known;
-  if (known < 0 && octets < 0 && packets < 0 && reverseOctets < 0 && reversePackets < 0) return p;
-  if (
-    Math.trunc(rate) == rate &&
-    rate <= maxSafe &&
-    isSafe(octets, rate) &&
-    isSafe(packets, rate) &&
-    isSafe(reverseOctets, rate) &&
-    isSafe(reversePackets, rate)
-  ) {
-    // Exact as long as the product is: a double is then an integer below 2^53.
-    p = writeUint64(putText(p, L.rateText), <u64>rate);
-    p = scaled(p, L.scaledOctetsText, octets, rate);
-    p = scaled(p, L.scaledPacketsText, packets, rate);
-    p = scaled(p, L.reverseOctetsText, reverseOctets, rate);
-    p = scaled(p, L.reversePacketsText, reversePackets, rate);
+  if (rate != load<f64>(L.renderedRate)) renderRate(rate);
+  const most = load<i64>(L.largestCounter);
+  if (octets <= most && packets <= most && reverseOctets <= most && reversePackets <= most) {
+    copy(p, L.rateTexts, load<i32>(L.rateTextsLength));
+    if (octets < 0) p += load<u32>(L.rateTextLength);
+    else p = writeUint64(p + load<u32>(L.rateTextsLength), <u64>octets * load<u64>(L.rateFactor));
+    p = scaled(p, L.scaledPacketsText, packets);
+    if (!isForward) {
+      p = scaled(p, L.reverseOctetsText, reverseOctets);
+      p = scaled(p, L.reversePacketsText, reversePackets);
+    }
   } else p = <usize>writeEstimates(<i32>p, rate);
   return known < 0 ? putText(p, L.assumedText) : p;
 }
@@ -155,7 +161,7 @@ export function writeRest(p: usize, hasAddresses: bool): usize {
   }
   const length = load<i32>(L.exporterLength);
   if (length != 0) {
-    copy(p, L.exporterText, length);
+    copyLong(p, L.exporterText, length);
     p += length;
   }
   return finish(p);

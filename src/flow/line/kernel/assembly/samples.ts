@@ -9,8 +9,9 @@ import {
   prefetchTexts,
 } from "./addresses";
 import { beginAdditions, countAdditions, writeRest } from "./rest";
+import { clearSlots } from "./slots";
 import { writeSteps } from "./steps";
-import { copy } from "./values";
+import { copyLong } from "./values";
 
 export function prefetchSamples(count: i32): void {
   if (!beginAddresses(load<u32>(L.addressControl))) return;
@@ -30,7 +31,6 @@ export function prefetchSamples(count: i32): void {
 
 export function writeSamples(first: i32, end: i32, head: usize, headLength: i32, out: usize, limit: usize): i32 {
   const hasAddresses = beginAddresses(load<u32>(L.addressControl));
-  const slotsEnd: usize = L.slots + 8 * <i32>load<u8>(L.slotCount);
   let p = out;
   let i = first;
   let status: i32 = L.isDone;
@@ -41,9 +41,9 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
       break;
     }
     let line = p;
-    copy(line, head, headLength);
+    copyLong(line, head, headLength);
     line += headLength;
-    for (let slot: usize = L.slots; slot < slotsEnd; slot += 16) v128.store(slot, i32x4.splat(-1));
+    clearSlots();
     beginRecord();
     line = writeSteps(line, load<u32>(block, L.sampleSteps), load<u32>(block, L.sampleStepsEnd));
     store<f64>(L.rate, load<f64>(block, L.sampleRate));

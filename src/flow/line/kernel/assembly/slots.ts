@@ -11,6 +11,18 @@ export function keep(number: i32, value: i64): void {
   store<i64>(L.slots + 8 * <usize>number, value);
 }
 
+/** Forgets the values of all slots. */
+export function clearSlots(): void {
+  const end: usize = L.slots + 8 * <i32>load<u8>(L.slotCount);
+  for (let at: usize = L.slots; at < end; at += 16) v128.store(at, i32x4.splat(-1));
+}
+
+/** Forgets what the rest of a line may keep: type and code of ICMP, which are neighbours. */
+@inline
+export function clearIcmp(): void {
+  v128.store(L.slots + 8 * L.icmpTypeSlot, i32x4.splat(-1));
+}
+
 /** Keeps a number that is written to the line at `p`. */
 @inline
 export function keepNumber(number: i32, value: i64, p: usize): void {

@@ -1,14 +1,13 @@
 // Writers of values, as src/flow/line/text/write-values.ts has them: each writes at `p` and returns where it ends; up to
-// fifteen bytes behind may be overwritten.
+// fifteen bytes behind may be overwritten, 63 by `copyLong`.
 import {
   cachedSeconds,
-  digitTable,
-  fourDigitTable,
+  octetTable,
   gapTable,
   hexPairTable,
   lastSecond,
   millisecondTable,
-  octetTable,
+  dottedOctetTable,
   secondBytes,
   secondTable,
   textBytes,
@@ -22,6 +21,17 @@ import { fillSecond } from "./imports";
 export function copy(to: usize, from: usize, length: i32): void {
   v128.store(to, v128.load(from));
   for (let i = 16; i < length; i += 16) v128.store(to + i, v128.load(from + i));
+}
+
+/** The same for what is long: pieces of 64 bytes. */
+@inline
+export function copyLong(to: usize, from: usize, length: i32): void {
+  for (let i = 0; i < length; i += 64) {
+    v128.store(to + i, v128.load(from + i));
+    v128.store(to + i, v128.load(from + i, 16), 16);
+    v128.store(to + i, v128.load(from + i, 32), 32);
+    v128.store(to + i, v128.load(from + i, 48), 48);
+  }
 }
 
 /** Stores up to four characters. */
@@ -41,40 +51,53 @@ export function putText(p: usize, number: i32): usize {
 
 @inline
 export function writeByte(p: usize, value: u32): usize {
-  return put(p, load<u32>(digitTable + (value << 2)));
+  return put(p, load<u32>(octetTable + (value << 2)));
+}
+
+/** The eight decimal digits of a number below 10^8 as bytes, the first one lowest. */
+@inline
+function digitsOf(value: u32): u64 {
+  const upper = value / 10_000;
+  // Two halves of four digits, four quarters of two, eight of one: each step divides all of them at once.
+  const halves = <u64>upper | (<u64>(value - upper * 10_000) << 32);
+  const hundreds = ((halves * 10_486) >> 20) & 0x7f_0000_007f;
+  const quarters = hundreds | ((halves - hundreds * 100) << 16);
+  const tens = ((quarters * 103) >> 10) & 0x000f_000f_000f_000f;
+  return tens | ((quarters - tens * 10) << 8);
+}
+
+const zeros: u64 = 0x3030_3030_3030_3030;
+
+/** A number below 10^8, without leading zeros. */
+@inline
+function writeUpToEight(p: usize, value: u32): usize {
+  const digits = digitsOf(value);
+  const leading = <usize>ctz(digits | (1 << 56)) >> 3;
+  store<u64>(p, (digits + zeros) >> (leading << 3));
+  return p + 8 - leading;
 }
 
 export function writeUint32(p: usize, value: u32): usize {
-  if (value < 10_000) return writeByte(p, value);
-  const upper = value / 10_000;
-  const lower = load<u32>(fourDigitTable + ((value - upper * 10_000) << 2));
-  if (upper < 10_000) {
-    p = writeByte(p, upper);
-    store<u32>(p, lower);
-    return p + 4;
-  }
-  const top = upper / 10_000;
-  p = writeByte(p, top);
-  store<u32>(p, load<u32>(fourDigitTable + ((upper - top * 10_000) << 2)));
-  store<u32>(p, lower, 4);
+  if (value < 100) return writeByte(p, value);
+  if (value < 100_000_000) return writeUpToEight(p, value);
+  const upper = value / 100_000_000;
+  p = writeByte(p, upper);
+  store<u64>(p, digitsOf(value - upper * 100_000_000) + zeros);
   return p + 8;
 }
 
 export function writeUint64(p: usize, value: u64): usize {
   if (value <= <u64>u32.MAX_VALUE) return writeUint32(p, <u32>value);
   const upper = value / 100_000_000;
-  const lower = <u32>(value - upper * 100_000_000);
-  const middle = lower / 10_000;
   p = writeUint64(p, upper);
-  store<u32>(p, load<u32>(fourDigitTable + (middle << 2)));
-  store<u32>(p, load<u32>(fourDigitTable + ((lower - middle * 10_000) << 2)), 4);
+  store<u64>(p, digitsOf(<u32>(value - upper * 100_000_000)) + zeros);
   return p + 8;
 }
 
 export function writeIpv4(p: usize, address: u32): usize {
-  p = put(p, load<u32>(octetTable + ((address >>> 24) << 2)));
-  p = put(p, load<u32>(octetTable + (((address >>> 16) & 255) << 2)));
-  p = put(p, load<u32>(octetTable + (((address >>> 8) & 255) << 2)));
+  p = put(p, load<u32>(dottedOctetTable + ((address >>> 24) << 2)));
+  p = put(p, load<u32>(dottedOctetTable + (((address >>> 16) & 255) << 2)));
+  p = put(p, load<u32>(dottedOctetTable + (((address >>> 8) & 255) << 2)));
   return writeByte(p, address & 255);
 }
 
