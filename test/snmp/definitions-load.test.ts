@@ -108,6 +108,7 @@ r2:
       pollIntervalMs: 60_000,
       maxOids: 64,
       maxRepetitions: 0,
+      maxRows: 100_000,
       maxConcurrentPolls: 4,
     },
     {
@@ -139,6 +140,7 @@ r2:
       pollIntervalMs: 30_000,
       maxOids: 8,
       maxRepetitions: 20,
+      maxRows: 100_000,
       maxConcurrentPolls: 1,
     },
   ];

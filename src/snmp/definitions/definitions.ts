@@ -51,6 +51,8 @@ export interface Device {
   readonly maxOids: number;
   /** 0 is automatic. */
   readonly maxRepetitions: number;
+  /** The most rows that are read of one table. */
+  readonly maxRows: number;
   readonly maxConcurrentPolls: number;
 }
 

@@ -18,6 +18,7 @@ export interface DeviceSettings {
   readonly pollIntervalsMs?: ReadonlyMap<string, number>;
   readonly maxOids?: number;
   readonly maxRepetitions?: number;
+  readonly maxRows?: number;
   readonly maxConcurrentPolls?: number;
 }
 
@@ -40,6 +41,7 @@ const settingNames = [
   "poll_intervals",
   "max_oids",
   "max_repetitions",
+  "max_rows",
   "max_concurrent_polls",
 ];
 
@@ -74,6 +76,7 @@ function readSettings(reader: MapReader): DeviceSettings {
     pollIntervalsMs: readPollIntervals(reader),
     maxOids: reader.integer("max_oids", 1, 10_000),
     maxRepetitions: reader.integer("max_repetitions", 0, 10_000),
+    maxRows: reader.integer("max_rows", 1, 100_000_000),
     maxConcurrentPolls: reader.integer("max_concurrent_polls", 1, 1000),
   });
 }

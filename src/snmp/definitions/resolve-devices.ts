@@ -19,6 +19,7 @@ const builtinDefaults = {
   pollIntervalsMs: new Map<string, number>(),
   maxOids: 64,
   maxRepetitions: 0,
+  maxRows: 100_000,
   maxConcurrentPolls: 4,
 } as const satisfies Required<DeviceSettings>;
 

@@ -6,29 +6,40 @@ import type { SnmpClient } from "../session/snmp-client.ts";
 import type { DevicePlan, PlannedObject } from "./device-plan.ts";
 import { identify, refusal } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
 import { probeColumns } from "./probe-columns.ts";
+
+/** What all discoveries share. */
+export interface DiscoverParts {
+  readonly client: SnmpClient;
+  /** For what devices say of their interfaces. */
+  readonly memory: MemoryBudget;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Whether to go on with a long table. */
+  readonly isWanted: () => boolean;
+}
 
 /**
  * Finds out what a device is and which of the objects that its groups lead to it has: an object is there when its
  * discovery attribute has an instance, or any attribute where it names none; an attribute when it has one itself. Nothing of the device is changed.
  *
- * @param now milliseconds since the epoch.
  * @param before the plan that there is: what could not be read of names and addresses is taken over from it.
  * @throws SnmpError when no credential is answered, all answers are errors, or the device stops answering.
  */
 export async function discover(
-  client: SnmpClient,
+  { client, memory, now, isWanted }: DiscoverParts,
   device: Device,
   definitions: Definitions,
-  now: () => number,
   before?: DevicePlan,
 ): Promise<DevicePlan> {
+  const lease = memory.lease();
   const { session, identity } = await identify(client, device);
   try {
     const deviceGroups = deviceGroupsOf(definitions, device, identity.sysObjectId);
     const wanted = [...reachedObjects(definitions, deviceGroups).values()];
     const found = await probeObjects(session, wanted, device.maxOids, before?.objects ?? new Map());
-    const learnt = await learnInterfaces(session, device, before?.learnt);
+    const learnt = await learnInterfaces(session, device, lease, isWanted, before?.learnt);
     return {
       ...identity,
       deviceId: device.id,
@@ -39,6 +50,7 @@ export async function discover(
       learnt,
     };
   } finally {
+    lease.end();
     session.close();
   }
 }

@@ -1,6 +1,7 @@
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
+import type { MemoryLease } from "./memory-budget.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
 import type { SnmpValue } from "../values/snmp-value.ts";
 
@@ -37,6 +38,10 @@ const columns = Object.keys(roots) as LearntColumn[];
 
 /** Names and addresses kept of one device; many more than any device has. */
 const maxLearnt = 100_000;
+/** A device that has not said all by then is endless, or too slow for its names to be of use. */
+const maxRequests = 10_000;
+/** What a name takes in memory, roughly. */
+const bytesEach = 160;
 
 /** The column that has this OID, if anything is learnt from it. */
 export function learntColumn(oid: Oid): LearntColumn | undefined {
@@ -46,24 +51,43 @@ export function learntColumn(oid: Oid): LearntColumn | undefined {
 /**
  * Reads the columns that names and addresses come from.
  *
+ * @param memory what is found takes of it.
+ * @param isWanted whether to go on.
  * @param before what is known already: it stays where a column cannot be read to its end.
  */
 export async function learnInterfaces(
   session: Session,
   options: WalkOptions,
+  memory: MemoryLease,
+  isWanted: () => boolean,
   before: LearntInterfaces = nothingLearnt,
 ): Promise<LearntInterfaces> {
   const learner = createInterfaceLearner();
+  let hasMemory = true;
   const { ends } = await walk(
     session,
     columns.map((column) => roots[column]),
     (root, varbinds) => {
       const column = columns[root] as LearntColumn;
       for (const varbind of varbinds) learner.add(column, varbind.oid.slice(roots[column].length), varbind);
+      hasMemory &&= memory.take(varbinds.length * bytesEach);
     },
-    { ...options, maxValues: maxLearnt },
+    {
+      ...options,
+      maxValues: maxLearnt,
+      stop: (requests) => {
+        if (!isWanted()) return "given up";
+        if (!hasMemory) return "more than there is memory for";
+        return requests < maxRequests ? undefined : `more than ${maxRequests} requests`;
+      },
+    },
   );
-  return mergeLearnt(before, learner.result(), new Set(columns.filter((_, i) => ends[i] === "end")));
+  const found = { ...learner.result() };
+  // What has no end is no table of names.
+  columns.forEach(
+    (column, i) => void (ends[i] === "too_many" && Object.assign(found, { [column]: nothingLearnt[column] })),
+  );
+  return mergeLearnt(before, found, new Set(columns.filter((_, i) => ends[i] === "end")));
 }
 
 /** Picks names and addresses out of whatever is read. */

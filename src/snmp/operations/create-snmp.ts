@@ -2,12 +2,13 @@ import { limitLog } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
-import { createPacer } from "../definitions/pacer.ts";
+import { createPacer, createTurnstile } from "../definitions/pacer.ts";
 import { deviceGroupsOf } from "../definitions/reach.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import { createPlanStore } from "../discovery/plan-store.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
+import { createMemoryBudget } from "../discovery/memory-budget.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
 import { createSchedule } from "../poller/schedule.ts";
 import { peerName } from "../session/peer.ts";
@@ -24,6 +25,9 @@ import { waitFor } from "./wait-for.ts";
 /** Work for many devices at once is spread: so much for each, up to a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
+
+/** For the rows of all long tables of all devices that are read at the same time. */
+const maxRowBytes = 64 * 1024 * 1024;
 
 export function createSnmp(options: SnmpOptions): Snmp {
   const { clock, metrics, health, random = Math.random } = options;
@@ -51,10 +55,21 @@ export function createSnmp(options: SnmpOptions): Snmp {
   /** When the first work of one of so many devices begins. */
   const spread = (count: number): number => random() * Math.min(maxSpread, count * spreadPerDevice);
 
+  const turn = createTurnstile();
+  const memory = createMemoryBudget(maxRowBytes);
+  metrics.gaugeFrom(
+    "netgloss_snmp_long_tables_bytes",
+    "Memory of long tables between reading and writing",
+    [],
+    () => memory.used,
+  );
+
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(options.enricher, options.sink, clock),
+    writer: createRecordWriter(options.enricher, options.sink, clock, turn),
+    memory,
+    turn,
     clock,
     log,
     plans,
@@ -67,6 +82,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     client,
     devices,
     plans,
+    memory,
     definitions: () => inUse.current,
     clock,
     log,

@@ -22,7 +22,7 @@ export interface DeviceTable {
   stop(): Promise<void>;
 }
 
-export interface DeviceTableParts extends Pick<PollerParts, "rediscover" | "answersAgain"> {
+export interface DeviceTableParts extends Pick<PollerParts, "rediscover" | "answersAgain" | "memory" | "turn"> {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
   readonly writer: RecordWriter;

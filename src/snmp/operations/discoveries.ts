@@ -2,6 +2,7 @@ import type { Clock, Log } from "../../report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { discover } from "../discovery/discover.ts";
 import { createDiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discovery-queue.ts";
+import type { MemoryBudget } from "../discovery/memory-budget.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
@@ -28,6 +29,7 @@ export interface DiscoveriesParts {
   readonly client: SnmpClient;
   readonly devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
   readonly plans: PlanStore;
+  readonly memory: MemoryBudget;
   readonly definitions: () => Definitions | undefined;
   readonly clock: Clock;
   /** Limited in rate. */
@@ -41,6 +43,8 @@ const askEveryMs = 60_000;
 
 export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
   const { client, devices, plans, clock, log } = parts;
+  let isStopped = false;
+  const discoverParts = { client, memory: parts.memory, now: () => clock.now(), isWanted: () => !isStopped };
   const queue = createDiscoveryQueue(run, () => clock.monotonic(), maxDiscoveries);
   /** Devices that must be discovered, with the number of the last demand. */
   const required = new Map<string, number>();
@@ -55,7 +59,7 @@ export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
     const waited = devices.pendingOf(deviceId);
     const demand = required.get(deviceId);
     try {
-      const plan = await discover(client, device, definitions, () => clock.now(), poller.plan);
+      const plan = await discover(discoverParts, device, definitions, poller.plan);
       if (devices.pollers.get(deviceId) !== poller) return { ok: false, error: "the device was removed" };
       poller.counts.discoveries++;
       poller.adopt(plan, 0);
@@ -109,6 +113,9 @@ export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
       lastAsked.delete(deviceId);
       queue.cancel(deviceId);
     },
-    stop: () => queue.stop(),
+    stop() {
+      isStopped = true;
+      return queue.stop();
+    },
   };
 }

@@ -7,6 +7,8 @@ export interface DeviceCounts {
   skipped: number;
   /** Objects of which a part is missing. */
   partial: number;
+  /** Tables that were larger than what is read of one. */
+  cut: number;
   rows: number;
   /** Rows that the object had in the poll before, and has no longer. */
   vanished: number;
@@ -27,6 +29,7 @@ export function createDeviceCounts(): DeviceCounts {
     polls: 0,
     skipped: 0,
     partial: 0,
+    cut: 0,
     rows: 0,
     vanished: 0,
     unreadable: 0,
@@ -75,6 +78,11 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
     ({ counts }) => counts.skipped,
   );
   counter("polls_partial", "Objects polled of which a part is missing", ({ counts }) => counts.partial);
+  counter(
+    "tables_cut",
+    "Tables larger than what is read of one: their records are partial",
+    ({ counts }) => counts.cut,
+  );
   counter("rows", "Records made of the device's rows", ({ counts }) => counts.rows);
   counter("rows_vanished", "Rows that an object had in the poll before", ({ counts }) => counts.vanished);
   counter("rows_bad_index", "Rows left out: the instance is no index of the object", ({ counts }) => counts.badIndexes);

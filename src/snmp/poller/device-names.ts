@@ -7,7 +7,8 @@ import {
   type LearntColumn,
   type LearntInterfaces,
 } from "../discovery/learn-interfaces.ts";
-import type { PolledRows } from "./poll-object.ts";
+import { heldValue } from "../values/held-value.ts";
+import { suffixOf, type PolledRows } from "./poll-object.ts";
 import type { PolledObject } from "./poll-plan.ts";
 
 /** The names of a device's interfaces, and its addresses, as the last reading of each column had them. */
@@ -48,10 +49,11 @@ export function createDeviceNames(): DeviceNames {
       const seen = columns.filter((column): column is LearntColumn => column !== undefined);
       if (seen.length === 0) return false;
       const learner = createInterfaceLearner();
-      for (const { suffix, values } of polled.rows) {
-        for (const [i, value] of values.entries()) {
-          const column = columns[i];
-          if (column !== undefined && value !== undefined) learner.add(column, suffix, value);
+      for (const row of polled.rows) {
+        const suffix = suffixOf(row);
+        for (const [i, column] of columns.entries()) {
+          const value = row.values[i];
+          if (column !== undefined && value !== undefined) learner.add(column, suffix, heldValue(value));
         }
       }
       const next = mergeLearnt(learnt, learner.result(), new Set(polled.isComplete ? seen : []));

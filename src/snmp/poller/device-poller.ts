@@ -13,10 +13,13 @@ import { createDeviceSessions } from "./device-sessions.ts";
 import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
 import { createHeartbeat, type Pulse } from "./heartbeat.ts";
 import { createLimiter } from "./limiter.ts";
+import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
+import { createOversizedObjects } from "./oversized-objects.ts";
 import { createPollGrid } from "./poll-grid.ts";
 import { pollObject, type PolledRows } from "./poll-object.ts";
 import { compilePollPlan, type PolledObject, type PolledType } from "./poll-plan.ts";
+import { runPollTurn, type ReadingOf } from "./poll-turn.ts";
 import { createProber } from "./prober.ts";
 import type { RecordWriter } from "./record-writer.ts";
 import type { Schedule } from "./schedule.ts";
@@ -28,6 +31,10 @@ export interface PollerParts {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
   readonly writer: RecordWriter;
+  /** For the rows of all devices. */
+  readonly memory: MemoryBudget;
+  /** Resolves when a long table may go on. */
+  readonly turn: () => Promise<void>;
   readonly clock: Clock;
   /** Limited in rate. */
   readonly log: Log;
@@ -61,6 +68,9 @@ export interface DevicePoller extends MeasuredDevice {
   stop(): Promise<void>;
 }
 
+/** For the rows of all tables of a device that are read at the same time. */
+const maxDeviceBytes = 48 * 1024 * 1024;
+
 export function createDevicePoller(parts: PollerParts, firstDevice: Device, first: Definitions): DevicePoller {
   const { client, schedule, clock, log } = parts;
   let device = firstDevice;
@@ -80,6 +90,8 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const vanished = createVanishedRows();
   const names = createDeviceNames();
   const nameOrder = createNameOrder();
+  const oversized = createOversizedObjects();
+  const memory = createMemoryBudget(maxDeviceBytes, parts.memory);
   const limiter = createLimiter(() => device.maxConcurrentPolls);
   const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
   const accessProbe = createAccessProbe(client);
@@ -97,6 +109,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     onMissed: (polls) => void (counts.skipped += polls),
   });
 
+  const isWanted = (): boolean => !isStopped;
   const note = (message: string): void => void (lastError = { at: clock.now(), message });
   const types = (): ReadonlyMap<string, PolledType> =>
     (compiled ??= plan === undefined ? new Map<string, PolledType>() : compilePollPlan(plan, definitions, device));
@@ -121,24 +134,20 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     const type = types().get(name);
     if (type === undefined || isStopped) return;
     const start = clock.monotonic();
-    const naming = new Set(type.objects.filter(givesNames));
-    const turn = nameOrder.begin(start - lagMs, naming.size);
+    const objects = type.objects.filter(({ id }) => oversized.mayRead(id));
+    const turn = nameOrder.begin(start - lagMs, objects.filter(givesNames).length);
     counts.polls++;
     counts.lag = lagMs / 1000;
     lastPoll = clock.now();
     try {
       if (!(await isAlive(sessions.polling))) return;
-      // Those that give names begin first, so that the records of the same poll wait as little as possible.
-      const objects = [...naming, ...type.objects.filter((object) => !naming.has(object))];
-      const readings = new Map(objects.map((object) => [object.id, limiter.run(() => readOne(object))]));
-      const finish = async (object: PolledObject): Promise<void> => {
-        const read = await readings.get(object.id);
-        // No place among those that read is held meanwhile: what is waited for may be waiting for one.
-        const polled = read && (await complete(read, async (id) => readings.get(id)));
-        if (naming.has(object)) turn.learned();
-        if (polled !== undefined) await turn.known().then(() => writeOne(object, polled));
-      };
-      await Promise.all(objects.map(finish));
+      const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
+      await runPollTurn(objects, turn, limiter, {
+        read: (object) => readOne(object, leases.get(object.id) as MemoryLease),
+        complete,
+        write: writeOne,
+        done: ({ id }) => leases.get(id)?.end(),
+      });
       counts.duration = (clock.monotonic() - start) / 1000;
     } finally {
       turn.end();
@@ -179,28 +188,29 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     );
 
   /** @returns undefined when the object cannot be read now. */
-  async function readOne(object: PolledObject): Promise<ReadObject | undefined> {
+  async function readOne(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
     const by = sessions.polling;
     if (by === undefined || isStopped || state !== "up") return undefined;
-    const { maxOids, maxRepetitions } = device;
-    const polled = await pollObject(by, object, { maxOids, maxRepetitions, repetitions }, clock);
+    const { maxOids, maxRepetitions, maxRows } = device;
+    const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: parts.turn, isWanted };
+    const polled = await pollObject(by, object, limits, repetitions, clock);
     // The other objects need not find out one by one, each with all its retries.
     if (polled.error?.code === "timeout") await isAlive(sessions.single);
     return { object, polled };
   }
 
-  /** Reads what depends on other objects, and learns from what was read. @returns undefined when nothing is to be written. */
-  async function complete(
-    read: ReadObject,
-    readingOf: (objectId: string) => Promise<ReadObject | undefined>,
-  ): Promise<PolledRows | undefined> {
+  /** Reads what depends on other objects, and learns from what was read. */
+  async function complete(read: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
     const { object } = read;
     let { polled } = read;
     const by = sessions.polling;
     if (object.overridden.length > 0 && by !== undefined)
       polled = await fillOverridden(by, read, readingOf, (work) => limiter.run(work), device.maxOids);
     if (polled.error?.code === "closed") return undefined;
-    if (!isStopped) {
+    if (polled.isCut) noteCut(object, polled);
+    else oversized.fits(object.id);
+    // The names of an endless table are no names.
+    if (!isStopped && !polled.isCut) {
       const reason = watched.see(object, polled, clock.monotonic());
       if (reason !== undefined) parts.rediscover(device.id, reason);
       if (names.see(object, polled)) parts.learnt(poller);
@@ -212,6 +222,16 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     return polled;
   }
 
+  function noteCut(object: PolledObject, { detail }: PolledRows): void {
+    counts.cut++;
+    const leftOut = oversized.cut(object.id);
+    const found = { device: device.id, object: object.id, reason: detail, leftOut };
+    log.warn(
+      found,
+      "an SNMP table is larger than what is read of one: its records are partial, and its next polls are left out",
+    );
+  }
+
   async function writeOne(object: PolledObject, polled: PolledRows): Promise<void> {
     const written = await parts.writer.write(
       {
@@ -221,6 +241,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       },
       object,
       polled,
+      isWanted,
     );
     counts.rows += written.records;
     counts.unreadable += written.unreadable;

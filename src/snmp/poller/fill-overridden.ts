@@ -2,8 +2,9 @@ import { getScalars } from "../discovery/get-scalars.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { AttributeReference } from "../definitions/definitions.ts";
+import { holdValue } from "../values/held-value.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
-import type { PolledRow, PolledRows } from "./poll-object.ts";
+import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
 
 /** Another object of the same poll with what was read of it; undefined when nothing was. */
 export interface ReadObject {
@@ -37,12 +38,12 @@ export async function fillOverridden(
   }
   const rows = object.isTable ? polled.rows.filter(hasValue) : polled.rows;
   if (missing.length === 0) return { ...polled, rows };
-  const oids = missing.map(({ row, column }) => [...(object.columns[column] as PolledColumn).oid, ...row.suffix]);
+  const oids = missing.map(({ row, column }) => [...(object.columns[column] as PolledColumn).oid, ...suffixOf(row)]);
   try {
     const { isComplete } = await inTurn(() =>
-      getScalars(session, oids, maxOids, (i, { type, value }) => {
+      getScalars(session, oids, maxOids, (i, value) => {
         const { row, column } = missing[i] as (typeof missing)[number];
-        row.values[column] = { type, value };
+        row.values[column] = holdValue(value);
       }),
     );
     if (isComplete) return { ...polled, rows };
@@ -50,7 +51,7 @@ export async function fillOverridden(
     return { ...polled, rows, isComplete: false, detail };
   } catch (error) {
     if (!(error instanceof SnmpError)) throw error;
-    return { rows, isComplete: false, detail: polled.detail ?? error.message, error: polled.error ?? error };
+    return { ...polled, rows, isComplete: false, detail: polled.detail ?? error.message, error: polled.error ?? error };
   }
 }
 

@@ -1,22 +1,26 @@
-import { createPacer } from "../definitions/pacer.ts";
 import { getScalars } from "../discovery/get-scalars.ts";
 import type { Oid } from "../session/oid.ts";
+import type { Repetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { VarBind } from "../session/var-bind.ts";
-import { walk, type WalkOptions } from "../session/walk.ts";
+import { walk } from "../session/walk.ts";
 import type { Clock } from "../../report/index.ts";
-import type { SnmpValue } from "../values/snmp-value.ts";
+import { holdValue, type HeldValue } from "../values/held-value.ts";
+import type { MemoryLease } from "../discovery/memory-budget.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 
 /** One row of a table, or the one of a group of scalars. */
 export interface PolledRow {
-  /** What follows the attributes' OIDs; [0] for scalars. */
-  readonly suffix: Oid;
-  /** The suffix as text, without a leading dot. */
+  /** What follows the attributes' OIDs as text, without a leading dot; "0" for scalars. */
   readonly key: string;
   /** By the position of the column; undefined where the row has no value. */
-  readonly values: (SnmpValue | undefined)[];
+  readonly values: (HeldValue | undefined)[];
+}
+
+/** What follows the attributes' OIDs. */
+export function suffixOf({ key }: PolledRow): Oid {
+  return key.split(".").map(Number);
 }
 
 export interface PolledRows {
@@ -28,77 +32,124 @@ export interface PolledRows {
   readonly detail: string | undefined;
   /** The request that failed, where one did. */
   readonly error: SnmpError | undefined;
+  /** Whether reading was given up because there was too much of it. */
+  readonly isCut: boolean;
+}
+
+/** How much is read of one table, and how. */
+export interface ReadLimits {
+  readonly maxOids: number;
+  readonly maxRepetitions: number;
+  readonly maxRows: number;
+  readonly memory: MemoryLease;
+  /** Resolves when a long table may go on. */
+  readonly turn: () => Promise<void>;
+  /** Whether to go on with a long table. */
+  readonly isWanted: () => boolean;
 }
 
 /** Reads an object as it stands. What was read before a failure is there. Never rejects. */
 export async function pollObject(
   session: Session,
   object: PolledObject,
-  options: WalkOptions & { readonly maxOids: number },
+  limits: ReadLimits,
+  repetitions: Repetitions,
   clock: Clock,
 ): Promise<PolledRows> {
-  return object.isTable ? pollTable(session, object, options, clock) : pollScalars(session, object, options.maxOids);
+  if (object.isTable) return pollTable(session, object, limits, repetitions, clock);
+  return pollScalars(session, object, limits.maxOids);
 }
 
 async function pollScalars(session: Session, object: PolledObject, maxOids: number): Promise<PolledRows> {
   const oids = object.columns.map(({ oid }) => [...oid, 0]);
-  const values: (SnmpValue | undefined)[] = oids.map(() => undefined);
+  const values: (HeldValue | undefined)[] = oids.map(() => undefined);
   let isComplete = false;
   let error: SnmpError | undefined;
   try {
-    ({ isComplete } = await getScalars(session, oids, maxOids, (i, value) => void (values[i] = valueOf(value))));
+    ({ isComplete } = await getScalars(session, oids, maxOids, (i, value) => void (values[i] = holdValue(value))));
   } catch (thrown) {
     if (!(thrown instanceof SnmpError)) throw thrown;
     error = thrown;
   }
-  const rows = values.some((value) => value !== undefined) ? [{ suffix: [0], key: "0", values }] : [];
+  const rows = values.some((value) => value !== undefined) ? [{ key: "0", values }] : [];
   const detail = isComplete ? undefined : (error?.message ?? "the device answered with an error");
-  return { rows, isComplete, detail, error };
+  return { rows, isComplete, detail, error, isCut: false };
 }
 
-/** An agent that makes up rows for ever must not fill the memory. */
-const maxTableValues = 1_000_000;
+/** An agent may give a row with each answer, for ever, and take its time. */
+const maxRequests = 50_000;
+const maxWalkMs = 600_000;
+/** A walk of more requests than this gives way to others after each. */
+const longWalk = 32;
 
 async function pollTable(
   session: Session,
   object: PolledObject,
-  options: WalkOptions,
+  { maxRows, memory, turn, isWanted, maxOids, maxRepetitions }: ReadLimits,
+  repetitions: Repetitions,
   clock: Clock,
 ): Promise<PolledRows> {
   const roots = object.walked.map((column) => (object.columns[column] as PolledColumn).oid);
   const rows = new Map<string, PolledRow>();
-  const pacer = createPacer(clock);
+  const start = clock.monotonic();
+  let cut: string | undefined;
+  const add = (root: number, varbind: VarBind): void => {
+    const key = varbind.oid.slice((roots[root] as Oid).length).join(".");
+    const value = holdValue(varbind);
+    let row = rows.get(key);
+    const bytes = bytesOf(value) + (row === undefined ? bytesOfRow(key, object.columns.length) : 0);
+    if (row === undefined && rows.size === maxRows) cut = `more than ${maxRows} rows`;
+    else if (!memory.take(bytes)) cut = "more rows than there is memory for";
+    if (cut !== undefined) return;
+    if (row === undefined) rows.set(key, (row = { key, values: object.columns.map(() => undefined) }));
+    row.values[object.walked[root] as number] = value;
+  };
   const paced: Session = {
     ...session,
-    // Big tables share the event loop with everything else.
     async getNext(oids) {
-      if (pacer.isDue()) await pacer.rest();
+      if (++requests > longWalk) await turn();
       return session.getNext(oids);
     },
     async getBulk(...request) {
-      if (pacer.isDue()) await pacer.rest();
+      if (++requests > longWalk) await turn();
       return session.getBulk(...request);
     },
   };
+  let requests = 0;
   const summary = await walk(
     paced,
     roots,
     (root, varbinds) => {
-      const length = (roots[root] as Oid).length;
-      for (const varbind of varbinds) {
-        const suffix = varbind.oid.slice(length);
-        const key = suffix.join(".");
-        let row = rows.get(key);
-        if (row === undefined) rows.set(key, (row = { suffix, key, values: object.columns.map(() => undefined) }));
-        row.values[object.walked[root] as number] = valueOf(varbind);
-      }
+      for (const varbind of varbinds) if (cut === undefined) add(root, varbind);
     },
-    { ...options, maxValues: Math.ceil(maxTableValues / roots.length) },
+    {
+      maxOids,
+      maxRepetitions,
+      repetitions,
+      stop: (asked) => {
+        if (asked > longWalk && !isWanted()) return "given up";
+        if (asked >= maxRequests) cut ??= `more than ${maxRequests} requests`;
+        if (clock.monotonic() - start > maxWalkMs) cut ??= `longer than ${maxWalkMs / 1000} seconds`;
+        return cut;
+      },
+    },
   );
-  return { rows: [...rows.values()], isComplete: summary.isComplete, detail: summary.detail, error: summary.error };
+  const { isComplete, detail, error } = summary;
+  return {
+    rows: [...rows.values()],
+    isComplete: isComplete && cut === undefined,
+    detail,
+    error,
+    isCut: cut !== undefined,
+  };
 }
 
-/** The value without its identifier, which would be the greater part of what a table takes in memory. */
-function valueOf({ type, value }: VarBind): SnmpValue {
-  return { type, value };
+/** What a row takes without its values, roughly: the objects, the key and its place in the map. */
+function bytesOfRow(key: string, columns: number): number {
+  return 120 + key.length + 8 * columns;
+}
+
+function bytesOf({ value }: HeldValue): number {
+  if (typeof value === "string") return 72 + value.length;
+  return Array.isArray(value) ? 80 + 8 * value.length : 56;
 }

@@ -2,10 +2,11 @@ import { createLineBuffer, type Enricher, type LineBuffer, type RecordFields, ty
 import type { Clock } from "../../report/index.ts";
 import { createPacer } from "../definitions/pacer.ts";
 import { decodeIndex } from "../values/decode-index.ts";
+import { heldValue } from "../values/held-value.ts";
 import { putRow, type Cell } from "../values/put-row.ts";
 import type { NameTables } from "../values/put-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
-import type { PolledRow, PolledRows } from "./poll-object.ts";
+import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
 
 /** What records are made for. */
 export interface RecordSource {
@@ -26,8 +27,12 @@ export interface WrittenRows {
 
 /** Turns rows into records and hands them over, enriched, as lines. */
 export interface RecordWriter {
-  /** Never throws; it gives the event loop its turn in a long table. */
-  write(source: RecordSource, object: PolledObject, polled: PolledRows): Promise<WrittenRows>;
+  /**
+   * Never throws; it gives the event loop its turn in a long table.
+   *
+   * @param isWanted whether to go on with a long table.
+   */
+  write(source: RecordSource, object: PolledObject, polled: PolledRows, isWanted?: () => boolean): Promise<WrittenRows>;
 }
 
 /** Lines leave in pieces of about this size. */
@@ -36,12 +41,17 @@ const flushBytes = 256 * 1024;
 /** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
 const maxIdle = 16;
 
-export function createRecordWriter(enricher: Enricher, sink: Sink, clock: Clock): RecordWriter {
+export function createRecordWriter(
+  enricher: Enricher,
+  sink: Sink,
+  clock: Clock,
+  turn?: () => Promise<void>,
+): RecordWriter {
   const idle: LineBuffer[] = [];
   return {
-    async write(source, object, polled) {
+    async write(source, object, polled, isWanted = () => true) {
       const lines = idle.pop() ?? createLineBuffer();
-      const pacer = createPacer(clock);
+      const pacer = createPacer(clock, turn);
       const timestamp = new Date(clock.now()).toISOString();
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
       for (const row of polled.rows) {
@@ -61,7 +71,9 @@ export function createRecordWriter(enricher: Enricher, sink: Sink, clock: Clock)
         enricher.enrich(fields);
         lines.append(fields);
         if (lines.byteLength >= flushBytes) flush();
-        if (pacer.isDue()) await pacer.rest();
+        if (!pacer.isDue()) continue;
+        await pacer.rest();
+        if (!isWanted()) break;
       }
       flush();
       if (idle.length < maxIdle) idle.push(lines);
@@ -79,7 +91,7 @@ export function createRecordWriter(enricher: Enricher, sink: Sink, clock: Clock)
 function rowCells(object: PolledObject, row: PolledRow): Cell[] | undefined {
   const cells: Cell[] = [];
   if (object.isTable) {
-    const parts = decodeIndex(object.indexTypes, row.suffix);
+    const parts = decodeIndex(object.indexTypes, suffixOf(row));
     if (parts === undefined) return undefined;
     for (const [i, field] of object.indexFields.entries()) {
       const part = parts[i];
@@ -88,7 +100,7 @@ function rowCells(object: PolledObject, row: PolledRow): Cell[] | undefined {
   }
   for (const [i, { attribute }] of object.columns.entries()) {
     const value = row.values[i];
-    if (value !== undefined && value.type !== "Null") cells.push([attribute, value]);
+    if (value !== undefined && value.type !== "Null") cells.push([attribute, heldValue(value)]);
   }
   return cells;
 }

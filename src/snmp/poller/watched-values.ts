@@ -1,5 +1,5 @@
 import { readNumber } from "../values/read-number.ts";
-import type { SnmpValue } from "../values/snmp-value.ts";
+import { heldValue, type HeldValue } from "../values/held-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
 import type { PolledRows } from "./poll-object.ts";
 import { hasRestarted } from "./uptime.ts";
@@ -13,7 +13,7 @@ export interface WatchedValues {
 }
 
 interface Seen {
-  readonly value: SnmpValue;
+  readonly value: HeldValue;
   readonly at: number;
 }
 
@@ -52,8 +52,8 @@ export function createWatchedValues(): WatchedValues {
 }
 
 function wentBack(earlier: Seen, later: Seen): boolean {
-  const before = readNumber(earlier.value);
-  const after = readNumber(later.value);
+  const before = readNumber(heldValue(earlier.value));
+  const after = readNumber(heldValue(later.value));
   if (before === undefined || after === undefined) return false;
   if (earlier.value.type === "TimeTicks" && later.value.type === "TimeTicks") {
     const reading = ({ value, at }: Seen) => ({
@@ -67,10 +67,10 @@ function wentBack(earlier: Seen, later: Seen): boolean {
   return after < before;
 }
 
-function isOther(before: SnmpValue, after: SnmpValue): boolean {
+function isOther(before: HeldValue, after: HeldValue): boolean {
   return textOf(before) !== textOf(after);
 }
 
-function textOf({ type, value }: SnmpValue): string {
-  return `${type} ${value instanceof Uint8Array ? Buffer.from(value).toString("hex") : String(value)}`;
+function textOf({ type, value }: HeldValue): string {
+  return `${type} ${String(value)}`;
 }

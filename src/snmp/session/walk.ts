@@ -28,6 +28,8 @@ export interface WalkOptions {
   readonly repetitions?: Repetitions;
   /** Most values of one root, against an agent that makes up new ones for ever. Default one million. */
   readonly maxValues?: number;
+  /** Asked before each request with the number of those before it: a text ends the walk, and says why. */
+  readonly stop?: (requests: number) => string | undefined;
 }
 
 /** An agent that lets this many requests in a row time out is asked no more in this walk. */
@@ -57,6 +59,11 @@ export async function walk(
   while (error === undefined) {
     const group = columns.filter((column) => column.end === undefined).slice(0, width);
     if (group.length === 0) break;
+    const reason = options.stop?.(requests);
+    if (reason !== undefined) {
+      for (const column of columns) if (column.end === undefined) endColumn(column, "too_many", reason);
+      break;
+    }
     const fitting = Math.max(1, Math.floor(repetitions.values() / group.length));
     const rows = session.version === "1" ? 1 : Math.min(fitting, maxRepetitions > 0 ? maxRepetitions : fitting);
     const asked = rows * group.length;

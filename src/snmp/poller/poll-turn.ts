@@ -1,0 +1,62 @@
+import { givesNames } from "./device-names.ts";
+import type { ReadObject } from "./fill-overridden.ts";
+import type { Limiter } from "./limiter.ts";
+import type { NameTurn } from "./name-order.ts";
+import type { PolledRows } from "./poll-object.ts";
+import type { PolledObject } from "./poll-plan.ts";
+
+/** The steps of one object in a poll. */
+export interface PollSteps {
+  /** @returns undefined when it cannot be read now. */
+  readonly read: (object: PolledObject) => Promise<ReadObject | undefined>;
+  /** Reads what depends on other objects. @returns undefined when nothing is to be written. */
+  readonly complete: (read: ReadObject, readingOf: ReadingOf) => Promise<PolledRows | undefined>;
+  readonly write: (object: PolledObject, polled: PolledRows) => Promise<void>;
+  /** Nothing is kept of the object any more. */
+  readonly done: (object: PolledObject) => void;
+}
+
+export type ReadingOf = (objectId: string) => Promise<ReadObject | undefined>;
+
+/**
+ * Takes all objects of a poll through their steps: each is written when the names that the poll reads are known.
+ *
+ * What others wait for is read first: names, and objects whose attributes override those of others. The rest keeps its
+ * place in the limiter until it is written, so that a device has no more tables in memory than are read at a time.
+ */
+export async function runPollTurn(
+  objects: readonly PolledObject[],
+  names: NameTurn,
+  limiter: Limiter,
+  { read, complete, write, done }: PollSteps,
+): Promise<void> {
+  const overriding = new Set(objects.flatMap(({ overridden }) => overridden.map(({ by }) => by.object)));
+  const isFirst = (object: PolledObject): boolean =>
+    givesNames(object) || object.overridden.length > 0 || overriding.has(object.id);
+  const readings = new Map<string, Promise<ReadObject | undefined>>();
+  const readingOf: ReadingOf = async (id) => readings.get(id);
+  const finish = async (object: PolledObject, reading: Promise<ReadObject | undefined>): Promise<void> => {
+    try {
+      const found = await reading;
+      const rows = found && (await complete(found, readingOf));
+      if (givesNames(object)) names.learned();
+      await names.known();
+      if (rows !== undefined) await write(object, rows);
+    } finally {
+      done(object);
+    }
+  };
+  const first = objects.filter(isFirst);
+  for (const object of first)
+    readings.set(
+      object.id,
+      limiter.run(() => read(object)),
+    );
+  const firstDone = Promise.all(
+    first.map((object) => finish(object, readings.get(object.id) as ReturnType<ReadingOf>)),
+  );
+  await Promise.allSettled(readings.values());
+  await names.known();
+  const rest = objects.filter((object) => !isFirst(object));
+  await Promise.all([firstDone, ...rest.map((object) => limiter.run(() => finish(object, read(object))))]);
+}
