@@ -12,6 +12,8 @@ import { createNatsOutput } from "./nats/nats-output.ts";
 import type { SearchOutputConfig } from "./search/search-config.ts";
 import { createSearchOutput } from "./search/search-output.ts";
 import { createSplunkOutput, type SplunkOutputConfig } from "./splunk/splunk-output.ts";
+import type { SyslogOutputConfig } from "./syslog/syslog-config.ts";
+import { createSyslogOutput } from "./syslog/syslog-output.ts";
 import { createVictoriaLogsOutput, type VictoriaLogsOutputConfig } from "./victoria-logs/victoria-logs-output.ts";
 
 /** What the settings say of a store, by its kind; plain data, which may be handed to another thread. */
@@ -24,7 +26,8 @@ export type StoreConfig =
   | VictoriaLogsOutputConfig
   | OtlpOutputConfig
   | KafkaOutputConfig
-  | NatsOutputConfig;
+  | NatsOutputConfig
+  | SyslogOutputConfig;
 
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
@@ -48,6 +51,7 @@ const factories: Factories = {
   loki: (config, { clock }) => createLokiOutput(config, clock),
   victoria_logs: (config, { clock }) => createVictoriaLogsOutput(config, clock),
   nats: (config) => createNatsOutput(config),
+  syslog: (config, { clock }) => createSyslogOutput(config, clock),
   otlp: (config, { clock }) => createOtlpOutput(config, clock),
 };
 

@@ -37,4 +37,5 @@ export type { KafkaOutputConfig } from "./kafka/kafka-config.ts";
 export { createKafkaOutput } from "./kafka/kafka-output.ts";
 export type { NatsOutputConfig } from "./nats/nats-config.ts";
 export type { SearchOutputConfig } from "./search/search-config.ts";
+export type { SyslogOutputConfig } from "./syslog/syslog-config.ts";
 export { createAdapter, type StoreConfig } from "./create-adapter.ts";

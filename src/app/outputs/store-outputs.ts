@@ -1,7 +1,8 @@
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { DeliveryConfig, RecordType, StoreConfig } from "../../output/index.ts";
 import type { Secret } from "../../text/index.ts";
-import { cloudIdUrl, storeWords, type Settings, type StoreWord } from "../settings/index.ts";
+import { cloudIdUrl, storeWords, syslogNumber, type Settings, type StoreWord } from "../settings/index.ts";
 
 /** An output to a store, as the settings want it; plain data, with secrets. */
 export interface StoreOutput {
@@ -27,6 +28,7 @@ const names: Readonly<Record<StoreWord, string>> = {
   OTLP: "otlp",
   KAFKA: "kafka",
   NATS: "nats",
+  SYSLOG: "syslog",
 };
 
 const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfig } = {
@@ -113,6 +115,17 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
   }),
   KAFKA: kafkaStore,
   NATS: natsStore,
+  SYSLOG: (settings) => ({
+    kind: "syslog",
+    servers: settings.SVC_OUTPUT_SYSLOG_ADDRESSES,
+    protocol: settings.SVC_OUTPUT_SYSLOG_PROTOCOL,
+    tls: settings.SVC_OUTPUT_SYSLOG_TLS_ENABLE ? tlsOf("SYSLOG", settings) : undefined,
+    confirm: settings.SVC_OUTPUT_SYSLOG_CONFIRM,
+    facility: syslogNumber.facility(settings.SVC_OUTPUT_SYSLOG_FACILITY),
+    severity: syslogNumber.severity(settings.SVC_OUTPUT_SYSLOG_SEVERITY),
+    appName: settings.SVC_OUTPUT_SYSLOG_APP_NAME,
+    hostName: settings.SVC_OUTPUT_SYSLOG_HOSTNAME || hostname(),
+  }),
 };
 
 /** The outputs to stores that are on. */
@@ -200,7 +213,7 @@ function serverOf(
 }
 
 /** TLS of a store whose client certificate is set as that of TLS. */
-function tlsOf(word: HttpWord | "KAFKA" | "NATS", settings: Settings): HttpStoreConfig["tls"] {
+function tlsOf(word: HttpWord | "KAFKA" | "NATS" | "SYSLOG", settings: Settings): HttpStoreConfig["tls"] {
   const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
   return {
     caPath: settings[of("TLS_CA_CERT_FILEPATH")],

@@ -50,6 +50,11 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
       needs("SVC_OUTPUT_KAFKA_SASL_ENABLE", name, typeof value === "string" ? value !== "" : value.isSet);
     }
   }
+  if (settings.SVC_OUTPUT_SYSLOG_ENABLE && settings.SVC_OUTPUT_SYSLOG_PROTOCOL === "udp") {
+    if (settings.SVC_OUTPUT_SYSLOG_TLS_ENABLE) {
+      problems.push("SVC_OUTPUT_SYSLOG_PROTOCOL must be tcp, because SVC_OUTPUT_SYSLOG_TLS_ENABLE is true");
+    }
+  }
   if (settings.SVC_OUTPUT_NATS_ENABLE) {
     const given = natsCredentials.filter((name) => {
       const value = settings[name];
@@ -68,7 +73,7 @@ const natsCredentials = [
 ] as const;
 
 function compressionOf(word: StoreWord) {
-  if (word === "NATS") return undefined;
+  if (word === "NATS" || word === "SYSLOG") return undefined;
   return word === "KAFKA" ? "SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION" : (`SVC_OUTPUT_${word}_COMPRESSION` as const);
 }
 

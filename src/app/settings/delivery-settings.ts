@@ -2,6 +2,7 @@ import type { Compression, RecordType, SpoolMode } from "../../output/index.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 import { kafkaRows } from "./kafka-settings.ts";
 import { natsRows } from "./nats-settings.ts";
+import { syslogRows } from "./syslog-settings.ts";
 import { Secret } from "../../text/index.ts";
 import {
   bool,
@@ -43,6 +44,7 @@ export const storeWords = [
   "OTLP",
   "KAFKA",
   "NATS",
+  "SYSLOG",
 ] as const;
 export type StoreWord = (typeof storeWords)[number];
 
@@ -371,6 +373,13 @@ export const deliverySettings = {
     ...commonRows("NATS JetStream"),
     ...natsRows,
     ...tlsRows,
+    ...clientCertificateRows,
+  }),
+  ...named("SYSLOG", {
+    ...commonRows("receivers of syslog"),
+    ...syslogRows,
+    ...tlsRows,
+    TLS_ENABLE: row(group, bool, false, "Uses TLS over TCP."),
     ...clientCertificateRows,
   }),
 };

@@ -12,3 +12,4 @@ export { readSettings, type SettingsReading } from "./read-settings.ts";
 export { SettingsError } from "./settings-error.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
 export { settingNames, settingOf, settingsTable, type SettingName, type Settings } from "./settings-table.ts";
+export { syslogNumber } from "./syslog-settings.ts";

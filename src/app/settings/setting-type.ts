@@ -230,6 +230,15 @@ export const filterText: SettingType<string> = {
   format: (value) => value,
 };
 
+/** A name in the head of a message of syslog (RFC 5424, 6). */
+export function printable(maxLength: number): SettingType<string> {
+  return {
+    expected: `printable ASCII without blanks, ${maxLength} at most`,
+    parse: (value) => (/^[!-~]+$/.test(value) && value.length <= maxLength ? value : undefined),
+    format: (value) => value,
+  };
+}
+
 /** HTTP headers: `X-Tenant=edge,X-Site=north`. */
 export const headers: SettingType<ReadonlyMap<string, string>> = {
   expected: "a list separated by commas, nothing twice, each <name of an HTTP header>=<value>",

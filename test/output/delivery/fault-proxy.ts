@@ -29,24 +29,32 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
     socket.on("error", () => {});
     return socket;
   };
-  const server = createServer((client) => {
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     track(client);
     if (proxy.fault === "away") {
       client.resetAndDestroy();
       return;
     }
-    const upstream = track(connect(port, host));
+    const upstream = track(connect({ port, host, allowHalfOpen: true }));
     client.on("close", () => upstream.destroy());
-    upstream.on("close", () => client.destroy());
+    upstream.on("close", (hadError) => (hadError ? client.resetAndDestroy() : client.destroySoon()));
     pass(client, upstream, "cutRequest", 2000);
     pass(upstream, client, "cutAnswer", 40);
   });
 
   const pass = (from: Socket, to: Socket, cut: Fault, cutAfter: number): void => {
     let passed = 0;
+    // What follows a gap must not pass, either: a connection never skips bytes.
+    let hasGap = false;
+    from.on("end", () => {
+      if (hasGap || proxy.fault === "silent") return;
+      if (proxy.fault === "slow") setTimeout(() => to.end(), 20);
+      else to.end();
+    });
     from.on("data", (bytes) => {
       const { fault } = proxy;
-      if (fault === "silent") return;
+      hasGap ||= fault === "silent";
+      if (hasGap) return;
       const isCut = fault === cut && passed + bytes.length > cutAfter;
       const piece = isCut ? bytes.subarray(0, Math.max(0, cutAfter - passed)) : bytes;
       passed += bytes.length;

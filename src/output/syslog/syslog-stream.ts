@@ -1,0 +1,63 @@
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { DeliveryError } from "../delivery/delivery-error.ts";
+import { connectionFailure } from "../delivery/failure-text.ts";
+import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
+import { hostAndPort } from "./host-and-port.ts";
+
+/** Connects, and ends the handshake of TLS. @throws DeliveryError; the reason of `signal` */
+export async function openStream(server: string, tls: TlsConfig | undefined, signal: AbortSignal): Promise<Socket> {
+  const { host, port } = hostAndPort(server);
+  const options = { host, port, allowHalfOpen: true };
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...name, ...tlsOptions(tls) });
+  await settle(socket, server, signal, (done) => socket.once(tls === undefined ? "connect" : "secureConnect", done));
+  return socket;
+}
+
+/** Writes; resolves when the system has taken everything. The connection stays. */
+export function writeAll(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
+  return settle(socket, server, signal, (done) => socket.write(bytes, () => done()));
+}
+
+/** Writes and ends; resolves when the server, having read to the end, ends the connection from its side. */
+export function writeAndEnd(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
+  return settle(socket, server, signal, (done) => {
+    socket.resume();
+    // An end that comes before ours is a server that hangs up; what it has read is not known.
+    socket.once("end", () => {
+      if (socket.writableFinished) done();
+      else socket.destroy();
+    });
+    socket.end(bytes);
+  });
+}
+
+/** Waits for something of a socket. An error, the end of the socket, and an abort destroy it and are thrown. */
+function settle(socket: Socket, server: string, signal: AbortSignal, begin: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settled = (): void => {
+      signal.removeEventListener("abort", onAbort);
+      socket.off("error", onError).off("close", onClose);
+      socket.on("error", () => {});
+    };
+    const fail = (error: unknown): void => {
+      settled();
+      socket.destroy();
+      reject(error);
+    };
+    const onAbort = (): void => fail(signal.reason);
+    const onError = (error: Error): void => fail(connectionFailure(error, server));
+    const onClose = (): void => fail(new DeliveryError("retry", "connection_lost", `${server} closed the connection`));
+    socket.once("error", onError).once("close", onClose);
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    begin(() => {
+      settled();
+      resolve();
+    });
+  });
+}
