@@ -1,5 +1,5 @@
 import { FilterError, parseFilter, recordVocabulary, type Filter } from "../filter/index.ts";
-import { outputWords, SettingsError, type OutputWord, type PlainSettings } from "./settings/index.ts";
+import { instanceSetting, outputWords, SettingsError, type OutputWord, type PlainSettings } from "./settings/index.ts";
 
 /** The settings that are filters. */
 type FilterSetting = `SVC_OUTPUT_${OutputWord}_FILTER`;
@@ -11,15 +11,20 @@ const filterSettings: readonly FilterSetting[] = outputWords.map((word) => `SVC_
  *
  * @throws FilterError, which names the setting.
  */
-export function filterOf(name: FilterSetting, text: string): Filter | undefined {
+export function filterOf(name: string, text: string): Filter | undefined {
   return text === "" ? undefined : parseFilter(text, name, recordVocabulary);
 }
 
 /** What is wrong with the filters of the settings. */
 export function filterProblems(settings: PlainSettings): string[] {
-  return filterSettings.flatMap((name) => {
+  const all = filterSettings.map((name) => ({ name: name as string, text: settings[name] }));
+  for (const instance of settings.outputInstances) {
+    const name = `SVC_OUTPUT_${instance.word}_FILTER` as const;
+    all.push({ name: instanceSetting(instance, name), text: instance.settings[name] });
+  }
+  return all.flatMap(({ name, text }) => {
     try {
-      filterOf(name, settings[name]);
+      filterOf(name, text);
       return [];
     } catch (error) {
       if (error instanceof FilterError) return [error.message];

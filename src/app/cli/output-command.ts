@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { RecordBatch } from "../../output/index.ts";
 import { systemClock } from "../../report/index.ts";
-import { storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
+import { storeKinds, storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 
@@ -9,11 +9,14 @@ import { exitCodes, type Terminal } from "./terminal.ts";
 export function addOutputCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   const output = program.command("output").description("test the outputs to stores");
   const test = addConfigOption(output.command("test <name>"))
-    .description(`send one record to an output, also to one that is off: ${storeOutputNames.join(", ")}`)
+    .description(
+      `send one record to an output, also to one that is off: ${storeKinds.join(", ")}, or one of yours such as kafka-edge`,
+    )
     .action(async (name: string) => {
-      const found = storeOutput(name, (await commandSettings(test, terminal)).settings);
+      const { settings } = await commandSettings(test, terminal);
+      const found = storeOutput(name, settings);
       if (found === undefined) {
-        terminal.err(`error: there is no output ${name}: one of ${storeOutputNames.join(", ")}\n`);
+        terminal.err(`error: there is no output ${name}: one of ${storeOutputNames(settings).join(", ")}\n`);
         setExitCode(exitCodes.usage);
         return;
       }

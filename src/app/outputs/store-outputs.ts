@@ -130,24 +130,50 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
 
 /** The outputs to stores that are on. */
 export function storeOutputs(settings: Settings): StoreOutput[] {
-  return storeWords
-    .filter((word) => settings[`SVC_OUTPUT_${word}_ENABLE`])
-    .map((word) => ({ delivery: deliveryConfig(word, settings), store: stores[word](settings) }));
+  return allOutputs(settings)
+    .filter(({ word, of }) => of[`SVC_OUTPUT_${word}_ENABLE`])
+    .map(configure);
 }
 
 /** An output by its name, on or not; undefined: there is none of this name. */
 export function storeOutput(name: string, settings: Settings): StoreOutput | undefined {
-  const word = storeWords.find((one) => names[one] === name);
-  return word && { delivery: deliveryConfig(word, settings), store: stores[word](settings) };
+  const found = allOutputs(settings).find((one) => one.name === name);
+  return found && configure(found);
 }
 
-export const storeOutputNames: readonly string[] = Object.values(names);
+/** What outputs are called, those that are off included. */
+export function storeOutputNames(settings: Settings): string[] {
+  return allOutputs(settings).map(({ name }) => name);
+}
 
-function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
-  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${StoreWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+/** The names of the kinds of outputs. */
+export const storeKinds: readonly string[] = Object.values(names);
+
+interface Configurable {
+  readonly name: string;
+  readonly word: StoreWord;
+  /** The settings in which those of its kind are its own. */
+  readonly of: Settings;
+}
+
+/** One of each kind, and those that have names: `kafka-edge` is `SVC_OUTPUT_KAFKA__EDGE__…`. */
+function allOutputs(settings: Settings): Configurable[] {
+  const plain = storeWords.map((word) => ({ name: names[word], word, of: settings }));
+  const named = settings.outputInstances.map(({ word, name, settings: of }) => {
+    return { name: `${names[word]}-${name.toLowerCase().replaceAll("_", "-")}`, word, of };
+  });
+  return [...plain, ...named];
+}
+
+function configure({ name, word, of }: Configurable): StoreOutput {
+  return { delivery: deliveryConfig(name, word, of), store: stores[word](of) };
+}
+
+function deliveryConfig(name: string, word: StoreWord, settings: Settings): DeliveryConfig {
+  const of = <Name extends string>(one: Name): `SVC_OUTPUT_${StoreWord}_${Name}` => `SVC_OUTPUT_${word}_${one}`;
   const state = settings.SVC_STATE_DIRECTORY_PATH;
   return {
-    name: names[word],
+    name,
     recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
     filter: settings[of("FILTER")],
     dropFields: settings[of("DROP_FIELDS")],
@@ -156,7 +182,7 @@ function deliveryConfig(word: StoreWord, settings: Settings): DeliveryConfig {
     batchDeadlineMs: settings[of("BATCH_DEADLINE")],
     queueBytes: settings[of("QUEUE_SIZE")],
     spoolMode: settings[of("SPOOL_MODE")],
-    stateDirectory: state === "" ? "" : join(state, "output", names[word]),
+    stateDirectory: state === "" ? "" : join(state, "output", name),
     spoolBytes: settings[of("SPOOL_MAX_SIZE")],
     spoolWhenFull: settings[of("SPOOL_WHEN_FULL")],
     deadLetterBytes: settings[of("DEAD_LETTER_MAX_SIZE")],

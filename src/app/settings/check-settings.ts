@@ -1,5 +1,6 @@
 import * as zlib from "node:zlib";
 import { storeWords, type StoreWord } from "./delivery-settings.ts";
+import { instanceSetting } from "./output-instances.ts";
 import type { Settings } from "./settings-table.ts";
 
 /** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
@@ -62,6 +63,14 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     });
     if (given.length > 1) problems.push(`only one of ${given.join(", ")} may be set`);
   }
+  for (const instance of settings.outputInstances) {
+    const own = `SVC_OUTPUT_${instance.word}_`;
+    const show = (text: string): string => text.replaceAll(own, instanceSetting(instance, own));
+    const found = checkSettings(instance.settings);
+    problems.push(...found.problems.filter((problem) => problem.includes(own)).map(show));
+    const on = `${own}ENABLE` as `SVC_OUTPUT_${StoreWord}_ENABLE`;
+    if (!instance.origins.has(on)) warnings.push(`${show(on)} is not set: this output is off`);
+  }
   return { problems, warnings };
 }
 
@@ -80,7 +89,9 @@ function compressionOf(word: StoreWord) {
 const kafkaToken = ["SVC_OUTPUT_KAFKA_SASL_TOKEN_FILEPATH"] as const;
 const kafkaUser = ["SVC_OUTPUT_KAFKA_SASL_USERNAME", "SVC_OUTPUT_KAFKA_SASL_PASSWORD"] as const;
 
-const hasStore = (settings: Settings): boolean => storeWords.some((word) => settings[`SVC_OUTPUT_${word}_ENABLE`]);
+const hasStore = (settings: Settings): boolean =>
+  storeWords.some((word) => settings[`SVC_OUTPUT_${word}_ENABLE`]) ||
+  settings.outputInstances.some((instance) => hasStore(instance.settings));
 
 /** The names of the three settings that turn the metadata API on that are not set, in the order of the contract. */
 export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {

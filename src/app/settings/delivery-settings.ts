@@ -12,6 +12,7 @@ import {
   indexSuffix,
   int,
   list,
+  listOrNone,
   oneOf,
   orEmpty,
   orNone,
@@ -261,7 +262,7 @@ const splunkRows = {
 };
 
 const labelsRow = (what: string): Setting<readonly string[]> =>
-  row(group, list(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
+  row(group, listOrNone(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
 
 const tokenRow = row(group, secret, new Secret(""), "Sent as `Authorization: Bearer <token>`.");
 const headersRow = row(group, headers, new Map(), "Further headers of every request.", "x-tenant=edge,x-site=north");

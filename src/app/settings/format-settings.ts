@@ -1,19 +1,25 @@
 import type { SettingsReading } from "./read-settings.ts";
 import { outputWords } from "./output-words.ts";
+import { instanceSetting, settingsOfWord } from "./output-instances.ts";
 import { flagOf } from "./settings-source.ts";
-import { settingGroups, settingNames, settingOf, type SettingName } from "./settings-table.ts";
+import { settingGroups, settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 
 /**
  * The settings as the text of a settings file, each with where its value comes from. A secret is a comment, so that
  * the text used as a file does not set it to something else.
  */
 export function formatSettings({ settings, origins }: SettingsReading): string {
-  const lines = settingNames.map((name) => {
+  const line = (name: SettingName, shown: string, of: Settings, origin = "default"): string => {
     const { type } = settingOf(name);
-    const origin = origins.get(name) ?? "default";
-    if (type.secret) return `# ${name}: hidden  # ${origin}`;
-    return `${name}: ${yamlScalar(type.format(settings[name]))}  # ${origin}`;
-  });
+    if (type.secret) return `# ${shown}: hidden  # ${origin}`;
+    return `${shown}: ${yamlScalar(type.format(of[name]))}  # ${origin}`;
+  };
+  const lines = settingNames.map((name) => line(name, name, settings, origins.get(name)));
+  for (const instance of settings.outputInstances) {
+    for (const name of settingsOfWord(instance.word)) {
+      lines.push(line(name, instanceSetting(instance, name), instance.settings, instance.origins.get(name)));
+    }
+  }
   return `${lines.join("\n")}\n`;
 }
 
@@ -76,6 +82,8 @@ Settings come from several places. A later one overrides an earlier one:
 - Names and files of ElastiFlow NetObserv, with the prefix \`EF_\`, are read, too: see [netobserv-settings.md](netobserv-settings.md).
 - Secrets have no flag, because other users of the host can see command lines. In the file and the environment, \`<NAME>_FILE\` names a file that
   holds the secret; \`<name>-file\` is its flag.
+- \`SVC_OUTPUT_<OUTPUT>__<NAME>__<SETTING>\`, with two underscores each, is a setting of a further output of the same kind:
+  \`SVC_OUTPUT_KAFKA__EDGE__TOPIC\`, see [outputs.md](outputs.md#several-outputs-of-one-kind). These have no flags.
 - A wrong value stops the start with exit code 78 and a message that says what is expected. So does a name that is one or two letters away from a known one.
 - Other unknown names that start with \`SVC_\` are listed in one warning, because container platforms set such variables.
 - \`netgloss config check\` checks the settings and the files that they name without starting. \`--strict\` refuses unknown names, too.

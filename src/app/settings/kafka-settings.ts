@@ -5,6 +5,7 @@ import {
   brokerAddress,
   int,
   list,
+  listOrNone,
   oneOf,
   orEmpty,
   path,
@@ -50,9 +51,9 @@ export const kafkaRows = {
   ),
   PARTITION_KEY: row(
     group,
-    list(plainText),
+    listOrNone(plainText),
     ["flow.export.ip.addr", "system.ip.addr"],
-    "The first of these fields that a record has is its key. The key chooses the partition as Kafka's Java client does. Without a key: round robin.",
+    "The first of these fields that a record has is its key. The key chooses the partition as Kafka's Java client does. With none: round robin.",
   ),
   PRODUCER_REQUIRED_ACKS: row(
     group,

@@ -1,4 +1,5 @@
 import { nearName } from "../../text/index.ts";
+import { parseInstanceName } from "./output-instances.ts";
 import { fateOf, isSettingName, type Fate } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName } from "./settings-table.ts";
 import type { GivenSetting } from "./settings-source.ts";
@@ -74,6 +75,12 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   const suffix = name.slice((isOld ? prefixes.old : prefixes.own).length);
   const own = prefixes.own + suffix;
   const isEmpty = text.trim() === "";
+  const ofInstance = parseInstanceName(name);
+  if (ofInstance !== undefined) {
+    if (typeof ofInstance === "string") report.problem(`${origin}: ${ofInstance}`);
+    else if (!isEmpty) group.plain.push(given);
+    return;
+  }
   const shown = isOld ? `${origin}, ${name}` : origin;
   if (isSettingName(own) || secretOfFileName.has(own)) {
     if (!isEmpty) group.plain.push({ name: own, text, origin: shown });

@@ -1,5 +1,6 @@
 import { checkSettings } from "./check-settings.ts";
 import { nameSettings, secretOfFileName } from "./name-settings.ts";
+import { instanceSetting, parseInstanceName, settingsOfInstance, type OutputInstance } from "./output-instances.ts";
 import { isSettingName } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 import { SettingsError } from "./settings-error.ts";
@@ -31,46 +32,88 @@ export function readSettings(
   layers: readonly (readonly GivenSetting[])[],
   readFile: (path: string) => string,
 ): SettingsReading {
-  const values = new Map<SettingName, unknown>(settingNames.map((name) => [name, settingOf(name).default]));
-  const origins = new Map<SettingName, string>(settingNames.map((name) => [name, "default"]));
   const named = nameSettings(layers);
   const problems = [...named.problems];
+  const base = createScope((name) => name);
+  for (const name of settingNames) {
+    base.values.set(name, settingOf(name).default);
+    base.origins.set(name, "default");
+  }
+  const instances = new Map<string, InstanceScope>();
 
-  const take = (name: SettingName, text: string, origin: string): void => {
+  const take = (scope: Scope, name: SettingName, text: string, origin: string): void => {
     const { type } = settingOf(name);
     const value = type.parse(text);
     if (value === undefined) {
       const shown = type.secret ? "" : `, not ${JSON.stringify(text)}`;
-      problems.push(`${origin}: ${name} must be ${type.expected}${shown}`);
+      problems.push(`${origin}: ${scope.show(name)} must be ${type.expected}${shown}`);
       return;
     }
-    values.set(name, value);
-    origins.set(name, origin);
+    scope.values.set(name, value);
+    scope.origins.set(name, origin);
   };
 
-  const takeFile = (name: SettingName, path: string, origin: string): void => {
+  const takeFile = (scope: Scope, name: SettingName, path: string, origin: string): void => {
     try {
-      take(name, readFile(path).replace(/\r?\n$/, ""), `${origin}, file ${path}`);
+      take(scope, name, readFile(path).replace(/\r?\n$/, ""), `${origin}, file ${path}`);
     } catch (error) {
-      problems.push(`${origin}: cannot read the file of ${name}: ${(error as Error).message}`);
+      problems.push(`${origin}: cannot read the file of ${scope.show(name)}: ${(error as Error).message}`);
     }
   };
 
   for (const group of named.groups) {
     const names = new Set(group.map((given) => given.name));
     for (const { name, text, origin } of group) {
-      const secretName = secretOfFileName.get(name);
-      if (isSettingName(name)) take(name, text, origin);
+      const { scope, setting } = scopeOf(name, base, instances);
+      const secretName = secretOfFileName.get(setting);
+      if (isSettingName(setting)) take(scope, setting, text, origin);
       else if (secretName === undefined) continue;
-      else if (names.has(secretName)) problems.push(`${origin}: ${name} and ${secretName} are both set: keep one`);
-      else takeFile(secretName, text, origin);
+      else if (names.has(scope.show(secretName))) {
+        problems.push(`${origin}: ${name} and ${scope.show(secretName)} are both set: keep one`);
+      } else takeFile(scope, secretName, text, origin);
     }
   }
 
-  const settings = Object.fromEntries(values) as Settings;
+  const withoutNames = { ...Object.fromEntries(base.values), outputInstances: [] } as unknown as Settings;
+  const outputInstances = [...instances.values()].map(({ word, name, values, origins }): OutputInstance => {
+    return { word, name, origins, settings: settingsOfInstance(withoutNames, word, values) };
+  });
+  const settings = { ...withoutNames, outputInstances };
   const found = checkSettings(settings);
   problems.push(...found.problems);
   if (problems.length > 0) throw new SettingsError(problems);
+  const { origins } = base;
   const { unknown, notes, warnings } = named;
   return { settings, origins, unknown, notes, warnings: [...warnings, ...found.warnings] };
+}
+
+/** Values, and where they come from, of the collector or of an output that has a name. */
+interface Scope {
+  readonly values: Map<SettingName, unknown>;
+  readonly origins: Map<SettingName, string>;
+  /** The name by which a setting is given here. */
+  readonly show: (name: string) => string;
+}
+
+type InstanceScope = Scope & Pick<OutputInstance, "word" | "name">;
+
+const createScope = (show: Scope["show"]): Scope => ({ values: new Map(), origins: new Map(), show });
+
+/** Where a name belongs, and which setting it is there. */
+function scopeOf(
+  name: string,
+  base: Scope,
+  instances: Map<string, InstanceScope>,
+): { readonly scope: Scope; readonly setting: string } {
+  const parsed = parseInstanceName(name);
+  if (parsed === undefined || typeof parsed === "string") return { scope: base, setting: name };
+  const { word, instance, setting } = parsed;
+  const key = `${word} ${instance}`;
+  const scope = instances.get(key) ?? {
+    word,
+    name: instance,
+    ...createScope((one) => instanceSetting({ word, name: instance }, one)),
+  };
+  instances.set(key, scope);
+  return { scope, setting };
 }

@@ -324,6 +324,16 @@ export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {
   };
 }
 
+/** A list whose default is not empty: `none` is the empty list. */
+export function listOrNone<T>(element: SettingType<T>): SettingType<readonly T[]> {
+  const type = list(element);
+  return {
+    expected: `${type.expected}, or none`,
+    parse: (value) => (value === "none" ? [] : type.parse(value)),
+    format: (values) => (values.length === 0 ? "none" : type.format(values)),
+  };
+}
+
 function hasControl(value: string): boolean {
   return /\p{Cc}/u.test(value);
 }

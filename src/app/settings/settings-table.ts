@@ -21,6 +21,7 @@ import {
   userName,
 } from "./setting-type.ts";
 import { deliverySettings } from "./delivery-settings.ts";
+import type { OutputInstance } from "./output-instances.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 
 export { settingGroups } from "./setting-row.ts";
@@ -556,7 +557,10 @@ export type SettingName = keyof typeof settingsTable;
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
 /** The value of every setting, checked. */
-export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof settingsTable)[Name]> };
+export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof settingsTable)[Name]> } & {
+  /** Outputs that have names. */
+  readonly outputInstances: readonly OutputInstance[];
+};
 
 export const settingNames = Object.keys(settingsTable) as readonly SettingName[];
 

@@ -30,8 +30,8 @@ const freeSlabs = 24;
  * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
  */
 function slabCount(settings: PlainSettings): number {
-  const queues = outputWords.map((word) =>
-    settings[`SVC_OUTPUT_${word}_ENABLE`] ? settings[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0,
+  const queues = [settings, ...settings.outputInstances.map((instance) => instance.settings)].flatMap((of) =>
+    outputWords.map((word) => (of[`SVC_OUTPUT_${word}_ENABLE`] ? of[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0)),
   );
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
