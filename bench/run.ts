@@ -22,6 +22,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",
   delivery: "output/delivery-bench.js",
+  "delivery-cost": "output/delivery-cost-bench.js",
   "snmp-session": "snmp/session-bench.js",
   "snmp-definitions": "snmp/definitions-bench.js",
   "snmp-poller": "snmp/poller-bench.js",

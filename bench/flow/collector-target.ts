@@ -8,8 +8,10 @@ import type { Target } from "./trial.ts";
 
 export interface CollectorTargetOptions {
   readonly metadataPath: string;
-  /** Where records go. */
-  readonly output: string;
+  /** The file that records go to; left out: none. */
+  readonly output?: string;
+  /** Further settings. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** A lost datagram is counted as so many. */
   readonly recordsPerDatagram: number;
 }
@@ -27,8 +29,8 @@ export async function startCollectorTarget(options: CollectorTargetOptions): Pro
     settings: {
       ...metadataSettings(options.metadataPath),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",
-      SVC_OUTPUT_FILE_ENABLE: "true",
-      SVC_OUTPUT_FILE_PATH: options.output,
+      ...(options.output !== undefined && { SVC_OUTPUT_FILE_ENABLE: "true", SVC_OUTPUT_FILE_PATH: options.output }),
+      ...options.settings,
       NODE_OPTIONS: `--import=${nameThreads.href}`,
     },
   });

@@ -6,5 +6,6 @@ writeFileSync("/proc/thread-self/comm", isMainThread ? "main" : nameOf(workerDat
 
 function nameOf(data: object | null): string {
   if (data !== null && "rings" in data) return "receive";
+  if (data !== null && "store" in data) return "output";
   return data !== null && "ring" in data ? "decode" : "other";
 }

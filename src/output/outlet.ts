@@ -37,7 +37,13 @@ export function lineStart(batch: Uint8Array, at: number): number {
 
 /** Whole lines in the first `end` bytes. */
 export function countLines(batch: Uint8Array, end: number): number {
+  const bytes = bufferOf(batch);
   let lines = 0;
-  for (let at = batch.indexOf(0x0a); at >= 0 && at < end; at = batch.indexOf(0x0a, at + 1)) lines++;
+  for (let at = bytes.indexOf(0x0a); at >= 0 && at < end; at = bytes.indexOf(0x0a, at + 1)) lines++;
   return lines;
+}
+
+/** The same memory as a buffer. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

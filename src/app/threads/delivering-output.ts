@@ -21,6 +21,11 @@ export interface DeliveringOutput extends Sink, Component {
   state(): Promise<DeliveryState | undefined>;
 }
 
+/** Lines may wait for others for so long on their way to the thread. */
+const gatherMs = 50;
+/** Small enough that batches become nearly full. */
+const loanBytes = 1024 * 1024;
+
 /** How long what waits is sent when all ends, and how long the rest may take to be put on disk. */
 const drainMs = 3000;
 const spoolMs = 2000;
@@ -34,6 +39,8 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
   const name = `output ${delivery.name}`;
   const lender = createLineLender({
     maxBytes: delivery.queueBytes,
+    maxLoanBytes: Math.min(loanBytes, delivery.batchBytes),
+    gatherMs: Math.min(gatherMs, delivery.batchDeadlineMs),
     report: outputMetrics.output(delivery.name, () => lender.byteLength),
     post(lines) {
       const thread = supervised.thread();
@@ -81,6 +88,7 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
       await supervised.start();
     },
     async stop() {
+      lender.flush();
       await supervised.stop((thread) => thread.call("stop", drainMs), drainMs + spoolMs);
       lender.reset();
     },

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FieldType } from "../../record/index.ts";
-import { batchKey, forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
 import { forEachField } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
@@ -32,7 +32,7 @@ const bracket = 0x5b;
  */
 export function rowsByTable(batch: Batch, columns: readonly ColumnsByField[]): TableRows[] {
   const tables = tableLayouts.map(() => ({ body: undefined as BodyWriter | undefined, indexes: [] as number[] }));
-  forEachBufferLine(batch, (lines, from, to, index) => {
+  forEachLine(batch, (lines, from, to, index) => {
     const table = tableOfType[recordTypeOf(lines, from, to)];
     const rows = tables[table];
     if (rows === undefined) return;

@@ -1,3 +1,7 @@
+import { bufferOf } from "../outlet.ts";
+
+const lineFeed = 0x0a;
+
 /** Which batch this is, made before the first try: a batch that is sent again, even by a later run, has the same. */
 export interface BatchId {
   /** Of the run of the collector and the output that made the batch: lower-case letters and digits, unique. */
@@ -41,33 +45,19 @@ export function positionOf(batch: Batch, index: number): number {
  */
 export function forEachLine(
   { chunks }: Pick<Batch, "chunks">,
-  visit: (chunk: Uint8Array, from: number, to: number, index: number) => void,
+  visit: (chunk: Buffer, from: number, to: number, index: number) => void,
 ): void {
   let index = 0;
   for (const chunk of chunks) {
-    for (let from = 0; from < chunk.length;) {
-      const to = chunk.indexOf(0x0a, from);
-      const end = to < 0 ? chunk.length : to;
-      visit(chunk, from, end, index++);
+    // A buffer's search is many times as quick as that of an array of shared memory.
+    const lines = bufferOf(chunk);
+    for (let from = 0; from < lines.length;) {
+      const to = lines.indexOf(lineFeed, from);
+      const end = to < 0 ? lines.length : to;
+      visit(lines, from, end, index++);
       from = end + 1;
     }
   }
-}
-
-/** {@link forEachLine} with chunks as buffers. */
-export function forEachBufferLine(
-  batch: Pick<Batch, "chunks">,
-  visit: (lines: Buffer, from: number, to: number, index: number) => void,
-): void {
-  let before: Uint8Array | undefined;
-  let lines: Buffer = Buffer.alloc(0);
-  forEachLine(batch, (chunk, from, to, index) => {
-    if (chunk !== before) {
-      before = chunk;
-      lines = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    }
-    visit(lines, from, to, index);
-  });
 }
 
 /**
@@ -79,13 +69,26 @@ export function selectRecords(batch: Batch, indexes: readonly number[]): Batch {
   const chunks: Uint8Array[] = [];
   let byteLength = 0;
   let next = 0;
+  // Lines one behind the other are one chunk.
+  let start = 0;
+  let end = 0;
+  let within: Buffer | undefined;
+  const flush = (): void => {
+    if (within === undefined || start === end) return;
+    chunks.push(within.subarray(start, end));
+    byteLength += end - start;
+  };
   forEachLine(batch, (chunk, from, to, index) => {
     if (index !== indexes[next]) return;
     next++;
-    const line = chunk.subarray(from, to + 1);
-    chunks.push(line);
-    byteLength += line.length;
+    if (chunk !== within || from !== end) {
+      flush();
+      within = chunk;
+      start = from;
+    }
+    end = Math.min(to + 1, chunk.length);
   });
+  flush();
   return {
     id: batch.id,
     chunks,

@@ -1,5 +1,5 @@
 import type { Clock } from "../../report/index.ts";
-import { countLines } from "../outlet.ts";
+import { bufferOf, countLines } from "../outlet.ts";
 import type { HeldBatch } from "./held-batch.ts";
 
 export interface BatcherOptions {
@@ -81,7 +81,8 @@ export function createBatcher(options: BatcherOptions): Batcher {
 }
 
 /** Cuts lines between records, so that each part has no more than so many bytes (unless it is one record) and records. */
-function cutLines(lines: Uint8Array, maxBytes: number, maxRecords: number): { lines: Uint8Array; count: number }[] {
+function cutLines(given: Uint8Array, maxBytes: number, maxRecords: number): { lines: Uint8Array; count: number }[] {
+  const lines = bufferOf(given);
   const parts: { lines: Uint8Array; count: number }[] = [];
   for (let from = 0; from < lines.length;) {
     const within = lines.subarray(from, from + maxBytes);

@@ -87,9 +87,7 @@ function letters(batch: Batch, refused: readonly Refusal[], output: string, time
         `{"@timestamp":"${time}","output":${JSON.stringify(output)},"reason":${JSON.stringify(reason)},"record":`,
       ),
       // A record is JSON; a line that is none becomes a text.
-      chunk[from] === 0x7b
-        ? chunk.subarray(from, to)
-        : Buffer.from(JSON.stringify(Buffer.from(chunk.subarray(from, to)).toString())),
+      chunk[from] === 0x7b ? chunk.subarray(from, to) : Buffer.from(JSON.stringify(chunk.toString("utf8", from, to))),
       Buffer.from("}\n"),
     );
   });

@@ -18,6 +18,8 @@ export interface DeliveryQueueOptions {
   readonly log: Log;
   /** Called when `take` may find something that it did not find before. */
   readonly onWork: () => void;
+  /** Called with each change: undefined when the disk works, else what is wrong with it. */
+  readonly onSpoolFault: (fault: string | undefined) => void;
   readonly report: DeliveryQueueReport;
 }
 
@@ -62,8 +64,6 @@ export interface DeliveryQueue {
   readonly records: number;
   /** The arrival of the oldest record that waits; milliseconds since the epoch. */
   readonly oldestAt: number | undefined;
-  /** Why the disk cannot be used at present. */
-  readonly spoolFault: string | undefined;
 }
 
 interface Waiting {
@@ -83,19 +83,27 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   /** Records of batches that were taken and not given back. */
   let takenRecords = 0;
   let isAway = false;
-  let spoolFault: string | undefined;
+  const faults: Partial<Record<"write" | "read" | "sync", string>> = {};
   let notBefore = -Infinity;
 
   let isOpen = false;
   let last: Promise<unknown> = Promise.resolve();
 
+  const setFault = (of: keyof typeof faults, fault?: string): void => {
+    const current = (): string | undefined => faults.write ?? faults.read ?? faults.sync;
+    const before = current();
+    if (fault === undefined) delete faults[of];
+    else faults[of] = fault;
+    if (current() !== before) options.onSpoolFault(current());
+  };
+
   /** Makes a call of the spool when those before it have ended, and opens it first. */
-  const alone = <T>(to: Spool, action: () => Promise<T>): Promise<T> => {
+  const alone = <T>(to: Spool, kind: keyof typeof faults, action: () => Promise<T>): Promise<T> => {
     const run = async (): Promise<T> => {
       if (!isOpen) await to.open();
       isOpen = true;
       const result = await action();
-      spoolFault = undefined;
+      setFault(kind);
       return result;
     };
     const next = last.then(run);
@@ -106,11 +114,13 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const release = ({ held }: Waiting): void => {
     memoryBytes -= held.batch.byteLength;
     held.release();
+    // Nothing waits for the disk any more, so nothing will be written that would show that it works again.
+    if (mode === "overflow" && memoryBytes === 0) setFault("write");
   };
 
-  const spoolFailed = (operation: string, error: unknown): void => {
-    report.failed(operation, errorCode(error));
-    spoolFault = `the spool cannot be used (${reasonOf(error)})`;
+  const spoolFailed = (kind: "write" | "read", error: unknown): void => {
+    report.failed(kind === "write" ? "spool" : kind, errorCode(error));
+    setFault(kind, `the spool cannot be used (${reasonOf(error)})`);
     notBefore = clock.monotonic() + retryMs;
     log.error({ reason: reasonOf(error) }, "the spool cannot be used, records stay in memory");
     setTimeout(onWork, retryMs + 1).unref();
@@ -119,8 +129,9 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   /** Has what was written reach the disk. When that fails it is still sent, and a power cut meanwhile would cost it. */
   const sync = async (to: Spool): Promise<void> => {
     try {
-      await alone(to, () => to.sync());
+      await alone(to, "sync", () => to.sync());
     } catch (error) {
+      setFault("sync", `the spool cannot be synced (${reasonOf(error)})`);
       report.failed("sync", errorCode(error));
       log.error(
         { reason: reasonOf(error) },
@@ -137,7 +148,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
       const written: Waiting[] = [];
       try {
         for (const one of spilling.slice()) {
-          await alone(to, () => to.append(one.held.batch));
+          await alone(to, "write", () => to.append(one.held.batch));
           spilling.shift();
           written.push(one);
         }
@@ -153,7 +164,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     if (spool === undefined || spillEnd !== undefined) return;
     spillEnd = writeSpilling(spool)
       .catch((error: unknown) => {
-        spoolFailed("spool", error);
+        spoolFailed("write", error);
         memory = [...spilling, ...memory];
         spilling = [];
         onWork();
@@ -204,7 +215,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
       }
       if (spool === undefined || clock.monotonic() < notBefore) return undefined;
       try {
-        const spooled = await alone(spool, () => spool.take());
+        const spooled = await alone(spool, "read", () => spool.take());
         if (spooled === undefined) return undefined;
         const { batch } = spooled;
         takenRecords += batch.count;
@@ -213,6 +224,8 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
           done() {
             takenRecords -= batch.count;
             spooled.done();
+            // All that was not synced is delivered.
+            if (takenRecords === 0 && spool.isEmpty) setFault("sync");
           },
           giveBack() {
             takenRecords -= batch.count;
@@ -240,9 +253,9 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         memory = [];
         try {
           await writeSpilling(spool);
-          await alone(spool, () => spool.sync());
+          await alone(spool, "sync", () => spool.sync());
         } catch (error) {
-          spoolFailed("spool", error);
+          spoolFailed("write", error);
         }
         await last;
         await spool.close();
@@ -263,9 +276,6 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     get oldestAt() {
       const all = [memory[0]?.held.batch.oldestAt, spilling[0]?.held.batch.oldestAt, spool?.oldestAt];
       return all.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
-    },
-    get spoolFault() {
-      return spoolFault;
     },
   };
 

@@ -27,8 +27,13 @@ export interface DeliveryTotals {
   requests: number;
 }
 
+/** What of an output may fail. */
+export const deliveryParts = ["store", "spool"] as const;
+export type DeliveryPart = (typeof deliveryParts)[number];
+
 /** What is read when metrics are. */
 export interface DeliveryGauges {
+  readonly isFailing: (part: DeliveryPart) => boolean;
   readonly spoolBytes: () => number;
   readonly inFlight: () => number;
   readonly waitingRecords: () => number;
@@ -74,6 +79,12 @@ export function createDeliveryReport(
   gauge("netgloss_output_requests_in_flight", "Batches that are being sent.", gauges.inFlight);
   gauge("netgloss_output_waiting_records", "Records in batches that are not delivered.", gauges.waitingRecords);
   gauge("netgloss_output_oldest_record_seconds", "Age of the oldest record that waits.", gauges.oldestSeconds);
+  metrics.gaugeFrom(
+    "netgloss_output_failing",
+    "1 while the store, or the spool, fails; else 0.",
+    ["output", "part"],
+    () => deliveryParts.map((part) => [{ output, part }, Number(gauges.isFailing(part))]),
+  );
   for (const counter of [refused, retried, setAside]) counter.add(0, name);
 
   const totals: DeliveryTotals = { delivered: 0, dropped: 0, refused: 0, retried: 0, requests: 0 };

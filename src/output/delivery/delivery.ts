@@ -5,7 +5,7 @@ import { createBatcher } from "./batcher.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import type { DeliveryConfig } from "./delivery-config.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
-import { createDeliveryReport } from "./delivery-report.ts";
+import { createDeliveryReport, deliveryParts, type DeliveryPart } from "./delivery-report.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
 import { createLineFilter } from "./line-filter.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
@@ -25,7 +25,7 @@ export interface DeliveryOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Called when the store fails, or works again (undefined). */
+  /** Called when the store or the spool fails, or all works again (undefined). */
   readonly onFault: (fault: string | undefined) => void;
   readonly io?: SpoolIo;
 }
@@ -65,14 +65,25 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { config, adapter, instance, clock, random, log, metrics, io = nodeSpoolIo } = options;
   if (instance.length !== instanceLength) throw new Error(`the instance ${instance} is not ${instanceLength} long`);
   const { name, stateDirectory } = config;
+  const faults: Partial<Record<DeliveryPart, string>> = {};
   let fault: string | undefined;
   let faultSince: number | undefined;
   let isConnected = false;
+
+  const setFault = (part: DeliveryPart, text: string | undefined): void => {
+    if (text === undefined) delete faults[part];
+    else faults[part] = text;
+    const texts = deliveryParts.flatMap((one) => faults[one] ?? []);
+    faultSince = texts.length === 0 ? undefined : (faultSince ?? clock.now());
+    fault = texts.length === 0 ? undefined : texts.join("; ");
+    options.onFault(fault);
+  };
 
   const { report, totals } = createDeliveryReport(name, metrics, createOutputMetrics(metrics), {
     spoolBytes: () => spool?.byteLength ?? 0,
     inFlight: () => sender.inFlight,
     waitingRecords: () => queue.records,
+    isFailing: (part) => part in faults,
     oldestSeconds: () => (queue.oldestAt === undefined ? 0 : Math.max(0, clock.now() - queue.oldestAt) / 1000),
   });
   const hasSpool = config.spoolMode !== "off" && stateDirectory !== "";
@@ -96,6 +107,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clock,
     log,
     onWork: () => sender.wake(),
+    onSpoolFault: (text) => setFault("spool", text),
     report,
   });
   const deadLetters = createDeadLetters({
@@ -124,11 +136,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     report,
     clock,
     log,
-    onFault(next) {
-      faultSince = next === undefined ? undefined : (faultSince ?? clock.now());
-      fault = next;
-      options.onFault(next);
-    },
+    onFault: (text) => setFault("store", text),
   });
   const batcher = createBatcher({
     instance,
@@ -160,18 +168,17 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       batcher.flush();
       await queue.settle();
       // A store that is away would only keep the collector from stopping.
-      await sender.stop(fault !== undefined && spool !== undefined ? 0 : drainMs);
+      await sender.stop(faults.store !== undefined && spool !== undefined ? 0 : drainMs);
       await queue.close();
       await deadLetters.close();
       await adapter.close();
     },
     state() {
       const oldestAt = queue.oldestAt;
-      const shown = fault ?? queue.spoolFault;
       return {
         name,
-        state: shown !== undefined ? "failing" : isConnected ? "working" : "connecting",
-        ...(shown !== undefined && { fault: shown }),
+        state: fault !== undefined ? "failing" : isConnected ? "working" : "connecting",
+        ...(fault !== undefined && { fault }),
         ...(faultSince !== undefined && { faultSince }),
         queueBytes: queue.memoryBytes,
         waitingRecords: queue.records,

@@ -1,30 +1,47 @@
 import type { Sink } from "../../record/index.ts";
 import type { OutputReport } from "../output-metrics.ts";
 
-/** Lines that are lent to another thread, or given to it. */
-export type LentLines =
-  /** Memory that both threads see. The borrower reports when it does not need them any more. */
-  | {
-      readonly loan: number;
-      readonly memory: SharedArrayBuffer | number;
-      readonly at: number;
-      readonly length: number;
-      readonly count: number;
-    }
-  /** A copy that the other thread owns; it reports, too. */
-  | { readonly loan: number; readonly bytes: Uint8Array; readonly count: number };
+/** Lines that are lent to another thread, or given to it. It reports when it does not need them any more. */
+export type LentLines = SharedLines | CopiedLines;
+
+/** Lines in memory that both threads see. */
+interface SharedLines {
+  readonly loan: number;
+  readonly memory: SharedArrayBuffer | number;
+  readonly at: number;
+  readonly length: number;
+  readonly count: number;
+}
+
+/** A copy that the other thread owns. */
+interface CopiedLines {
+  readonly loan: number;
+  readonly bytes: Uint8Array;
+  readonly count: number;
+}
 
 export interface LineLenderOptions {
   /** Bytes that may be lent at a time; what comes beyond is dropped and counted. */
   readonly maxBytes: number;
+  /** Lines one behind the other are one loan up to so many bytes. */
+  readonly maxLoanBytes: number;
+  /** How long lines wait at most for others that go in the same message, milliseconds. */
+  readonly gatherMs: number;
   readonly report: Pick<OutputReport, "dropped">;
   /** Brings lines to the other thread. */
   readonly post: (lines: readonly LentLines[]) => void;
 }
 
-/** A sink whose lines are dealt with by another thread. Those in shared memory are not copied. */
+/**
+ * A sink whose lines are dealt with by another thread. Those in shared memory are not copied.
+ *
+ * A message costs as much as some hundred lines. So lines that lie one behind the other are one loan, and all that comes
+ * within some milliseconds is one message.
+ */
 export interface LineLender extends Sink {
   lend(lines: Uint8Array, count: number, done: () => void): void;
+  /** Brings to the other thread what waits for others. */
+  flush(): void;
   /** The other thread needs these no more. */
   returned(loans: readonly number[]): void;
   /** The other thread has died: all its loans are lost, and counted. A new one takes its place. */
@@ -34,27 +51,43 @@ export interface LineLender extends Sink {
 }
 
 interface Loan {
-  readonly count: number;
-  readonly length: number;
-  readonly done: () => void;
+  count: number;
+  length: number;
+  readonly dones: (() => void)[];
 }
 
 /** Shared memories are posted once and known by their number then. */
 const maxMemories = 64;
+/** A message with so many bytes of lines, or this part of the queue, does not wait for more. */
+const enoughBytes = 4 * 1024 * 1024;
+const enoughOfQueue = 1 / 8;
 
-export function createLineLender({ maxBytes, report, post }: LineLenderOptions): LineLender {
+export function createLineLender({ maxBytes, maxLoanBytes, gatherMs, report, post }: LineLenderOptions): LineLender {
   const loans = new Map<number, Loan>();
   const memories = new Map<SharedArrayBuffer, number>();
+  const enough = Math.min(enoughBytes, maxBytes * enoughOfQueue);
   let nextLoan = 0;
   let nextMemory = 0;
   let byteLength = 0;
+  /** What no message has brought to the other thread. */
   let pending: LentLines[] = [];
+  let pendingBytes = 0;
+  /** The last of them, where it is of shared memory: lines right behind it join it. */
+  let tail: { readonly buffer: SharedArrayBuffer; readonly lines: SharedLines } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const forgetPending = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    pending = [];
+    pendingBytes = 0;
+    tail = undefined;
+  };
 
   const flush = (): void => {
-    if (pending.length === 0) return;
     const lines = pending;
-    pending = [];
-    post(lines);
+    forgetPending();
+    if (lines.length > 0) post(lines);
   };
 
   const hasRoom = (bytes: number, count: number): boolean => {
@@ -63,12 +96,12 @@ export function createLineLender({ maxBytes, report, post }: LineLenderOptions):
     return false;
   };
 
-  const note = (lines: LentLines, loan: Loan): void => {
-    loans.set(lines.loan, loan);
-    byteLength += loan.length;
-    // All that comes in one turn goes in one message.
-    if (pending.length === 0) queueMicrotask(flush);
-    pending.push(lines);
+  /** Counts lines that were put among the pending ones. */
+  const noted = (length: number): void => {
+    byteLength += length;
+    pendingBytes += length;
+    if (pendingBytes >= enough) flush();
+    else timer ??= setTimeout(flush, gatherMs);
   };
 
   const memoryOf = (buffer: SharedArrayBuffer): SharedArrayBuffer | number => {
@@ -82,7 +115,25 @@ export function createLineLender({ maxBytes, report, post }: LineLenderOptions):
 
   const copy = (lines: Uint8Array, count: number): void => {
     const bytes = new Uint8Array(lines);
-    note({ loan: nextLoan++, bytes, count }, { count, length: bytes.length, done: () => {} });
+    loans.set(nextLoan, { count, length: bytes.length, dones: [] });
+    pending.push({ loan: nextLoan++, bytes, count });
+    tail = undefined;
+    noted(bytes.length);
+  };
+
+  /** Lends lines with those right before them. @returns false when there are none. */
+  const join = (buffer: SharedArrayBuffer, lines: Uint8Array, count: number, done: () => void): boolean => {
+    const before = tail?.lines;
+    const loan = before && loans.get(before.loan);
+    if (tail?.buffer !== buffer || before === undefined || loan === undefined) return false;
+    if (before.at + before.length !== lines.byteOffset || loan.length + lines.length > maxLoanBytes) return false;
+    loan.count += count;
+    loan.length += lines.length;
+    loan.dones.push(done);
+    tail = { buffer, lines: { ...before, length: loan.length, count: loan.count } };
+    pending[pending.length - 1] = tail.lines;
+    noted(lines.length);
+    return true;
   };
 
   return {
@@ -94,36 +145,39 @@ export function createLineLender({ maxBytes, report, post }: LineLenderOptions):
         done();
         return;
       }
-      if (!(lines.buffer instanceof SharedArrayBuffer)) {
+      const { buffer, byteOffset, length } = lines;
+      if (!(buffer instanceof SharedArrayBuffer)) {
         copy(lines, count);
         done();
         return;
       }
-      const memory = memoryOf(lines.buffer);
-      note(
-        { loan: nextLoan++, memory, at: lines.byteOffset, length: lines.length, count },
-        { count, length: lines.length, done },
-      );
+      if (join(buffer, lines, count, done)) return;
+      const shared: SharedLines = { loan: nextLoan++, memory: memoryOf(buffer), at: byteOffset, length, count };
+      loans.set(shared.loan, { count, length, dones: [done] });
+      tail = { buffer, lines: shared };
+      pending.push(shared);
+      noted(length);
     },
+    flush,
     returned(numbers) {
       for (const number of numbers) {
         const loan = loans.get(number);
         if (loan === undefined) continue;
         loans.delete(number);
         byteLength -= loan.length;
-        loan.done();
+        for (const done of loan.dones) done();
       }
     },
     reset() {
-      for (const { count, length, done } of loans.values()) {
+      for (const { count, length, dones } of loans.values()) {
         report.dropped("thread_died", count, length);
-        done();
+        for (const done of dones) done();
       }
       loans.clear();
       memories.clear();
       nextMemory = 0;
       byteLength = 0;
-      pending = [];
+      forgetPending();
     },
     get byteLength() {
       return byteLength;

@@ -1,17 +1,11 @@
-import { errorCode, reasonOf } from "../errno.ts";
 import type { Log } from "../../report/index.ts";
+import { errorCode } from "../errno.ts";
 import type { Batch } from "./batch.ts";
-import {
-  frameHeaderBytes,
-  isPayloadOf,
-  maxOpenFrames,
-  readFrameHeader,
-  writeFrameHeader,
-  type SpoolPlace,
-} from "./spool-format.ts";
+import { frameHeaderBytes } from "./spool-format.ts";
+import { frameBytes, readFrame, writeFrame, type ReadFrame } from "./spool-frames.ts";
 import type { SpoolIo } from "./spool-io.ts";
-import { createPositionFile } from "./spool-position.ts";
-import { newSegment, scanSegment, segmentNumber, segmentPath, type Segment } from "./spool-segment.ts";
+import type { Segment } from "./spool-segment.ts";
+import { createSpoolSegments } from "./spool-segments.ts";
 
 export interface SpoolOptions {
   readonly directory: string;
@@ -76,70 +70,15 @@ export interface Spool {
   readonly oldestAt: number | undefined;
 }
 
-/** Damaged segments that are kept for a person to look at. */
-const maxSetAside = 4;
-
 export function createSpool(options: SpoolOptions): Spool {
-  const { directory, io, maxBytes, segmentBytes, whenFull, report, log } = options;
-  const position = createPositionFile(directory, io, (operation, code) => report.failed(operation, code));
-  /** Oldest first. The last one is written to unless it is sealed. */
-  let segments: Segment[] = [];
+  const { io, maxBytes, segmentBytes, whenFull, report } = options;
+  const segments = createSpoolSegments(options);
   const returned: { readonly batch: Batch; readonly segment: Segment; readonly at: number }[] = [];
-  let nextNumber = 1;
-  /** Whether names in the directory have changed since the last sync. */
-  let namesChanged = false;
 
-  const byteLength = (): number => segments.reduce((sum, segment) => sum + segment.end, 0);
-
-  const setAside = async (path: string): Promise<void> => {
-    report.setAside();
-    log.warn(
-      { path },
-      "a segment of the spool is damaged or not ours; what can be read is used, the file is set aside",
-    );
-    await io.rename(path, `${path}.damaged`);
-    const aside = (await io.list(directory)).filter((name) => name.endsWith(".damaged")).toSorted();
-    for (const name of aside.slice(0, -maxSetAside)) await io.remove(`${directory}/${name}`);
-  };
-
-  const leave = async (segment: Segment): Promise<void> => {
-    segments = segments.filter((one) => one !== segment);
-    namesChanged = true;
-    await segment.file?.close().catch(() => {});
-    segment.file = undefined;
-    try {
-      if (segment.isDamaged) await setAside(segment.path);
-      else await io.remove(segment.path);
-    } catch (error) {
-      report.failed("remove", errorCode(error));
-      log.warn({ path: segment.path, reason: reasonOf(error) }, "a delivered segment of the spool cannot be removed");
-    }
-  };
-
-  const keepPosition = (): void => {
-    const reading = segments.find((segment) => segment.readAt < segment.end) ?? segments.at(-1);
-    if (reading === undefined) return;
-    const open = segments.flatMap(({ number, earlier, taken }) =>
-      [...earlier.map(({ at }) => at), ...taken].map((offset) => ({ segment: number, offset })),
-    );
-    // Those for which there is no room are read again by the next run, with all that follows them.
-    const isWhole = open.length <= maxOpenFrames;
-    const first = open.reduce((a, b) => (isBefore(b, a) ? b : a), { segment: reading.number, offset: reading.readAt });
-    position.keep(
-      isWhole ? { readUpTo: { segment: reading.number, offset: reading.readAt }, open } : { readUpTo: first, open: [] },
-    );
-  };
-
-  /** Removes what is delivered. */
-  const tidy = async (): Promise<void> => {
-    for (const segment of segments) {
-      const isDelivered = segment.isSealed && segment.frames === 0 && segment.taken.size === 0;
-      if (isDelivered) await leave(segment);
-    }
-  };
+  const byteLength = (): number => segments.all().reduce((sum, segment) => sum + segment.end, 0);
 
   const dropOldest = async (): Promise<void> => {
-    const [oldest] = segments;
+    const [oldest] = segments.all();
     if (oldest === undefined) return;
     report.dropped("spool_full", oldest.records, oldest.bytes);
     oldest.isDropped = true;
@@ -147,42 +86,42 @@ export function createSpool(options: SpoolOptions): Spool {
       if (one.segment === oldest) report.dropped("spool_full", one.batch.count, one.batch.byteLength);
       else returned.push(one);
     }
-    await leave(oldest);
-    keepPosition();
+    await segments.leave(oldest);
+    segments.keepPosition();
+  };
+
+  /** @returns false when there is no room for so many bytes and the newest is to be dropped. */
+  const makeRoom = async (size: number): Promise<boolean> => {
+    while (byteLength() + size > maxBytes && segments.all().length > 0) {
+      // Those that were delivered meanwhile go first.
+      const before = segments.all().length;
+      await segments.tidy();
+      if (segments.all().length < before) continue;
+      if (whenFull === "drop_newest") return false;
+      await dropOldest();
+    }
+    return true;
   };
 
   const segmentToWrite = async (): Promise<Segment> => {
-    const last = segments.at(-1);
+    const last = segments.all().at(-1);
     if (last !== undefined && !last.isSealed && last.end < segmentBytes) return last;
     if (last !== undefined) last.isSealed = true;
-    await tidy();
-    const number = nextNumber;
-    const file = await io.open(segmentPath(directory, number));
-    nextNumber++;
-    const segment = newSegment(directory, number, file);
-    segments.push(segment);
-    namesChanged = true;
-    if (segments.length === 1) keepPosition();
-    return segment;
+    await segments.tidy();
+    return segments.create();
   };
 
   const write = async (segment: Segment, batch: Batch): Promise<void> => {
-    let chunks: readonly Uint8Array[] = [writeFrameHeader(batch), ...batch.chunks];
-    let at = segment.end;
+    const file = (segment.file ??= await io.open(segment.path));
     try {
-      while (chunks.length > 0) {
-        const taken = (await segment.file?.write(chunks.slice(0, maxChunks), at)) ?? 0;
-        if (taken === 0) throw new Error("the file takes no more bytes");
-        at += taken;
-        chunks = withoutFirst(chunks, taken);
-      }
+      await writeFrame(file, segment.end, batch);
     } catch (error) {
       // What is written of the frame would be taken for damage by the next run.
-      const isCut = await segment.file?.truncate(segment.end).then(
+      const isCut = await file.truncate(segment.end).then(
         () => true,
         () => false,
       );
-      if (isCut !== true) {
+      if (!isCut) {
         segment.isSealed = true;
         segment.isDamaged = true;
       }
@@ -190,40 +129,46 @@ export function createSpool(options: SpoolOptions): Spool {
     }
   };
 
-  const readFrame = async (segment: Segment): Promise<SpooledBatch | undefined> => {
-    segment.file ??= await io.open(segment.path);
-    const { file } = segment;
-    const earlier = segment.earlier[0];
-    const at = earlier?.at ?? segment.readAt;
-    const header = Buffer.alloc(frameHeaderBytes);
-    const frame = readFrameHeader(header.subarray(0, await file.read(header, at)));
-    if (frame === undefined) {
-      // It was one when the segment was looked through: the rest of the file is lost.
-      damaged(segment, segment.records, segment.bytes);
-      segment.earlier.length = 0;
-      segment.readAt = segment.end;
-      segment.records = segment.bytes = segment.frames = 0;
-      return undefined;
-    }
-    const payload = Buffer.allocUnsafeSlow(frame.payloadBytes);
-    const length = await file.read(payload, at + frameHeaderBytes);
-    if (earlier === undefined) segment.readAt = at + frameHeaderBytes + frame.payloadBytes;
-    else segment.earlier.shift();
-    segment.records -= frame.count;
-    segment.bytes -= frame.payloadBytes;
-    segment.frames--;
-    segment.oldestAt = frame.oldestAt;
-    if (!isPayloadOf(frame, payload.subarray(0, length))) {
-      damaged(segment, frame.count, frame.payloadBytes);
-      return undefined;
-    }
-    const { id, count, oldestAt } = frame;
-    return lend(segment, at, { id, chunks: [payload], count, byteLength: payload.length, oldestAt });
-  };
-
-  const damaged = (segment: Segment, records: number, bytes: number): void => {
+  const lost = (segment: Segment, records: number, bytes: number): void => {
     segment.isDamaged = true;
     report.dropped("spool_damaged", records, bytes);
+  };
+
+  /** The rest of a segment cannot be read. */
+  const giveUp = (segment: Segment): void => {
+    lost(segment, segment.records, segment.bytes);
+    segment.isSealed = true;
+    segment.earlier.length = 0;
+    segment.readAt = segment.end;
+    segment.records = segment.bytes = segment.frames = 0;
+  };
+
+  const readNext = async (segment: Segment): Promise<SpooledBatch | undefined> => {
+    const [earlier] = segment.earlier;
+    const at = earlier?.at ?? segment.readAt;
+    let frame: ReadFrame | undefined;
+    try {
+      segment.file ??= await io.open(segment.path);
+      frame = await readFrame(segment.file, at);
+    } catch (error) {
+      if (!segments.isUnreadable(segment.path, error)) throw error;
+      report.failed("read", errorCode(error));
+    }
+    if (frame === undefined) {
+      // It was one when the segment was looked through.
+      giveUp(segment);
+      return undefined;
+    }
+    const { header, batch } = frame;
+    if (earlier === undefined) segment.readAt = at + frameHeaderBytes + header.payloadBytes;
+    else segment.earlier.shift();
+    segment.records -= header.count;
+    segment.bytes -= header.payloadBytes;
+    segment.frames--;
+    segment.oldestAt = header.oldestAt;
+    if (batch !== undefined) return lend(segment, at, batch);
+    lost(segment, header.count, header.payloadBytes);
+    return undefined;
   };
 
   const lend = (segment: Segment, at: number, batch: Batch): SpooledBatch => {
@@ -232,41 +177,20 @@ export function createSpool(options: SpoolOptions): Spool {
       batch,
       done() {
         segment.taken.delete(at);
-        if (!segment.isDropped) keepPosition();
+        if (!segment.isDropped) segments.keepPosition();
       },
       giveBack: () => void returned.push({ batch, segment, at }),
     };
   };
 
   return {
-    async open() {
-      // What a try that failed has found.
-      segments = [];
-      await io.makeDirectory(directory);
-      const numbers = (await io.list(directory)).flatMap((name) => segmentNumber(name) ?? []).toSorted((a, b) => a - b);
-      const delivered = await position.open();
-      // Else what is written next would be taken for delivered by the next run.
-      nextNumber = (delivered?.readUpTo.segment ?? 0) + 1;
-      for (const number of numbers) {
-        nextNumber = Math.max(nextNumber, number + 1);
-        segments.push(await scanSegment(directory, number, io, delivered));
-      }
-      await tidy();
-      keepPosition();
-    },
+    open: () => segments.open(),
 
     async append(batch) {
-      const size = frameHeaderBytes + batch.byteLength;
-      while (byteLength() + size > maxBytes && segments.length > 0) {
-        // Those that were delivered meanwhile go first.
-        const before = segments.length;
-        await tidy();
-        if (segments.length < before) continue;
-        if (whenFull === "drop_newest") {
-          report.dropped("spool_full", batch.count, batch.byteLength);
-          return false;
-        }
-        await dropOldest();
+      const size = frameBytes(batch);
+      if (!(await makeRoom(size))) {
+        report.dropped("spool_full", batch.count, batch.byteLength);
+        return false;
       }
       const segment = await segmentToWrite();
       await write(segment, batch);
@@ -279,27 +203,24 @@ export function createSpool(options: SpoolOptions): Spool {
     },
 
     async sync() {
-      const last = segments.at(-1);
-      if (last?.file !== undefined) await last.file.sync();
-      if (!namesChanged) return;
-      await io.syncDirectory(directory);
-      namesChanged = false;
+      await segments.all().at(-1)?.file?.sync();
+      await segments.syncNames();
     },
 
     async take() {
       const again = returned.shift();
       if (again !== undefined) return lend(again.segment, again.at, again.batch);
       for (;;) {
-        const segment = segments.find((one) => one.frames > 0);
+        const segment = segments.all().find((one) => one.frames > 0);
         if (segment === undefined) return undefined;
-        const spooled = await readFrame(segment);
-        await tidy();
+        const spooled = await readNext(segment);
+        await segments.tidy();
         if (spooled !== undefined) return spooled;
       }
     },
 
     seal() {
-      const last = segments.at(-1);
+      const last = segments.all().at(-1);
       if (last !== undefined) last.isSealed = true;
     },
 
@@ -307,48 +228,22 @@ export function createSpool(options: SpoolOptions): Spool {
       for (const { batch, segment } of returned.splice(0)) {
         if (segment.isDropped) report.dropped("spool_full", batch.count, batch.byteLength);
       }
-      for (const segment of segments) if (segment.frames === 0 && segment.taken.size === 0) segment.isSealed = true;
-      await tidy();
-      await position.close();
-      for (const segment of segments) {
-        await segment.file?.close().catch(() => {});
-        segment.file = undefined;
-      }
+      for (const one of segments.all()) if (one.frames === 0 && one.taken.size === 0) one.isSealed = true;
+      await segments.close();
     },
 
     get isEmpty() {
-      return returned.length === 0 && segments.every(({ frames }) => frames === 0);
+      return returned.length === 0 && segments.all().every(({ frames }) => frames === 0);
     },
     get byteLength() {
       return byteLength();
     },
     get records() {
-      return [...segments, ...returned.map(({ batch }) => ({ records: batch.count }))].reduce(
-        (sum, { records }) => sum + records,
-        0,
-      );
+      const waiting = segments.all().reduce((sum, { records }) => sum + records, 0);
+      return returned.reduce((sum, { batch }) => sum + batch.count, waiting);
     },
     get oldestAt() {
-      return returned[0]?.batch.oldestAt ?? segments.find(({ frames }) => frames > 0)?.oldestAt;
+      return returned[0]?.batch.oldestAt ?? segments.all().find(({ frames }) => frames > 0)?.oldestAt;
     },
   };
-}
-
-/** The system takes so many pieces in one call. */
-const maxChunks = 512;
-
-function withoutFirst(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
-  let left = bytes;
-  let index = 0;
-  for (; index < chunks.length; index++) {
-    const { length } = chunks[index] as Uint8Array;
-    if (length > left) break;
-    left -= length;
-  }
-  const rest = chunks.slice(index);
-  return left === 0 ? rest : [(rest[0] as Uint8Array).subarray(left), ...rest.slice(1)];
-}
-
-function isBefore(a: SpoolPlace, b: SpoolPlace): boolean {
-  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset);
 }

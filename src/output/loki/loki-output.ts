@@ -1,5 +1,5 @@
 import type { Clock } from "../../report/index.ts";
-import { forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
@@ -55,7 +55,7 @@ function encodeStreams(batch: Batch, labelFields: readonly string[]): Uint8Array
     readonly position: number;
   }
   const streams = new Map<string, Entry[]>();
-  forEachBufferLine(batch, (lines, from, to, index) => {
+  forEachLine(batch, (lines, from, to, index) => {
     const labels = labelsOf(lines, from, to);
     const entry = { lines, from, to, position: positionOf(batch, index) };
     const entries = streams.get(labels);

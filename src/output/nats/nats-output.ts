@@ -1,4 +1,4 @@
-import { batchKey, forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import { createKeyOf } from "../delivery/key-fields.ts";
 import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
@@ -80,7 +80,7 @@ function messagesOf(
   const key = batchKey(batch.id);
   const messages: StreamMessage[] = [];
   const indexes: number[] = [];
-  forEachBufferLine(batch, (lines, from, to, index) => {
+  forEachLine(batch, (lines, from, to, index) => {
     if (to - from > maxBytes) {
       refused.push({ index, reason: `the record is longer than the server's max_payload` });
       return;

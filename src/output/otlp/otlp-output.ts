@@ -1,5 +1,5 @@
 import type { Clock } from "../../report/index.ts";
-import { forEachBufferLine, type Batch } from "../delivery/batch.ts";
+import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
@@ -63,7 +63,7 @@ function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array {
   const timeOf = createTimeOf();
   const out = createBodyWriter(prefix.length + 2 * batch.byteLength);
   out.bytes(prefix, 0, prefix.length);
-  forEachBufferLine(batch, (lines, from, to, index) => {
+  forEachLine(batch, (lines, from, to, index) => {
     const time = timeOf(lines, from, to);
     out.text(index === 0 ? "{" : ",{");
     if (time > 0) out.text(`"timeUnixNano":"${time}000000","observedTimeUnixNano":"${time}000000",`);

@@ -1,4 +1,4 @@
-import { batchKey, forEachBufferLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
 import { allAccepted, type Outcome, type Refusal } from "../delivery/output-adapter.ts";
@@ -15,7 +15,7 @@ export function bulkBody(batch: Batch, indexOf: IndexOf): Uint8Array {
   const key = batchKey(batch.id);
   let body: Buffer = Buffer.allocUnsafeSlow(batch.byteLength + batch.count * (actionBytes + key.length + 64));
   let at = 0;
-  forEachBufferLine(batch, (lines, from, to, index) => {
+  forEachLine(batch, (lines, from, to, index) => {
     const name = indexOf(lines, from, to);
     const room = actionBytes + 3 * name.length + key.length + (to - from);
     if (at + room > body.length) body = Buffer.concat([body, Buffer.alloc(room + batch.byteLength)]);

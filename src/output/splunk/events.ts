@@ -1,4 +1,4 @@
-import { forEachBufferLine, type Batch } from "../delivery/batch.ts";
+import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { createTimeOf } from "../delivery/record-time.ts";
@@ -39,7 +39,7 @@ export function encodeEvents(batch: Batch, options: EventOptions): Uint8Array {
   const fixed = JSON.stringify({ ...(index && { index }), ...(source && { source }), sourcetype }).slice(0, -1);
   const timeOf = createTimeOf();
   const out = createBodyWriter(batch.byteLength + batch.count * (fixed.length + 96));
-  forEachBufferLine(batch, (lines, from, to) => {
+  forEachLine(batch, (lines, from, to) => {
     out.text(fixed);
     const time = timeOf(lines, from, to);
     if (time > 0) out.text(`,"time":${(time / 1000).toFixed(3)}`);

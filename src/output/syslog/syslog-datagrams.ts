@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
-import { forEachBufferLine, type Batch } from "../delivery/batch.ts";
+import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { connectionFailure } from "../delivery/failure-text.ts";
 import type { Outcome, Refusal } from "../delivery/output-adapter.ts";
 import { errorCode } from "../errno.ts";
@@ -42,7 +42,7 @@ export async function sendDatagrams(
   datagramOf: (lines: Buffer, from: number, to: number) => Uint8Array,
 ): Promise<Outcome> {
   const datagrams: Uint8Array[] = [];
-  forEachBufferLine(batch, (lines, from, to) => datagrams.push(datagramOf(lines, from, to)));
+  forEachLine(batch, (lines, from, to) => datagrams.push(datagramOf(lines, from, to)));
   const refused: Refusal[] = [];
   const retry: number[] = [];
   let fault: unknown;

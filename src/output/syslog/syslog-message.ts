@@ -1,5 +1,5 @@
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
-import { forEachBufferLine, type Batch } from "../delivery/batch.ts";
+import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import type { SyslogOutputConfig } from "./syslog-config.ts";
@@ -25,7 +25,7 @@ export function createHeaderOf(config: Omit<SyslogOutputConfig, "kind" | "server
 /** All messages of a batch, each with its length in bytes before it (RFC 6587, 3.4.1; RFC 5425, 4.3). */
 export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
   const out = createBodyWriter(batch.byteLength + 128 * batch.count);
-  forEachBufferLine(batch, (lines, from, to) => {
+  forEachLine(batch, (lines, from, to) => {
     const header = headerOf(lines, from, to);
     out.text(`${Buffer.byteLength(header) + to - from} ${header}`);
     out.bytes(lines, from, to);

@@ -1,5 +1,5 @@
 import type { Clock } from "../../report/index.ts";
-import { forEachBufferLine, type Batch } from "../delivery/batch.ts";
+import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
@@ -38,7 +38,7 @@ export function createVictoriaLogsOutput(config: VictoriaLogsOutputConfig, clock
 
 function withMessages(batch: Batch): Uint8Array {
   const out = createBodyWriter(batch.byteLength + 32 * batch.count);
-  forEachBufferLine(batch, (lines, from, to) => {
+  forEachLine(batch, (lines, from, to) => {
     out.text(`{"_msg":"${recordTypeOf(lines, from, to)}",`);
     out.bytes(lines, from + 1, to);
     out.text("\n");

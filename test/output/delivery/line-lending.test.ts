@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLineBorrower, createLineLender, type LentLines } from "../../../src/output/index.ts";
+import { until } from "../../support/until.ts";
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -16,11 +17,13 @@ interface Lending {
   readonly dropped: [reason: string, records: number][];
 }
 
-function lend(maxBytes: number): Lending {
+function lend(maxBytes: number, gatherMs = 60_000): Lending {
   const messages: (readonly LentLines[])[] = [];
   const dropped: [string, number][] = [];
   const lender = createLineLender({
     maxBytes,
+    maxLoanBytes: 5,
+    gatherMs,
     report: { dropped: (reason, records) => void dropped.push([reason, records]) },
     // As postMessage does it.
     post: (lines) => void messages.push(structuredClone(lines)),
@@ -28,18 +31,24 @@ function lend(maxBytes: number): Lending {
   return { lender, messages, dropped };
 }
 
-test("lines in shared memory are lent, others are copied, all of a turn in one message", async () => {
+test("lines in shared memory are lent, those one behind the other as one; others are copied; all goes in one message", async () => {
   const { lender, messages, dropped } = lend(1000);
   const slab = shared("a\nb\nc\nd\n");
   const done: string[] = [];
-  lender.lend(slab.subarray(0, 4), 2, () => done.push("ab"));
-  lender.lend(slab.subarray(4), 2, () => done.push("cd"));
+  lender.lend(slab.subarray(0, 2), 1, () => done.push("a"));
+  lender.lend(slab.subarray(2, 4), 1, () => done.push("b"));
+  lender.lend(slab.subarray(6, 8), 1, () => done.push("d"));
   lender.lend(Buffer.from("e\n"), 1, () => done.push("e"));
   lender.write(Buffer.from("f\n"), 1);
   assert.deepEqual(done, ["e"], "what is copied is not needed any more");
+  lender.lend(slab.subarray(0, 4), 2, () => done.push("ab again"));
+  lender.lend(slab.subarray(4, 6), 1, () => done.push("c"));
   await nextTurn();
+  assert.equal(messages.length, 0, "a message waits for more");
+  lender.flush();
+  lender.flush();
   assert.equal(messages.length, 1);
-  assert.equal(lender.byteLength, 12);
+  assert.equal(lender.byteLength, 16);
 
   const taken: { text: string; count: number; done: () => void }[] = [];
   const returned: (readonly number[])[] = [];
@@ -52,16 +61,18 @@ test("lines in shared memory are lent, others are copied, all of a turn in one m
     taken.map(({ text, count }) => [text, count]),
     [
       ["a\nb\n", 2],
-      ["c\nd\n", 2],
+      ["d\n", 1],
       ["e\n", 1],
       ["f\n", 1],
+      ["a\nb\n", 2],
+      ["c\n", 1],
     ],
   );
   for (const one of taken.toReversed()) one.done();
   await nextTurn();
   assert.equal(returned.length, 1, "all of a turn in one message");
   for (const loans of returned) lender.returned(loans);
-  assert.deepEqual(done, ["e", "cd", "ab"]);
+  assert.deepEqual(done, ["e", "c", "ab again", "d", "a", "b"]);
   assert.equal(lender.byteLength, 0);
   assert.deepEqual(dropped, []);
 });
@@ -76,8 +87,7 @@ test("no more is lent than the queue may hold, and what a dead thread had is cou
   lender.write(Buffer.from("123\n"), 1);
   lender.write(Buffer.from("1\n"), 1);
   assert.deepEqual(dropped.slice(1), [["queue_full", 1]]);
-  await nextTurn();
-  assert.equal(messages.length, 1);
+  assert.equal(messages.length, 2);
   lender.reset();
   assert.deepEqual([done, lender.byteLength], [2, 0]);
   assert.deepEqual(dropped.slice(2), [
@@ -86,4 +96,24 @@ test("no more is lent than the queue may hold, and what a dead thread had is cou
   ]);
   lender.returned([0, 1, 2]);
   assert.equal(done, 2, "loans of the dead thread are not returned twice");
+});
+
+test("what waits when the other thread dies is lost with it, and counted", () => {
+  const { lender, messages, dropped } = lend(1000);
+  let done = 0;
+  lender.lend(shared("1\n"), 1, () => void done++);
+  lender.reset();
+  lender.flush();
+  assert.deepEqual([done, messages.length, dropped], [1, 0, [["thread_died", 1]]]);
+});
+
+test("a message goes when there is much to bring, or after its time", async () => {
+  const { lender, messages } = lend(80, 1);
+  lender.lend(shared("123456789\n"), 1, () => {});
+  assert.equal(messages.length, 1, "an eighth of the queue");
+  lender.lend(shared("1234\n"), 1, () => {});
+  lender.lend(shared("1\n"), 1, () => {});
+  assert.equal(messages.length, 1);
+  await until("the others follow", () => messages.length === 2);
+  assert.equal(messages[1]?.length, 2);
 });

@@ -10,6 +10,10 @@ export interface MemoryDisk {
   capacity: number;
   /** The nth call from now, counted from 1, fails with EIO; 0 is none. */
   failAt: number;
+  /** Reading from these paths fails with EIO, each time. */
+  readonly unreadable: Set<string>;
+  /** Syncs fail with EIO. */
+  failsSync: boolean;
   /** Calls so far. */
   readonly calls: number;
   readonly files: Map<string, MemoryFile>;
@@ -27,6 +31,8 @@ export function createMemoryDisk(): MemoryDisk {
   const disk: MemoryDisk = {
     capacity: Infinity,
     failAt: 0,
+    unreadable: new Set(),
+    failsSync: false,
     files,
     get calls() {
       return calls;
@@ -52,8 +58,12 @@ export function createMemoryDisk(): MemoryDisk {
         return file;
       };
       const used = (): number => [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
-      const open = (file: MemoryFile): SpoolFile => ({
-        read: (into, position) => call(() => file.bytes.copy(into as Buffer, 0, position)),
+      const open = (path: string, file: MemoryFile): SpoolFile => ({
+        read: (into, position) =>
+          call(() => {
+            if (disk.unreadable.has(path)) throw systemError("EIO");
+            return file.bytes.copy(into, 0, position);
+          }),
         write: (chunks, position) =>
           call(() => {
             let all = Buffer.concat(chunks);
@@ -69,7 +79,11 @@ export function createMemoryDisk(): MemoryDisk {
           }),
         truncate: (size) => call(() => void (file.bytes = file.bytes.subarray(0, size))),
         size: () => call(() => file.bytes.length),
-        sync: () => call(() => void (file.synced = Buffer.from(file.bytes))),
+        sync: () =>
+          call(() => {
+            if (disk.failsSync) throw systemError("EIO");
+            file.synced = Buffer.from(file.bytes);
+          }),
         close: () => call(() => {}),
       });
       const io: SpoolIo = {
@@ -83,7 +97,7 @@ export function createMemoryDisk(): MemoryDisk {
         open: (path) =>
           call(() => {
             if (!files.has(path)) files.set(path, { bytes: Buffer.alloc(0), synced: undefined });
-            return open(fileOf(path));
+            return open(path, fileOf(path));
           }),
         rename: (from, to) =>
           call(() => {

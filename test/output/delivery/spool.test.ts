@@ -214,3 +214,39 @@ test("a fault at any I/O call loses nothing that was appended, and repeats nothi
       assert.equal(left.filter((i) => delivered.includes(i)).length, 1);
   }
 });
+
+test("a segment that the disk cannot read is given up after some tries, counted and set aside; the others go on", async () => {
+  for (const isOpenedBefore of [true, false]) {
+    const disk = createMemoryDisk();
+    const writer = spoolOn(disk, { segmentBytes: 100 });
+    await writer.spool.open();
+    for (let i = 0; i < 4; i++) await writer.spool.append(batch(i, 2, "x".repeat(60)));
+    let { spool, counts } = writer;
+    if (!isOpenedBefore) {
+      await spool.close();
+      ({ spool, counts } = spoolOn(disk));
+    }
+    const path = "/spool/000000000002.spool";
+    disk.unreadable.add(path);
+    const delivered: number[] = [];
+    for (let tries = 0; tries < 9; tries++) {
+      try {
+        if (!isOpenedBefore && tries < 3) await spool.open();
+        if (!isOpenedBefore && tries < 2) continue;
+        for (let taken = await spool.take(); taken !== undefined; taken = await spool.take()) {
+          delivered.push(taken.batch.id.number);
+          taken.done();
+        }
+      } catch (error) {
+        assert.match(String(error), /EIO/);
+        assert.equal(counts.setAside, 0, "the disk may recover");
+      }
+    }
+    assert.deepEqual(delivered, [0, 2, 3]);
+    assert.equal(counts.setAside, 1);
+    // What a segment holds that was never read is not known.
+    assert.equal(counts.dropped["spool_damaged"] ?? 0, isOpenedBefore ? 2 : 0);
+    assert.ok(disk.files.has(`${path}.damaged`));
+    await spool.close();
+  }
+});

@@ -1,0 +1,122 @@
+// What delivering a record costs the collector, next to all that it costs before: received, decoded, enriched, written as a
+// line. Two collectors take the same traffic in turns: one without an output, one that delivers.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startCollectorTarget, type CollectorTarget } from "../flow/collector-target.ts";
+import type { GeneratorOrder } from "../flow/generator-process.ts";
+import { recordsPerDatagram } from "../flow/packet-layout.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { startHelper } from "../support/child.ts";
+import { median } from "../support/median.ts";
+import { writeMetadataFile } from "../support/metadata-file.ts";
+
+const entries = 100_000;
+const rounds = 5;
+/** Longer than a batch waits for its records. */
+const settleMs = 1000;
+const traffic: Omit<GeneratorOrder, "port"> = {
+  protocol: "netflow9",
+  recordsPerSecond: 100_000,
+  seconds: 4,
+  exporters: 2,
+  templates: 1,
+};
+
+type Cost = Readonly<Record<string, number>>;
+
+const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
+const generator = startHelper("flow/generator-process.js");
+const sink = startHelper("output/sink-process.js");
+const targets: CollectorTarget[] = [];
+try {
+  const port = await sink.ask<number>("listen");
+  const without = await start({});
+  const plain = await start(httpSettings(port, "none"));
+  const gzip = await start(httpSettings(port, "gzip"));
+  for (const target of targets) await measure(target);
+  const costs = targets.map((): Cost[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, target] of targets.entries()) costs[i]?.push(await measure(target));
+  }
+  const before = medians(costs[targets.indexOf(without)] ?? []);
+  reportRow({ what: "received, decoded, enriched", value: total(before), unit: "ns/record" });
+  reportRow({ what: `  CPU: ${split(before)}`, value: total(before), unit: "ns/record" });
+  for (const [target, name] of [
+    [plain, "uncompressed"],
+    [gzip, "gzip"],
+  ] as const) {
+    const all = medians(costs[targets.indexOf(target)] ?? []);
+    reportRow({
+      what: `delivered over HTTP, ${name}`,
+      value: total(all) - total(before),
+      unit: "ns/record",
+      peer: { what: "what it costs before", value: total(before) },
+      ...(target === plain && { goal: "≤ 0.15" }),
+    });
+    reportRow({ what: `  CPU: ${split(all)}`, value: total(all), unit: "ns/record" });
+  }
+} finally {
+  for (const { process } of targets) await process.end("SIGKILL");
+  await generator.end();
+  await sink.end();
+  await rm(directory, { recursive: true });
+}
+
+async function start(settings: Readonly<Record<string, string>>): Promise<CollectorTarget> {
+  // A file has one owner.
+  const metadataPath = join(directory, `ipaddrs-${targets.length}.yml`);
+  writeMetadataFile(metadataPath, entries);
+  const target = await startCollectorTarget({
+    metadataPath,
+    recordsPerDatagram: recordsPerDatagram.netflow9,
+    settings,
+  });
+  targets.push(target);
+  return target;
+}
+
+function httpSettings(port: number, compression: string): Readonly<Record<string, string>> {
+  return {
+    SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
+    SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: `http://127.0.0.1:${port}`,
+    SVC_OUTPUT_GENERIC_HTTP_COMPRESSION: compression,
+    SVC_OUTPUT_GENERIC_HTTP_BATCH_DEADLINE: "500",
+  };
+}
+
+/**
+ * CPU time by thread, nanoseconds for each record that was decoded: on a busy host the kernel drops some. Nothing is asked
+ * of the collector meanwhile, as answering costs, too.
+ */
+async function measure(target: CollectorTarget): Promise<Cost> {
+  const decoded = async (): Promise<number> => (await target.process.metric("netgloss_flow_records_total")) ?? 0;
+  const recordsBefore = await decoded();
+  await sleep(settleMs);
+  const cpuBefore = target.cpu();
+  await generator.ask({ ...traffic, port: target.port });
+  await sleep(settleMs);
+  const cpuAfter = target.cpu();
+  const records = (await decoded()) - recordsBefore;
+  if (records === 0) throw new Error("no record arrived");
+  return Object.fromEntries(
+    [...cpuAfter].map(([thread, time]) => [thread, (time - (cpuBefore.get(thread) ?? 0)) / records]),
+  );
+}
+
+function medians(costs: readonly Cost[]): Cost {
+  const threads = new Set(costs.flatMap((cost) => Object.keys(cost)));
+  return Object.fromEntries([...threads].map((thread) => [thread, median(costs.map((cost) => cost[thread] ?? 0))]));
+}
+
+function total(cost: Cost): number {
+  return Object.values(cost).reduce((sum, time) => sum + time, 0);
+}
+
+function split(cost: Cost): string {
+  return Object.entries(cost)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([thread, time]) => `${thread} ${Math.round(time)}`)
+    .join(", ");
+}
