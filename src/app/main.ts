@@ -1,22 +1,48 @@
+import { exitCodes } from "./cli/terminal.ts";
 import { runProgram } from "./cli/program.ts";
 
-/** The program. @returns its exit code. */
-export function main(process: NodeJS.Process): Promise<number> {
+/**
+ * The program. What it writes has been taken by its reader when this ends; a reader that is gone (`| head`) is a clean end.
+ *
+ * @returns its exit code.
+ */
+export async function main(process: NodeJS.Process): Promise<number> {
+  const { stdout, stderr } = process;
+  let failure: NodeJS.ErrnoException | undefined;
   // Whoever reads the log may go away; that is no reason to stop.
-  process.stderr.on("error", () => {});
-  // And of the output: who writes learns it by `drained`, or by listeners of its own.
-  process.stdout.on("error", () => {});
-  return runProgram({
+  stderr.on("error", () => {});
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (failure === undefined && process.listenerCount("SIGTERM") > 0) process.emit("SIGTERM", "SIGTERM");
+    failure ??= error;
+  });
+  const code = await runProgram({
     argv: process.argv.slice(2),
     env: process.env,
-    out: (text) => void process.stdout.write(text),
-    drained: () =>
-      new Promise((resolve) => process.stdout.write("", (error) => resolve(error === null || error === undefined))),
+    out: (text) => void (failure === undefined && stdout.write(text)),
+    drained: async () => {
+      await taken(stdout);
+      return failure === undefined;
+    },
     get input() {
       return process.stdin;
     },
-    err: (text) => void process.stderr.write(text),
+    err: (text) => void stderr.write(text),
     signals: process,
-    exit: (code) => process.exit(code),
+    exit: (exitCode) => process.exit(exitCode),
+  });
+  await taken(stdout);
+  if (failure !== undefined && failure.code !== "EPIPE") {
+    stderr.write(`error: the output cannot be written: ${failure.message}\n`);
+  }
+  await taken(stderr);
+  const isWhole = failure === undefined || failure.code === "EPIPE";
+  return isWhole || code !== exitCodes.ok ? code : exitCodes.failure;
+}
+
+/** Ends when all that was written before has been taken, or never will be. */
+function taken(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed) resolve();
+    else stream.write("", () => resolve());
   });
 }

@@ -8,16 +8,17 @@ import type { YamlNode } from "./yaml-node.ts";
  * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed. What most people write
  * is read by a reader of our own, which is several times faster than the library behind it.
  *
+ * @param twice is given keys that are there twice in a mapping, for who wants to know all faults. Left out: they are refused.
  * @returns undefined for a text that says nothing.
  * @throws YamlFault for a syntax error, and for what {@link createYamlComposer} refuses.
  */
-export function readYaml(text: string): YamlNode | undefined {
+export function readYaml(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {
   const plain = createPlainYamlReader()(text);
-  return plain === undefined ? readByLibrary(text) : plain.root;
+  return plain === undefined ? readByLibrary(text, twice) : plain.root;
 }
 
-function readByLibrary(text: string): YamlNode | undefined {
-  const composer = createYamlComposer(text, parse(text));
+function readByLibrary(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {
+  const composer = createYamlComposer(text, parse(text), twice);
   let root: YamlNode | undefined;
   for (let event = composer.peek(); event !== undefined; event = composer.peek()) {
     composer.skip();

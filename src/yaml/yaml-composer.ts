@@ -22,8 +22,14 @@ export interface YamlComposer {
 /**
  * Refused with a {@link YamlFault}: unknown and self-containing aliases, aliases that stand for far more than the text (a
  * "billion laughs" bomb), deep nesting, keys that are collections, a key twice in one mapping, unpaired surrogates.
+ *
+ * @param twice is given keys that are there twice, so that reading goes on with the first; left out: they are refused.
  */
-export function createYamlComposer(text: string, events: readonly Event[]): YamlComposer {
+export function createYamlComposer(
+  text: string,
+  events: readonly Event[],
+  twice?: (message: string, at: number) => void,
+): YamlComposer {
   const anchors = new Map<string, YamlNode | "open">();
   const maxAliasWeight = Math.max(freeAliasWeight, 10 * text.length);
   let aliasWeight = 0;
@@ -101,7 +107,10 @@ export function createYamlComposer(text: string, events: readonly Event[]): Yaml
       const earlier = seen.get(key.text);
       if (earlier !== undefined) {
         const { line, column } = positionAt(text, earlier.at);
-        fail(`key ${JSON.stringify(key.text)} is given twice, first at line ${line}, column ${column}`, key.at);
+        const message = `key ${JSON.stringify(key.text)} is given twice, first at line ${line}, column ${column}`;
+        (twice ?? fail)(message, key.at);
+        node();
+        continue;
       }
       seen.set(key.text, key);
       pairs.push({ key, value: node() });

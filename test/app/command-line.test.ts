@@ -37,7 +37,7 @@ test("the program runs as a process: version, usage error, bad settings", () => 
   const version = spawn("version");
   assert.equal(version.status, 0);
   assert.match(String(version.stdout), /^netgloss \d+\.\d+\.\d+, Node v\d+/);
-  assert.equal(spawn("nonsense").status, 64);
+  assert.equal(spawn("nonsense").status, 2);
   const bad = spawn("serve", "--svc-api-port", "http");
   assert.equal(bad.status, 78);
   assert.match(
@@ -64,7 +64,7 @@ test("help lists every command, and serve every setting but secrets, in groups",
 
 test("without a command the help is shown and the exit code says so", async () => {
   const { code, err } = await run();
-  assert.equal(code, 64);
+  assert.equal(code, 2);
   assert.match(err, /Usage: netgloss/);
 });
 
@@ -128,7 +128,7 @@ test("a switch is on without a value and off with false", async () => {
 
 test("an unknown flag is a usage error that names the one meant", async () => {
   const { code, err } = await run("serve", "--svc-api-prot", "1");
-  assert.equal(code, 64);
+  assert.equal(code, 2);
   assert.match(err, /Did you mean --svc-api-port/);
 });
 
@@ -183,6 +183,30 @@ test("udm check judges a file offline", async () => {
   const bad = await run("udm", "check", fileWith("bad-key.yml", "10.0.0.0/8:\n  name: ten\n10.0.0.300:\n  name: x\n"));
   assert.equal(bad.code, 1);
   assert.match(bad.err, /^error: .*bad-key\.yml:3:1: key "10\.0\.0\.300" /);
+  const all = await run(
+    "udm",
+    "check",
+    fileWith(
+      "all.yml",
+      "10.0.0.300:\n10.0.0.1:\n  vlan: x\n  internal: maybe\n10.0.0.2:\n  nmae: y\n10.0.0.2: {}\n10.0.0.3: 7\n2001:db8::0: {}\n'2001:DB8::': {}\n",
+    ),
+  );
+  assert.equal(all.code, 1);
+  assert.deepEqual(
+    all.err.split("\n").map((line) => line.replace(/: .*all\.yml:/, " ").replace(/^(\w+ \d+:\d+: .{0,30}).*/, "$1")),
+    [
+      'error 1:1: key "10.0.0.300" is not an IP ',
+      "error 3:9: vlan must be a decimal integer",
+      "error 4:13: internal must be true or false",
+      'warning 6:3: field "nmae" is kept but not u',
+      'error 7:1: key "10.0.0.2" is given twice,',
+      "error 8:11: the entry of 10.0.0.3 must be ",
+      'error 10:1: key "2001:DB8::" is given twic',
+      all.err.split("\n")[7],
+      "",
+    ],
+  );
+  assert.match(all.err, /all\.yml: 6 errors: the collector would not read this file\n$/);
   const soft = await run("udm", "check", fileWith("soft.yml", `10.0.0.1:\n  name: ${"x".repeat(256)}\n`));
   assert.equal(soft.code, 0);
   assert.match(soft.err, /^warning: .*10\.0\.0\.1/);
@@ -191,9 +215,34 @@ test("udm check judges a file offline", async () => {
   assert.match(missing.err, /none\.yml: no such file/);
 });
 
+test("udm check reads pipes", () => {
+  const check = (input: string): ReturnType<typeof spawnSync> =>
+    spawnSync(process.execPath, [bin, "udm", "check", "/dev/stdin"], { input, encoding: "utf8" });
+  const good = check("10.0.0.1: {}\n10.0.0.2: {}\n");
+  assert.deepEqual([good.status, good.stdout], [0, "/dev/stdin: 2 entries\n"]);
+  const bad = check("10.0.0.1: {}\nnonsense: {}\n");
+  assert.equal(bad.status, 1);
+  assert.match(String(bad.stderr), /^error: \/dev\/stdin:2:1: key "nonsense" /);
+});
+
+test("a wrong URL or file of certificates is wrong usage, not a stack", async () => {
+  for (const argv of [
+    ["udm", "count", "--url", "foo"],
+    ["udm", "count", "--url", "ftp://127.0.0.1/"],
+    ["snmp", "devices", "--url", "foo"],
+    ["udm", "count", "--ca", "/nowhere.pem", "--url", "https://127.0.0.1:1"],
+    ["udm", "count", "--ca", fileWith("no.pem", "x"), "--url", "https://127.0.0.1:1"],
+  ]) {
+    const { code, err } = await run(...argv);
+    assert.equal(code, 2, argv.join(" "));
+    assert.match(err, /expected a URL|--ca: /);
+    assert.doesNotMatch(err, /\n {4}at /);
+  }
+});
+
 test("udm says when nobody answers", async () => {
   const { code, err } = await run("udm", "count", "--url", "http://127.0.0.1:1");
-  assert.equal(code, 1);
+  assert.equal(code, 6);
   assert.match(err, /^error: no answer from http:\/\/127\.0\.0\.1:1: .*Is netgloss running there\?/);
 });
 
@@ -203,6 +252,6 @@ test("udm refuses malformed options before it calls anyone", async () => {
     ["--meta", "x"],
     ["--internal", "x"],
   ]) {
-    assert.equal((await run("udm", "set", "10.0.0.1", ...option)).code, 64, option.join(" "));
+    assert.equal((await run("udm", "set", "10.0.0.1", ...option)).code, 2, option.join(" "));
   }
 });

@@ -58,7 +58,7 @@ test("snmp: a collector with our own definitions polls an agent; operations and 
   assert.deepEqual((JSON.parse((await run("apply")).out) as { affected_devices: unknown }).affected_devices, []);
   writeFileSync(file, device.replace("timeout: 100", "timeuot: 100"));
   const refused = await run("apply", "--force");
-  assert.equal(refused.code, 1);
+  assert.equal(refused.code, 5);
   assert.match(refused.err, /devices\.yml:1:\d+: r1: .*timeout/);
   assert.ok(!refused.err.includes("hush"));
   // SIGHUP is apply without force.
@@ -83,6 +83,30 @@ test("while SNMP and flows are off, the lists of devices and exporters say so", 
   const terminal = createFakeTerminal(["snmp", "devices", "--url", url]);
   assert.equal(await runProgram(terminal), 0);
   assert.match(terminal.written.err, /SNMP is not enabled.*SVC_INPUT_SNMP_ENABLE/);
+});
+
+test("snmp check of a part of the definitions judges it together with those of the program", async (t) => {
+  const check = async (path: string): Promise<{ code: number; out: string; err: string }> => {
+    const terminal = createFakeTerminal(["snmp", "check", path]);
+    return { code: await runProgram(terminal), ...terminal.written };
+  };
+  const directory = tempDirectory(t);
+  mkdirSync(join(directory, "devices"));
+  writeFileSync(join(directory, "devices", "a.yml"), "r1: {ip: 192.0.2.1, communities: [x]}\n");
+  for (const path of [directory, join(directory, "devices")]) {
+    const good = await check(path);
+    assert.deepEqual([good.code, good.err], [0, ""], path);
+    assert.match(good.out, / 1 devices, /);
+  }
+  writeFileSync(join(directory, "devices", "a.yml"), "r1: {ip: 192.0.2.1, communties: [x]}\n");
+  const bad = await check(join(directory, "devices"));
+  assert.equal(bad.code, 1);
+  assert.match(bad.err, /a\.yml:1:\d+: /);
+  for (const path of [join(directory, "nowhere"), tempDirectory(t)]) {
+    const none = await check(path);
+    assert.equal(none.code, 1);
+    assert.match(none.err, /^error: .*: no directory of definitions: [^\n]+\n$/);
+  }
 });
 
 test("snmp check judges a directory without a collector", async (t) => {

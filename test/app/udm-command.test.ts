@@ -72,6 +72,26 @@ test("set creates an entry, changes only what is given, and clears what is named
   assert.doesNotMatch(cleared.out, /internal|name/);
 });
 
+test("set adds and removes single tags and metadata values, and leaves the others", async (t) => {
+  const run = await start(t);
+  const result = async (...options: string[]): Promise<{ tags?: string[]; metadata?: Record<string, string> }> => {
+    const { code, out, err } = await run("set", "10.0.0.1", ...options);
+    assert.equal(code, 0, err);
+    return JSON.parse(out) as { tags?: string[]; metadata?: Record<string, string> };
+  };
+  assert.deepEqual((await result("--tag", "+pci", "--tag", "-old", "--meta", "site=A")).tags, ["pci"]);
+  const more = await result("--tag", "+core", "--meta", "rack=1");
+  assert.deepEqual([more.tags, more.metadata], [["pci", "core"], { site: "A", rack: "1" }]);
+  const less = await result("--tag", "-pci", "--tag", "+core", "--tag", "+x", "--meta", "-site", "--meta", "rack=2");
+  assert.deepEqual([less.tags, less.metadata], [["core", "x"], { rack: "2" }]);
+  assert.deepEqual((await result("--tag", "a", "--tag", "b")).tags, ["a", "b"], "without signs they replace all");
+  const all = await result("--clear", "tags", "--tag", "++y", "--clear", "metadata", "--meta", "k=");
+  assert.deepEqual([all.tags, all.metadata], [["+y"], { k: "" }]);
+  const mixed = await run("set", "10.0.0.1", "--tag", "+a", "--tag", "b");
+  assert.equal(mixed.code, 2);
+  assert.match(mixed.err, /--tag: either all have a sign/);
+});
+
 test("set warns of host bits", async (t) => {
   const run = await start(t);
   const { code, out, err } = await run("set", "10.20.30.40/24", "--name", "x");
@@ -85,7 +105,7 @@ test("set without fields creates a bare entry and never empties one", async (t) 
   const run = await start(t);
   assert.equal((await run("set", "10.0.0.1", "--name", "x")).code, 0);
   const again = await run("set", "10.0.0.1");
-  assert.equal(again.code, 1);
+  assert.equal(again.code, 4);
   assert.match(again.err, /^error: already_exists: /);
   assert.match((await run("list", "10.0.0.1", "--json")).out, /"name":"x"/);
   assert.equal((await run("set", "10.0.0.2")).out, '{"key":"10.0.0.2"}\n');
@@ -120,14 +140,16 @@ test("list shows a table or JSON lines, all or what relates to a key", async (t)
   assert.equal((await run("count")).out, "3\n");
 });
 
-test("delete deletes, and what the API refuses is one line and exit code 1", async (t) => {
+test("delete deletes, and what the API refuses is one line and an exit code", async (t) => {
   const run = await start(t);
   await run("set", "10.0.0.1");
   assert.deepEqual(await run("delete", "10.0.0.1"), { code: 0, out: "", err: "" });
   const gone = await run("delete", "10.0.0.1");
-  assert.deepEqual([gone.code, gone.out], [1, ""]);
+  assert.deepEqual([gone.code, gone.out], [3, ""]);
   assert.match(gone.err, /^error: not_found: .*10\.0\.0\.1.*\n$/);
-  assert.match((await run("list", "nonsense")).err, /^error: invalid_argument: .*"nonsense"/);
+  const refused = await run("list", "nonsense");
+  assert.match(refused.err, /^error: invalid_argument: .*"nonsense"/);
+  assert.equal(refused.code, 5);
 });
 
 test("credentials come from the settings or the URL", async (t) => {
@@ -139,7 +161,7 @@ test("credentials come from the settings or the URL", async (t) => {
   const run = await start(t, settings);
   assert.deepEqual(await run("count"), { code: 0, out: "0\n", err: "" });
   const other = createFakeTerminal(["udm", "count", "--url", "http://admin:wrong@127.0.0.1:1"], {});
-  assert.equal(await runProgram(other), 1);
+  assert.equal(await runProgram(other), 6);
   assert.doesNotMatch(other.written.err, /wrong/, "no password in messages");
 });
 
@@ -149,5 +171,8 @@ test("check warns of host bits", async (t) => {
   const terminal = createFakeTerminal(["udm", "check", path]);
   assert.equal(await runProgram(terminal), 0);
   assert.equal(terminal.written.out, `${path}: 1 entry\n`);
-  assert.match(terminal.written.err, /^warning: a prefix with host bits covers .*"covers":"10\.20\.30\.0\/24"/);
+  assert.equal(
+    terminal.written.err,
+    `warning: ${path}:1:1: key 10.20.30.40/24 has host bits: it covers all of 10.20.30.0/24\n`,
+  );
 });

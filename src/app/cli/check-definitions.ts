@@ -1,6 +1,9 @@
+import { statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { createMetrics, systemClock } from "../../report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, formatFinding } from "../../snmp/index.ts";
+import { createDefinitionsLoader, definitionPathsIn, formatFinding, type DefinitionPaths } from "../../snmp/index.ts";
 import { snmpPaths } from "../collector-parts.ts";
+import { packagePath } from "../package-root.ts";
 import type { Settings } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,7 +14,14 @@ import type { Terminal } from "./terminal.ts";
  * @returns whether they can be used.
  */
 export async function checkDefinitions(from: string | Settings, terminal: Terminal): Promise<boolean> {
-  const paths = typeof from === "string" ? definitionPathsIn(from) : snmpPaths(from);
+  const paths = typeof from === "string" ? pathsToCheck(from) : snmpPaths(from);
+  if (paths === undefined) {
+    const expected = Object.values(folders).join("/, ");
+    terminal.err(
+      `error: ${String(from)}: no directory of definitions: it has none of ${expected}/, and is none of them\n`,
+    );
+    return false;
+  }
   const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
   const { definitions, findings, files } = await loader.load("apply");
   for (const finding of findings) terminal.err(`${finding.severity}: ${formatFinding(finding)}\n`);
@@ -19,4 +29,37 @@ export async function checkDefinitions(from: string | Settings, terminal: Termin
   const { devices, objects } = definitions;
   terminal.out(`${files} files, ${devices.size} devices, ${objects.size} objects: no errors\n`);
   return true;
+}
+
+/** The folder of each kind. */
+const folders: { readonly [Kind in keyof DefinitionPaths]: string } = {
+  devices: "devices",
+  deviceGroups: "device_groups",
+  objectGroups: "object_groups",
+  objects: "objects",
+  defaults: "defaults",
+  autodiscover: "autodiscover",
+  enums: "enums",
+};
+
+/**
+ * What to check of a directory. One with all kinds stands for itself. One with some of them, or one that is itself the
+ * folder of a kind, is checked together with the definitions of the program, as it is used.
+ *
+ * @returns undefined for any other directory.
+ */
+function pathsToCheck(directory: string): DefinitionPaths | undefined {
+  const all = definitionPathsIn(directory);
+  const program = definitionPathsIn(packagePath("definitions"));
+  const kinds = Object.keys(folders) as (keyof DefinitionPaths)[];
+  const present = kinds.filter((kind) => all[kind].every(isDirectory));
+  if (present.length === kinds.length) return all;
+  const own = present.length > 0 ? present : kinds.filter((kind) => folders[kind] === basename(resolve(directory)));
+  if (own.length === 0 || !isDirectory(directory)) return undefined;
+  const added = own.map((kind) => [kind, [...program[kind], ...(present.length > 0 ? all[kind] : [directory])]]);
+  return { ...program, ...(Object.fromEntries(added) as Partial<DefinitionPaths>) };
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,42 +1,40 @@
-import { createHealth, createMetrics, systemClock, type Log } from "../../report/index.ts";
-import { createUdmFileStore, UdmError, type UdmIndex } from "../../udm/index.ts";
+import { readFile } from "node:fs/promises";
+import { checkMetadataFile } from "../../udm/index.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Judges a metadata file as the collector would read it, and writes what it finds. @returns whether it can be used. */
+/** A standard input that is a socket cannot be opened by its path. */
+const isStandardInput = (path: string): boolean => path === "-" || path === "/dev/stdin";
+
+async function readAll(input: AsyncIterable<string | Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of input) parts.push(typeof part === "string" ? Buffer.from(part) : part);
+  return Buffer.concat(parts);
+}
+
+/**
+ * Judges a metadata file by the rules by which the collector reads it, and writes all that it finds.
+ *
+ * @param path also of a pipe: `-`, `/dev/stdin`, `<(…)`.
+ * @returns whether the file can be used.
+ */
 export async function checkMetadata(path: string, terminal: Terminal): Promise<boolean> {
+  let bytes: Uint8Array;
   try {
-    const index = await readOnce(path, warningsOnly(terminal));
-    terminal.out(`${path}: ${index.size} ${index.size === 1 ? "entry" : "entries"}\n`);
-    return true;
+    bytes = isStandardInput(path) ? await readAll(terminal.input) : await readFile(path);
   } catch (error) {
-    if (!(error instanceof UdmError)) throw error;
-    terminal.err(`error: ${error.message}\n`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    terminal.err(`error: ${path}: ${code === "ENOENT" ? "no such file" : message}\n`);
     return false;
   }
-}
-
-function readOnce(path: string, log: Log): Promise<UdmIndex> {
-  const store = createUdmFileStore({
-    path,
-    owned: false,
-    refreshMs: 0,
-    log,
-    metrics: createMetrics(),
-    clock: systemClock,
-    health: createHealth(),
-  });
-  return store.load();
-}
-
-/** Passes warnings on as lines; the fault itself comes as an error. */
-function warningsOnly(terminal: Terminal): Log {
-  return {
-    debug() {},
-    info() {},
-    error() {},
-    warn(fields, message) {
-      // The path is known: it was given.
-      terminal.err(`warning: ${message}: ${JSON.stringify({ ...fields, path: undefined })}\n`);
-    },
-  };
+  const { entries, findings } = checkMetadataFile(bytes);
+  for (const { severity, line, column, message } of findings) {
+    terminal.err(`${severity}: ${path}:${line}:${column}: ${message}\n`);
+  }
+  const errors = findings.filter(({ severity }) => severity === "error").length;
+  if (errors > 0) {
+    terminal.err(`${path}: ${errors} ${errors === 1 ? "error" : "errors"}: the collector would not read this file\n`);
+    return false;
+  }
+  terminal.out(`${path}: ${entries} ${entries === 1 ? "entry" : "entries"}\n`);
+  return true;
 }

@@ -26,6 +26,10 @@ export async function runProgram(terminal: Terminal): Promise<number> {
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
     })
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 refused, 6 not reachable, 78 bad settings.",
+    )
     .showHelpAfterError("(run netgloss --help for the commands, netgloss <command> --help for their options)");
   addServeCommand(program, terminal, setExitCode);
   addDemoCommand(program, terminal, setExitCode);
@@ -47,6 +51,23 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   }
 }
 
+/** Exit codes by what the API, or the way to it, says. */
+const exitCodeOf: Readonly<Record<string, number>> = {
+  not_found: exitCodes.notFound,
+  already_exists: exitCodes.conflict,
+  aborted: exitCodes.conflict,
+  failed_precondition: exitCodes.conflict,
+  invalid_argument: exitCodes.refused,
+  out_of_range: exitCodes.refused,
+  permission_denied: exitCodes.refused,
+  unauthenticated: exitCodes.refused,
+  resource_exhausted: exitCodes.refused,
+  unimplemented: exitCodes.refused,
+  unavailable: exitCodes.unreachable,
+  unreachable: exitCodes.unreachable,
+  untrusted: exitCodes.unreachable,
+};
+
 /** Errors that the user can fix get one line each; any other is a bug and is thrown on. */
 function explain(error: unknown, terminal: Terminal): number {
   // commander has said what is wrong; help and version come as errors, too.
@@ -57,7 +78,7 @@ function explain(error: unknown, terminal: Terminal): number {
   }
   if (error instanceof UdmClientError) {
     terminal.err(`error: ${error.message}\n`);
-    return exitCodes.failure;
+    return exitCodeOf[error.code] ?? exitCodes.failure;
   }
   throw error;
 }

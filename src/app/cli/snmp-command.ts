@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { addClientOptions, placeOf } from "./client-options.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
-import { apiUrl, createApiCall, type ApiCall } from "./udm-client.ts";
+import { createApiCall, type ApiCall } from "./udm-client.ts";
 
 interface DevicesJson {
   readonly enabled: boolean;
@@ -23,13 +24,8 @@ interface DeviceJson {
 export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   const snmp = program.command("snmp").description("SNMP devices of a running collector, and checks of definitions");
   const client = (name: string, description: string): Command =>
-    addConfigOption(snmp.command(name).description(description))
-      .helpGroup("Through the API:")
-      .option("--url <url>", "the URL of the API, optionally with user:password@ (default: from the settings)");
-  const callOf = async (command: Command): Promise<ApiCall> => {
-    const { url } = command.opts<{ url?: string }>();
-    return createApiCall(url ?? apiUrl((await commandSettings(command, terminal)).settings));
-  };
+    addClientOptions(snmp.command(name).description(description));
+  const callOf = async (command: Command): Promise<ApiCall> => createApiCall(await placeOf(command, terminal));
   const show = (answer: unknown): void => terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
 
   const apply = client("apply", "read all definitions again and apply them")

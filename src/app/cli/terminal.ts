@@ -22,5 +22,14 @@ export interface SignalSource {
   off(event: string, listener: (value: unknown) => void): unknown;
 }
 
-/** Exit codes, those of sysexits.h where there is one. */
-export const exitCodes = { ok: 0, failure: 1, usage: 64, config: 78 } as const;
+/** Exit codes. `config` is that of sysexits.h: the settings or a file of settings cannot be used. */
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  conflict: 4,
+  refused: 5,
+  unreachable: 6,
+  config: 78,
+} as const;

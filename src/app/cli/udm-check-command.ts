@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { exitCodes, type Terminal } from "./terminal.ts";
 
@@ -7,13 +6,8 @@ export function addUdmCheckCommand(udm: Command, terminal: Terminal, setExitCode
   udm
     .command("check <file>")
     .helpGroup("Offline:")
-    .description("check a metadata file without a collector; faults are reported as file:line:column")
+    .description("check a metadata file, or a pipe, without a collector; all faults are reported as file:line:column")
     .action(async (path: string) => {
-      if (!existsSync(path)) {
-        terminal.err(`error: ${path}: no such file\n`);
-        setExitCode(exitCodes.failure);
-        return;
-      }
       const { checkMetadata } = await import("./check-metadata.ts");
       if (!(await checkMetadata(path, terminal))) setExitCode(exitCodes.failure);
     });

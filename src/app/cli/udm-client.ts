@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Settings } from "../settings/index.ts";
 
 /** An entry as the API sends it in JSON: what is not set is left out. */
@@ -11,7 +12,7 @@ export interface UdmJson {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** What the API answered instead of a result, or why there was no answer (code `unreachable`). */
+/** What the API answered instead of a result, or why there was no answer (code `unreachable` or `untrusted`). */
 export class UdmClientError extends Error {
   readonly code: string;
 
@@ -25,44 +26,102 @@ export class UdmClientError extends Error {
 /** Calls one method of the metadata API. */
 export type UdmCall = (method: string, request: unknown) => Promise<unknown>;
 
-/**
- * A client of the metadata API by JSON over HTTP.
- *
- * @param base scheme, host and port; a user name and password in it are sent as basic authentication.
- */
-export function createUdmCall(base: string): UdmCall {
-  const ask = createApiCall(base);
+/** Where an API is, and whom to trust there. */
+export interface ApiPlace {
+  /** Scheme, host and port, and the path before those of the API; a user name and password are sent as basic authentication. */
+  readonly url: string;
+  /** Certificates in PEM that are trusted in addition to those of the system. */
+  readonly ca?: string;
+  /** Whether the name in the certificate is of no matter: the address is that of the host's own collector. */
+  readonly anyName?: boolean;
+}
+
+/** A client of the metadata API by JSON over HTTP. */
+export function createUdmCall(place: ApiPlace): UdmCall {
+  const ask = createApiCall(place);
   return (method, request) => ask("POST", `/api/v1/enrich/ipaddr/udm.v1.UdmService/${method}`, request);
 }
 
 /** Sends one request to a path of the API and gives the JSON that it answers. */
 export type ApiCall = (method: "GET" | "POST", path: string, body?: unknown) => Promise<unknown>;
 
-/** @param base as in {@link createUdmCall}. */
-export function createApiCall(base: string): ApiCall {
-  const url = new URL(base);
+export function createApiCall(place: ApiPlace): ApiCall {
+  const url = new URL(place.url);
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (url.username !== "") {
     const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
     headers["authorization"] = `Basic ${Buffer.from(credentials).toString("base64")}`;
   }
   return async (method, path, body) => {
-    let response: Response;
+    const { status, text } = await send(place, `${base}${path}`, method, headers, body).catch((error: unknown) => {
+      throw noAnswer(url.origin, error as NodeJS.ErrnoException);
+    });
+    if (status < 200 || status > 299) throw toError(status, text);
     try {
-      response = await fetch(`${url.origin}${path}`, {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new UdmClientError("unknown", `${base}${path} does not answer as netgloss does: ${text.slice(0, 200)}`);
+    }
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function send(
+  { ca, anyName = false }: ApiPlace,
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): Promise<Answer> {
+  const isTls = url.startsWith("https:");
+  const [{ request }, { rootCertificates }] = await Promise.all([
+    isTls ? import("node:https") : import("node:http"),
+    import("node:tls"),
+  ]);
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      url,
+      {
         method,
         headers,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-    } catch (error) {
-      const cause = (error as Error).cause;
-      const why = cause instanceof Error && cause.message !== "" ? cause.message : (error as Error).message;
-      throw new UdmClientError("unreachable", `no answer from ${url.origin}: ${why}. Is netgloss running there?`);
-    }
-    const text = await response.text();
-    if (response.ok) return JSON.parse(text);
-    throw toError(response.status, text);
-  };
+        ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+        ...(anyName && { checkServerIdentity: () => undefined }),
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on("data", (part: Buffer) => void parts.push(part));
+        response.on("error", reject);
+        response.on("end", () => {
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString("utf8") });
+        });
+      },
+    );
+    asked.on("error", reject);
+    asked.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** What OpenSSL says of a certificate that is not trusted, and of a peer that speaks no TLS. */
+const untrusted = /^(?:DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/;
+
+function noAnswer(origin: string, error: NodeJS.ErrnoException): UdmClientError {
+  const { code = "", message } = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : error;
+  if (untrusted.test(code)) {
+    const hint = code === "ERR_TLS_CERT_ALTNAME_INVALID" ? "use a name of the certificate" : "give its CA with --ca";
+    return new UdmClientError("untrusted", `the certificate of ${origin} is not trusted: ${message}; ${hint}`);
+  }
+  if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
+    return new UdmClientError("unreachable", `${origin} does not speak TLS: is http:// meant?`);
+  }
+  if (code === "HPE_INVALID_CONSTANT" || code === "ECONNRESET") {
+    return new UdmClientError("unreachable", `no answer from ${origin}: ${message}. Is https:// meant?`);
+  }
+  return new UdmClientError("unreachable", `no answer from ${origin}: ${message}. Is netgloss running there?`);
 }
 
 interface ErrorJson {
@@ -98,12 +157,21 @@ export function localApiUrl(settings: Settings, port: number): string {
   return `http${settings.SVC_API_TLS_ENABLE ? "s" : ""}://${ip.includes(":") ? `[${ip}]` : ip}:${port}`;
 }
 
-/** The same with the credentials of the settings. */
-export function apiUrl(settings: Settings): string {
+/** The same with the credentials and the certificate of the settings. */
+export function apiPlace(settings: Settings): ApiPlace {
   const url = new URL(localApiUrl(settings, settings.SVC_API_PORT));
   if (settings.SVC_API_BASIC_AUTH_ENABLE) {
     url.username = encodeURIComponent(settings.SVC_API_BASIC_AUTH_USERNAME);
     url.password = encodeURIComponent(settings.SVC_API_BASIC_AUTH_PASSWORD.reveal());
   }
-  return url.href;
+  return { url: url.href, ...(settings.SVC_API_TLS_ENABLE && { ...ownCertificate(settings), anyName: true }) };
+}
+
+/** The collector's own certificate, if it can be read: it may have signed itself. */
+function ownCertificate(settings: Settings): { readonly ca?: string } {
+  try {
+    return { ca: readFileSync(settings.SVC_API_TLS_CERT_FILEPATH, "utf8") };
+  } catch {
+    return {};
+  }
 }

@@ -1,16 +1,18 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { networkOfKey, parseKey } from "../../ip/index.ts";
-import { addConfigOption, collect, commandSettings } from "./settings-options.ts";
+import { addClientOptions, placeOf } from "./client-options.ts";
+import { collect } from "./settings-options.ts";
 import type { Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
-import { apiUrl, createUdmCall, UdmClientError, type UdmCall, type UdmJson } from "./udm-client.ts";
+import { createUdmCall, UdmClientError, type UdmCall, type UdmJson } from "./udm-client.ts";
 
 interface SetOptions {
   readonly name?: string;
   readonly tag?: readonly string[];
   readonly vlan?: string;
   readonly internal?: string;
-  readonly meta?: Readonly<Record<string, string>>;
+  /** What is to be removed is undefined. */
+  readonly meta?: ReadonlyMap<string, string | undefined>;
   readonly clear?: readonly string[];
 }
 
@@ -19,13 +21,8 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
   const udm = program.command("udm").description("read and change the metadata of a running collector");
 
   const client = (name: string, description: string): Command =>
-    addConfigOption(udm.command(name).description(description))
-      .helpGroup("Through the API:")
-      .option("--url <url>", "the URL of the API, optionally with user:password@ (default: from the settings)");
-  const callOf = async (command: Command): Promise<UdmCall> => {
-    const { url } = command.opts<{ url?: string }>();
-    return createUdmCall(url ?? apiUrl((await commandSettings(command, terminal)).settings));
-  };
+    addClientOptions(udm.command(name).description(description));
+  const callOf = async (command: Command): Promise<UdmCall> => createUdmCall(await placeOf(command, terminal));
 
   const list = client("list [key]", "show all entries, or those related to an address, CIDR or range")
     .option("--exact", "only the entry with exactly this key")
@@ -44,16 +41,31 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
 
   const set = client("set <key>", "create an entry, or change the given fields of an existing one")
     .option("--name <name>", "its name")
-    .option("--tag <tag>", "a tag; repeat for more; they replace all tags", collect)
+    .option(
+      "--tag <tag>",
+      "+tag adds a tag, -tag removes one; tags without a sign replace all; repeat for more",
+      collect,
+    )
     .option("--vlan <number>", "its VLAN", vlan)
     .addOption(
       new Option("--internal [value]", "whether its addresses are one's own: true or false")
         .preset("true")
         .argParser(trueOrFalse),
     )
-    .option("--meta <key=value>", "a metadata value; repeat for more; they replace all metadata", keyAndValue)
-    .option("--clear <field>", "clear this field: name, tags, vlan, internal, metadata; repeat for more", collect)
+    .option(
+      "--meta <key=value>",
+      "sets a metadata value, -key removes one; the others stay; repeat for more",
+      metadataChange,
+    )
+    .option(
+      "--clear <field>",
+      "clear this field before the other options apply: name, tags, vlan, internal, metadata; repeat for more",
+      collect,
+    )
     .action(async (key: string, options: SetOptions) => {
+      if (options.tag?.some(hasSign) === true && !options.tag.every(hasSign)) {
+        set.error("error: --tag: either all have a sign (+ or -), or none");
+      }
       terminal.out(`${JSON.stringify(await setEntry(await callOf(set), key, options))}\n`);
       const network = networkOfKey(parseKey(key));
       if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
@@ -69,28 +81,62 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
 
 /** Updates the named fields, or creates the entry. Another client may create or delete it meanwhile: one more try. */
 async function setEntry(call: UdmCall, key: string, options: SetOptions): Promise<unknown> {
-  const values: Record<string, unknown> = {};
-  if (options.name !== undefined) values["name"] = options.name;
-  if (options.tag !== undefined) values["tags"] = options.tag;
-  if (options.vlan !== undefined) values["vlan"] = options.vlan;
-  if (options.internal !== undefined) values["internal"] = options.internal === "true";
-  if (options.meta !== undefined) values["metadata"] = options.meta;
-  const mask = [...Object.keys(values), ...(options.clear ?? [])];
-  const udm = { key, ...values };
+  const mask = [...new Set([...Object.keys(valuesOf(options, undefined)), ...(options.clear ?? [])])];
   // An empty mask would mean "replace everything".
-  if (mask.length === 0) return call("CreateUdm", { udm });
+  if (mask.length === 0) return call("CreateUdm", { udm: { key } });
+  const needsEntry = options.tag?.some(hasSign) === true || options.meta !== undefined;
+  const update = async (): Promise<unknown> => {
+    const before = needsEntry ? await findEntry(call, key) : undefined;
+    return call("UpdateUdm", { udm: { key, ...valuesOf(options, before) }, update_mask: mask.join(",") });
+  };
   try {
-    return await call("UpdateUdm", { udm, update_mask: mask.join(",") });
+    return await update();
   } catch (error) {
     if (!hasCode(error, "not_found")) throw error;
   }
   try {
-    return await call("CreateUdm", { udm });
+    return await call("CreateUdm", { udm: { key, ...valuesOf(options, undefined) } });
   } catch (error) {
     if (!hasCode(error, "already_exists")) throw error;
-    return call("UpdateUdm", { udm, update_mask: mask.join(",") });
+    return update();
   }
 }
+
+async function findEntry(call: UdmCall, key: string): Promise<UdmJson | undefined> {
+  const { udms = [] } = (await call("ListUdms", { key, exact: true })) as { udms?: UdmJson[] };
+  return udms[0];
+}
+
+/** The fields that the options give, tags and metadata by what the entry has. */
+function valuesOf(options: SetOptions, before: UdmJson | undefined): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  const cleared = new Set(options.clear);
+  if (options.name !== undefined) values["name"] = options.name;
+  if (options.tag !== undefined) values["tags"] = changedTags(options.tag, cleared.has("tags") ? [] : before?.tags);
+  if (options.vlan !== undefined) values["vlan"] = options.vlan;
+  if (options.internal !== undefined) values["internal"] = options.internal === "true";
+  if (options.meta !== undefined) {
+    const metadata = new Map(Object.entries((cleared.has("metadata") ? undefined : before?.metadata) ?? {}));
+    for (const [name, value] of options.meta) {
+      if (value === undefined) metadata.delete(name);
+      else metadata.set(name, value);
+    }
+    values["metadata"] = Object.fromEntries(metadata);
+  }
+  return values;
+}
+
+function changedTags(changes: readonly string[], before: readonly string[] = []): readonly string[] {
+  if (!changes.every(hasSign)) return changes;
+  const tags = new Set(before);
+  for (const change of changes) {
+    if (change.startsWith("+")) tags.add(change.slice(1));
+    else tags.delete(change.slice(1));
+  }
+  return [...tags];
+}
+
+const hasSign = (tag: string): boolean => /^[+-]/.test(tag);
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof UdmClientError && error.code === code;
@@ -119,8 +165,12 @@ function trueOrFalse(value: string): string {
   return value;
 }
 
-function keyAndValue(text: string, previous: Readonly<Record<string, string>> = {}): Record<string, string> {
+function metadataChange(
+  text: string,
+  previous: ReadonlyMap<string, string | undefined> = new Map(),
+): ReadonlyMap<string, string | undefined> {
   const equals = text.indexOf("=");
-  if (equals < 1) throw new InvalidArgumentError("expected key=value.");
-  return { ...previous, [text.slice(0, equals)]: text.slice(equals + 1) };
+  if (equals < 0 && /^-./.test(text)) return new Map([...previous, [text.slice(1), undefined]]);
+  if (equals < 1) throw new InvalidArgumentError("expected key=value, or -key to remove one.");
+  return new Map([...previous, [text.slice(0, equals), text.slice(equals + 1)]]);
 }

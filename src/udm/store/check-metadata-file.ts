@@ -1,0 +1,139 @@
+import { KeyError, networkOfKey, parseKey, type Key } from "../../ip/index.ts";
+import {
+  createPositions,
+  isNullNode,
+  readYaml,
+  YamlFault,
+  type Fail,
+  type TextPosition,
+  type YamlNode,
+  type YamlPair,
+} from "../../yaml/index.ts";
+import { checkValues } from "../model/check-udm.ts";
+import { readEntry } from "../model/read-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { decodeUtf8 } from "./decode-utf8.ts";
+
+/** Something in a metadata file that makes it useless (an error), or that an operator should know (a warning). */
+export interface MetadataFinding extends TextPosition {
+  readonly severity: "error" | "warning";
+  readonly message: string;
+}
+
+export interface MetadataCheck {
+  /** Entries without an error. */
+  readonly entries: number;
+  /** In the order of the file; after an error of syntax nothing more is looked at. */
+  readonly findings: readonly MetadataFinding[];
+}
+
+/** Judges a metadata file with the rules by which it is read, and finds all that is wrong with it, not the first thing alone. */
+export function checkMetadataFile(bytes: Uint8Array): MetadataCheck {
+  const findings: MetadataFinding[] = [];
+  const twice: [message: string, at: number][] = [];
+  let root: YamlNode | undefined;
+  let text: string;
+  try {
+    text = decodeUtf8(bytes);
+    root = readYaml(text, (message, at) => void twice.push([message, at]));
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    return { entries: 0, findings: [{ severity: "error", message: error.message, ...error.position }] };
+  }
+  const positionOf = createPositions(text);
+  const note = (severity: MetadataFinding["severity"], message: string, at: number): void =>
+    void findings.push({ severity, message, ...positionOf(at) });
+  for (const [message, at] of twice) note("error", message, at);
+  if (root !== undefined && root.kind !== "mapping" && !isNullNode(root)) {
+    note("error", "expected a mapping from keys (IP, CIDR or range) to entries", root.at);
+  }
+  const pairs = root?.kind === "mapping" ? root.pairs : [];
+  const firstAt = new Map<string, number>();
+  let entries = 0;
+  for (const pair of pairs) {
+    const key = readKey(pair, note);
+    if (key === undefined) continue;
+    const earlier = firstAt.get(key.text);
+    if (earlier !== undefined) {
+      const { line, column } = positionOf(earlier);
+      const shown = JSON.stringify(pair.key.text);
+      note("error", `key ${shown} is given twice, first at line ${line}, column ${column}`, pair.key.at);
+      continue;
+    }
+    firstAt.set(key.text, pair.key.at);
+    if (checkEntry(key, pair, note)) entries++;
+  }
+  return { entries, findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+}
+
+type Note = (severity: MetadataFinding["severity"], message: string, at: number) => void;
+
+function readKey({ key }: YamlPair, note: Note): Key | undefined {
+  try {
+    return parseKey(key.text);
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    note("error", error.message, key.at);
+    return undefined;
+  }
+}
+
+/** @returns whether the entry can be used. */
+function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): boolean {
+  const whole = readOr(key, value);
+  if ("message" in whole) {
+    // Each field by itself, for an entry is given up at its first fault.
+    const fields = value.kind === "mapping" ? value.pairs : [];
+    const faults = fields.map((field) => readOr(key, { ...mappingOf(value), pairs: [field] }));
+    const found = faults.filter((fault) => "message" in fault);
+    for (const { message, at } of found.length > 0 ? found : [whole]) note("error", message, at);
+    return false;
+  }
+  const { entry, unknownFields } = whole;
+  const covers = networkOfKey(key);
+  if (covers !== undefined) note("warning", `key ${key.text} has host bits: it covers all of ${covers}`, keyNode.at);
+  for (const { description } of checkValues(entry)) note("warning", `${key.text}: ${description}`, keyNode.at);
+  if (entry.fileOnly?.contexts?.length === 0) {
+    note("warning", `${key.text}: its contexts are not known, so that it applies nowhere`, keyNode.at);
+  }
+  for (const name of unknownFields.keys()) {
+    const field = value.kind === "mapping" ? value.pairs.find((pair) => pair.key.text === name) : undefined;
+    note("warning", `field ${JSON.stringify(name)} is kept but not used`, field?.key.at ?? keyNode.at);
+  }
+  return true;
+}
+
+const mappingOf = (node: YamlNode): Omit<YamlNode & { kind: "mapping" }, "pairs"> => ({
+  kind: "mapping",
+  at: node.at,
+  tag: node.tag,
+  weight: node.weight,
+  depth: node.depth,
+});
+
+type Read =
+  | { readonly entry: UdmEntry; readonly unknownFields: ReadonlyMap<string, number> }
+  | { readonly message: string; readonly at: number };
+
+class Fault extends Error {
+  readonly at: number;
+
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}
+
+const fail: Fail = (message, at) => {
+  throw new Fault(message, at);
+};
+
+function readOr(key: Key, node: YamlNode): Read {
+  const unknownFields = new Map<string, number>();
+  try {
+    return { entry: readEntry(key, node, fail, unknownFields), unknownFields };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { message: error.message, at: error.at };
+  }
+}
