@@ -18,7 +18,7 @@ export async function checkDefinitions(from: string | Settings, terminal: Termin
   if (paths === undefined) {
     const expected = Object.values(folders).join("/, ");
     terminal.err(
-      `error: ${String(from)}: no directory of definitions: it has none of ${expected}/, and is none of them\n`,
+      `error: ${typeof from === "string" ? from : ""}: no directory of definitions: it has none of ${expected}/, and is none of them\n`,
     );
     return false;
   }
