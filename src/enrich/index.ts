@@ -1,5 +1,6 @@
 export { addressTableBytes } from "./address/address-table.ts";
-export type { AddressFacts, AddressSource } from "./address/address-source.ts";
+export { createFactRenderer, type AddressFacts } from "./address/address-facts.ts";
+export type { AddressSource, FoundFacts } from "./address/address-source.ts";
 export {
   createAddressEnricher,
   type AddressEnricher,

@@ -3,7 +3,8 @@ import { parseAddress, unmapAddress } from "../../src/ip/index.ts";
 import { gatherValues, placeFields } from "../../src/enrich/place-fields.ts";
 import { decodedSegments, type RecordFields, type Value } from "../../src/record/index.ts";
 import type { UdmIndex } from "../../src/udm/index.ts";
-import type { AddressSource, AddressFacts } from "../../src/enrich/index.ts";
+import type { AddressSource } from "../../src/enrich/index.ts";
+import { collectFacts } from "../support/address-facts.ts";
 import { mergeEntries } from "./merge-entries.ts";
 
 /** The objects that are enriched, and what their addresses are. */
@@ -29,8 +30,13 @@ export function modelEnrich(
     const words = new Int32Array(4);
     setWords(words, plain);
     const [a = 0, b = 0, c = 0, d = 0] = words;
-    const facts: AddressFacts[] = [];
-    for (const source of sources) if (source.objects.has(object)) source.find(a, b, c, d, facts);
+    const facts = sources
+      .filter((source) => source.objects.has(object))
+      .map((source) => {
+        const collected = collectFacts();
+        source.find(a, b, c, d, collected.found);
+        return collected.facts();
+      });
     const applying = index.covering(plain).filter(({ fileOnly }) => fileOnly?.contexts?.includes(context) ?? true);
     return [{ object, merged: mergeEntries(applying), facts }];
   });

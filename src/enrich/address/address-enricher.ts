@@ -66,7 +66,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
     maxCached,
     ttlMs,
     lastChange: (a, b, c, d) => history.last(a, b, c, d),
-    texts: (store) => createFindAddressText({ index: () => index, sources, locality, bytes: workspace.bytes, store }),
+    texts: (store) => createFindAddressText({ index: () => index, sources, locality, view: workspace.view, store }),
   });
   const lines = createLineAddresses(table, workspace, locality, isOn);
   const read = createReadAddress(log);

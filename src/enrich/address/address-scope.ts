@@ -32,8 +32,20 @@ const privatePrefixes = prefixes(
 /** RFC 5771, RFC 4291 section 2.7. */
 const multicastPrefixes = prefixes("224.0.0.0/4", "ff00::/8");
 
+/** By the first byte of an IPv4 address: 0 where all are public. */
+const hasSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [...privatePrefixes, ...multicastPrefixes].some(({ words, masks }) => {
+    const mask = (masks[3] as number) & 0xff00_0000;
+    return words[2] === 0xffff && ((byte << 24) & mask) === ((words[3] as number) & mask);
+  })
+    ? 1
+    : 0,
+);
+
 /** @param a to d: the words of the address, IPv4 in its mapped form. */
 export function addressScope(a: number, b: number, c: number, d: number): AddressScope {
+  // Most addresses are public, and their first byte shows it.
+  if (a === 0 && b === 0 && c === 0xffff && hasSpecial[d >>> 24] === 0) return "public";
   if (isIn(privatePrefixes, a, b, c, d)) return "private";
   return isIn(multicastPrefixes, a, b, c, d) ? "multicast" : "public";
 }

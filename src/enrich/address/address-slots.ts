@@ -89,6 +89,7 @@ export function fillSlot(
 }
 
 export function clearSlots(slots: AddressSlots): void {
+  if (slots.used === 0) return;
   slots.words.fill(0);
   slots.used = 0;
 }

@@ -1,37 +1,36 @@
 import type { Address } from "../../ip/index.ts";
-import type { Value } from "../../record/index.ts";
 
-/** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
-export type Fact = readonly [suffix: string, value: Value];
-
-export interface AutonomousSystem {
-  readonly number: number;
-  readonly organisation: string | undefined;
-}
-
-/** What one source knows of an address. */
-export interface AddressFacts {
-  /** None of these names is given by a decoder, nor by another source. */
-  readonly fields: readonly Fact[];
-  /** Apart from the fields, because exporters report it, too. */
-  readonly as?: AutonomousSystem | undefined;
-  /** Present when the same object stands for many addresses, so that their texts may be one. */
-  readonly shared?: SharedFacts | undefined;
-}
-
-/** Of facts that many addresses share. */
-export interface SharedFacts {
-  /** No other facts of the source ever have it. */
-  readonly number: number;
-  /** For those who render them: their bytes, by the position of the object. Empty at first. */
-  readonly rendered: (RenderedFacts | undefined)[];
-}
-
-/** The fields of facts as bytes. */
+/** What is known of an address, rendered below an object: its fields, each with a comma before it. */
 export interface RenderedFacts {
-  readonly fields: Uint8Array;
-  readonly number: Uint8Array;
-  readonly organisation: Uint8Array;
+  readonly from: DataView;
+  readonly start: number;
+  readonly fieldsEnd: number;
+  /** The number of the autonomous system follows the other fields, because exporters report it, too; then its organisation. */
+  readonly numberEnd: number;
+  readonly end: number;
+  /** That number; 0 for none. */
+  readonly system: number;
+}
+
+/** Renders facts when they are written, which for addresses that share a text is once. */
+export interface FactRenderer {
+  /**
+   * Where facts follow from their number: a number that no other renderer of the source ever has. Addresses with the same facts may
+   * then share a text. Undefined where each address is one of its own.
+   */
+  readonly generation: number | undefined;
+  /**
+   * @param fact what was added together with the renderer.
+   * @param position of the object in `enrichedObjects`.
+   * @returns what may be read until the next call.
+   */
+  render(fact: number, position: number): RenderedFacts;
+}
+
+/** Takes what sources know of an address. */
+export interface FoundFacts {
+  /** No field of these facts is given by a decoder, nor by another source. */
+  add(renderer: FactRenderer, fact: number): void;
 }
 
 /** Something that knows addresses. It answers at once with what it knows, and reports when it would answer differently. */
@@ -43,7 +42,7 @@ export interface AddressSource {
    *
    * @returns for how many milliseconds that holds; infinite: until it reports a change.
    */
-  find(a: number, b: number, c: number, d: number, found: AddressFacts[]): number;
+  find(a: number, b: number, c: number, d: number, found: FoundFacts): number;
   /** @param changed gets the address of which something else is known now; undefined for all addresses. */
   watch(changed: (address: Address | undefined) => void): () => void;
 }

@@ -1,8 +1,10 @@
 import { renderFields } from "../../record/index.ts";
-import type { AddressFacts, RenderedFacts } from "./address-source.ts";
+import type { RenderedFacts } from "./address-source.ts";
 import type { AddressScope } from "./address-scope.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import type { FoldedEntries } from "./fold-entries.ts";
+import { copyBytes, createPiece, type Piece } from "./copy-bytes.ts";
+import type { FactList } from "./fact-list.ts";
+import type { FoldedEntries } from "./fold.ts";
 import { localities, localityOf } from "./locality.ts";
 import { fieldStart, type MetadataKey } from "./metadata-keys.ts";
 
@@ -34,7 +36,9 @@ export interface AddressText {
 export interface KnownOfAddress {
   /** Undefined before there is any metadata. */
   readonly entries: FoldedEntries | undefined;
-  readonly facts: readonly AddressFacts[];
+  /** Where the texts of the entries lie. */
+  readonly entryTexts: DataView;
+  readonly facts: FactList;
   /** Undefined where localities are not asked for. */
   readonly scope: AddressScope | undefined;
 }
@@ -48,7 +52,7 @@ export interface KnownOfAddress {
 export type WriteAddressText = (
   position: number,
   known: KnownOfAddress,
-  into: Uint8Array,
+  into: DataView,
   at: number,
   room: number,
 ) => AddressText;
@@ -56,11 +60,10 @@ export type WriteAddressText = (
 const comma = 0x2c;
 const opened = 0x5b;
 const closed = 0x5d;
-const nothing = new Uint8Array();
 
 export function createWriteAddressText(): WriteAddressText {
   const starts = enrichedObjects.map(fieldStarts);
-  let target: Uint8Array = nothing;
+  let target: DataView = new DataView(new ArrayBuffer(0));
   let end = 0;
   let limit = 0;
   const text = {
@@ -75,92 +78,90 @@ export function createWriteAddressText(): WriteAddressText {
     isCut: false,
   };
 
-  const put = (from: Uint8Array, start: number, to: number): void => {
-    if (end + to - start > limit) {
+  const put = (from: DataView, start: number, to: number): void => {
+    const after = end + to - start;
+    if (after > limit) {
       text.isCut = true;
       return;
     }
-    let into = end;
-    for (let at = start; at < to; at++) target[into++] = from[at] as number;
-    end = into;
+    copyBytes(from, start, to, target, end);
+    end = after;
   };
   const putByte = (byte: number): void => {
-    if (end < limit) target[end++] = byte;
+    if (end < limit) target.setUint8(end++, byte);
     else text.isCut = true;
   };
-  const putAll = (from: Uint8Array): void => put(from, 0, from.length);
+  const putAll = ({ view, length }: Piece): void => put(view, 0, length);
 
-  const renderedFacts = (facts: AddressFacts, position: number): RenderedFacts => {
-    const object = enrichedObjects[position] as EnrichedObject;
-    if (facts.shared === undefined) return renderFacts(facts, object);
-    const { rendered } = facts.shared;
-    return (rendered[position] ??= renderFacts(facts, object));
-  };
-
-  const putPairs = (entries: FoldedEntries, position: number, isOpen: boolean): void => {
+  const putPairs = (entries: FoldedEntries, from: DataView, position: number, isOpen: boolean): void => {
     for (let i = 0; i < entries.pairs; i++) {
       if (entries.isOpen[i] !== isOpen) continue;
-      putAll((entries.keys[i] as MetadataKey).starts[position] as Uint8Array);
-      put(entries.bytes, entries.valueStarts[i] as number, entries.valueEnds[i] as number);
+      putAll((entries.keys[i] as MetadataKey).starts[position] as Piece);
+      put(from, entries.valueStarts[i] as number, entries.valueEnds[i] as number);
     }
   };
 
-  const putTags = ({ bytes, tags, tagStarts, tagEnds }: FoldedEntries): void => {
+  const putTags = ({ tags, tagStarts, tagEnds }: FoldedEntries, from: DataView): void => {
     for (let i = 0; i < tags; i++) {
       putByte(i === 0 ? opened : comma);
-      put(bytes, tagStarts[i] as number, tagEnds[i] as number);
+      put(from, tagStarts[i] as number, tagEnds[i] as number);
     }
     putByte(closed);
   };
 
-  return (position, { entries, facts, scope }, into, at, room) => {
+  const putEntries = (entries: FoldedEntries, from: DataView, start: FieldStarts): void => {
+    const { nameStart, nameEnd, vlanEnd, isInternal, tags, pairs } = entries;
+    text.hasMetadata = nameEnd > 0 || vlanEnd > 0 || isInternal || tags > 0 || pairs > 0;
+    if (nameEnd > 0) {
+      putAll(start.name);
+      put(from, nameStart, nameEnd);
+    }
+    if (tags > 0) {
+      putAll(start.tags);
+      putTags(entries, from);
+    }
+    if (isInternal) putAll(start.internal);
+  };
+
+  /** @returns the facts with the autonomous system: the first that have one. */
+  const putFacts = (facts: FactList, position: number): RenderedFacts | undefined => {
+    let system: RenderedFacts | undefined;
+    for (let i = 0; i < facts.count; i++) {
+      const rendered = facts.render(i, position);
+      put(rendered.from, rendered.start, rendered.fieldsEnd);
+      if (rendered.system !== 0) system ??= rendered;
+    }
+    return system;
+  };
+
+  return (position, { entries, entryTexts, facts, scope }, into, at, room) => {
     target = into;
     end = at;
     limit = at + room;
     text.isCut = false;
-    text.system = 0;
     text.locality = 0;
     text.hasMetadata = false;
-    const start = starts[position] as (typeof starts)[number];
-    if (entries !== undefined) {
-      const { bytes, nameStart, nameEnd, vlanEnd, isInternal, tags, pairs } = entries;
-      text.hasMetadata = nameEnd > 0 || vlanEnd > 0 || isInternal || tags > 0 || pairs > 0;
-      if (nameEnd > 0) {
-        putAll(start.name);
-        put(bytes, nameStart, nameEnd);
-      }
-      if (tags > 0) {
-        putAll(start.tags);
-        putTags(entries);
-      }
-      if (isInternal) putAll(start.internal);
-    }
-    let system: RenderedFacts | undefined;
-    for (let i = 0; i < facts.length; i++) {
-      const known = facts[i] as AddressFacts;
-      const rendered = renderedFacts(known, position);
-      putAll(rendered.fields);
-      if (known.as === undefined || system !== undefined) continue;
-      system = rendered;
-      text.system = known.as.number;
-    }
+    const start = starts[position] as FieldStarts;
+    if (entries !== undefined) putEntries(entries, entryTexts, start);
+    const system = putFacts(facts, position);
+    text.system = system?.system ?? 0;
     if (scope !== undefined) {
       const locality = localityOf(scope, entries?.isInternal ?? false);
       text.locality = localities.indexOf(locality);
-      putAll(start.localities[text.locality] as Uint8Array);
+      putAll(start.localities[text.locality] as Piece);
     }
-    if (entries !== undefined && entries.pairs > 0) putPairs(entries, position, false);
+    if (entries !== undefined && entries.pairs > 0) putPairs(entries, entryTexts, position, false);
     const fieldsEnd = end;
     if (entries !== undefined && entries.vlanEnd > 0) {
       putAll(start.vlan);
-      put(entries.bytes, entries.vlanStart, entries.vlanEnd);
+      put(entryTexts, entries.vlanStart, entries.vlanEnd);
     }
     const vlanEnd = end;
-    if (system !== undefined) putAll(system.number);
+    if (system !== undefined) put(system.from, system.fieldsEnd, system.numberEnd);
     const numberEnd = end;
-    if (system !== undefined) putAll(system.organisation);
+    if (system !== undefined) put(system.from, system.numberEnd, system.end);
     const organisationEnd = end;
-    if (entries?.hasOpen === true) putPairs(entries, position, true);
+    if (entries?.hasOpen === true) putPairs(entries, entryTexts, position, true);
     text.fields = fieldsEnd - at;
     text.vlan = vlanEnd - fieldsEnd;
     text.number = numberEnd - vlanEnd;
@@ -176,31 +177,22 @@ export function lengthOf({ fields, vlan, number, organisation, open }: AddressTe
 }
 
 interface FieldStarts {
-  readonly name: Uint8Array;
-  readonly tags: Uint8Array;
-  readonly internal: Uint8Array;
-  readonly vlan: Uint8Array;
+  readonly name: Piece;
+  readonly tags: Piece;
+  readonly internal: Piece;
+  readonly vlan: Piece;
   /** Whole fields, by the position in {@link localities}. */
-  readonly localities: readonly Uint8Array[];
+  readonly localities: readonly Piece[];
 }
 
 function fieldStarts({ name, vlanName }: EnrichedObject): FieldStarts {
   return {
     name: fieldStart(`${name}.ip.subnet.name`),
     tags: fieldStart(`${name}.ip.subnet.tags`),
-    internal: renderFields([[`${name}.isInternal`, true]]),
+    internal: createPiece(renderFields([[`${name}.isInternal`, true]])),
     vlan: fieldStart(vlanName),
     localities: localities.map((locality) =>
-      locality === undefined ? nothing : renderFields([[`${name}.locality`, locality]]),
+      createPiece(locality === undefined ? new Uint8Array() : renderFields([[`${name}.locality`, locality]])),
     ),
-  };
-}
-
-function renderFacts({ fields, as }: AddressFacts, object: EnrichedObject): RenderedFacts {
-  return {
-    fields: renderFields(fields.map(([suffix, value]) => [object.name + suffix, value])),
-    number: as === undefined ? nothing : renderFields([[object.asNumberName, as.number]]),
-    organisation:
-      as?.organisation === undefined ? nothing : renderFields([[object.asOrganisationName, as.organisation]]),
   };
 }

@@ -1,11 +1,14 @@
 import type { AddressIndex, CoveringEntryTexts } from "../../udm/index.ts";
-import type { AddressFacts, AddressSource } from "./address-source.ts";
-import { endpointObjects } from "./address-source.ts";
+import { endpointObjects, type AddressSource } from "./address-source.ts";
 import { addressScope, type AddressScope } from "./address-scope.ts";
 import { createWriteAddressText, lengthOf, type AddressText, type KnownOfAddress } from "./address-text.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { createFoldEntries, type FoldedEntries } from "./fold-entries.ts";
+import { createPiece } from "./copy-bytes.ts";
+import { createFactList } from "./fact-list.ts";
+import { createFoldEntries } from "./fold-entries.ts";
+import type { FoldedEntries } from "./fold.ts";
 import { createMetadataKeys } from "./metadata-keys.ts";
+import { createTextKey, maxKeyWords } from "./text-key.ts";
 import { maxTextLength, notKept, type TextStore } from "./text-store.ts";
 
 export interface FindAddressTextOptions {
@@ -14,7 +17,8 @@ export interface FindAddressTextOptions {
   readonly sources: readonly AddressSource[];
   /** Whether the ends of flows get their locality. */
   readonly locality: boolean;
-  readonly bytes: Uint8Array;
+  /** The memory in which the store lies. */
+  readonly view: DataView;
   readonly store: TextStore;
 }
 
@@ -46,62 +50,56 @@ const scopes: readonly (AddressScope | undefined)[] = [undefined, "private", "pu
 const firstScratch = 65_536;
 
 export function createFindAddressText(options: FindAddressTextOptions): FindAddressText {
-  const { index, sources, locality, bytes, store } = options;
+  const { index, sources, locality, view, store } = options;
   const fold = createFoldEntries(createMetadataKeys());
   const write = createWriteAddressText();
-  const key: number[] = [];
-  const noKey: readonly number[] = [];
+  const key = createTextKey();
   const sourcesOf = enrichedObjects.map(({ name }) => sources.filter(({ objects }) => objects.has(name)));
   const hasScope = enrichedObjects.map(({ name }) => locality && endpointObjects.has(name));
   /** The memory in which the entries of keys lie: what they mean changes with it. */
-  let memory: Uint8Array | undefined;
+  let memory = nothing.bytes;
   let memories = 0;
 
   let position = 0;
-  const facts: AddressFacts[] = [];
-  /** Which source each is of. */
-  const factSources: number[] = [];
+  const facts = createFactList();
   const known: { -readonly [Name in keyof KnownOfAddress]: KnownOfAddress[Name] } = {
     entries: undefined,
+    entryTexts: createPiece(nothing.bytes).view,
     facts,
     scope: undefined,
   };
-  let scratch = new Uint8Array(firstScratch);
+  let scratch = new DataView(new ArrayBuffer(firstScratch));
   const found = { start: 0, lengths: 0, validMs: 0 };
 
   /** What is known of the address beyond the metadata. */
   const ask = (a: number, b: number, c: number, d: number): void => {
     found.validMs = Number.POSITIVE_INFINITY;
-    facts.length = 0;
-    factSources.length = 0;
+    facts.clear();
     const asked = sourcesOf[position] as AddressSource[];
     for (let i = 0; i < asked.length; i++) {
-      const source = asked[i] as AddressSource;
-      found.validMs = Math.min(found.validMs, source.find(a, b, c, d, facts));
-      while (factSources.length < facts.length) factSources.push(i);
+      facts.setSource(i);
+      found.validMs = Math.min(found.validMs, (asked[i] as AddressSource).find(a, b, c, d, facts));
     }
     known.scope = hasScope[position] === true ? addressScope(a, b, c, d) : undefined;
   };
 
   /** Writes the key of all that the text follows from, where other addresses may have the same. @returns whether it did. */
   const setKey = (texts: CoveringEntryTexts): boolean => {
-    key.length = 0;
+    key.clear();
     if (texts.isOfOneAddress || texts.count > maxShared) return false;
-    if (texts.bytes !== memory) {
-      memory = texts.bytes;
-      memories++;
-    }
-    key.push(position | (scopes.indexOf(known.scope) << 2) | (texts.count << 4), memories);
-    for (let i = 0; i < 2 * texts.count; i++) key.push(texts.ids[i] as number);
-    for (let i = 0; i < facts.length; i++) {
-      const one = facts[i] as AddressFacts;
-      if (one.shared === undefined) {
-        key.length = 0;
-        return false;
-      }
-      key.push(factSources[i] as number, one.shared.number);
-    }
-    return true;
+    key.put(position | (scopes.indexOf(known.scope) << 2) | (texts.count << 4));
+    key.put(memories);
+    for (let i = 0; i < 2 * texts.count; i++) key.put(texts.ids[i] as number);
+    if (facts.putKey(key) && key.length <= maxKeyWords) return true;
+    key.clear();
+    return false;
+  };
+
+  const useMemory = (texts: CoveringEntryTexts): void => {
+    if (texts.count === 0 || texts.bytes === memory) return;
+    memory = texts.bytes;
+    memories++;
+    known.entryTexts = createPiece(memory).view;
   };
 
   const foldOf = (texts: CoveringEntryTexts): FoldedEntries | undefined =>
@@ -110,9 +108,9 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
   const useTexts = (texts: CoveringEntryTexts): void => {
     found.start = 0;
     found.lengths = 0;
-    if (texts.count === 0 && facts.length === 0 && known.scope === undefined) return;
-    const isShared = setKey(texts);
-    if (isShared) {
+    if (texts.count === 0 && facts.count === 0 && known.scope === undefined) return;
+    useMemory(texts);
+    if (setKey(texts)) {
       found.start = store.find(key);
       if (found.start !== 0) {
         found.lengths = store.lengths(found.start);
@@ -120,18 +118,18 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
       }
     }
     known.entries = foldOf(texts);
-    const used = isShared ? key : noKey;
-    const text = write(position, known, bytes, store.begin(used), maxTextLength);
-    found.start = text.isCut ? 0 : store.keep(used, text);
+    const text = write(position, known, view, store.begin(key), maxTextLength);
+    found.start = text.isCut ? 0 : store.keep(key, text);
     found.lengths = found.start === 0 ? notKept : store.lengths(found.start);
   };
 
   const useAll = (texts: CoveringEntryTexts): { bytes: Uint8Array; text: AddressText } => {
+    useMemory(texts);
     known.entries = foldOf(texts);
     for (;;) {
-      const text = write(position, known, scratch, 0, scratch.length);
-      if (!text.isCut) return { bytes: scratch.slice(0, lengthOf(text)), text: { ...text } };
-      scratch = new Uint8Array(2 * scratch.length);
+      const text = write(position, known, scratch, 0, scratch.byteLength);
+      if (!text.isCut) return { bytes: new Uint8Array(scratch.buffer.slice(0, lengthOf(text))), text: { ...text } };
+      scratch = new DataView(new ArrayBuffer(2 * scratch.byteLength));
     }
   };
 

@@ -1,9 +1,12 @@
 import { decodedSegments } from "../../record/index.ts";
+import { createPiece, type Piece } from "./copy-bytes.ts";
 import { enrichedObjects } from "./enriched-object.ts";
 
 /** A metadata key, and how it goes out. */
 export interface MetadataKey {
   readonly text: string;
+  /** Of two keys the one with the lower number is before the other; where both have the same, their texts are to be compared. */
+  readonly order: number;
   /** As JSON has it, without quotes. */
   readonly bytes: Uint8Array;
   /**
@@ -14,7 +17,7 @@ export interface MetadataKey {
   /** Whether it has segments enough to lie below another key: `.site.name` below `.site`. */
   readonly isDeep: boolean;
   /** A comma, the name of the field, a colon, by the position of the object. */
-  readonly starts: readonly Uint8Array[];
+  readonly starts: readonly Piece[];
 }
 
 /** Metadata keys that are met again and again, each as one object. */
@@ -75,8 +78,8 @@ export function isInTheWay(key: MetadataKey, other: MetadataKey): boolean {
 }
 
 /** The start of a field, as it stands in a line. */
-export function fieldStart(name: string): Uint8Array {
-  return Buffer.from(`,${JSON.stringify(name)}:`);
+export function fieldStart(name: string): Piece {
+  return createPiece(Buffer.from(`,${JSON.stringify(name)}:`));
 }
 
 function metadataKey(bytes: Buffer): MetadataKey {
@@ -85,11 +88,17 @@ function metadataKey(bytes: Buffer): MetadataKey {
   const isOwn = text.startsWith(".");
   return {
     text,
+    order: orderOf(text),
     bytes,
     isOpen: !isOwn || decodedSegments.has(segments[1] as string),
     isDeep: segments.length > 2,
     starts: enrichedObjects.map(({ name }) => fieldStart(isOwn ? name + text : text)),
   };
+}
+
+/** Its first three units; most keys begin with a dot. */
+function orderOf(text: string): number {
+  return [0, 1, 2].reduce((order, i) => order * 2 ** 16 + (text.charCodeAt(i) || 0), 0);
 }
 
 function isBelow(key: MetadataKey, above: MetadataKey): boolean {

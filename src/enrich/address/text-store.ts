@@ -1,5 +1,6 @@
 import { addressLayout, spaceFor, type Workspace } from "../../record/index.ts";
 import { lengthOf, type AddressText } from "./address-text.ts";
+import { maxKeyWords, type TextKey } from "./text-key.ts";
 
 // A text in an arena, from where its fields begin; what stands before that is in words:
 //   -8  where it has been copied to in the young arena; 0 when it has not
@@ -17,7 +18,6 @@ const [forward, allWords, keyWords, lengthsWord, systemWord, systemLengths, open
 const maxFields = addressLayout.lengthMask;
 const maxSystem = 1024;
 const maxOpen = 8192;
-const maxKeyWords = 96;
 /** No text takes more in a line, as long as nothing of it is open. */
 export const maxLineLength = maxFields + 1 + maxSystem;
 /** Bytes that a text may have. */
@@ -39,11 +39,11 @@ export interface TextStore {
    *
    * @returns where it begins in the young arena; 0 when it is not there.
    */
-  find(key: readonly number[]): number;
+  find(key: TextKey): number;
   /** Where the next text may be written in the workspace's memory: {@link maxTextLength} bytes. @param key of it; empty for none. */
-  begin(key: readonly number[]): number;
+  begin(key: TextKey): number;
   /** Keeps the text that was written there. @returns where it begins in the young arena; 0 when it cannot be kept. */
-  keep(key: readonly number[], text: AddressText): number;
+  keep(key: TextKey, text: AddressText): number;
   /** The lengths of a text in the young arena. */
   lengths(start: number): number;
   /** Copies a text of the old arena, once. @returns where it begins in the young one; 0 when there is no room. */
@@ -72,19 +72,19 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
   let young = createArena();
   let old = createArena();
 
-  const slotOf = (key: readonly number[]): number => {
+  const slotOf = (key: TextKey): number => {
     let hash = key.length;
-    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ (key[i] as number), 0x9e3779b1) ^ (hash >>> 15);
+    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ (key.words[i] as number), 0x9e3779b1) ^ (hash >>> 15);
     return (hash ^ (hash >>> 13)) & (slots - 1);
   };
 
   const wordOf = (arena: Arena, start: number): number => (arena.at + start) >>> 2;
 
-  const hasKey = (arena: Arena, start: number, key: readonly number[]): boolean => {
+  const hasKey = (arena: Arena, start: number, key: TextKey): boolean => {
     const at = wordOf(arena, start);
     if (words[at - keyWords] !== key.length) return false;
     const from = at - headWords - evened(key.length);
-    for (let i = 0; i < key.length; i++) if (words[from + i] !== key[i]) return false;
+    for (let i = 0; i < key.length; i++) if (words[from + i] !== key.words[i]) return false;
     return true;
   };
 
@@ -131,7 +131,7 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
       const before = headWords + evened(key.length);
       const start = young.end + 4 * before;
       const at = wordOf(young, start);
-      for (let i = 0; i < key.length; i++) words[at - before + i] = key[i] as number;
+      for (let i = 0; i < key.length; i++) words[at - before + i] = key.words[i] as number;
       // Zeros behind a text keep what is copied of it in words of eight bytes from being a NaN.
       const after = young.at + start + length;
       for (let i = 0; i < 8; i++) bytes[after + i] = 0;

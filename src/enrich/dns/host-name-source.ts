@@ -2,7 +2,8 @@ import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { addressScope } from "../address/address-scope.ts";
 import { addressOf, isIpv4 } from "../address/address-words.ts";
-import { createListeners, type AddressFacts, type AddressSource } from "../address/address-source.ts";
+import { createFactRenderer } from "../address/address-facts.ts";
+import { createListeners, type AddressSource, type FactRenderer } from "../address/address-source.ts";
 import { createRecentCache } from "../recent-cache.ts";
 import { readHostName } from "./host-name.ts";
 import type { Resolver } from "./resolver.ts";
@@ -30,7 +31,7 @@ export type HostNameSource = AddressSource & Component;
 
 interface Answer {
   /** Undefined when the address has no name. */
-  readonly facts: AddressFacts | undefined;
+  readonly facts: FactRenderer | undefined;
   readonly expires: number;
 }
 
@@ -57,6 +58,7 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
   const queued = new Map<AddressNumber, Address>();
   const running = new Map<AddressNumber, Promise<void>>();
   let isRunning = false;
+  let isFull = false;
   registerMetrics(options.metrics, counts, { answers, queued, running });
 
   const keep = (number: AddressNumber, address: Address, facts: Answer["facts"], forMs: number): void => {
@@ -71,7 +73,7 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
       const name = given.map(readHostName).find((found) => found !== undefined);
       if (name !== undefined) {
         counts.names++;
-        keep(number, address, { fields: [[".host.name", name]] }, ttlMs);
+        keep(number, address, createFactRenderer({ fields: [[".host.name", name]] }), ttlMs);
         return;
       }
       if (given.length > 0) counts.badNames++;
@@ -95,6 +97,7 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
     for (const [number, address] of queued) {
       if (running.size >= concurrency) return;
       queued.delete(number);
+      if (queued.size < maxQueued / 2) isFull = false;
       const run = query(number, address).finally(() => {
         running.delete(number);
         if (isRunning) pump();
@@ -115,7 +118,7 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
       if (!mayAsk(a, b, c, d)) return Number.POSITIVE_INFINITY;
       const number = numberOf(a, b, c, d);
       const known = answers.get(number);
-      if (known?.facts !== undefined) found.push(known.facts);
+      if (known?.facts !== undefined) found.add(known.facts, 0);
       const now = known === undefined ? 0 : clock.monotonic();
       if (known !== undefined && now < known.expires) {
         counts.hits++;
@@ -124,7 +127,10 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
       if (!isRunning || queued.has(number) || running.has(number)) return Number.POSITIVE_INFINITY;
       if (queued.size >= maxQueued) {
         counts.dropped++;
-        log.warn({ maxQueued }, "too many addresses wait for the name servers; some have no host name for now");
+        // Once for each time that it fills: a scan brings hundreds of thousands a second.
+        if (!isFull)
+          log.warn({ maxQueued }, "too many addresses wait for the name servers; some have no host name for now");
+        isFull = true;
         return queueFullMs;
       }
       queued.set(number, addressOf(a, b, c, d));

@@ -1,15 +1,31 @@
-/** What is wanted of a value: the value itself, or of a map some of its keys. */
-export type Wanted = "value" | WantedKeys;
-export type WantedKeys = readonly (readonly [key: string, wanted: Wanted])[];
+/** What is wanted of a value: of a map some of its keys; the value itself where it has a slot. Slots count from 0. */
+export interface Wanted {
+  /** Where what was found is put down; absent where only keys are wanted. */
+  readonly slot?: number;
+  readonly keys?: readonly (readonly [key: string, wanted: Wanted])[];
+}
+
+/** What was found of a record: values by their slots, read where they lie. */
+export interface FoundValues {
+  /** Whether there is anything: a map where keys are wanted, else a text or a number. */
+  has(slot: number): boolean;
+  /** Where the bytes of texts lie, in UTF-8. */
+  readonly bytes: Buffer;
+  /** Where a text begins. */
+  start(slot: number): number;
+  /** How many bytes a text has; 0 where there is none. */
+  length(slot: number): number;
+  number(slot: number): number | undefined;
+}
 
 /**
- * Reads a value where it lies in the data of a database, and of it only what is wanted: a database has names in many languages.
+ * Reads of a value in the data of a database what is wanted: a database has names in many languages.
  *
  * @param at where it begins in the data.
- * @returns a text, a number, or a map with those of the wanted keys that it has; undefined for a value of another type or shape.
+ * @returns what may be read until the next call.
  * @throws Error where the file is damaged.
  */
-export type ReadData = (at: number, wanted: Wanted) => unknown;
+export type ReadData = (at: number) => FoundValues;
 
 // The data of the MaxMind DB File Format 2.0: a control byte with the type and the size, more bytes of both, then the content.
 const [pointer, text, double, uint16, uint32, map, int32, array, boolean, float] = [1, 2, 3, 5, 6, 7, 8, 11, 14, 15];
@@ -21,9 +37,16 @@ const firstLongSize = 29;
 const sizeBases = [29, 285, 65_821];
 /** A damaged file may claim maps and lists of any size. */
 const maxValues = 65_536;
+const nothing: NonNullable<Wanted["keys"]> = [];
 
-/** @param bytes the data: pointers count from its first byte. */
-export function createDataReader(bytes: Buffer): ReadData {
+/**
+ * @param bytes the data: pointers count from its first byte.
+ * @param slots how many there are.
+ */
+export function createDataReader(bytes: Buffer, wanted: Wanted, slots: number): ReadData {
+  const types = new Uint8Array(slots);
+  const starts = new Float64Array(slots);
+  const sizes = new Float64Array(slots);
   let at = 0;
   let type = 0;
   /** Bytes of the value, pairs of a map, items of a list, or where a pointer leads. */
@@ -82,7 +105,7 @@ export function createDataReader(bytes: Buffer): ReadData {
   };
 
   /** Reads the key of a pair. @returns what is wanted of its value. */
-  const readKey = (wanted: WantedKeys): readonly [string, Wanted] | undefined => {
+  const readKey = (keys: NonNullable<Wanted["keys"]>): Wanted | undefined => {
     readHead();
     const after = at;
     const isElsewhere = type === pointer;
@@ -92,56 +115,35 @@ export function createDataReader(bytes: Buffer): ReadData {
     }
     if (type !== text) fail("a key that is no text");
     need(size);
-    let found: readonly [string, Wanted] | undefined;
+    let found: Wanted | undefined;
     // By position: an iterator would be an object for each key.
-    for (let i = 0; i < wanted.length && found === undefined; i++) {
-      const pair = wanted[i] as WantedKeys[number];
-      if (pair[0].length === size && isKey(pair[0])) found = pair;
+    for (let i = 0; i < keys.length && found === undefined; i++) {
+      const pair = keys[i] as (typeof keys)[number];
+      if (pair[0].length === size && isKey(pair[0])) [, found] = pair;
     }
     at = isElsewhere ? after : at + size;
     return found;
   };
 
-  const readMap = (wanted: WantedKeys): ReadonlyMap<string, unknown> => {
-    const read = new Map<string, unknown>();
-    for (let pairs = size; pairs > 0; pairs--) {
-      const found = readKey(wanted);
-      if (found === undefined) {
-        readHead();
-        skipContent();
-      } else read.set(found[0], readValue(found[1]));
-    }
-    return read;
+  const note = (slot: number | undefined): void => {
+    if (slot === undefined) return;
+    types[slot] = type;
+    starts[slot] = at;
+    sizes[slot] = size;
   };
 
-  /** Reads the value of a head. */
-  const readScalar = (): string | number | undefined => {
-    const from = at;
-    if (type === boolean || type === pointer) return undefined;
+  /** Puts down the value of a head, if it is of a type that anything is made of. */
+  const noteScalar = (slot: number | undefined): void => {
+    if (type === double || type === float) {
+      if (size !== (type === double ? 8 : 4)) fail("a number of a wrong size");
+    } else if (type === uint16 || type === uint32 || type === int32) {
+      if (size > 4) fail("a number of a wrong size");
+    } else if (type !== text) return;
     need(size);
-    switch (type) {
-      case text:
-        at += size;
-        return bytes.toString("utf8", from, at);
-      case double:
-      case float:
-        if (size !== (type === double ? 8 : 4)) fail("a number of a wrong size");
-        at += size;
-        return type === double ? bytes.readDoubleBE(from) : bytes.readFloatBE(from);
-      case uint16:
-      case uint32:
-      case int32: {
-        if (size > 4) fail("a number of a wrong size");
-        const value = readUint(size);
-        return type === int32 ? value | 0 : value;
-      }
-      default:
-        at += size;
-        return undefined;
-    }
+    note(slot);
   };
 
-  const readValue = (wanted: Wanted): unknown => {
+  const readValue = ({ slot, keys = nothing }: Wanted): void => {
     readHead();
     let after = -1;
     if (type === pointer) {
@@ -149,17 +151,54 @@ export function createDataReader(bytes: Buffer): ReadData {
       at = size;
       readHead();
     }
-    let value: unknown;
-    if (type === map && wanted !== "value") value = readMap(wanted);
-    else if (wanted === "value" && type !== map && type !== array) value = readScalar();
-    else skipContent();
+    if (keys !== nothing && type === map) {
+      note(slot);
+      for (let pairs = size; pairs > 0; pairs--) {
+        const found = readKey(keys);
+        if (found !== undefined) readValue(found);
+        else {
+          readHead();
+          skipContent();
+        }
+      }
+    } else {
+      if (keys === nothing) noteScalar(slot);
+      skipContent();
+    }
     if (after >= 0) at = after;
-    return value;
   };
 
-  return (place, wanted) => {
+  const found: FoundValues = {
+    has: (slot) => types[slot] !== 0,
+    bytes,
+    start: (slot) => starts[slot] as number,
+    length: (slot) => (types[slot] === text ? (sizes[slot] as number) : 0),
+    number(slot) {
+      const start = starts[slot] as number;
+      switch (types[slot]) {
+        case double:
+          return bytes.readDoubleBE(start);
+        case float:
+          return bytes.readFloatBE(start);
+        case uint16:
+        case uint32:
+        case int32: {
+          at = start;
+          const value = readUint(sizes[slot] as number);
+          return types[slot] === int32 ? value | 0 : value;
+        }
+        case undefined:
+        default:
+          return undefined;
+      }
+    },
+  };
+
+  return (place) => {
+    types.fill(0);
     at = place;
     left = maxValues;
-    return readValue(wanted);
+    readValue(wanted);
+    return found;
   };
 }

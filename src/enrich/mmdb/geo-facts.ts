@@ -1,5 +1,8 @@
-import type { AutonomousSystem, Fact } from "../address/address-source.ts";
-import type { Wanted } from "./data-reader.ts";
+import { enrichedObjects } from "../address/enriched-object.ts";
+import type { FoundValues, Wanted } from "./data-reader.ts";
+import type { FieldWriter } from "./field-writer.ts";
+import { isName, maxNameBytes, maxStart, starts, writeText } from "./place-names.ts";
+import type { WriteFacts } from "./record-renderer.ts";
 
 /** What can be said of a place; the values of the setting. */
 export const geoValues = [
@@ -13,84 +16,105 @@ export const geoValues = [
 ] as const;
 export type GeoValue = (typeof geoValues)[number];
 
-/** Longer texts are no names of places or organisations. */
-const maxText = 255;
+/** In the order in which they go out. */
+const suffixes: Readonly<Record<GeoValue, string>> = {
+  city: ".geo.city.name",
+  continent_code: ".geo.continent.code",
+  continent: ".geo.continent.name",
+  country_code: ".geo.country.code",
+  country: ".geo.country.name",
+  location: ".geo.loc.coord",
+  timezone: ".geo.tz.name",
+};
 
-/**
- * The fields of a record of a City or Country database: `.geo.city.name`, `.geo.continent.code|name`,
- * `.geo.country.code|name`, `.geo.loc.coord` (`latitude,longitude` in degrees, the text form of an Elasticsearch
- * geo_point) and `.geo.tz.name`. A country that is not known is the one where the block is registered.
- *
- * @param data what is wanted of it by {@link wantedOfPlaces}; whatever is of another shape is left out.
- * @param language of names; English where a name has no such form.
- */
-export function geoFields(data: unknown, values: ReadonlySet<GeoValue>, language: string): Fact[] {
-  const continent = member(data, "continent");
-  const country = member(data, "country") ?? member(data, "registered_country");
-  const location = member(data, "location");
-  const given: readonly (readonly [GeoValue, string, string | undefined])[] = [
-    ["city", ".geo.city.name", nameOf(member(data, "city"), language)],
-    ["continent_code", ".geo.continent.code", text(member(continent, "code"))],
-    ["continent", ".geo.continent.name", nameOf(continent, language)],
-    ["country_code", ".geo.country.code", text(member(country, "iso_code"))],
-    ["country", ".geo.country.name", nameOf(country, language)],
-    ["location", ".geo.loc.coord", coordinates(member(location, "latitude"), member(location, "longitude"))],
-    ["timezone", ".geo.tz.name", text(member(location, "time_zone"))],
-  ];
-  return given.flatMap(([value, suffix, found]): Fact[] =>
-    found !== undefined && values.has(value) ? [[suffix, found]] : [],
-  );
-}
+/** Where a name is found: in the language asked for, and in English. */
+type NameSlots = readonly [own: number, english: number];
+const citySlots: NameSlots = [0, 1];
+const continentCode = 2;
+const continentSlots: NameSlots = [3, 4];
+const country = 5;
+const [countryCode, registeredCode] = [6, 7];
+const [countrySlots, registeredSlots]: readonly [NameSlots, NameSlots] = [
+  [8, 9],
+  [10, 11],
+];
+const [latitude, longitude, timeZone] = [12, 13, 14];
+export const placeSlots = 15;
 
-/** What {@link geoFields} reads of a database's data. */
+/** What is read of the data of a City or Country database. */
 export function wantedOfPlaces(language: string): Wanted {
-  const languages = new Set([language, "en"]);
-  const names = ["names", Array.from(languages, (one) => [one, "value"] as const)] as const;
-  const country = [["iso_code", "value"], names] as const;
-  return [
-    ["city", [names]],
-    ["continent", [["code", "value"], names]],
-    ["country", country],
-    ["registered_country", country],
+  const names = ([own, english]: NameSlots) =>
     [
-      "location",
+      "names",
+      { keys: [[language, { slot: own }], ...(language === "en" ? [] : [["en", { slot: english }] as const])] },
+    ] as const;
+  return {
+    keys: [
+      ["city", { keys: [names(citySlots)] }],
+      ["continent", { keys: [["code", { slot: continentCode }], names(continentSlots)] }],
+      ["country", { slot: country, keys: [["iso_code", { slot: countryCode }], names(countrySlots)] }],
+      ["registered_country", { keys: [["iso_code", { slot: registeredCode }], names(registeredSlots)] }],
       [
-        ["latitude", "value"],
-        ["longitude", "value"],
-        ["time_zone", "value"],
+        "location",
+        {
+          keys: [
+            ["latitude", { slot: latitude }],
+            ["longitude", { slot: longitude }],
+            ["time_zone", { slot: timeZone }],
+          ],
+        },
       ],
     ],
-  ];
+  };
 }
 
-/** What {@link autonomousSystem} reads. */
-export const wantedOfSystems: Wanted = [
-  ["autonomous_system_number", "value"],
-  ["autonomous_system_organization", "value"],
-];
+/**
+ * Writes the fields of a City or Country database: `.geo.city.name`, `.geo.continent.code|name`, `.geo.country.code|name`,
+ * `.geo.loc.coord` (`latitude,longitude` in degrees, the text form of an Elasticsearch geo_point) and `.geo.tz.name`. A country that is
+ * not known is the one where the block is registered. Whatever is of another shape is left out.
+ */
+export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
+  const byPosition = enrichedObjects.map(({ name }) => starts(name, suffixes));
 
-/** The autonomous system of a record of an ASN database (or one that contains its fields). */
-export function autonomousSystem(data: unknown): AutonomousSystem | undefined {
-  const number = member(data, "autonomous_system_number");
-  if (typeof number !== "number" || !Number.isInteger(number) || number <= 0 || number > 0xffff_ffff) return undefined;
-  return { number, organisation: text(member(data, "autonomous_system_organization")) };
+  const nameOf = (found: FoundValues, [own, english]: NameSlots): number => (isName(found, own) ? own : english);
+
+  /** Where the text of a value is found. */
+  const slotOf = (value: Exclude<GeoValue, "location">, found: FoundValues): number => {
+    const hasCountry = found.has(country);
+    if (value === "city") return nameOf(found, citySlots);
+    if (value === "continent_code") return continentCode;
+    if (value === "continent") return nameOf(found, continentSlots);
+    if (value === "country_code") return hasCountry ? countryCode : registeredCode;
+    if (value === "country") return nameOf(found, hasCountry ? countrySlots : registeredSlots);
+    return timeZone;
+  };
+
+  const wanted = (Object.keys(suffixes) as GeoValue[]).filter((value) => values.has(value));
+  return {
+    maxLength: wanted.length * (maxStart + maxNameBytes),
+    fields(found, position, into: FieldWriter) {
+      const names = byPosition[position] as (typeof byPosition)[number];
+      for (let i = 0; i < wanted.length; i++) {
+        const value = wanted[i] as GeoValue;
+        if (value === "location") {
+          const given = coordinates(found.number(latitude), found.number(longitude));
+          if (given === undefined) continue;
+          into.start(names[value]);
+          into.plain(given);
+          continue;
+        }
+        const slot = slotOf(value, found);
+        if (!isName(found, slot)) continue;
+        into.start(names[value]);
+        writeText(found, slot, into);
+      }
+    },
+    number: () => 0,
+    organisation() {},
+  };
 }
 
-function member(data: unknown, name: string): unknown {
-  return data instanceof Map ? data.get(name) : undefined;
-}
-
-function nameOf(place: unknown, language: string): string | undefined {
-  const names = member(place, "names");
-  return text(member(names, language)) ?? text(member(names, "en"));
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" && value.length <= maxText ? value : undefined;
-}
-
-function coordinates(latitude: unknown, longitude: unknown): string | undefined {
-  const isWithin = (value: unknown, max: number): boolean => typeof value === "number" && Math.abs(value) <= max;
-  if (!isWithin(latitude, 90) || !isWithin(longitude, 180)) return undefined;
-  return `${String(latitude)},${String(longitude)}`;
+function coordinates(north: number | undefined, east: number | undefined): string | undefined {
+  if (north === undefined || east === undefined) return undefined;
+  return Math.abs(north) <= 90 && Math.abs(east) <= 180 ? `"${String(north)},${String(east)}"` : undefined;
 }

@@ -1,18 +1,12 @@
-import { formatAddress } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { createWatchedFile, type FileIo } from "../../file/index.ts";
 import { addressScope } from "../address/address-scope.ts";
-import { addressOf } from "../address/address-words.ts";
-import {
-  createListeners,
-  endpointObjects,
-  type AddressFacts,
-  type AddressSource,
-  type SharedFacts,
-} from "../address/address-source.ts";
+import { createListeners, endpointObjects, type AddressSource, type FactRenderer } from "../address/address-source.ts";
+import { createWriteSystems, systemSlots, wantedOfSystems } from "./as-facts.ts";
 import type { Wanted } from "./data-reader.ts";
-import { autonomousSystem, geoFields, wantedOfPlaces, wantedOfSystems, type GeoValue } from "./geo-facts.ts";
+import { createWritePlaces, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
+import { createRecordRenderer, type WriteFacts } from "./record-renderer.ts";
 
 export interface MmdbOptions {
   /** The database of autonomous systems; undefined for none. */
@@ -35,21 +29,20 @@ export interface MmdbSource extends AddressSource, Component {
   reload(): Promise<void>;
 }
 
-interface Loaded {
+/** What is made of one kind of database. */
+interface Kind {
   readonly name: "asn" | "geoip";
   readonly wanted: Wanted;
-  readonly facts: (data: unknown) => AddressFacts | undefined;
-  readonly path: string;
-  database: Database | undefined;
-  /** What was made of data, by where it lies in the database; undefined: nothing of use. */
-  readonly known: Map<number, AddressFacts | undefined>;
-  readonly counts: { lookups: number; misses: number; errors: number; loads: number; loadFailures: number };
+  readonly slots: number;
+  readonly write: WriteFacts;
 }
 
-type AddressWords = readonly [a: number, b: number, c: number, d: number];
-
-/** Data of a database of which more is kept than what was asked for last. */
-const maxKnown = 16_384;
+interface Loaded extends Kind {
+  readonly path: string;
+  /** Undefined until the file was read. */
+  current: { readonly database: Database; readonly renderer: FactRenderer } | undefined;
+  readonly counts: { lookups: number; misses: number; errors: number; loads: number; loadFailures: number };
+}
 
 /**
  * Autonomous systems and places by MaxMind databases, for public addresses: a database says nothing of others. A file that
@@ -60,24 +53,17 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
   const log = limitLog(options.log, clock);
   const listeners = createListeners();
   const loaded: Loaded[] = [];
-  let sharedCount = 0;
-  const shared = (): SharedFacts => ({ number: ++sharedCount, rendered: [] });
-  const add = (name: Loaded["name"], path: string, wanted: Wanted, facts: Loaded["facts"]): void => {
+  let generations = 0;
+  const add = (path: string, kind: Kind): void => {
     const counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
-    loaded.push({ name, path, wanted, facts, database: undefined, known: new Map(), counts });
+    loaded.push({ ...kind, path, current: undefined, counts });
   };
   if (asn !== undefined) {
-    add("asn", asn.path, wantedOfSystems, (data) => {
-      const as = autonomousSystem(data);
-      return as && { fields: [], as, shared: shared() };
-    });
+    add(asn.path, { name: "asn", wanted: wantedOfSystems, slots: systemSlots, write: createWriteSystems() });
   }
   if (geoip !== undefined) {
-    const values = new Set(geoip.values);
-    add("geoip", geoip.path, wantedOfPlaces(geoip.language), (data) => {
-      const fields = geoFields(data, values, geoip.language);
-      return fields.length === 0 ? undefined : { fields, shared: shared() };
-    });
+    const write = createWritePlaces(new Set(geoip.values));
+    add(geoip.path, { name: "geoip", wanted: wantedOfPlaces(geoip.language), slots: placeSlots, write });
   }
   registerMetrics(options.metrics, loaded);
 
@@ -87,17 +73,27 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
       pollMs,
       ...(io && { io }),
       take(bytes) {
-        one.database = readDatabase(bytes);
-        one.known.clear();
+        const database = readDatabase(bytes);
+        const renderer = createRecordRenderer({
+          generation: ++generations,
+          read: database.reader(one.wanted, one.slots),
+          write: one.write,
+          missed: () => void one.counts.misses++,
+          failed(error) {
+            one.counts.errors++;
+            log.warn({ path: one.path, error }, "a MaxMind database is damaged");
+          },
+        });
+        one.current = { database, renderer };
         one.counts.loads++;
-        const { type, builtAt } = one.database;
+        const { type, builtAt } = database;
         options.log.info({ path: one.path, type, builtAt: builtAt.toISOString() }, "MaxMind database is loaded");
         listeners.report(undefined);
       },
       failed(error) {
         one.counts.loadFailures++;
         const message =
-          one.database === undefined
+          one.current === undefined
             ? "a MaxMind database cannot be used: records go without it"
             : "a MaxMind database cannot be used: the one read before stays";
         options.log.error({ path: one.path, error }, message);
@@ -105,40 +101,17 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
     }),
   );
 
-  /** @param at where the data of the address lies. */
-  const read = (one: Loaded, database: Database, at: number, words: AddressWords): AddressFacts | undefined => {
-    try {
-      const facts = one.facts(database.read(at, one.wanted));
-      if (one.known.size >= maxKnown) one.known.clear();
-      one.known.set(at, facts);
-      return facts;
-    } catch (error) {
-      one.counts.errors++;
-      log.warn({ path: one.path, address: formatAddress(addressOf(...words)), error }, "a MaxMind database is damaged");
-      return undefined;
-    }
-  };
-
-  const lookUp = (one: Loaded, database: Database, ...words: AddressWords): AddressFacts | undefined => {
-    one.counts.lookups++;
-    const at = database.find(...words);
-    const known = at === 0 ? undefined : one.known.get(at);
-    if (known !== undefined) return known;
-    const errors = one.counts.errors;
-    const facts = at === 0 || one.known.has(at) ? undefined : read(one, database, at, words);
-    if (facts === undefined && errors === one.counts.errors) one.counts.misses++;
-    return facts;
-  };
-
   return {
     name: "MaxMind databases",
     objects: endpointObjects,
     find(a, b, c, d, found) {
       if (addressScope(a, b, c, d) !== "public") return Number.POSITIVE_INFINITY;
       for (const one of loaded) {
-        if (one.database === undefined) continue;
-        const facts = lookUp(one, one.database, a, b, c, d);
-        if (facts !== undefined) found.push(facts);
+        if (one.current === undefined) continue;
+        one.counts.lookups++;
+        const at = one.current.database.find(a, b, c, d);
+        if (at === 0) one.counts.misses++;
+        else found.add(one.current.renderer, at);
       }
       return Number.POSITIVE_INFINITY;
     },
@@ -161,14 +134,18 @@ function registerMetrics(metrics: Metrics, loaded: readonly Loaded[]): void {
       loaded.map((one) => [{ database: one.name }, read(one.counts)] as const),
     );
   count("lookups", "Addresses looked up in a MaxMind database.", (counts) => counts.lookups);
-  count("misses", "Addresses that a MaxMind database knows nothing of.", (counts) => counts.misses);
-  count("errors", "Look-ups that failed because the database is damaged.", (counts) => counts.errors);
+  count("misses", "Look-ups in a MaxMind database that gave nothing.", (counts) => counts.misses);
+  count(
+    "errors",
+    "Data of addresses that could not be read because the database is damaged.",
+    (counts) => counts.errors,
+  );
   count("loads", "How often a MaxMind database was read.", (counts) => counts.loads);
   count("load_failures", "How often one could not be read or used.", (counts) => counts.loadFailures);
   metrics.gaugeFrom(
     "netgloss_enrich_mmdb_build_time_seconds",
     "When the database in use was built, since the epoch; 0 when there is none.",
     ["database"],
-    () => loaded.map((one) => [{ database: one.name }, (one.database?.builtAt.getTime() ?? 0) / 1000] as const),
+    () => loaded.map((one) => [{ database: one.name }, (one.current?.database.builtAt.getTime() ?? 0) / 1000] as const),
   );
 }

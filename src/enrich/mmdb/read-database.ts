@@ -1,5 +1,5 @@
 import { Reader, type Response } from "maxmind";
-import { createDataReader, type Wanted } from "./data-reader.ts";
+import { createDataReader, type ReadData, type Wanted } from "./data-reader.ts";
 import { createSearchTree, type SearchTree } from "./search-tree.ts";
 
 /** A MaxMind database (MaxMind DB File Format 2.0) in memory. */
@@ -10,12 +10,12 @@ export interface Database {
   /** Where the data of an address lies, for those who keep what they made of it. */
   readonly find: SearchTree;
   /**
-   * What is wanted of the data of an address, as `ReadData` has it.
+   * Makes a reader of what is wanted of the data of addresses.
    *
-   * @param at what `find` returned, not 0.
-   * @throws Error where the file is damaged.
+   * @param slots of what is wanted.
+   * @returns what takes places as `find` returns them, not 0.
    */
-  read(at: number, wanted: Wanted): unknown;
+  reader(wanted: Wanted, slots: number): ReadData;
 }
 
 /** Zeros between the tree and the data. */
@@ -30,11 +30,14 @@ export function readDatabase(bytes: Uint8Array): Database {
   if (!(searchTreeSize > 0 && searchTreeSize + separatorBytes <= buffer.length)) throw new Error("is cut or damaged");
   const find = createSearchTree(buffer, metadata);
   if (find === undefined) throw new Error("has records of a size that is not of the MaxMind DB format");
-  const readData = createDataReader(buffer.subarray(searchTreeSize + separatorBytes));
+  const data = buffer.subarray(searchTreeSize + separatorBytes);
   return {
     type: databaseType,
     builtAt: buildEpoch,
     find,
-    read: (at, wanted) => readData(at - nodeCount - separatorBytes, wanted),
+    reader(wanted, slots) {
+      const read = createDataReader(data, wanted, slots);
+      return (at) => read(at - nodeCount - separatorBytes);
+    },
   };
 }

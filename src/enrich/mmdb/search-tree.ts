@@ -47,7 +47,7 @@ export function createSearchTree(
 
   // IPv4 addresses lie below ::/96.
   const ipv4Start = ipVersion === 4 ? 0 : walk(walk(walk(0, 0, 32), 0, 32), 0, 32);
-  const firsts = Float64Array.from({ length: 1 << firstBits }, (_, word) => walk(ipv4Start, word, firstBits));
+  const firsts = Uint32Array.from({ length: 1 << firstBits }, (_, word) => walk(ipv4Start, word, firstBits));
 
   return (a, b, c, d) => {
     let node: number;

@@ -1,0 +1,103 @@
+import type { FactRenderer, RenderedFacts } from "../address/address-source.ts";
+import type { FoundValues, ReadData } from "./data-reader.ts";
+import { createFieldWriter, type FieldWriter } from "./field-writer.ts";
+
+/** Writes what the data of a database says, below the object at a position. */
+export interface WriteFacts {
+  /** Bytes that it writes at most. */
+  readonly maxLength: number;
+  /** The fields but for the autonomous system. */
+  fields(found: FoundValues, position: number, into: FieldWriter): void;
+  /** The number of the autonomous system; 0 for none. Its field is written, and where `organisation` follows, that one too. */
+  number(found: FoundValues, position: number, into: FieldWriter): number;
+  organisation(found: FoundValues, position: number, into: FieldWriter): void;
+}
+
+export interface RecordRendererOptions {
+  readonly generation: number;
+  readonly read: ReadData;
+  readonly write: WriteFacts;
+  /** Called when data says nothing of what is asked for. */
+  readonly missed: () => void;
+  /** Called for data that is damaged; nothing is known of its addresses then. */
+  readonly failed: (error: unknown) => void;
+}
+
+const places = 65_536;
+const memoryBytes = 8 * 1024 * 1024;
+// Of a place: the data, the position + 1, where its fields begin and end, then the ends of the number and the organisation, the system.
+const placeWords = 8;
+
+/**
+ * Renders the data of a database by where it lies there. What was rendered lately is kept, because few data stand for many networks, and
+ * an address that has metadata of its own has a text of its own.
+ */
+export function createRecordRenderer(options: RecordRendererOptions): FactRenderer {
+  const { generation, read, write, missed, failed } = options;
+  const kept = new Int32Array(places * placeWords);
+  const writer = createFieldWriter(memoryBytes);
+  const rendered = { from: writer.view, start: 0, fieldsEnd: 0, numberEnd: 0, end: 0, system: 0 };
+
+  /** @returns whether the data can be read. */
+  const make = (fact: number, position: number): boolean => {
+    const start = writer.end;
+    rendered.start = start;
+    rendered.fieldsEnd = start;
+    rendered.numberEnd = start;
+    rendered.end = start;
+    rendered.system = 0;
+    try {
+      const found = read(fact);
+      write.fields(found, position, writer);
+      rendered.fieldsEnd = writer.end;
+      rendered.system = write.number(found, position, writer);
+      rendered.numberEnd = writer.end;
+      if (rendered.system !== 0) write.organisation(found, position, writer);
+      rendered.end = writer.end;
+      return true;
+    } catch (error) {
+      failed(error);
+      return false;
+    }
+  };
+
+  const keep = (at: number, fact: number, position: number): void => {
+    kept[at] = fact;
+    kept[at + 1] = position + 1;
+    kept[at + 2] = rendered.start;
+    kept[at + 3] = rendered.fieldsEnd;
+    kept[at + 4] = rendered.numberEnd;
+    kept[at + 5] = rendered.end;
+    kept[at + 6] = rendered.system;
+  };
+
+  const useKept = (at: number): void => {
+    rendered.start = kept[at + 2] as number;
+    rendered.fieldsEnd = kept[at + 3] as number;
+    rendered.numberEnd = kept[at + 4] as number;
+    rendered.end = kept[at + 5] as number;
+    rendered.system = (kept[at + 6] as number) >>> 0;
+  };
+
+  return {
+    generation,
+    render(fact, position): RenderedFacts {
+      const hash = Math.imul(fact ^ position, 0x9e3779b1);
+      const at = ((hash ^ (hash >>> 15)) & (places - 1)) * placeWords;
+      if (kept[at] === (fact | 0) && kept[at + 1] === position + 1) {
+        useKept(at);
+        if (rendered.end === rendered.start) missed();
+        return rendered;
+      }
+      if (writer.end + write.maxLength > memoryBytes) {
+        writer.clear();
+        kept.fill(0);
+      }
+      if (make(fact, position)) {
+        keep(at, fact, position);
+        if (rendered.end === rendered.start) missed();
+      }
+      return rendered;
+    },
+  };
+}
