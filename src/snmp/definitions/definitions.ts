@@ -47,6 +47,8 @@ export interface Device {
   readonly pollIntervalMs: number;
   /** By object type; these come before all others. */
   readonly pollIntervalsMs: ReadonlyMap<string, number>;
+  /** How often it is discovered again by itself; 0 is never. */
+  readonly rediscoverIntervalMs: number;
   /** The most OIDs in one request. */
   readonly maxOids: number;
   /** 0 is automatic. */

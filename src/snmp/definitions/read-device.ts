@@ -16,6 +16,7 @@ export interface DeviceSettings {
   readonly exponentialTimeout?: boolean;
   readonly pollIntervalMs?: number;
   readonly pollIntervalsMs?: ReadonlyMap<string, number>;
+  readonly rediscoverIntervalMs?: number;
   readonly maxOids?: number;
   readonly maxRepetitions?: number;
   readonly maxRows?: number;
@@ -39,6 +40,7 @@ const settingNames = [
   "device_groups",
   "poll_interval",
   "poll_intervals",
+  "rediscover_interval",
   "max_oids",
   "max_repetitions",
   "max_rows",
@@ -74,6 +76,7 @@ function readSettings(reader: MapReader): DeviceSettings {
     exponentialTimeout: reader.boolean("exponential_timeout"),
     pollIntervalMs: seconds(reader.integer("poll_interval", 1, maxIntervalSeconds)),
     pollIntervalsMs: readPollIntervals(reader),
+    rediscoverIntervalMs: seconds(reader.integer("rediscover_interval", 0, maxIntervalSeconds)),
     maxOids: reader.integer("max_oids", 1, 10_000),
     maxRepetitions: reader.integer("max_repetitions", 0, 10_000),
     maxRows: reader.integer("max_rows", 1, 100_000_000),

@@ -17,6 +17,7 @@ const builtinDefaults = {
   exponentialTimeout: false,
   pollIntervalMs: 60_000,
   pollIntervalsMs: new Map<string, number>(),
+  rediscoverIntervalMs: 86_400_000,
   maxOids: 64,
   maxRepetitions: 0,
   maxRows: 100_000,

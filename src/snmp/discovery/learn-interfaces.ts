@@ -150,10 +150,15 @@ function nameOf({ value }: SnmpValue): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** InetAddressType, a length, the octets (RFC 4001): 1 is IPv4, 2 is IPv6; the others have zones. */
-function inetAddress([type, length, ...octets]: Oid): string | undefined {
-  if (type === 1 && length === 4) return ownAddress(octets.join("."));
-  if (type !== 2 || length !== 16 || octets.length !== 16 || octets.some((octet) => octet > 255)) return undefined;
+/**
+ * InetAddressType, a length, the octets (RFC 4001): 1 is IPv4, 2 is IPv6; the others have zones. Some agents leave out
+ * the length, others have more behind the octets.
+ */
+function inetAddress([type, ...rest]: Oid): string | undefined {
+  const length = type === 1 ? 4 : type === 2 ? 16 : 0;
+  const octets = rest.length === length ? rest : rest[0] === length ? rest.slice(1, length + 1) : [];
+  if (length === 0 || octets.length !== length || octets.some((octet) => octet > 255)) return undefined;
+  if (type === 1) return ownAddress(octets.join("."));
   const hex = Buffer.from(octets).toString("hex");
   return ownAddress((hex.match(/.{4}/g) as string[]).join(":"));
 }

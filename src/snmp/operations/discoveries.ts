@@ -12,7 +12,7 @@ import type { DeviceTable } from "./device-table.ts";
 export interface Discoveries {
   /** Something has no effect until the device is discovered: it is tried again until that succeeds. */
   require(deviceId: string, delayMs: number): void;
-  /** A device said something that calls for a discovery: at once, but not more often than once a minute. */
+  /** A device said something that calls for a discovery: at once, but at most once a minute, and ever less often. */
   ask(deviceId: string, reason: string): void;
   /** A silent device answers again. */
   answersAgain(deviceId: string): void;
@@ -38,8 +38,12 @@ export interface DiscoveriesParts {
 
 /** Discoveries at the same time; most of their time is waiting for devices. */
 const maxDiscoveries = 128;
-/** Nothing is asked again sooner than this because of what a device says of itself. */
+/**
+ * Nothing is asked again sooner than this because of what a device says of itself. The time doubles with each of them, as
+ * there are devices that change each minute, and is the first again after four times of quiet.
+ */
 const askEveryMs = 60_000;
+const askSeldomMs = 3_600_000;
 
 export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
   const { client, devices, plans, clock, log } = parts;
@@ -48,7 +52,7 @@ export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
   const queue = createDiscoveryQueue(run, () => clock.monotonic(), maxDiscoveries);
   /** Devices that must be discovered, with the number of the last demand. */
   const required = new Map<string, number>();
-  const lastAsked = new Map<string, number>();
+  const lastAsked = new Map<string, { readonly at: number; readonly everyMs: number }>();
   let demands = 0;
 
   async function run(deviceId: string): Promise<DiscoveryOutcome> {
@@ -95,8 +99,10 @@ export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
       if (!devices.pollers.has(deviceId) || queue.state(deviceId) === "queued") return;
       const now = clock.monotonic();
       // A device whose values change at every poll must not be discovered at every poll.
-      const at = Math.max(now, (lastAsked.get(deviceId) ?? -Infinity) + askEveryMs);
-      lastAsked.set(deviceId, at);
+      const last = lastAsked.get(deviceId) ?? { at: -Infinity, everyMs: askEveryMs };
+      const at = Math.max(now, last.at + last.everyMs);
+      const isQuiet = now > last.at + 4 * last.everyMs;
+      lastAsked.set(deviceId, { at, everyMs: isQuiet ? askEveryMs : Math.min(askSeldomMs, last.everyMs * 2) });
       log.info({ device: deviceId, reason }, "an SNMP device is discovered again");
       void queue.request(deviceId, at - now, true);
     },

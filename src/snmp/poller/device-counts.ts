@@ -85,7 +85,11 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
   );
   counter("rows", "Records made of the device's rows", ({ counts }) => counts.rows);
   counter("rows_vanished", "Rows that an object had in the poll before", ({ counts }) => counts.vanished);
-  counter("rows_bad_index", "Rows left out: the instance is no index of the object", ({ counts }) => counts.badIndexes);
+  counter(
+    "rows_bad_index",
+    "Rows whose instance is no index of the object: their records have it raw",
+    ({ counts }) => counts.badIndexes,
+  );
   counter("values_unreadable", "Values left out: not of the attribute's syntax", ({ counts }) => counts.unreadable);
   counter("restarts", "Restarts of the device that were noticed", ({ counts }) => counts.restarts);
   counter("probes", "Single requests to the device while it did not answer", ({ counts }) => counts.probes);

@@ -20,6 +20,10 @@ export interface DeviceNames {
   set(learnt: LearntInterfaces): void;
   /** Learns from a poll. @returns whether anything is different. */
   see(object: PolledObject, polled: PolledRows): boolean;
+  /** The numbers of interfaces may be others now: what is known counts no more once it is read again. */
+  distrust(): void;
+  /** The name for a record; undefined while the names are not to be trusted. */
+  nameOf(index: number): string | undefined;
 }
 
 /** Whether something that the names are made of is among its columns. */
@@ -31,6 +35,8 @@ export function createDeviceNames(): DeviceNames {
   let learnt = nothingLearnt;
   let interfaces: ReadonlyMap<number, string> = new Map();
   let addresses: readonly string[] = [];
+  /** Columns that have not been read since the names lost their trust. */
+  const suspect = new Set<LearntColumn>();
   const set = (next: LearntInterfaces): void => {
     learnt = next;
     interfaces = interfaceNames(next);
@@ -43,7 +49,14 @@ export function createDeviceNames(): DeviceNames {
     get addresses() {
       return addresses;
     },
-    set,
+    set(next) {
+      suspect.clear();
+      set(next);
+    },
+    distrust() {
+      for (const column of ["descriptions", "names"] as const) if (learnt[column].size > 0) suspect.add(column);
+    },
+    nameOf: (index) => (suspect.size > 0 ? undefined : interfaces.get(index)),
     see(object, polled) {
       const columns = object.columns.map(({ oid }) => learntColumn(oid));
       const seen = columns.filter((column): column is LearntColumn => column !== undefined);
@@ -56,7 +69,9 @@ export function createDeviceNames(): DeviceNames {
           if (column !== undefined && value !== undefined) learner.add(column, suffix, heldValue(value));
         }
       }
-      const next = mergeLearnt(learnt, learner.result(), new Set(polled.isComplete ? seen : []));
+      const isReplaced = (column: LearntColumn): boolean => polled.isComplete || suspect.has(column);
+      const next = mergeLearnt(learnt, learner.result(), new Set(seen.filter(isReplaced)));
+      for (const column of seen) suspect.delete(column);
       const [earlierInterfaces, earlierAddresses] = [interfaces, addresses];
       set(next);
       return !isSame(earlierInterfaces, interfaces) || earlierAddresses.join() !== addresses.join();

@@ -16,6 +16,7 @@ import { createLimiter } from "./limiter.ts";
 import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
 import { createOversizedObjects } from "./oversized-objects.ts";
+import { placeOf } from "./place-of.ts";
 import { createPollGrid } from "./poll-grid.ts";
 import { pollObject, type PolledRows } from "./poll-object.ts";
 import { compilePollPlan, type PolledObject, type PolledType } from "./poll-plan.ts";
@@ -71,6 +72,11 @@ export interface DevicePoller extends MeasuredDevice {
 /** For the rows of all tables of a device that are read at the same time. */
 const maxDeviceBytes = 48 * 1024 * 1024;
 
+/** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
+function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {
+  return rediscoverIntervalMs === 0 ? Infinity : rediscoverIntervalMs * (0.95 + placeOf(id) / 10);
+}
+
 export function createDevicePoller(parts: PollerParts, firstDevice: Device, first: Definitions): DevicePoller {
   const { client, schedule, clock, log } = parts;
   let device = firstDevice;
@@ -83,6 +89,10 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   let lastPoll: number | undefined;
   let lastError: DevicePoller["lastError"];
   let isStopped = false;
+  /** Restarts of the device: what was read before one has no names of after it. */
+  let restarts = 0;
+  /** Whether the numbers of interfaces may be others than those of the names. */
+  let areNamesOld = false;
   const counts = createDeviceCounts();
   const running = new Set<Promise<void>>();
   const repetitions = createRepetitions();
@@ -95,7 +105,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const limiter = createLimiter(() => device.maxConcurrentPolls);
   const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
   const accessProbe = createAccessProbe(client);
-  const heartbeat = createHeartbeat(clock, onPulse);
+  const heartbeat = createHeartbeat(clock, onPulse, () => device.maxOids);
   const prober = createProber(
     schedule,
     clock,
@@ -141,11 +151,20 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     lastPoll = clock.now();
     try {
       if (!(await isAlive(sessions.polling))) return;
+      if (areNamesOld && objects.some(givesNames)) {
+        areNamesOld = false;
+        names.distrust();
+      }
+      const restartsBefore = new Map<string, number>();
       const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
       await runPollTurn(objects, turn, limiter, {
-        read: (object) => readOne(object, leases.get(object.id) as MemoryLease),
+        read(object) {
+          restartsBefore.set(object.id, restarts);
+          return readOne(object, leases.get(object.id) as MemoryLease);
+        },
         complete,
-        write: writeOne,
+        confirm: () => isAlive(sessions.polling),
+        write: (object, polled) => writeOne(object, polled, restartsBefore.get(object.id) === restarts),
         done: ({ id }) => leases.get(id)?.end(),
       });
       counts.duration = (clock.monotonic() - start) / 1000;
@@ -168,11 +187,19 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     }
   }
 
-  function onPulse({ isRestarted, sysObjectId, sysName }: Pulse): void {
+  function onPulse({ isRestarted, sysObjectId, sysName, change }: Pulse): void {
     if (isStopped) return;
     hostName = sysName ?? hostName;
+    if (change !== undefined) {
+      areNamesOld = true;
+      parts.rediscover(device.id, change);
+    } else if (plan !== undefined && clock.now() > plan.discoveredAt + rediscoveryMs(device)) {
+      parts.rediscover(device.id, "rediscover_interval");
+    }
     if (isRestarted) {
+      restarts++;
       counts.restarts++;
+      names.distrust();
       log.info({ device: device.id }, "an SNMP device has restarted");
       if (watchesResets()) parts.rediscover(device.id, "restart");
     }
@@ -232,12 +259,13 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     );
   }
 
-  async function writeOne(object: PolledObject, polled: PolledRows): Promise<void> {
+  async function writeOne(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean): Promise<void> {
+    const interfaceName = (index: number): string | undefined => (isOfThisBoot ? names.nameOf(index) : undefined);
     const written = await parts.writer.write(
       {
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
-        names: { enums: definitions.enums, interfaceName: (index) => names.interfaces.get(index) },
+        names: { enums: definitions.enums, interfaceName },
       },
       object,
       polled,
@@ -321,6 +349,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         openSessions();
       }
       hostName = next.sysName;
+      heartbeat.forget();
       if (next.problem !== undefined) note(next.problem);
       names.set(next.learnt);
       watched.clear();

@@ -11,22 +11,40 @@ export interface Pulse {
   readonly isRestarted: boolean;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
+  /** The first of the marks of what it consists of that is different since the pulse before. */
+  readonly change: string | undefined;
 }
+
+/** What a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
+const marks: readonly (readonly [name: string, oid: Oid])[] = [
+  ["ifNumber", [1, 3, 6, 1, 2, 1, 2, 1, 0]],
+  ["ifTableLastChange", [1, 3, 6, 1, 2, 1, 31, 1, 5, 0]],
+  ["entLastChangeTime", [1, 3, 6, 1, 2, 1, 47, 1, 4, 1, 0]],
+];
 
 /** Asks who is there, once for all that ask by one session at the same time. */
 export interface Heartbeat {
   /** @throws SnmpError when the device does not answer. */
   beat(session: Session): Promise<Pulse>;
+  /** The device may be another: it is asked for all marks again. */
+  forget(): void;
 }
 
-/** @param onPulse is called once for each answer, before those that asked get it. */
-export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): Heartbeat {
+/**
+ * @param onPulse is called once for each answer, before those that asked get it.
+ * @param maxOids the most OIDs in one request.
+ */
+export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void, maxOids: () => number): Heartbeat {
+  /** Values of the marks that the device has; undefined until it was asked. */
+  let lastMarks: ReadonlyMap<string, string> | undefined;
   let lastReading: UptimeReading | undefined;
   const underWay = new Map<Session, Promise<Pulse>>();
 
   const ask = async (session: Session): Promise<Pulse> => {
-    const { values } = await getScalars(session, [sysUpTimeOid, sysObjectIdOid, sysNameOid], 3);
-    const [uptime, sysObjectId, sysName] = values;
+    const asked = marks.filter(([name]) => lastMarks?.has(name) ?? true);
+    const oids = [sysUpTimeOid, sysObjectIdOid, sysNameOid, ...asked.map(([, oid]) => oid)];
+    const { values } = await getScalars(session, oids, Math.max(3, maxOids()));
+    const [uptime, sysObjectId, sysName, ...found] = values;
     const engine = session.engine();
     const reading: UptimeReading = {
       ticks: uptime?.type === "TimeTicks" ? uptime.value : undefined,
@@ -36,10 +54,16 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): 
     };
     const isRestarted = lastReading !== undefined && hasRestarted(lastReading, reading);
     lastReading = reading;
+    const now = new Map<string, string>();
+    for (const [i, [name]] of asked.entries()) if (found[i] !== undefined) now.set(name, String(found[i].value));
+    const change = [...now].find(([name, value]) => lastMarks !== undefined && lastMarks.get(name) !== value)?.[0];
+    // A mark that is missing once is asked for all the same.
+    lastMarks = lastMarks === undefined ? now : new Map([...lastMarks, ...now]);
     const pulse: Pulse = {
       isRestarted,
       sysObjectId: sysObjectId?.type === "ObjectIdentifier" ? sysObjectId.value : undefined,
       sysName: textOf(sysName),
+      change,
     };
     onPulse(pulse);
     return pulse;
@@ -53,5 +77,6 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void): 
       }
       return pulse;
     },
+    forget: () => void (lastMarks = undefined),
   };
 }

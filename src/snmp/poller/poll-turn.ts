@@ -11,6 +11,8 @@ export interface PollSteps {
   readonly read: (object: PolledObject) => Promise<ReadObject | undefined>;
   /** Reads what depends on other objects. @returns undefined when nothing is to be written. */
   readonly complete: (read: ReadObject, readingOf: ReadingOf) => Promise<PolledRows | undefined>;
+  /** Called when the names have been read, before they are used. */
+  readonly confirm: () => Promise<unknown>;
   readonly write: (object: PolledObject, polled: PolledRows) => Promise<void>;
   /** Nothing is kept of the object any more. */
   readonly done: (object: PolledObject) => void;
@@ -28,18 +30,20 @@ export async function runPollTurn(
   objects: readonly PolledObject[],
   names: NameTurn,
   limiter: Limiter,
-  { read, complete, write, done }: PollSteps,
+  { read, complete, confirm, write, done }: PollSteps,
 ): Promise<void> {
   const overriding = new Set(objects.flatMap(({ overridden }) => overridden.map(({ by }) => by.object)));
   const isFirst = (object: PolledObject): boolean =>
     givesNames(object) || object.overridden.length > 0 || overriding.has(object.id);
   const readings = new Map<string, Promise<ReadObject | undefined>>();
   const readingOf: ReadingOf = async (id) => readings.get(id);
-  const finish = async (object: PolledObject, reading: Promise<ReadObject | undefined>): Promise<void> => {
+  const completed = async (reading: Promise<ReadObject | undefined>): Promise<PolledRows | undefined> => {
+    const found = await reading;
+    return found && complete(found, readingOf);
+  };
+  const finish = async (object: PolledObject, ready: Promise<PolledRows | undefined>): Promise<void> => {
     try {
-      const found = await reading;
-      const rows = found && (await complete(found, readingOf));
-      if (givesNames(object)) names.learned();
+      const rows = await ready;
       await names.known();
       if (rows !== undefined) await write(object, rows);
     } finally {
@@ -52,11 +56,15 @@ export async function runPollTurn(
       object.id,
       limiter.run(() => read(object)),
     );
-  const firstDone = Promise.all(
-    first.map((object) => finish(object, readings.get(object.id) as ReturnType<ReadingOf>)),
-  );
-  await Promise.allSettled(readings.values());
+  const ready = new Map(first.map((object) => [object, completed(readings.get(object.id) as ReturnType<ReadingOf>)]));
+  const naming = first.filter(givesNames);
+  const named = Promise.all(naming.map((object) => ready.get(object))).then(async () => {
+    if (naming.length > 0) await confirm();
+    for (const _ of naming) names.learned();
+  });
+  const firstDone = Promise.all([named, ...Array.from(ready, ([object, rows]) => finish(object, rows))]);
+  await Promise.allSettled(ready.values());
   await names.known();
   const rest = objects.filter((object) => !isFirst(object));
-  await Promise.all([firstDone, ...rest.map((object) => limiter.run(() => finish(object, read(object))))]);
+  await Promise.all([firstDone, ...rest.map((object) => limiter.run(() => finish(object, completed(read(object)))))]);
 }

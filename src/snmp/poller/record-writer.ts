@@ -1,12 +1,11 @@
 import { createLineBuffer, type Enricher, type LineBuffer, type RecordFields, type Sink } from "../../record/index.ts";
 import type { Clock } from "../../report/index.ts";
 import { createPacer } from "../definitions/pacer.ts";
-import { decodeIndex } from "../values/decode-index.ts";
-import { heldValue } from "../values/held-value.ts";
-import { putRow, type Cell } from "../values/put-row.ts";
+import { putRow } from "../values/put-row.ts";
 import type { NameTables } from "../values/put-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
-import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
+import type { PolledRows } from "./poll-object.ts";
+import { rowCells } from "./row-cells.ts";
 
 /** What records are made for. */
 export interface RecordSource {
@@ -21,7 +20,7 @@ export interface WrittenRows {
   readonly records: number;
   /** Values that are not of their attribute's syntax, and so not in the records. */
   readonly unreadable: number;
-  /** Rows whose instance is no index of the object, and so not written. */
+  /** Rows whose instance is no index of the object: their records say so, and have it as it came. */
   readonly badIndexes: number;
 }
 
@@ -55,17 +54,15 @@ export function createRecordWriter(
       const timestamp = new Date(clock.now()).toISOString();
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
       for (const row of polled.rows) {
-        const cells = rowCells(object, row);
-        if (cells === undefined) {
-          written.badIndexes++;
-          continue;
-        }
+        const { cells, isOddIndex } = rowCells(object, row);
+        if (isOddIndex) written.badIndexes++;
         const fields: RecordFields = new Map();
         fields.set("@timestamp", timestamp);
         fields.set("system.ip.addr", source.ip);
         fields.set("system.host.name", source.hostName);
         fields.set("snmp.object.name", object.id);
         if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
+        if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
         written.unreadable += putRow(fields, cells, source.names).length;
         written.records++;
         enricher.enrich(fields);
@@ -85,22 +82,4 @@ export function createRecordWriter(
       }
     },
   };
-}
-
-/** The parts of the index, then the values that the row has; undefined when the instance is no index of the object. */
-function rowCells(object: PolledObject, row: PolledRow): Cell[] | undefined {
-  const cells: Cell[] = [];
-  if (object.isTable) {
-    const parts = decodeIndex(object.indexTypes, suffixOf(row));
-    if (parts === undefined) return undefined;
-    for (const [i, field] of object.indexFields.entries()) {
-      const part = parts[i];
-      if (part !== undefined) cells.push([field, part]);
-    }
-  }
-  for (const [i, { attribute }] of object.columns.entries()) {
-    const value = row.values[i];
-    if (value !== undefined && value.type !== "Null") cells.push([attribute, heldValue(value)]);
-  }
-  return cells;
 }

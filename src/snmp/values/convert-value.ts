@@ -79,15 +79,18 @@ function text(value: SnmpValue): string | undefined {
 }
 
 /**
- * RFC 4001: 4 or 16 octets, with 4 more where a zone follows, which records leave out. Agents also put an address, or a
- * host name, as text; octets that happen to spell an address are only likely when there are 4 of them.
+ * RFC 4001: 4 or 16 octets, with 4 more where a zone follows, which records leave out. Agents also put an address as
+ * text; octets that happen to spell an address are only likely when there are 4 of them. Other text is no address.
  */
 function formatIpAddress(bytes: Uint8Array): string | undefined {
-  if (bytes.length === 0) return undefined;
   if (bytes.length === 4) return formatAddressBytes(bytes, 0, 4);
-  const asText = formatText(bytes);
-  const parsed = parseAddress(asText);
+  const parsed = parseAddress(withoutPadding(formatText(bytes).trim()));
   if (parsed !== undefined) return formatAddress(parsed);
   if (bytes.length === 8) return formatAddressBytes(bytes, 0, 4);
-  return bytes.length === 16 || bytes.length === 20 ? formatAddressBytes(bytes, 0, 6) : asText;
+  return bytes.length === 16 || bytes.length === 20 ? formatAddressBytes(bytes, 0, 6) : undefined;
+}
+
+/** Agents that format an address by hand fill its octets up with zeros: 010.040.001.039. They are decimal. */
+function withoutPadding(text: string): string {
+  return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) ? text.replace(/\b0+(?=\d)/g, "") : text;
 }

@@ -1,0 +1,6 @@
+import { hash } from "node:crypto";
+
+/** A place from 0 to below 1 that is a device's own, the same in each run: many devices are spread by it. */
+export function placeOf(deviceId: string): number {
+  return Number.parseInt(hash("sha256", deviceId, "hex").slice(0, 8), 16) / 2 ** 32;
+}

@@ -1,0 +1,59 @@
+import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { decodeIndex, type IndexType } from "../values/decode-index.ts";
+import { heldValue } from "../values/held-value.ts";
+import type { Cell } from "../values/put-row.ts";
+import type { FieldDefinition } from "../values/put-value.ts";
+import type { Oid } from "../session/oid.ts";
+import type { SnmpValue } from "../values/snmp-value.ts";
+import type { PolledObject } from "./poll-plan.ts";
+import { suffixOf, type PolledRow } from "./poll-object.ts";
+
+/** What a row says, and whether its instance is no index of the object. */
+export interface RowCells {
+  readonly cells: readonly Cell[];
+  readonly isOddIndex: boolean;
+}
+
+/** What follows the OID of the attributes of a row whose index cannot be read otherwise. */
+const rawInstance: FieldDefinition = {
+  field: "snmp.object.instance",
+  oidText: ".0.0",
+  syntax: syntaxes.get("ObjectIdentifier") as Syntax,
+};
+
+/**
+ * The parts of the index, then the values that the row has. Some agents leave out the length of the last part, as if it
+ * were IMPLIED: it is read so. A row with an odd index also has what the agent sent.
+ */
+export function rowCells(object: PolledObject, row: PolledRow): RowCells {
+  const cells: Cell[] = [];
+  let isOddIndex = false;
+  if (object.isTable) {
+    const suffix = suffixOf(row);
+    let parts = decodeIndex(object.indexTypes, suffix);
+    if (parts === undefined) {
+      isOddIndex = true;
+      parts = decodeWithoutLength(object.indexTypes, suffix);
+      cells.push([rawInstance, { type: "ObjectIdentifier", value: suffix }]);
+    }
+    for (const [i, field] of object.indexFields.entries()) {
+      const part = parts?.[i];
+      if (part !== undefined) cells.push([field, part]);
+    }
+  }
+  for (const [i, { attribute }] of object.columns.entries()) {
+    const value = row.values[i];
+    if (value !== undefined && value.type !== "Null") cells.push([attribute, heldValue(value)]);
+  }
+  return { cells, isOddIndex };
+}
+
+const withoutLength: { readonly [type in IndexType]?: IndexType } = {
+  OctetString: "ImplicitOctetString",
+  ObjectIdentifier: "ImplicitObjectIdentifier",
+};
+
+function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
+  const implied = withoutLength[types.at(-1) as IndexType];
+  return implied && decodeIndex([...types.slice(0, -1), implied], suffix);
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { integer, octets, oidOf, type AgentRow } from "../support/snmp-agent/index.ts";
+import { quickDevice, rigTable, startSnmpRig, type SnmpRecord, type SnmpRig } from "../support/snmp-rig.ts";
+import { until } from "../support/until.ts";
+
+const name = (index: number, text: string): AgentRow[] => [
+  { oid: oidOf(`1.3.6.1.2.1.2.2.1.2.${index}`), value: octets(text) },
+  { oid: oidOf(`1.3.6.1.2.1.31.1.1.1.1.${index}`), value: octets(text) },
+];
+const address = {
+  "objects/ip.yml":
+    "IP-MIB::ipAddrTable:\n  type: dynamic\n  index:\n" +
+    "    - {type: IpAddress, oid: .1.3.6.1.2.1.4.20.1.1, name: ip.addr, syntax: IpAddress}\n" +
+    "  attributes:\n    ipAdEntIfIndex: {oid: .1.3.6.1.2.1.4.20.1.2, name: netif, syntax: InterfaceIndex}\n",
+  "object_groups/ip.yml": "ip:\n  objects: [IP-MIB::ipAddrTable]\n",
+  "device_groups/all.yml": "generic:\n  object_groups: [system]\nrouter:\n  object_groups: [system, netif, ip]\n",
+};
+
+describe("a device that changes", { concurrency: 6 }, () => {
+  test("is discovered again when ifNumber changes: a new table is polled", async (t) => {
+    const rig = await startSnmpRig(t, { files: address });
+    await rig.polled();
+    assert.ok(!("IP-MIB::ipAddrTable" in rig.device().objects));
+    rig.agent.table = rig.agent.table.with([
+      { oid: oidOf("1.3.6.1.2.1.2.1.0"), value: integer(4) },
+      { oid: oidOf("1.3.6.1.2.1.4.20.1.2.192.0.2.1"), value: integer(1) },
+    ]);
+    await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
+    assert.equal(rig.of("IP-MIB::ipAddrTable")[0]?.["netif.name"], "lo");
+  });
+
+  test("is discovered again by itself each rediscover_interval", async (t) => {
+    const rig = await startSnmpRig(t, {
+      files: { ...address, "devices/lab.yml": `${quickDevice}  rediscover_interval: 1\n` },
+    });
+    await rig.polled();
+    rig.agent.table = rig.agent.table.with([{ oid: oidOf("1.3.6.1.2.1.4.20.1.2.192.0.2.1"), value: integer(1) }]);
+    await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
+  });
+
+  test("has no swapped names in the poll in which its interfaces get other numbers", async (t) => {
+    const before = rigTable.with([...name(1, "alpha"), ...name(2, "beta"), ...name(7, "gamma")]);
+    const after = rigTable.with([...name(1, "beta"), ...name(2, "gamma"), ...name(7, "alpha")]);
+    const rig = await startSnmpRig(t, { agent: { table: before, uptime: 10_000 } });
+    await until("a poll", () => rig.of("IF-MIB::ifTable").length >= 3 && rig.of("IF-MIB::ifXTable").length >= 3);
+    // The device restarts between the two tables of one poll.
+    rig.agent.faults.liesAbout = (response, request) => {
+      const isSecond = request.varbinds.some(({ oid }) => oid.join(".").startsWith("1.3.6.1.2.1.31.1.1.1"));
+      if (isSecond && request.type === "getBulk" && rig.agent.table === before) {
+        rig.agent.table = after;
+        rig.agent.reboot();
+      }
+      return response;
+    };
+    await until("the new names", () => rig.device().interfaces["7"] === "alpha" && rig.agent.table === after);
+    const seen = rig.of("IF-MIB::ifTable").length;
+    await until("two polls", () => rig.of("IF-MIB::ifTable").length >= seen + 6);
+    const isSwapped = (record: SnmpRecord): boolean =>
+      record["netif.name"] !== undefined && record["netif.name"] !== record["netif.descr"];
+    assert.deepEqual(rig.of("IF-MIB::ifTable").filter(isSwapped), []);
+    assert.equal(rig.of("IF-MIB::ifTable").at(-1)?.["netif.name"], "alpha");
+  });
+});
+
+test("a row with an odd index stays, with what the device sent, and is counted", async (t) => {
+  const inet = "1.3.6.1.2.1.4.34.1.3";
+  const rows = ["1.4.192.0.2.1", "1.192.0.2.2", "1.4.192.0.2.3.9"].map((suffix, i) => ({
+    oid: oidOf(`${inet}.${suffix}`),
+    value: integer(i + 1),
+  }));
+  const rig: SnmpRig = await startSnmpRig(t, {
+    agent: { table: rigTable.with(rows) },
+    files: {
+      ...address,
+      "objects/ip.yml":
+        "IP-MIB::ipAddressTable:\n  type: dynamic\n  index:\n" +
+        "    - {type: Integer, oid: .1.3.6.1.2.1.4.34.1.1, name: ip.family, syntax: Integer32}\n" +
+        "    - {type: OctetString, oid: .1.3.6.1.2.1.4.34.1.2, name: ip.addr, syntax: InetAddress}\n" +
+        `  attributes:\n    ipAddressIfIndex: {oid: .${inet}, name: netif, syntax: InterfaceIndex}\n`,
+      "object_groups/ip.yml": "ip:\n  objects: [IP-MIB::ipAddressTable]\n",
+    },
+  });
+  await until("the rows", () => rig.of("IP-MIB::ipAddressTable").length >= 3);
+  const facts = rig
+    .of("IP-MIB::ipAddressTable")
+    .slice(0, 3)
+    .map((record) =>
+      ["netif.index", "ip.addr", "snmp.object.isOddIndex", "snmp.object.instance"].map((field) => record[field]),
+    );
+  assert.deepEqual(facts, [
+    [1, "192.0.2.1", undefined, undefined],
+    [3, undefined, true, ".1.4.192.0.2.3.9"],
+    [2, "192.0.2.2", true, ".1.192.0.2.2"],
+  ]);
+  assert.equal(await rig.count("rows_bad_index_total"), 2);
+  assert.deepEqual(rig.device().addresses, ["192.0.2.1", "192.0.2.3", "192.0.2.2"]);
+});
