@@ -55,6 +55,17 @@ test("apply-definitions passes force_rediscovery on and shows what came of it", 
     assert.equal((await post(query)).status, 400, query);
   }
   assert.deepEqual(snmp.calls, [false, false, true]);
+  const named = async (response: Response): Promise<unknown> => {
+    const { details } = (await response.json()) as { details: { debug: { fieldViolations?: { field: string }[] } }[] };
+    return [response.status, details.flatMap(({ debug }) => debug.fieldViolations ?? []).map(({ field }) => field)];
+  };
+  assert.deepEqual(await named(await post("?force=true")), [400, ["force"]]);
+  const withBody = await fetch(url + apply, { method: "POST", body: '{"force_rediscovery": true}' });
+  assert.deepEqual(await named(withBody), [400, ["force_rediscovery"]]);
+  assert.equal((await fetch(url + apply, { method: "POST", body: "{}" })).status, 200);
+  const headers = { "content-type": "application/json" };
+  const wrong = await fetch(`${url}${rediscover}?waits=5`, { method: "POST", body: "{}", headers });
+  assert.deepEqual(await named(wrong), [400, ["waits"]]);
 });
 
 test("rediscover-device checks its body, names an unknown device, and may wait", async (t) => {

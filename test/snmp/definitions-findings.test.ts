@@ -54,7 +54,17 @@ const cases: readonly [string, Files, readonly string[]][] = [
     "a name below another",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.descr.in\n      syntax: Counter32"),
     [
-      "warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name netif.descr.in lies below the name of ifDescr",
+      "error: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name netif.descr.in lies below the name of ifDescr",
+    ],
+  ],
+  [
+    "a name below that of another object",
+    {
+      "objects/other.yml":
+        "X::other:\n  attributes:\n    xOther: {oid: .1.3.6.1.4.1.1, name: netif.descr.more.of.it, syntax: Integer32}\n",
+    },
+    [
+      "warning: objects/other.yml:3:41: X::other: attribute xOther: name netif.descr.more.of.it lies below netif.descr of IF-MIB::ifTable: stores such as Elasticsearch refuse one of them",
     ],
   ],
   [

@@ -29,6 +29,8 @@ export function createSnmpEndpoints(
   return {
     async applyDefinitions(call) {
       const snmpOperations = operations();
+      knowOnly(call.query, ["force_rediscovery"]);
+      refuseBody(await bodies.readAll(call));
       const force = call.query.get("force_rediscovery") ?? "false";
       if (force !== "true" && force !== "false") {
         throw badField("force_rediscovery", `force_rediscovery must be true or false, not ${quote(force)}`);
@@ -49,6 +51,7 @@ export function createSnmpEndpoints(
 
     async rediscoverDevice(call) {
       const snmpOperations = operations();
+      knowOnly(call.query, ["wait"]);
       const seconds = readWait(call.query.get("wait"));
       const device = readDevice(decodeJson(await bodies.readAll(call)), unknownFields);
       const wait = seconds === undefined ? undefined : { seconds, signal: call.signal };
@@ -61,6 +64,22 @@ export function createSnmpEndpoints(
       return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
     },
   };
+}
+
+/** A parameter that is not known would have no effect, without a word. */
+function knowOnly(query: URLSearchParams, names: readonly string[]): void {
+  for (const name of query.keys()) {
+    if (!names.includes(name))
+      throw badField(name, `unknown query parameter ${quote(name)}: expected ${names.map(quote).join(", ")}`);
+  }
+}
+
+/** Clients send an empty object where an operation takes nothing. */
+function refuseBody(body: Uint8Array): void {
+  const text = Buffer.from(body).toString("latin1").trim();
+  if (text === "" || text === "{}") return;
+  const field = text.includes("force_rediscovery") ? "force_rediscovery" : "";
+  throw badField(field, "the request has no body; force_rediscovery is a query parameter: ?force_rediscovery=true");
 }
 
 function readWait(text: string | null): number | undefined {

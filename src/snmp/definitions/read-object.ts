@@ -179,7 +179,7 @@ function warnOfSharedFields(
         const owner = owners.get(field.slice(0, dot));
         if (owner === undefined) continue;
         const message = `attribute ${attribute.name}: name ${field} lies below the name of ${owner}`;
-        reader.warn(["attributes", attribute.name, "name"], "value", message);
+        reader.error(["attributes", attribute.name, "name"], "value", message);
       }
     }
   }

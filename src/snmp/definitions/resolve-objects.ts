@@ -1,4 +1,4 @@
-import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
+import { fieldNames, type EnumTables, type FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import type { IndexPart, ObjectDefinition } from "./definitions.ts";
 import type { DefinitionSet, Placed } from "./definition-set.ts";
@@ -33,7 +33,32 @@ export async function resolveObjects(
     checkLabels(set, placed, enums);
     objects.set(id, object);
   }
+  await warnOfNestedNames(set, pacer);
   return objects;
+}
+
+/** Within one object it is an error. Two objects make two records, and only some stores refuse one of these. */
+async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void> {
+  const drafts = set.of("object");
+  const owners = new Map<string, string>();
+  for (const [id, { draft }] of drafts) {
+    for (const target of [...(draft.index ?? []), ...draft.attributes.values()]) {
+      for (const field of fieldNames(target)) if (!owners.has(field)) owners.set(field, id);
+    }
+  }
+  for (const [id, placed] of drafts) {
+    if (pacer.isDue()) await pacer.rest();
+    for (const attribute of placed.draft.attributes.values()) {
+      const [field = ""] = fieldNames(attribute);
+      for (let dot = field.indexOf("."); dot >= 0; dot = field.indexOf(".", dot + 1)) {
+        const above = field.slice(0, dot);
+        const owner = owners.get(above);
+        if (owner === undefined || owner === id) continue;
+        const message = `attribute ${attribute.name}: name ${field} lies below ${above} of ${owner}: stores such as Elasticsearch refuse one of them`;
+        set.add(placed, "warning", ["attributes", attribute.name, "name"], "value", message);
+      }
+    }
+  }
 }
 
 /** How the rows of a table without a known index are distinguished: by the numbers that follow the attribute's OID. */

@@ -58,11 +58,12 @@ export async function runPollTurn(
     );
   const ready = new Map(first.map((object) => [object, completed(readings.get(object.id) as ReturnType<ReadingOf>)]));
   const naming = first.filter(givesNames);
-  const named = Promise.all(naming.map((object) => ready.get(object))).then(async () => {
+  const learn = async (): Promise<void> => {
+    await Promise.all(naming.map(async (object) => ready.get(object)));
     if (naming.length > 0) await confirm();
-    for (const _ of naming) names.learned();
-  });
-  const firstDone = Promise.all([named, ...Array.from(ready, ([object, rows]) => finish(object, rows))]);
+    naming.forEach(() => names.learned());
+  };
+  const firstDone = Promise.all([learn(), ...Array.from(ready, ([object, rows]) => finish(object, rows))]);
   await Promise.allSettled(ready.values());
   await names.known();
   const rest = objects.filter((object) => !isFirst(object));

@@ -91,6 +91,6 @@ function formatIpAddress(bytes: Uint8Array): string | undefined {
 }
 
 /** Agents that format an address by hand fill its octets up with zeros: 010.040.001.039. They are decimal. */
-function withoutPadding(text: string): string {
-  return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) ? text.replace(/\b0+(?=\d)/g, "") : text;
+function withoutPadding(address: string): string {
+  return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(address) ? address.replace(/\b0+(?=\d)/g, "") : address;
 }
