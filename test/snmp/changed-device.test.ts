@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { integer, octets, oidOf, type AgentRow } from "../support/snmp-agent/index.ts";
-import { quickDevice, rigTable, startSnmpRig, type SnmpRecord, type SnmpRig } from "../support/snmp-rig.ts";
+import { patientDevice, rigTable, startSnmpRig, type SnmpRecord, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
 const name = (index: number, text: string): AgentRow[] => [
@@ -9,6 +9,7 @@ const name = (index: number, text: string): AgentRow[] => [
   { oid: oidOf(`1.3.6.1.2.1.31.1.1.1.1.${index}`), value: octets(text) },
 ];
 const address = {
+  "devices/lab.yml": patientDevice,
   "objects/ip.yml":
     "IP-MIB::ipAddrTable:\n  type: dynamic\n  index:\n" +
     "    - {type: IpAddress, oid: .1.3.6.1.2.1.4.20.1.1, name: ip.addr, syntax: IpAddress}\n" +
@@ -32,7 +33,7 @@ describe("a device that changes", { concurrency: 6 }, () => {
 
   test("is discovered again by itself each rediscover_interval", async (t) => {
     const rig = await startSnmpRig(t, {
-      files: { ...address, "devices/lab.yml": `${quickDevice}  rediscover_interval: 1\n` },
+      files: { ...address, "devices/lab.yml": `${patientDevice}  rediscover_interval: 1\n` },
     });
     await rig.polled();
     rig.agent.table = rig.agent.table.with([{ oid: oidOf("1.3.6.1.2.1.4.20.1.2.192.0.2.1"), value: integer(1) }]);
@@ -42,7 +43,10 @@ describe("a device that changes", { concurrency: 6 }, () => {
   test("has no swapped names in the poll in which its interfaces get other numbers", async (t) => {
     const before = rigTable.with([...name(1, "alpha"), ...name(2, "beta"), ...name(7, "gamma")]);
     const after = rigTable.with([...name(1, "beta"), ...name(2, "gamma"), ...name(7, "alpha")]);
-    const rig = await startSnmpRig(t, { agent: { table: before, uptime: 10_000 } });
+    const rig = await startSnmpRig(t, {
+      agent: { table: before, uptime: 10_000 },
+      files: { "devices/lab.yml": patientDevice },
+    });
     await until("a poll", () => rig.of("IF-MIB::ifTable").length >= 3 && rig.of("IF-MIB::ifXTable").length >= 3);
     // The device restarts between the two tables of one poll.
     rig.agent.faults.liesAbout = (response, request) => {

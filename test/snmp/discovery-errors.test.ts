@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { errorStatus, type ErrorStatusName } from "../../src/snmp/index.ts";
 import { createSnmpAgent, identifier, oidOf, tableOf } from "../support/snmp-agent/index.ts";
-import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
+import { patientDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
 const refuses = (name: ErrorStatusName, isMeant: (oid: string) => boolean) => ({
@@ -21,7 +21,10 @@ const isTable = (oid: string): boolean => !oid.startsWith("1.3.6.1.2.1.1.");
 describe("a discovery that is answered with errors", { concurrency: 6 }, () => {
   for (const name of ["tooBig", "genErr", "authorizationError"] as const) {
     test(`${name} to everything below the identity: not up, and the error is shown`, async (t) => {
-      const files = { "device_groups/all.yml": "generic:\n  object_groups: []\nrouter:\n  object_groups: [netif]\n" };
+      const files = {
+        "devices/lab.yml": patientDevice,
+        "device_groups/all.yml": "generic:\n  object_groups: []\nrouter:\n  object_groups: [netif]\n",
+      };
       const rig = await startSnmpRig(t, { start: false, files });
       Object.assign(rig.agent.faults, refuses(name, isTable));
       await rig.snmp.start();
@@ -35,7 +38,7 @@ describe("a discovery that is answered with errors", { concurrency: 6 }, () => {
   }
 
   test("a credential that is answered with an error is not the one: the next is tried", async (t) => {
-    const files = { "devices/lab.yml": quickDevice.replace("[public]", "[lowly, public]") };
+    const files = { "devices/lab.yml": patientDevice.replace("[public]", "[lowly, public]") };
     const rig = await startSnmpRig(t, { start: false, files });
     const lowly = createSnmpAgent({ table: rigTable, communities: ["lowly"] });
     Object.assign(
@@ -51,7 +54,7 @@ describe("a discovery that is answered with errors", { concurrency: 6 }, () => {
   });
 
   test("an error about one table leaves that as it was in the plan before", async (t) => {
-    const rig = await startSnmpRig(t);
+    const rig = await startSnmpRig(t, { files: { "devices/lab.yml": patientDevice } });
     await rig.polled();
     Object.assign(
       rig.agent.faults,
@@ -68,7 +71,7 @@ describe("a discovery that is answered with errors", { concurrency: 6 }, () => {
 
   test("a device that shows nothing is up, and says so", async (t) => {
     const table = tableOf({ "1.3.6.1.2.1.1.2.0": identifier("1.3.6.1.4.1.9.1") });
-    const rig = await startSnmpRig(t, { agent: { table } });
+    const rig = await startSnmpRig(t, { agent: { table }, files: { "devices/lab.yml": patientDevice } });
     await until("up", () => rig.device().state === "up");
     assert.match(rig.device().lastError?.message ?? "", /shows none of the objects/);
     assert.equal(rig.device().plan?.objects, 0);
@@ -83,7 +86,7 @@ test("auto goes together with other device groups", async (t) => {
       ]),
     },
     files: {
-      "devices/lab.yml": quickDevice.replace("[router]", "[more, auto]"),
+      "devices/lab.yml": patientDevice.replace("[router]", "[more, auto]"),
       "device_groups/more.yml": "more:\n  object_groups: [system]\n",
     },
   });

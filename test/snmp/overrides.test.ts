@@ -3,10 +3,12 @@ import { describe, test } from "node:test";
 import { oidOf, tableOf, type AgentTable } from "../support/snmp-agent/index.ts";
 import { counter32, gauge, integer } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
-import { startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
+import { patientDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
 const counter64 = (value: bigint) => ({ type: "Counter64", value }) as const;
+
+const patient = { "devices/lab.yml": patientDevice };
 
 /** Bytes in by ifIndex, as the first poll has them in any of the two tables. */
 async function bytesIn(rig: SnmpRig, rows: number): Promise<Record<string, unknown>> {
@@ -29,7 +31,7 @@ const narrow = (index: number): [string, ReturnType<typeof counter32>] => [
 describe("an attribute overrides another one in the rows that have it", { concurrency: 6 }, () => {
   test("interfaces without wide counters keep their narrow ones", async (t) => {
     const table = smallTable.with(tableOf(Object.fromEntries([1, 2, 7].map(narrow))).rows);
-    const rig = await startSnmpRig(t, { agent: { table } });
+    const rig = await startSnmpRig(t, { agent: { table }, files: patient });
     assert.deepEqual(await bytesIn(rig, 3), { 1: 18_446_744_073_709_552_000, 2: 2000, 7: 7000 });
     assert.ok(
       rig.of("IF-MIB::ifTable").every((record) => !(record["netif.index"] === 1 && "netif.bytes.in" in record)),
@@ -42,7 +44,7 @@ describe("an attribute overrides another one in the rows that have it", { concur
       oid: oidOf(`1.3.6.1.2.1.31.1.1.1.6.${index}`),
       value: counter64(BigInt(index)),
     }));
-    const rig = await startSnmpRig(t, { agent: { table: smallTable.with(wide) } });
+    const rig = await startSnmpRig(t, { agent: { table: smallTable.with(wide) }, files: patient });
     const asked: string[] = [];
     await until("a poll", () => rig.of("IF-MIB::ifXTable").length >= 3);
     rig.agent.faults.liesAbout = (response, request) => {
@@ -55,7 +57,7 @@ describe("an attribute overrides another one in the rows that have it", { concur
   });
 
   test("a wide counter that could not be read is not stood in for by a narrow one", async (t) => {
-    const rig = await startSnmpRig(t, { agent: { table: smallTable } });
+    const rig = await startSnmpRig(t, { agent: { table: smallTable }, files: patient });
     await bytesIn(rig, 3);
     rig.agent.faults.liesAbout = (response, request) =>
       request.varbinds.some(({ oid }) => oid.join(".").startsWith("1.3.6.1.2.1.31.1.1.1.6"))
@@ -87,6 +89,7 @@ describe("an attribute overrides another one in the rows that have it", { concur
     const rig = await startSnmpRig(t, {
       agent: { table },
       files: {
+        ...patient,
         "objects/t.yml":
           `T::a:\n${index}  attributes:\n${attribute("old", 2)}${attribute("oNew", 3, overrides("old"))}` +
           `${attribute("plain", 4)}\nT::b:\n${index}  attributes:\n${attribute("qOnly", 4)}\n` +
@@ -111,6 +114,7 @@ describe("an attribute overrides another one in the rows that have it", { concur
 test("a table without the column that another tool would look for is found all the same", async (t) => {
   // The small device has no ifName at all.
   const rig = await startSnmpRig(t, {
+    files: patient,
     agent: { table: smallTable.with([{ oid: oidOf("1.3.6.1.2.1.31.1.1.1.15.2"), value: gauge(1) }]) },
   });
   await until("the discovery", () => rig.device().state === "up");

@@ -96,6 +96,9 @@ export const quickDevice =
   "r1:\n  ip: 192.0.2.1\n  communities: [public]\n  device_groups: [router]\n  timeout: 50\n  retries: 0\n" +
   "  poll_interval: 1\n  poll_intervals: {dynamic: 1, stable: 1}\n";
 
+/** The same device with a time-out that a busy machine does not reach. */
+export const patientDevice = quickDevice.replace("timeout: 50", "timeout: 10000");
+
 export async function startSnmpRig(
   t: TestContext,
   options: {
