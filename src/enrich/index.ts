@@ -1,6 +1,6 @@
-export { addressTableBytes } from "./address/address-table.ts";
-export { createFactRenderer, type AddressFacts } from "./address/address-facts.ts";
-export type { AddressSource, FoundFacts } from "./address/address-source.ts";
+export { addressTableBytes } from "./address/table/address-table.ts";
+export { createFactRenderer, type AddressFacts } from "./address/sources/address-facts.ts";
+export type { AddressSource, FoundFacts } from "./address/sources/address-source.ts";
 export {
   createAddressEnricher,
   type AddressEnricher,

@@ -15,7 +15,7 @@ import {
 } from "../../src/enrich/index.ts";
 import { formatAddress, keyContains, addressKey, parseKey } from "../../src/ip/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
-import { setWords } from "../../src/enrich/address/address-words.ts";
+import { setWords } from "../../src/enrich/address/words/address-words.ts";
 import { askFacts } from "../support/address-facts.ts";
 import { mmdbFile, type MmdbValue } from "../support/mmdb-file.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -2,13 +2,13 @@ import { createWorkspace, createWorkspaceMemory, type Enricher, type Workspace }
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { AddressIndex, AddressRange } from "../../udm/index.ts";
 import { registerAddressMetrics } from "./address-metrics.ts";
-import type { AddressSource } from "./address-source.ts";
-import { addressTableBytes, createAddressTable } from "./address-table.ts";
-import { createChangeHistory } from "./change-history.ts";
-import { createFindAddressText } from "./find-address-text.ts";
-import { createLineAddresses } from "./line-addresses.ts";
-import { createReadAddress } from "./read-address.ts";
-import { createRecordAddresses } from "./record-addresses.ts";
+import type { AddressSource } from "./sources/address-source.ts";
+import { addressTableBytes, createAddressTable } from "./table/address-table.ts";
+import { createChangeHistory } from "./table/change-history.ts";
+import { createFindAddressText } from "./text/find-address-text.ts";
+import { createLineAddresses } from "./apply/line-addresses.ts";
+import { createReadAddress } from "./apply/read-address.ts";
+import { createRecordAddresses } from "./apply/record-addresses.ts";
 import { quote } from "../../text/index.ts";
 
 /**

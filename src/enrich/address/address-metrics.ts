@@ -1,5 +1,5 @@
 import type { Metrics } from "../../report/index.ts";
-import type { AddressTable } from "./address-table.ts";
+import type { AddressTable } from "./table/address-table.ts";
 
 /** What is counted while addresses are added to lines and records. */
 export interface AddressCounts {

@@ -1,9 +1,9 @@
 import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
-import { addressScope } from "../address/address-scope.ts";
-import { addressOf, isIpv4 } from "../address/address-words.ts";
-import { createFactRenderer } from "../address/address-facts.ts";
-import { createListeners, type AddressSource, type FactRenderer } from "../address/address-source.ts";
+import { addressScope } from "../address/words/address-scope.ts";
+import { addressOf, isIpv4 } from "../address/words/address-words.ts";
+import { createFactRenderer } from "../address/sources/address-facts.ts";
+import { createListeners, type AddressSource, type FactRenderer } from "../address/sources/address-source.ts";
 import { createRecentCache } from "../recent-cache.ts";
 import { readHostName } from "./host-name.ts";
 import type { Resolver } from "./resolver.ts";

@@ -1,4 +1,4 @@
-import { enrichedObjects } from "../address/enriched-object.ts";
+import { enrichedObjects } from "../address/objects/enriched-object.ts";
 import type { Wanted } from "./data-reader.ts";
 import { isName, maxNameBytes, maxStart, writeText } from "./place-names.ts";
 import type { WriteFacts } from "./record-renderer.ts";

@@ -1,4 +1,4 @@
-import { enrichedObjects } from "../address/enriched-object.ts";
+import { enrichedObjects } from "../address/objects/enriched-object.ts";
 import type { FoundValues, Wanted } from "./data-reader.ts";
 import type { FieldWriter } from "./field-writer.ts";
 import { isName, maxNameBytes, maxStart, starts, writeText } from "./place-names.ts";

@@ -1,7 +1,12 @@
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { createWatchedFile, type FileIo } from "../../file/index.ts";
-import { addressScope } from "../address/address-scope.ts";
-import { createListeners, endpointObjects, type AddressSource, type FactRenderer } from "../address/address-source.ts";
+import { addressScope } from "../address/words/address-scope.ts";
+import {
+  createListeners,
+  endpointObjects,
+  type AddressSource,
+  type FactRenderer,
+} from "../address/sources/address-source.ts";
 import { createWriteSystems, systemSlots, wantedOfSystems } from "./as-facts.ts";
 import type { Wanted } from "./data-reader.ts";
 import { createWritePlaces, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";

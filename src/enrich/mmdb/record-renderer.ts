@@ -1,4 +1,4 @@
-import type { FactRenderer, RenderedFacts } from "../address/address-source.ts";
+import type { FactRenderer, RenderedFacts } from "../address/sources/address-source.ts";
 import type { FoundValues, ReadData } from "./data-reader.ts";
 import { createFieldWriter, type FieldWriter } from "./field-writer.ts";
 

@@ -1,7 +1,7 @@
 import { compareKeys, compareSpecificity, KeyError, parseKey, type Key } from "../../ip/index.ts";
 import { checkValues } from "../../udm/index.ts";
 import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
-import type { Fact } from "../address/address-facts.ts";
+import type { Fact } from "../address/sources/address-facts.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { quote } from "../../text/index.ts";
 

@@ -1,5 +1,5 @@
-import { renderFields } from "../../record/index.ts";
-import type { AddressScope } from "./address-scope.ts";
+import { renderFields } from "../../../record/index.ts";
+import type { AddressScope } from "../words/address-scope.ts";
 
 /** Where an address is: `internal` when metadata calls it so, else by its range. */
 export type Locality = "internal" | AddressScope;

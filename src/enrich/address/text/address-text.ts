@@ -1,12 +1,12 @@
-import { renderFields } from "../../record/index.ts";
-import type { RenderedFacts } from "./address-source.ts";
-import type { AddressScope } from "./address-scope.ts";
-import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { copyBytes, createPiece, type Piece } from "./copy-bytes.ts";
+import { renderFields } from "../../../record/index.ts";
+import type { RenderedFacts } from "../sources/address-source.ts";
+import type { AddressScope } from "../words/address-scope.ts";
+import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
+import { copyBytes, createPiece, type Piece } from "../words/copy-bytes.ts";
 import type { FactList } from "./fact-list.ts";
-import type { FoldedEntries } from "./fold.ts";
-import { localities, localityOf } from "./locality.ts";
-import { fieldStart, type MetadataKey } from "./metadata-keys.ts";
+import type { FoldedEntries } from "../entries/fold.ts";
+import { localities, localityOf } from "../objects/locality.ts";
+import { fieldStart, type MetadataKey } from "../entries/metadata-keys.ts";
 
 /**
  * What an address adds below an object, as fields that each begin with a comma. One behind the other: the fields, the VLAN, the

@@ -1,5 +1,5 @@
-import { addressLayout, spaceFor, type Workspace } from "../../record/index.ts";
-import { hashOf } from "./address-words.ts";
+import { addressLayout, spaceFor, type Workspace } from "../../../record/index.ts";
+import { hashOf } from "../words/address-words.ts";
 
 const { maxProbes, slotBytes, objectMask } = addressLayout;
 const slotWords = slotBytes / 4;

@@ -1,8 +1,8 @@
-import { addressLayout, lineObjects, type AddressAdditions, type Workspace } from "../../record/index.ts";
-import { lengthsWord, startWord } from "./address-slots.ts";
-import type { AddressTable } from "./address-table.ts";
-import { flowLocality, localities, renderedLocalities } from "./locality.ts";
-import { maxLineLength } from "./text-store.ts";
+import { addressLayout, lineObjects, type AddressAdditions, type Workspace } from "../../../record/index.ts";
+import { lengthsWord, startWord } from "../table/address-slots.ts";
+import type { AddressTable } from "../table/address-table.ts";
+import { flowLocality, localities, renderedLocalities } from "../objects/locality.ts";
+import { maxLineLength } from "../text/text-store.ts";
 
 const {
   headNumberLength,

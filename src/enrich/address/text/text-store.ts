@@ -1,4 +1,4 @@
-import { addressLayout, spaceFor, type Workspace } from "../../record/index.ts";
+import { addressLayout, spaceFor, type Workspace } from "../../../record/index.ts";
 import { lengthOf, type AddressText } from "./address-text.ts";
 import { maxKeyWords, type TextKey } from "./text-key.ts";
 

@@ -1,6 +1,6 @@
-import { decodedSegments } from "../../record/index.ts";
-import { createPiece, type Piece } from "./copy-bytes.ts";
-import { enrichedObjects } from "./enriched-object.ts";
+import { decodedSegments } from "../../../record/index.ts";
+import { createPiece, type Piece } from "../words/copy-bytes.ts";
+import { enrichedObjects } from "../objects/enriched-object.ts";
 
 /** A metadata key, and how it goes out. */
 export interface MetadataKey {

@@ -1,6 +1,6 @@
-import { addressLayout, spaceFor, type Workspace } from "../../record/index.ts";
+import { addressLayout, spaceFor, type Workspace } from "../../../record/index.ts";
 import type { AddressSlots } from "./address-slots.ts";
-import { flowLocality, localities, renderedLocalities } from "./locality.ts";
+import { flowLocality, localities, renderedLocalities } from "../objects/locality.ts";
 
 /** What the kernel of flows reads to find addresses by itself, laid out as {@link addressLayout} says, and what it counts. */
 export interface ControlBlock {

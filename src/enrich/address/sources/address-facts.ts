@@ -1,6 +1,6 @@
-import { renderFields, type RenderedFields, type Value } from "../../record/index.ts";
+import { renderFields, type RenderedFields, type Value } from "../../../record/index.ts";
 import type { FactRenderer, RenderedFacts } from "./address-source.ts";
-import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
+import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
 
 /** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
 export type Fact = readonly [suffix: string, value: Value];

@@ -1,9 +1,9 @@
-import { decodedSegments, type RecordFields, type RenderedFields, type Value } from "../../record/index.ts";
-import type { AddressTable } from "./address-table.ts";
-import type { AddressText } from "./address-text.ts";
-import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { flowLocality, localities, localityName, renderedLocalities } from "./locality.ts";
-import { gatherValues, placeFields, type Renamed } from "../place-fields.ts";
+import { decodedSegments, type RecordFields, type RenderedFields, type Value } from "../../../record/index.ts";
+import type { AddressTable } from "../table/address-table.ts";
+import type { AddressText } from "../text/address-text.ts";
+import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
+import { flowLocality, localities, localityName, renderedLocalities } from "../objects/locality.ts";
+import { gatherValues, placeFields, type Renamed } from "../../place-fields.ts";
 import type { ReadAddress } from "./read-address.ts";
 
 /** Adds what a table has of addresses to records. */

@@ -1,13 +1,13 @@
-import type { AddressIndex, CoveringEntryTexts } from "../../udm/index.ts";
-import { endpointObjects, type AddressSource } from "./address-source.ts";
-import { addressScope, type AddressScope } from "./address-scope.ts";
+import type { AddressIndex, CoveringEntryTexts } from "../../../udm/index.ts";
+import { endpointObjects, type AddressSource } from "../sources/address-source.ts";
+import { addressScope, type AddressScope } from "../words/address-scope.ts";
 import { createWriteAddressText, lengthOf, type AddressText, type KnownOfAddress } from "./address-text.ts";
-import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { createPiece } from "./copy-bytes.ts";
+import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
+import { createPiece } from "../words/copy-bytes.ts";
 import { createFactList } from "./fact-list.ts";
-import { createFoldEntries } from "./fold-entries.ts";
-import type { FoldedEntries } from "./fold.ts";
-import { createMetadataKeys } from "./metadata-keys.ts";
+import { createFoldEntries } from "../entries/fold-entries.ts";
+import type { FoldedEntries } from "../entries/fold.ts";
+import { createMetadataKeys } from "../entries/metadata-keys.ts";
 import { createTextKey, maxKeyWords } from "./text-key.ts";
 import { maxTextLength, notKept, type TextStore } from "./text-store.ts";
 

@@ -1,4 +1,4 @@
-import type { FactRenderer, FoundFacts, RenderedFacts } from "./address-source.ts";
+import type { FactRenderer, FoundFacts, RenderedFacts } from "../sources/address-source.ts";
 import type { TextKey } from "./text-key.ts";
 
 /** What all sources know of the address under way. The same list is filled again for each address. */

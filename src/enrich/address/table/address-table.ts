@@ -1,5 +1,5 @@
-import type { Address } from "../../ip/index.ts";
-import { addressLayout, type AddressTableAccess, type Workspace } from "../../record/index.ts";
+import type { Address } from "../../../ip/index.ts";
+import { addressLayout, type AddressTableAccess, type Workspace } from "../../../record/index.ts";
 import {
   addressSlotsBytes,
   clearSlots,
@@ -12,13 +12,13 @@ import {
   tagWord,
   type AddressSlots,
 } from "./address-slots.ts";
-import type { AddressText } from "./address-text.ts";
-import { setWords } from "./address-words.ts";
+import type { AddressText } from "../text/address-text.ts";
+import { setWords } from "../words/address-words.ts";
 import { isLater } from "./change-history.ts";
 import { createControlBlock, controlBlockBytes } from "./control-block.ts";
-import { enrichedObjects } from "./enriched-object.ts";
-import type { FindAddressText } from "./find-address-text.ts";
-import { createTextStore, leastArena, textStoreBytes, type TextStore } from "./text-store.ts";
+import { enrichedObjects } from "../objects/enriched-object.ts";
+import type { FindAddressText } from "../text/find-address-text.ts";
+import { createTextStore, leastArena, textStoreBytes, type TextStore } from "../text/text-store.ts";
 
 export interface AddressTableOptions {
   /** Where the table is to lie; {@link addressTableBytes} says how much it takes of it. */
