@@ -113,6 +113,7 @@ function configOf(given: Partial<DeliveryConfig>): DeliveryConfig {
     recordTypes: ["flow", "flow_option", "telemetry"],
     filter: "",
     dropFields: [],
+    isEcs: false,
     batchBytes: 8 << 20,
     batchRecords: 50_000,
     batchDeadlineMs: 5,

@@ -1,6 +1,7 @@
 import type { Clock } from "../report/index.ts";
 import type { ClickHouseOutputConfig } from "./clickhouse/clickhouse-config.ts";
 import { createClickHouseOutput } from "./clickhouse/clickhouse-output.ts";
+import { fieldNames, type NameOf } from "./delivery/field-names.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { createHttpOutput, type HttpOutputConfig } from "./http/http-output.ts";
 import { createLokiOutput, type LokiOutputConfig } from "./loki/loki-output.ts";
@@ -32,31 +33,37 @@ export type StoreConfig =
 /** What an adapter may use besides its configuration. */
 export interface AdapterContext {
   readonly clock: Clock;
+  /** Whether lines have the names of the Elastic Common Schema. */
+  readonly isEcs?: boolean;
 }
 
 type Factories = {
   readonly [Kind in StoreConfig["kind"]]: (
     config: Extract<StoreConfig, { kind: Kind }>,
-    context: AdapterContext,
+    context: { readonly clock: Clock; readonly nameOf: NameOf },
   ) => OutputAdapter;
 };
 
 /** The one table of outputs to stores. */
 const factories: Factories = {
   http: (config, { clock }) => createHttpOutput(config, clock),
-  kafka: (config) => createKafkaOutput(config),
-  search: (config, { clock }) => createSearchOutput(config, clock),
-  clickhouse: (config, { clock }) => createClickHouseOutput(config, clock),
-  splunk: (config, { clock }) => createSplunkOutput(config, clock),
-  loki: (config, { clock }) => createLokiOutput(config, clock),
-  victoria_logs: (config, { clock }) => createVictoriaLogsOutput(config, clock),
-  nats: (config) => createNatsOutput(config),
+  kafka: (config, { nameOf }) => createKafkaOutput({ ...config, keyFields: config.keyFields.map(nameOf) }),
+  search: (config, { clock, nameOf }) => createSearchOutput(config, clock, nameOf),
+  clickhouse: (config, { clock, nameOf }) => createClickHouseOutput(config, clock, nameOf),
+  splunk: (config, { clock, nameOf }) => createSplunkOutput(config, clock, nameOf),
+  loki: (config, { clock, nameOf }) =>
+    createLokiOutput({ ...config, labelFields: config.labelFields.map(nameOf) }, clock),
+  victoria_logs: (config, { clock, nameOf }) =>
+    createVictoriaLogsOutput({ ...config, streamFields: config.streamFields.map(nameOf) }, clock),
+  nats: (config, { nameOf }) => createNatsOutput({ ...config, keyFields: config.keyFields.map(nameOf) }),
   syslog: (config, { clock }) => createSyslogOutput(config, clock),
-  otlp: (config, { clock }) => createOtlpOutput(config, clock),
+  otlp: (config, { clock, nameOf }) =>
+    createOtlpOutput({ ...config, attributeFields: config.attributeFields.map(nameOf) }, clock),
 };
 
 /** @throws Error when this Node or host cannot do what the configuration asks for. */
 export function createAdapter(config: StoreConfig, context: AdapterContext): OutputAdapter {
-  const create = factories[config.kind] as (config: StoreConfig, context: AdapterContext) => OutputAdapter;
-  return create(config, context);
+  const { clock, isEcs = false } = context;
+  const create = factories[config.kind] as (config: StoreConfig, context: object) => OutputAdapter;
+  return create(config, { clock, nameOf: fieldNames(isEcs) });
 }

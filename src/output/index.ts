@@ -23,6 +23,7 @@ export type { Outcome, OutputAdapter } from "./delivery/output-adapter.ts";
 export type { Compression } from "./delivery/compress.ts";
 export type { RecordType } from "./delivery/record-type.ts";
 export { createLineFilter } from "./delivery/line-filter.ts";
+export { fieldNames } from "./delivery/field-names.ts";
 export { createLineBorrower } from "./delivery/line-borrower.ts";
 export { createLineLender, type LentLines } from "./delivery/line-lender.ts";
 export { allAccepted } from "./delivery/output-adapter.ts";

@@ -25,6 +25,7 @@ export {
 } from "./workspace.ts";
 export * as addressLayout from "./address-layout.ts";
 export { fieldGroups, findField, recordFields } from "./fields/field-table.ts";
+export { ecsName, ecsNames } from "./fields/ecs-names.ts";
 export { fieldPatterns } from "./fields/field-patterns.ts";
 export { fieldsPage } from "./fields/fields-page.ts";
 export type { FieldPattern, FieldType, RecordField } from "./fields/record-field.ts";

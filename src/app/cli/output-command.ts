@@ -22,12 +22,15 @@ export function addOutputCommand(program: Command, terminal: Terminal, setExitCo
       }
       const signal = AbortSignal.timeout(found.delivery.timeoutMs);
       // No other command needs what talks to stores.
-      const { createAdapter } = await import("../../output/index.ts");
-      const adapter = createAdapter(found.store, { clock: systemClock });
+      const { createAdapter, fieldNames } = await import("../../output/index.ts");
+      const adapter = createAdapter(found.store, { clock: systemClock, isEcs: found.delivery.isEcs });
       try {
         for (const warning of await adapter.open(signal)) terminal.err(`warning: ${warning}\n`);
         terminal.out(`${name}: connected\n`);
-        const { refused, retry } = await adapter.send(testBatch(systemClock.now()), signal);
+        const { refused, retry } = await adapter.send(
+          testBatch(systemClock.now(), fieldNames(found.delivery.isEcs)),
+          signal,
+        );
         if (refused[0] !== undefined) throw new Error(`the record was refused: ${refused[0].reason}`);
         if (retry.length > 0) throw new Error("the store takes no records at present");
         terminal.out(`${name}: one record was sent and acknowledged\n`);
@@ -41,11 +44,11 @@ export function addOutputCommand(program: Command, terminal: Terminal, setExitCo
 }
 
 /** One record, from an address that is kept for documentation. */
-function testBatch(now: number): RecordBatch {
+function testBatch(now: number, nameOf: (field: string) => string): RecordBatch {
   const time = new Date(now).toISOString();
-  const line = Buffer.from(
-    `${JSON.stringify({ "@timestamp": time, "flow.export.ip.addr": "192.0.2.1", "flow.export.type": "test" })}\n`,
-  );
+  const fields = { "@timestamp": time, "flow.export.ip.addr": "192.0.2.1", "flow.export.type": "test" };
+  const named = Object.entries(fields).map(([field, value]) => [nameOf(field), value]);
+  const line = Buffer.from(`${JSON.stringify(Object.fromEntries(named))}\n`);
   const id = { instance: "test", number: now };
   return { id, chunks: [line], count: 1, byteLength: line.length, oldestAt: now };
 }

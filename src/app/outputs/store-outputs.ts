@@ -177,6 +177,7 @@ function deliveryConfig(name: string, word: StoreWord, settings: Settings): Deli
     recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
     filter: settings[of("FILTER")],
     dropFields: settings[of("DROP_FIELDS")],
+    isEcs: settings[of("ECS_ENABLE")],
     batchBytes: settings[of("BATCH_MAX_BYTES")],
     batchRecords: word === "KAFKA" ? kafkaBatchRecords(settings) : maxBatchRecords,
     batchDeadlineMs: settings[of("BATCH_DEADLINE")],

@@ -72,6 +72,12 @@ const commonRows = (store: string) => ({
     "Fields that this output leaves out of its records.",
     "flow.export.sequence,flow.export.uptime",
   ),
+  ECS_ENABLE: row(
+    group,
+    bool,
+    false,
+    "Gives fields the names of the Elastic Common Schema where it has them. Filters, DROP_FIELDS and other settings name fields as before.",
+  ),
   BATCH_DEADLINE: row(
     group,
     int(1, 600_000, "milliseconds"),

@@ -9,7 +9,7 @@ const { delivery: config, store, instance, logLevel } = workerData as OutputThre
 const metrics = createMetrics();
 const delivery = createDelivery({
   config,
-  adapter: createAdapter(store, { clock: systemClock }),
+  adapter: createAdapter(store, { clock: systemClock, isEcs: config.isEcs }),
   instance,
   clock: systemClock,
   random: Math.random,

@@ -2,11 +2,12 @@ import type { Clock } from "../../report/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import { compressor } from "../delivery/compress.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
+import type { NameOf } from "../delivery/field-names.ts";
 import { createHttpClient, type HttpClient } from "../delivery/http-client.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
 import { clickHouseFailure, exceptionCode, isOfTables } from "./clickhouse-failure.ts";
-import { tableLayouts } from "./columns.ts";
+import { createLayouts } from "./columns.ts";
 import { prepareClickHouse } from "./prepare-clickhouse.ts";
 import { rowsByTable, type ColumnsByField, type TableRows } from "./rows.ts";
 import { insertPath } from "./statements.ts";
@@ -15,7 +16,8 @@ import { insertPath } from "./statements.ts";
  * Inserts the records of a batch into the tables of their types, one request a table. A token that is the batch's own has
  * the server leave out rows that it has: exactly once, for as long as the table knows its last inserts.
  */
-export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Clock): OutputAdapter {
+export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Clock, nameOf: NameOf): OutputAdapter {
+  const layouts = createLayouts(nameOf);
   const { urls, headers, tls, maxConnections } = config;
   const compress = compressor(config.isCompressed ? "gzip" : "none");
   const bodyHeaders = {
@@ -27,14 +29,14 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
 
   const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
     client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
-    const prepared = await prepareClickHouse(client, config, clock, signal);
+    const prepared = await prepareClickHouse(client, { ...config, layouts }, clock, signal);
     columns = prepared.columns;
     return prepared.warnings;
   };
 
   /** @throws DeliveryError */
   const insert = async ({ table, token, body }: TableRows, signal: AbortSignal): Promise<void> => {
-    const layout = tableLayouts[table];
+    const layout = layouts[table];
     if (client === undefined || layout === undefined) throw new Error("not open");
     const answer = await client.request({
       method: "POST",

@@ -1,4 +1,5 @@
 import { fieldGroups, type FieldType, type RecordField } from "../../record/index.ts";
+import type { NameOf } from "../delivery/field-names.ts";
 import type { RecordType } from "../delivery/record-type.ts";
 
 /** Fields without a column of their own are in this one, by their names. */
@@ -41,14 +42,15 @@ const scalarTypes: Readonly<Record<Exclude<FieldType, "keyword">, string>> = {
   geo_point: "LowCardinality(String)",
 };
 
-function columnOf({ name, type, isArray }: RecordField): Column {
+function columnOf({ name, type, isArray }: RecordField, nameOf: NameOf): Column {
+  const field = nameOf(name);
   const text = isDistinct(name) ? "String" : "LowCardinality(String)";
   const scalar = type === "keyword" ? text : scalarTypes[type];
   // A text that is absent is empty; zero and "absent" are different numbers.
   const isNullable = !isArray && type !== "keyword" && type !== "geo_point" && !keyFields.has(name);
   return {
-    field: name,
-    name: name.replace("@", "").replaceAll(".", "_"),
+    field,
+    name: columnName(field),
     fieldType: type,
     isArray,
     type: isArray ? `Array(${scalar})` : isNullable ? `Nullable(${scalar})` : scalar,
@@ -64,20 +66,37 @@ const ofTelemetry = [
   enriched.filter(({ name }) => /^(system|flow\.export)\./.test(name)),
 ].flat();
 
-const flowOrder = "toStartOfHour(timestamp), flow_export_ip_addr, timestamp";
+/** The name of a field's column. */
+function columnName(field: string): string {
+  return field.replace("@", "").replaceAll(".", "_");
+}
+
+/** Columns of fields; two that have the same name are one. */
+function columnsOf(fields: readonly RecordField[], nameOf: NameOf): Column[] {
+  const columns = fields.map((field) => columnOf(field, nameOf));
+  return columns.filter(({ name }, i) => columns.findIndex((one) => one.name === name) === i);
+}
 
 /** The tables; made from the table of record fields. */
-export const tableLayouts: readonly TableLayout[] = [
-  { name: "flow", columns: ofFlows.map(columnOf), orderBy: flowOrder },
-  { name: "flow_option", columns: ofFlows.map(columnOf), orderBy: flowOrder },
-  {
-    name: "telemetry",
-    columns: ofTelemetry.map(columnOf),
-    orderBy: "toStartOfHour(timestamp), system_ip_addr, flow_export_ip_addr, timestamp",
-  },
-];
+export function createLayouts(nameOf: NameOf): readonly TableLayout[] {
+  const order = (...fields: string[]): string =>
+    [...new Set(["toStartOfHour(timestamp)", ...fields.map((field) => columnName(nameOf(field)))])].join(", ");
+  const ofFlow = { columns: columnsOf(ofFlows, nameOf), orderBy: order("flow.export.ip.addr", "@timestamp") };
+  return [
+    { name: "flow", ...ofFlow },
+    { name: "flow_option", ...ofFlow },
+    {
+      name: "telemetry",
+      columns: columnsOf(ofTelemetry, nameOf),
+      orderBy: order("system.ip.addr", "flow.export.ip.addr", "@timestamp"),
+    },
+  ];
+}
 
-/** Which table records of a type go to, as an index of {@link tableLayouts}. */
+/** Those whose columns have the records' own names. */
+export const tableLayouts = createLayouts((field) => field);
+
+/** Which table records of a type go to, as an index of the layouts. */
 export const tableOfType: Readonly<Record<RecordType, number>> = {
   flow: 0,
   flow_option: 1,

@@ -3,7 +3,7 @@ import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer, HttpClient } from "../delivery/http-client.ts";
 import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
 import { clickHouseFailure, exceptionCode } from "./clickhouse-failure.ts";
-import { otherColumn, tableLayouts, type TableLayout } from "./columns.ts";
+import { otherColumn, type TableLayout } from "./columns.ts";
 import type { ColumnsByField } from "./rows.ts";
 import { addColumns, createTable, quotedName, quotedText } from "./statements.ts";
 
@@ -22,11 +22,11 @@ const accessDenied = 497;
  */
 export async function prepareClickHouse(
   client: HttpClient,
-  config: ClickHouseOutputConfig,
+  config: ClickHouseOutputConfig & { readonly layouts: readonly TableLayout[] },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<PreparedTables> {
-  const { database, tablePrefix, isTableMade } = config;
+  const { database, tablePrefix, isTableMade, layouts } = config;
   const warnings: string[] = [];
   const ask = (statement: string): Promise<HttpAnswer> =>
     client.request({ method: "POST", path: "/?wait_end_of_query=1", body: [Buffer.from(statement)], signal });
@@ -91,7 +91,7 @@ export async function prepareClickHouse(
   };
 
   const judgeDeduplication = async (): Promise<void> => {
-    const names = tableLayouts.map(({ name }) => quotedText(tablePrefix + name)).join(", ");
+    const names = layouts.map(({ name }) => quotedText(tablePrefix + name)).join(", ");
     const tables = await rowsOf(
       `SELECT name, engine, engine_full FROM system.tables WHERE database = ${quotedText(database)} AND name IN (${names})`,
     );
@@ -106,7 +106,7 @@ export async function prepareClickHouse(
     if (found.length === 0) await run(`CREATE DATABASE IF NOT EXISTS ${quotedName(database)}`);
   }
   const columns: ColumnsByField[] = [];
-  for (const layout of tableLayouts) columns.push(await prepareTable(layout));
+  for (const layout of layouts) columns.push(await prepareTable(layout));
   await judgeDeduplication();
   return { columns, warnings };
 }

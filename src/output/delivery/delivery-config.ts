@@ -9,6 +9,8 @@ export interface DeliveryConfig {
   /** Of the records that it takes, in the language of filters; empty: all. It was checked. */
   readonly filter: string;
   readonly dropFields: readonly string[];
+  /** Whether fields have the names of the Elastic Common Schema. Whatever else names fields does so before that. */
+  readonly isEcs: boolean;
   readonly batchBytes: number;
   readonly batchRecords: number;
   readonly batchDeadlineMs: number;

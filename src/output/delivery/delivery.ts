@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ecsNames } from "../../record/index.ts";
 import type { Clock, Log, Metrics } from "../../report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";
@@ -8,6 +9,7 @@ import { createDeliveryQueue } from "./delivery-queue.ts";
 import { createDeliveryReport, deliveryParts, type DeliveryPart } from "./delivery-report.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
 import { createLineFilter } from "./line-filter.ts";
+import { createLineRenamer } from "./line-renamer.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
 import { createSender } from "./sender.ts";
 import { instanceLength } from "./spool-format.ts";
@@ -153,16 +155,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     filtered: (records) => report.filtered(records),
   });
 
+  const rename = config.isEcs ? createLineRenamer(ecsNames) : undefined;
+
   return {
     start: () => sender.start(),
     add(lines, count, done) {
-      if (filter === undefined) {
+      if (filter === undefined && rename === undefined) {
         batcher.add(lines, count, done);
         return;
       }
-      const passed = filter(lines, count);
+      const passed = filter === undefined ? { lines, count } : filter(lines, count);
+      const renamed = passed && rename !== undefined ? rename(passed.lines) : passed?.lines;
       done();
-      if (passed !== undefined) batcher.add(passed.lines, passed.count, () => {});
+      if (passed !== undefined && renamed !== undefined) batcher.add(renamed, passed.count, () => {});
     },
     async stop(drainMs) {
       batcher.flush();

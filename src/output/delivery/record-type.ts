@@ -1,9 +1,11 @@
+import { ecsName } from "../../record/index.ts";
 import { fieldKey, findValue } from "./line-fields.ts";
 
 /** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
 export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
 export type RecordType = (typeof recordTypes)[number];
 
+const exporterTypeKey = fieldKey(ecsName("flow.export.type"));
 const typeKey = fieldKey("flow.record.type");
 const exporterKey = fieldKey("flow.export.ip.addr");
 const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
@@ -21,7 +23,10 @@ const headBytes = 512;
 export function recordTypeOf(line: Buffer, from: number, to: number): RecordType {
   const end = Math.min(to, from + headBytes);
   const head = line.subarray(from, end);
-  if (findValue(head, 0, head.length, exporterKey) < 0) return "telemetry";
+  // With the names of ECS the exporter is a host, as a device is; only exporters have a type.
+  if (findValue(head, 0, head.length, exporterKey) < 0 && findValue(head, 0, head.length, exporterTypeKey) < 0) {
+    return "telemetry";
+  }
   const at = findValue(head, 0, head.length, typeKey);
   if (at < 0) return "flow";
   // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).

@@ -1,4 +1,5 @@
 import { fieldPatterns, recordFields, type FieldType } from "../../record/index.ts";
+import type { NameOf } from "../delivery/field-names.ts";
 import { indexBases } from "./index-names.ts";
 import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
 
@@ -21,7 +22,7 @@ type MappingOf = (type: FieldType) => object;
  * are not indexed.
  */
 export function indexTemplate(
-  config: Pick<SearchOutputConfig, "product" | "period" | "suffix">,
+  config: Pick<SearchOutputConfig, "product" | "period" | "suffix"> & { readonly nameOf: NameOf },
   template: SearchTemplateConfig,
   policy: string | undefined,
   hasUnsignedLong: boolean,
@@ -56,7 +57,7 @@ export function indexTemplate(
         date_detection: false,
         numeric_detection: false,
         dynamic_templates: dynamicTemplates(mappingOf),
-        properties: Object.fromEntries(recordFields.map(({ name, type }) => [name, mappingOf(type)])),
+        properties: Object.fromEntries(recordFields.map(({ name, type }) => [config.nameOf(name), mappingOf(type)])),
       },
     },
   };

@@ -1,5 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
+import type { NameOf } from "../delivery/field-names.ts";
 import type { HttpAnswer, HttpClient } from "../delivery/http-client.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
 import { indexTemplate, lifecyclePolicy, templateVersion } from "./index-template.ts";
@@ -16,7 +17,7 @@ const isOk = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
  */
 export async function prepareSearch(
   client: HttpClient,
-  config: SearchOutputConfig,
+  config: SearchOutputConfig & { readonly nameOf: NameOf },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<readonly string[]> {

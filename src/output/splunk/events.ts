@@ -1,5 +1,6 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
+import type { NameOf } from "../delivery/field-names.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { createTimeOf } from "../delivery/record-time.ts";
 
@@ -13,10 +14,10 @@ export interface EventOptions {
   readonly hasCimFields: boolean;
 }
 
-const hostKeys = ["flow.export.ip.addr", "system.ip.addr"].map(fieldKey);
+const hostFields = ["flow.export.ip.addr", "system.ip.addr"];
 
 /** Fields of the data model Network Traffic by those of records. */
-const cimKeys = Object.entries({
+const cimFields = {
   src_ip: "flow.src.ip.addr",
   dest_ip: "flow.dst.ip.addr",
   src_port: "flow.src.l4.port.id",
@@ -31,10 +32,23 @@ const cimKeys = Object.entries({
   src_interface: "flow.in.netif.name",
   dest_interface: "flow.out.netif.name",
   vlan_id: "flow.src.vlan.tag.id",
-}).map(([name, field]) => ({ name: `"${name}":`, key: fieldKey(field) }));
+};
+
+/** Where events find what Splunk asks for. */
+export interface EventKeys {
+  readonly hosts: readonly Buffer[];
+  readonly cim: readonly { readonly name: string; readonly key: Buffer }[];
+}
+
+export function eventKeys(nameOf: NameOf): EventKeys {
+  return {
+    hosts: hostFields.map((field) => fieldKey(nameOf(field))),
+    cim: Object.entries(cimFields).map(([name, field]) => ({ name: `"${name}":`, key: fieldKey(nameOf(field)) })),
+  };
+}
 
 /** The records of a batch as events: metadata of Splunk around each line, which stays as it is. */
-export function encodeEvents(batch: Batch, options: EventOptions): Uint8Array {
+export function encodeEvents(batch: Batch, options: EventOptions, keys: EventKeys): Uint8Array {
   const { index, source, sourcetype } = options;
   const fixed = JSON.stringify({ ...(index && { index }), ...(source && { source }), sourcetype }).slice(0, -1);
   const timeOf = createTimeOf();
@@ -43,14 +57,14 @@ export function encodeEvents(batch: Batch, options: EventOptions): Uint8Array {
     out.text(fixed);
     const time = timeOf(lines, from, to);
     if (time > 0) out.text(`,"time":${(time / 1000).toFixed(3)}`);
-    for (const key of hostKeys) {
+    for (const key of keys.hosts) {
       const host = findValue(lines, from, to, key);
       if (host < 0) continue;
       out.text(',"host":');
       out.bytes(lines, host, endOfValue(lines, host, to));
       break;
     }
-    if (options.hasCimFields) writeCimFields(out, lines, from, to);
+    if (options.hasCimFields) writeCimFields(out, keys.cim, lines, from, to);
     out.text(',"event":');
     out.bytes(lines, from, to);
     out.text("}\n");
@@ -58,9 +72,9 @@ export function encodeEvents(batch: Batch, options: EventOptions): Uint8Array {
   return out.body();
 }
 
-function writeCimFields(out: BodyWriter, line: Buffer, from: number, to: number): void {
+function writeCimFields(out: BodyWriter, cim: EventKeys["cim"], line: Buffer, from: number, to: number): void {
   let separator = ',"fields":{';
-  for (const { name, key } of cimKeys) {
+  for (const { name, key } of cim) {
     const value = findValue(line, from, to, key);
     if (value < 0) continue;
     out.text(separator + name);

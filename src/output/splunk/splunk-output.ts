@@ -4,10 +4,11 @@ import type { Clock } from "../../report/index.ts";
 import type { Batch, BatchId } from "../delivery/batch.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
+import type { NameOf } from "../delivery/field-names.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { createPostOutput, type PostConfig } from "../http/post-output.ts";
-import { encodeEvents, type EventOptions } from "./events.ts";
+import { encodeEvents, eventKeys, type EventOptions } from "./events.ts";
 
 /** What the settings say of an output to Splunk's HTTP Event Collector; plain data. */
 export interface SplunkOutputConfig extends PostConfig, EventOptions {
@@ -36,8 +37,9 @@ const ackPollMs = 250;
  * Posts events. Where the token has indexer acknowledgement, a batch is delivered when Splunk says that it is indexed, else when it is
  * received. A batch that is sent again is not recognised: at least once.
  */
-export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock): OutputAdapter {
+export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nameOf: NameOf): OutputAdapter {
   const { format, index, source, sourcetype, headers, tls } = config;
+  const keys = eventKeys(nameOf);
   const path = `/services/collector/${format}`;
   const parameters = new URLSearchParams({ ...(index && { index }), ...(source && { source }), sourcetype }).toString();
   // Only the server that took a batch knows its acknowledgement.
@@ -73,7 +75,7 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock): Ou
     {
       contentType: format === "event" ? "application/json" : "text/plain",
       path: format === "event" ? path : `${path}?${parameters}`,
-      encode: (batch) => (format === "event" ? [encodeEvents(batch, config)] : batch.chunks),
+      encode: (batch) => (format === "event" ? [encodeEvents(batch, config, keys)] : batch.chunks),
       headersOf: ({ id }) => ({ "x-splunk-request-channel": channelOf(id) }),
       async open(client, signal) {
         // Without an event: the token is judged, and nothing is indexed.

@@ -1,3 +1,4 @@
+import { ecsNames } from "./ecs-names.ts";
 import { fieldPatterns } from "./field-patterns.ts";
 import { fieldGroups } from "./field-table.ts";
 import type { RecordField } from "./record-field.ts";
@@ -17,6 +18,7 @@ export function fieldsPage(page: string, elementName: (id: number) => string): s
 
 function tableOf(group: string, elementName: (id: number) => string): string {
   if (group === "patterns") return patternTable();
+  if (group === "ecs") return ecsTable();
   const fields = Object.entries(fieldGroups).find(([name]) => name === group)?.[1];
   if (fields === undefined) throw new TypeError(`no group of fields: ${group}`);
   const rows = fields.map((field) => {
@@ -33,6 +35,11 @@ function patternTable(): string {
       `| \`${pattern}\` | ${type === "inner" ? "of the field" : type} | \`${example}\` | ${description} | ${source} |\n`,
   );
   return `| name | type | example | what | from |\n|---|---|---|---|---|\n${rows.join("")}`;
+}
+
+function ecsTable(): string {
+  const rows = [...ecsNames].map(([name, ecs]) => `| \`${name}\` | \`${ecs}\` |\n`);
+  return `| name | in ECS |\n|---|---|\n${rows.join("")}`;
 }
 
 function typeText({ type, isArray }: RecordField): string {

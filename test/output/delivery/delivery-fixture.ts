@@ -7,6 +7,7 @@ export function deliveryConfig(given: Partial<DeliveryConfig> = {}): DeliveryCon
     recordTypes: ["flow", "flow_option", "telemetry"],
     filter: "",
     dropFields: [],
+    isEcs: false,
     batchBytes: 1000,
     batchRecords: 10,
     batchDeadlineMs: 1,

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createAdapter } from "../../src/output/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { clickHouseConfig } from "./clickhouse/clickhouse-fixture.ts";
+import { startFakeClickHouse } from "./clickhouse/fake-clickhouse.ts";
+import { batchOf } from "./delivery/batch-fixture.ts";
+import { postConfig, startHttpServer } from "./http/http-fixture.ts";
+import { startFakeSearchServer } from "./search/fake-search-server.ts";
+import { searchConfig, searchTemplate } from "./search/search-fixture.ts";
+
+const signal = new AbortController().signal;
+const context = { clock: systemClock, isEcs: true };
+const flow =
+  '{"@timestamp":"2026-01-01T00:00:00.000Z","host.ip":"192.0.2.1","event.dataset":"netflow","source.ip":"10.0.0.1","n":1}';
+const counters =
+  '{"@timestamp":"2026-01-01T00:00:00.000Z","host.ip":"192.0.2.1","event.dataset":"sflow","flow.record.type":"counters","n":2}';
+const snmp = '{"@timestamp":"2026-01-01T00:00:00.000Z","host.ip":"192.0.2.9","snmp.object.name":"if","n":3}';
+
+test("the index template has the names of ECS, and records go to the index of their type", async (t) => {
+  const fake = await startFakeSearchServer(t);
+  const adapter = createAdapter(searchConfig(`http://127.0.0.1:${fake.port}`, { template: searchTemplate }), context);
+  await adapter.open(signal);
+  const made = fake.puts.get("/_index_template/netgloss") as {
+    template: { mappings: { properties: Record<string, { type: string }> } };
+  };
+  const { properties } = made.template.mappings;
+  assert.deepEqual(properties["source.ip"], { type: "ip" });
+  assert.deepEqual(properties["network.bytes"], { type: "unsigned_long" });
+  assert.equal(properties["flow.src.ip.addr"], undefined);
+  assert.ok(properties["flow.src.ip.subnet.name"], "a name that ECS does not have");
+  await adapter.send(batchOf([flow, counters, snmp]), signal);
+  assert.deepEqual(
+    [...fake.documents].map(([id, { n }]) => [id.split("/")[0], n]),
+    [
+      ["netgloss-flow", 1],
+      ["netgloss-telemetry", 2],
+      ["netgloss-telemetry", 3],
+    ],
+  );
+});
+
+test("tables of ClickHouse have columns by the names of ECS, each once", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = createAdapter(clickHouseConfig(`http://127.0.0.1:${fake.port}`), context);
+  await adapter.open(signal);
+  for (const create of fake.statements.filter((one) => one.startsWith("CREATE TABLE"))) {
+    const names = Array.from(create.matchAll(/^ {2}`(\w+)` /gm), ([, name]) => name);
+    assert.equal(new Set(names).size, names.length);
+    const order = create.includes("_telemetry`")
+      ? /ORDER BY \(toStartOfHour\(timestamp\), host_ip, timestamp\)/
+      : /`source_ip` Nullable\(IPv6\)/;
+    assert.match(create, order);
+  }
+  await adapter.send(batchOf([flow]), signal);
+  assert.equal(fake.tables.get("netgloss_flow")?.rows[0]?.["source_ip"], "10.0.0.1");
+});
+
+test("fields that settings name are found by their names in ECS", async (t) => {
+  const server = await startHttpServer(t);
+  const post = postConfig(`http://127.0.0.1:${server.port}`);
+  const loki = createAdapter({ kind: "loki", ...post, labelFields: ["flow.export.ip.addr"] }, context);
+  await loki.open(signal);
+  await loki.send(batchOf([flow]), signal);
+  assert.match(server.calls.at(-1)?.body ?? "", /"stream":\{[^}]*"host_ip":"192\.0\.2\.1"\}/);
+  const common = { index: "", source: "", sourcetype: "netgloss", hasCimFields: true } as const;
+  server.answer = (_, response) => void response.end('{"text":"Success","code":0}');
+  const splunk = createAdapter({ kind: "splunk", ...post, format: "event", ...common }, context);
+  await splunk.open(signal);
+  await splunk.send(batchOf([flow]), signal);
+  assert.match(server.calls.at(-1)?.body ?? "", /"host":"192\.0\.2\.1","fields":\{"src_ip":"10\.0\.0\.1"/);
+});
