@@ -37,6 +37,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "threads",
     "outputs/outputs-view.ts",
     ".",
+    "checks",
     "collector-parts.ts",
     "collector.ts",
     "demo",

@@ -1,7 +1,7 @@
 export { createApiServer, type ApiServer, type ApiServerOptions } from "./api-server.ts";
 export type { BasicCredentials } from "./guard/basic-auth.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
-export type { TlsFiles } from "./http/tls-credentials.ts";
+export { readTlsCredentials, type TlsFiles } from "./http/tls-credentials.ts";
 export type { UnknownFields } from "./json/read-message.ts";
 export type { View, ViewDescription } from "./pages.ts";
 export type { UdmSource } from "./udm/udm-service.ts";

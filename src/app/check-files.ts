@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import {
   FileFindings,
   formatFinding,
@@ -8,11 +10,12 @@ import {
   type ReadFile,
 } from "../enrich/index.ts";
 import { checkKernel } from "../flow/index.ts";
+import { checkMetadataFile } from "../udm/index.ts";
 import { filterProblems } from "./filters.ts";
 import type { Settings } from "./settings/index.ts";
 
 /**
- * Judges filters, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
+ * Judges filters, the metadata file, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
  *
  * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
@@ -24,7 +27,9 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
     try {
       read(await readFile(path));
     } catch (error) {
-      if (error instanceof FileFindings) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT" || code === "ENOTDIR") warnings.push(`${path}: no such file: records go without it`);
+      else if (error instanceof FileFindings) {
         for (const finding of error.findings) {
           (finding.severity === "error" ? problems : warnings).push(`${path}:${formatFinding(finding)}`);
         }
@@ -46,7 +51,32 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   }
   const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
   if (settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE && portPath !== "") await checkMap(portPath, readPortNames);
+  const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
+    const found = await checkMetadata(metadataPath);
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
   return { problems, warnings };
+}
+
+/** A missing file is an empty database, unless its folder is missing, too: it may be on a volume that is not mounted. */
+async function checkMetadata(path: string): Promise<{ problems: string[]; warnings: string[] }> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT") return { problems: [`${path}: ${message}`], warnings: [] };
+    if (existsSync(dirname(resolve(path)))) return { problems: [], warnings: [] };
+    return { problems: [`${path}: there is no directory ${dirname(path)}`], warnings: [] };
+  }
+  const { findings } = checkMetadataFile(bytes);
+  const linesOf = (wanted: "error" | "warning"): string[] =>
+    findings
+      .filter(({ severity }) => severity === wanted)
+      .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
+  return { problems: linesOf("error"), warnings: linesOf("warning") };
 }
 
 function kernelProblems(): string[] {

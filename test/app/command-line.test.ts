@@ -69,12 +69,12 @@ test("without a command the help is shown and the exit code says so", async () =
 });
 
 test("config check accepts, warns and refuses", async () => {
-  const good = await run("config", "check", "--svc-flow-server-udp-enable", "--svc-output-stdout-enable");
+  const good = await run("config", "check", "--running", "--svc-flow-server-udp-enable", "--svc-output-stdout-enable");
   assert.deepEqual(good, { code: 0, out: "settings are valid\n", err: "" });
-  const warned = await runWith({ SVC_NONSENSE: "1" }, "config", "check");
+  const warned = await runWith({ SVC_NONSENSE: "1" }, "config", "check", "--running");
   assert.equal(warned.code, 0);
   assert.match(warned.err, /warning: .*have no effect: SVC_NONSENSE \(environment\)/);
-  const strict = await runWith({ SVC_NONSENSE: "1" }, "config", "check", "--strict");
+  const strict = await runWith({ SVC_NONSENSE: "1" }, "config", "check", "--running", "--strict");
   assert.equal(strict.code, 78);
   assert.match(strict.err, /error: .*SVC_NONSENSE/);
   assert.equal(strict.out, "");
@@ -137,6 +137,7 @@ test("files of elements are judged: config check and serve refuse bad ones, no f
   const good = await run(
     "config",
     "check",
+    "--running",
     flag,
     fileWith("elements.yml", "9/1: word, string\n0/8: client, ipv4Address\n"),
   );

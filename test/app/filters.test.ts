@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 
 test("a filter that is none is a fault of the settings, with its place, at config check and at start", async () => {
   const env = { SVC_OUTPUT_FILE_FILTER: "bytes > 1 and\n sorce = 10.0.0.1", SVC_OUTPUT_KAFKA_FILTER: "src = 7" };
-  const terminal = createFakeTerminal(["config", "check"], env);
+  const terminal = createFakeTerminal(["config", "check", "--running"], env);
   assert.equal(await runProgram(terminal), 78);
   assert.match(terminal.written.err, /error: SVC_OUTPUT_FILE_FILTER:2:2: there is no field sorce: .*\n.*\n {3}\^{5}\n/);
   assert.match(terminal.written.err, /error: SVC_OUTPUT_KAFKA_FILTER:1:7: src is an address: 7 is a number\n/);

@@ -35,7 +35,7 @@ test("where code may not be made from text nothing is missing", () => {
 
 test("`config check` says it, too", () => {
   const program = resolve(import.meta.dirname, "../../../bin/netgloss.js");
-  const { status, stderr } = spawnSync(process.execPath, ["--jitless", program, "config", "check"], {
+  const { status, stderr } = spawnSync(process.execPath, ["--jitless", program, "config", "check", "--running"], {
     encoding: "utf8",
     env: { ...process.env, SVC_FLOW_SERVER_UDP_ENABLE: "true" },
   });

@@ -13,7 +13,10 @@ import type { Terminal } from "./terminal.ts";
  * @param from a directory of definitions, or the settings that name theirs.
  * @returns whether they can be used.
  */
-export async function checkDefinitions(from: string | Settings, terminal: Terminal): Promise<boolean> {
+export async function checkDefinitions(
+  from: string | Settings,
+  terminal: Pick<Terminal, "out" | "err">,
+): Promise<boolean> {
   const paths = typeof from === "string" ? pathsToCheck(from) : snmpPaths(from);
   if (paths === undefined) {
     const expected = Object.values(folders).join("/, ");

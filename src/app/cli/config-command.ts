@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { formatSettings } from "../settings/index.ts";
+import { formatSettings, type Settings } from "../settings/index.ts";
 import { addSettingsOptions, commandSettings, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 
@@ -10,12 +10,13 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
   const check = config
     .command("check")
     .description(
-      `check the settings and the files that they name, without starting; exit code ${exitCodes.config} when they cannot be used`,
+      `find what a start would find, without starting: settings, files, certificates, directories, ports; exit code ${exitCodes.config} when they cannot be used`,
     )
-    .option("--strict", "refuse unknown names, too");
-  addSettingsOptions(check).action(async (options: { strict?: boolean }) => {
-    const [{ checkFiles }, { flowElements }] = await Promise.all([
-      import("../check-files.ts"),
+    .option("--strict", "refuse unknown names, too")
+    .option("--running", "a collector with these settings runs: do not open its ports");
+  addSettingsOptions(check).action(async (options: { strict?: boolean; running?: boolean }) => {
+    const [{ checkStart }, { flowElements }] = await Promise.all([
+      import("../checks/check-start.ts"),
       import("../flow-elements.ts"),
     ]);
     const reading = await commandSettings(check, terminal);
@@ -24,10 +25,12 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
     const unknown = unknownNamesWarning(reading);
     if (unknown !== undefined) terminal.err(`${options.strict ? "error" : "warning"}: ${unknown}\n`);
     for (const warning of flowElements(reading.settings).warnings) terminal.err(`warning: ${warning}\n`);
-    const { problems, warnings } = await checkFiles(reading.settings);
+    const { problems, warnings } = await checkStart(reading.settings, options.running === true, Date.now());
     for (const warning of warnings) terminal.err(`warning: ${warning}\n`);
     for (const problem of problems) terminal.err(`error: ${problem}\n`);
-    if (problems.length > 0 || (unknown !== undefined && options.strict)) setExitCode(exitCodes.config);
+    const hasDefinitions = await areDefinitionsWell(reading.settings, terminal);
+    if (problems.length > 0 || !hasDefinitions || (unknown !== undefined && options.strict))
+      setExitCode(exitCodes.config);
     else terminal.out("settings are valid\n");
   });
 
@@ -50,4 +53,11 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
   addSettingsOptions(print).action(async () => {
     terminal.out(formatSettings(await commandSettings(print, terminal)));
   });
+}
+
+/** Only what the definitions are checked for is worth a line here. */
+async function areDefinitionsWell(settings: Settings, terminal: Terminal): Promise<boolean> {
+  if (!settings.SVC_INPUT_SNMP_ENABLE) return true;
+  const { checkDefinitions } = await import("./check-definitions.ts");
+  return checkDefinitions(settings, { err: (text) => terminal.err(text), out() {} });
 }

@@ -86,7 +86,9 @@ Settings come from several places. A later one overrides an earlier one:
   \`SVC_OUTPUT_KAFKA__EDGE__TOPIC\`, see [outputs.md](outputs.md#several-outputs-of-one-kind). These have no flags.
 - A wrong value stops the start with exit code 78 and a message that says what is expected. So does a name that is one or two letters away from a known one.
 - Other unknown names that start with \`SVC_\` are listed in one warning, because container platforms set such variables.
-- \`netgloss config check\` checks the settings and the files that they name without starting. \`--strict\` refuses unknown names, too.
+- \`netgloss config check\` finds what a start would find, without starting: settings, metadata and other files, SNMP definitions, certificates and
+  their keys, directories, ports. \`--strict\` refuses unknown names, too. \`--running\` leaves the ports alone, for settings of a running collector.
+- A file that only adds to records (interfaces, port names, a database) may be missing: that is a warning, and \`/readyz\` says \`degraded\`.
 - \`netgloss config print\` shows every value and where it comes from.
 - The metadata API needs \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE\`, \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE\` and
   \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\`. Without them its methods answer \`unimplemented\` and name what is missing.

@@ -49,7 +49,8 @@ export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
       counts.loadFailures++;
       const what = current === undefined ? "records go without it" : "what was read before stays";
       const message = `the file of ${label} cannot be used: ${what}`;
-      if (!(error instanceof FileFindings)) log.error({ path, error }, message);
+      if (isMissing(error) && current === undefined) log.warn({ path }, message);
+      else if (!(error instanceof FileFindings)) log.error({ path, error }, message);
       else {
         const errors = error.findings.filter(({ severity }) => severity === "error");
         const shown = errors.slice(0, maxShown).map((finding) => `${path}:${formatFinding(finding)}`);
@@ -58,6 +59,10 @@ export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
     },
   });
   return { ...file, label, counts, current: () => current, reload: () => file.reload(true) };
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
 /** Once for all files of one {@link Metrics}. */

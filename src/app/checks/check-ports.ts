@@ -1,0 +1,60 @@
+import { createSocket } from "node:dgram";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import type { Settings } from "../settings/index.ts";
+import { messageOf, type Findings } from "./findings.ts";
+
+/** Opens each port for an instant. One that is in use, or that this user may not open, is a problem. */
+export async function checkPorts(settings: Settings): Promise<Findings> {
+  const problems: string[] = [];
+  const attempt = async (subject: string, open: () => Promise<void>): Promise<void> => {
+    try {
+      await open();
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      problems.push(`${subject}: ${code === "EADDRINUSE" ? "is in use by another process" : messageOf(error)}`);
+    }
+  };
+  const { SVC_API_IP: ip, SVC_API_PORT: port } = settings;
+  if (port !== 0) await attempt(`SVC_API_PORT: TCP port ${port} on ${ip}`, () => listen(ip, port));
+  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) {
+    const address = settings.SVC_FLOW_SERVER_UDP_IP;
+    for (const each of settings.SVC_FLOW_SERVER_UDP_PORT) {
+      const where = address === "" ? "" : ` on ${address}`;
+      if (each !== 0) {
+        await attempt(`SVC_FLOW_SERVER_UDP_PORT: UDP port ${each}${where}`, () => bindAny(address, each));
+      }
+    }
+  }
+  return { problems, warnings: [] };
+}
+
+async function listen(host: string, port: number): Promise<void> {
+  const server = createServer();
+  server.listen({ host, port, exclusive: true });
+  await once(server, "listening");
+  server.close();
+  await once(server, "close");
+}
+
+/** As the collector does: all addresses are those of both families, or of IPv4 on a host without IPv6. */
+async function bindAny(address: string, port: number): Promise<void> {
+  if (address !== "") return bind(address, port);
+  try {
+    await bind("::", port);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EAFNOSUPPORT") throw error;
+    await bind("0.0.0.0", port);
+  }
+}
+
+async function bind(address: string, port: number): Promise<void> {
+  const socket = createSocket({ type: address.includes(":") ? "udp6" : "udp4", ipv6Only: false });
+  try {
+    const bound = once(socket, "listening");
+    socket.bind({ address, port, exclusive: true });
+    await bound;
+  } finally {
+    socket.close();
+  }
+}

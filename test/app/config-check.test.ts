@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
+import { silentLog, systemClock } from "../../src/report/index.ts";
+import { createFakeTerminal } from "../support/fake-terminal.ts";
+import { selfSigned } from "../support/self-signed.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+
+type Settings = Readonly<Record<string, string>>;
+
+async function check(settings: Settings, ...options: string[]): Promise<{ code: number; err: string[]; out: string }> {
+  const terminal = createFakeTerminal(["config", "check", ...options], { SVC_API_PORT: "0", ...settings });
+  const code = await runProgram(terminal);
+  const err = terminal.written.err.split("\n").filter((line) => line !== "" && !line.includes("no input is on"));
+  return { code, err, out: terminal.written.out };
+}
+
+test("certificates and keys must belong together, of the API and of outputs that are on", async (t) => {
+  const directory = tempDirectory(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  const [one, other] = [selfSigned(), selfSigned()];
+  const [cert, key, wrongKey] = [file("c.pem", one.cert), file("k.pem", one.key), file("w.pem", other.key)];
+  const api = (certPath: string, keyPath: string): Settings => ({
+    SVC_API_TLS_ENABLE: "true",
+    SVC_API_TLS_CERT_FILEPATH: certPath,
+    SVC_API_TLS_KEY_FILEPATH: keyPath,
+  });
+  assert.equal((await check(api(cert, key))).code, 0);
+  const mismatch = await check(api(cert, wrongKey));
+  assert.equal(mismatch.code, 78);
+  assert.deepEqual(mismatch.err, [
+    `error: API: TLS: the key in ${wrongKey} does not belong to the certificate in ${cert}`,
+  ]);
+  assert.match((await check(api(join(directory, "none.pem"), key))).err[0] ?? "", /^error: API: .*none\.pem/);
+  const output = {
+    SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
+    SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: "https://192.0.2.1/in",
+    SVC_OUTPUT_GENERIC_HTTP_TLS_CA_CERT_FILEPATH: key,
+    SVC_OUTPUT_GENERIC_HTTP_TLS_CERT_FILEPATH: cert,
+  };
+  const client = await check(output);
+  assert.match(client.err[0] ?? "", /^error: output http: TLS: cannot read .*k\.pem/);
+  assert.equal(client.err[1], "error: output http: a client certificate needs a key, and a key a certificate");
+  assert.equal((await check({ ...output, SVC_OUTPUT_GENERIC_HTTP_ENABLE: "no" })).code, 0);
+});
+
+test("a broken metadata file is an error with all its faults; a missing one is none, unless its folder is", async (t) => {
+  const path = join(tempDirectory(t), "ipaddrs.yml");
+  const settings = (file: string): Settings => ({
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: file,
+  });
+  assert.equal((await check(settings(path))).code, 0);
+  writeFileSync(path, "10.0.0.300:\n10.0.0.1:\n  vlan: x\n10.0.0.2:\n  nmae: x\n");
+  const broken = await check(settings(path));
+  assert.equal(broken.code, 78);
+  assert.match(broken.err[0] ?? "", /^warning: .*ipaddrs\.yml:5:3: field "nmae"/);
+  assert.match(broken.err[1] ?? "", /ipaddrs\.yml:1:1: key/);
+  assert.match(broken.err[2] ?? "", /ipaddrs\.yml:3:9: vlan/);
+  const nowhere = await check(settings("/nowhere/at/all/ipaddrs.yml"));
+  assert.equal(nowhere.code, 78);
+  assert.deepEqual(nowhere.err, ["error: /nowhere/at/all/ipaddrs.yml: there is no directory /nowhere/at/all"]);
+});
+
+test("what is written must be writable: a file in place of a directory, a directory in place of a file", async (t) => {
+  const directory = tempDirectory(t);
+  writeFileSync(join(directory, "file"), "");
+  mkdirSync(join(directory, "folder"));
+  const found = await check({
+    SVC_OUTPUT_FILE_ENABLE: "true",
+    SVC_OUTPUT_FILE_PATH: join(directory, "folder"),
+    SVC_STATE_DIRECTORY_PATH: join(directory, "file", "below"),
+    SVC_LOGGER_FILE_LOG_ENABLE: "true",
+    SVC_LOGGER_FILE_LOG_FILENAME: join(directory, "file", "a.log"),
+  });
+  assert.equal(found.code, 78);
+  assert.match(found.err[0] ?? "", /^warning: SVC_LOGGER_FILE_LOG_FILENAME: .*a\.log: /);
+  assert.match(found.err[1] ?? "", /^error: SVC_OUTPUT_FILE_PATH: .*folder: is a directory$/);
+  assert.match(found.err[2] ?? "", /^error: SVC_STATE_DIRECTORY_PATH: .*below: /);
+  const good = await check({
+    SVC_OUTPUT_FILE_ENABLE: "true",
+    SVC_OUTPUT_FILE_PATH: join(directory, "new", "records.ndjson"),
+    SVC_STATE_DIRECTORY_PATH: join(directory, "state", "deep"),
+  });
+  assert.deepEqual([good.code, good.err], [0, []]);
+});
+
+test("busy ports are found, unless the collector runs that has them open", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  const socket = createSocket("udp4");
+  t.after(() => {
+    server.close();
+    socket.close();
+  });
+  await once(server, "listening");
+  socket.bind({ port: 0, address: "127.0.0.1", exclusive: true });
+  await once(socket, "listening");
+  const tcp = (server.address() as AddressInfo).port;
+  const udp = socket.address().port;
+  const settings = {
+    SVC_API_PORT: String(tcp),
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_UDP_PORT: String(udp),
+    SVC_OUTPUT_MONITOR_ENABLE: "true",
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+  };
+  const busy = await check(settings);
+  assert.equal(busy.code, 78);
+  assert.deepEqual(busy.err, [
+    `error: SVC_API_PORT: TCP port ${tcp} on 127.0.0.1: is in use by another process`,
+    `error: SVC_FLOW_SERVER_UDP_PORT: UDP port ${udp} on 127.0.0.1: is in use by another process`,
+  ]);
+  assert.deepEqual((await check(settings, "--running")).err, []);
+});
+
+test("SNMP definitions are judged when devices are to be polled", async (t) => {
+  const directory = tempDirectory(t);
+  writeFileSync(join(directory, "a.yml"), "r1: {ip: 192.0.2.1, communties: [x]}\n");
+  const settings = { SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: directory, SVC_OUTPUT_STDOUT_ENABLE: "true" };
+  assert.equal((await check({ ...settings, SVC_INPUT_SNMP_ENABLE: "false" })).code, 0);
+  const bad = await check({ ...settings, SVC_INPUT_SNMP_ENABLE: "true" });
+  assert.equal(bad.code, 78);
+  assert.match(bad.err[0] ?? "", /^error: .*a\.yml:1:\d+: /);
+});
+
+test("a start without an optional file is degraded, says which, and heals", async (t) => {
+  const path = join(tempDirectory(t), "netifs.yml");
+  const given = {
+    SVC_API_PORT: "0",
+    SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: path,
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: join(path, "none.mmdb"),
+  };
+  const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "test" }));
+  const collector = createCollector({
+    settings: readSettings([layer], () => "").settings,
+    log: silentLog,
+    clock: systemClock,
+    version: "0",
+  });
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  await collector.start();
+  t.after(() => collector.stop());
+  const response = await fetch(`http://127.0.0.1:${collector.apiPort()}/readyz`);
+  assert.equal(response.status, 200);
+  const text = await response.text();
+  assert.match(text, /file of interfaces.*netifs\.yml: no such file; records go without it/);
+  assert.match(text, /file of AS numbers.*none\.mmdb: no such file; records go without it/);
+  writeFileSync(path, "{}\n");
+  t.mock.timers.tick(60_000);
+  const isHealed = (): boolean =>
+    collector.health.checks().some(({ name, degraded }) => name === "file of interfaces" && degraded !== true);
+  for (let i = 0; i < 100 && !isHealed(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(isHealed());
+});
