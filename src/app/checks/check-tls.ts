@@ -16,7 +16,7 @@ const soonMs = 14 * 86_400_000;
 export function checkTls(settings: Settings, now: number): Findings {
   const problems: string[] = [];
   const warnings: string[] = [];
-  const attempt = (subject: string, read: () => void): void => {
+  const attempt = (subject: string, read: () => unknown): void => {
     try {
       read();
     } catch (error) {
@@ -48,10 +48,10 @@ export function checkTls(settings: Settings, now: number): Findings {
 }
 
 /** @throws Error naming the file that has no certificate. */
-function readCertificate(path: string): void {
+function readCertificate(path: string): X509Certificate {
   const pem = readFileSync(path);
   try {
-    new X509Certificate(pem);
+    return new X509Certificate(pem);
   } catch (error) {
     throw new Error(`TLS: cannot read ${path}: ${messageOf(error)}`, { cause: error });
   }
