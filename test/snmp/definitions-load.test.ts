@@ -59,6 +59,8 @@ test("objects are resolved: index of what they augment, OIDs, syntaxes, the inst
     tag: false,
     metric: "counter",
     rediscover: undefined,
+    noValue: undefined,
+    noValueWhen: undefined,
     overrides: { object: "IF-MIB::ifTable", attribute: "ifInOctets" },
   });
   assert.deepEqual(objects.get("SNMPv2-MIB::system")?.index, []);

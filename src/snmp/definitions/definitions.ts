@@ -82,6 +82,10 @@ export interface Attribute extends FieldDefinition {
   readonly metric: (typeof metrics)[number] | undefined;
   /** What about this attribute makes the device be discovered again: it went back, or it changed at all. */
   readonly rediscover: (typeof rediscoveries)[number] | undefined;
+  /** Numbers, as the device sends them, that stand for no reading, with the reason. */
+  readonly noValue: ReadonlyMap<number, string> | undefined;
+  /** Another attribute of the object, with the numbers of it at which this one has no reading. */
+  readonly noValueWhen: { readonly attribute: string; readonly is: readonly number[] } | undefined;
   /** The attribute that is not polled where this one is supported. */
   readonly overrides: AttributeReference | undefined;
 }

@@ -1,4 +1,5 @@
 import type { FieldDefinition } from "../values/put-value.ts";
+import { meaningHash } from "./meaning-hash.ts";
 import type { ChangeClass } from "./definition-change.ts";
 import type { Attribute, Definitions, IndexPart, ObjectDefinition } from "./definitions.ts";
 
@@ -108,6 +109,7 @@ function sameAttributeReading(a: Attribute, b: Attribute): boolean {
     a.tag === b.tag &&
     a.metric === b.metric &&
     a.rediscover === b.rediscover &&
+    meaningHash([a.noValue, a.noValueWhen]) === meaningHash([b.noValue, b.noValueWhen]) &&
     a.overrides?.object === b.overrides?.object &&
     a.overrides?.attribute === b.overrides?.attribute
   );

@@ -18,9 +18,11 @@ export function objectMeaningHash(draft: ObjectDraft): string {
   for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
   const lines: string[] = [];
   for (const attribute of attributes.values()) {
-    const { name, tag, metric, rediscover, overrides } = attribute;
+    const { name, tag, metric, rediscover, overrides, noValue, noValueWhen } = attribute;
+    const missing =
+      noValue === undefined && noValueWhen === undefined ? "" : `${canonicalText([noValue, noValueWhen])}\n`;
     lines.push(
-      `${name}\n${fieldText(attribute)}${tag}\n${metric}\n${rediscover}\n${overrides?.object}\n${overrides?.attribute}\n`,
+      `${missing}${name}\n${fieldText(attribute)}${tag}\n${metric}\n${rediscover}\n${overrides?.object}\n${overrides?.attribute}\n`,
     );
   }
   return hash("sha256", text + lines.sort().join(""), "hex");

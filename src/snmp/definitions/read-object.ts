@@ -1,9 +1,10 @@
 import { indexTypes, isImplicit } from "../values/decode-index.ts";
-import { fieldNames, type FieldDefinition } from "../values/put-value.ts";
+import { fieldNames, isRelated, type FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
 import { nearName, quote } from "../../text/index.ts";
 import { type MapReader, describe } from "./map-reader.ts";
+import { readNumberLabels } from "./read-enum.ts";
 import type { YamlMap } from "./yaml-values.ts";
 
 /** An object as its file has it. */
@@ -37,6 +38,7 @@ export function readObject(id: string, reader: MapReader): ObjectDraft | undefin
     attributes,
   };
   const discoveryAttribute = readDiscoveryAttribute(reader, attributes);
+  checkNoValueWhen(reader, attributes);
   warnOfSharedFields(reader, index ?? [], attributes);
   return reader.isValid ? { ...draft, discoveryAttribute } : undefined;
 }
@@ -107,7 +109,7 @@ function readAttributes(reader: MapReader): Map<string, Attribute> {
 }
 
 function readAttribute(name: string, reader: MapReader): Attribute | undefined {
-  reader.knowOnly(["oid", "name", "syntax", "tag", "metric", "rediscover", "overrides"]);
+  reader.knowOnly(["oid", "name", "syntax", "tag", "metric", "rediscover", "overrides", "no_value", "no_value_when"]);
   const oid = reader.oid("oid");
   const field = readFieldName(reader);
   const syntax = readSyntax(reader);
@@ -115,8 +117,41 @@ function readAttribute(name: string, reader: MapReader): Attribute | undefined {
   const metric = reader.oneOf("metric", metrics);
   const rediscover = reader.oneOf("rediscover", rediscoveries);
   const overrides = readOverrides(reader);
+  const noValue = readNoValue(reader);
+  const noValueWhen = readNoValueWhen(reader);
   if (!reader.isValid || !oid || !field || !syntax) return undefined;
-  return { name, oid: oid.oid, oidText: oid.oidText, field, syntax, tag, metric, rediscover, overrides };
+  return {
+    name,
+    oid: oid.oid,
+    oidText: oid.oidText,
+    field,
+    syntax,
+    tag,
+    metric,
+    rediscover,
+    noValue,
+    noValueWhen,
+    overrides,
+  };
+}
+
+/** Reasons by number: they go into the record as the state of the attribute. */
+function readNoValue(reader: MapReader): ReadonlyMap<number, string> | undefined {
+  const map = reader.map("no_value");
+  return map && readNumberLabels(map, reader.within(map, ["no_value"], "no_value: "), false);
+}
+
+function readNoValueWhen(reader: MapReader): Attribute["noValueWhen"] {
+  const map = reader.map("no_value_when");
+  if (map === undefined) return undefined;
+  const inner = reader.within(map, ["no_value_when"], "no_value_when: ");
+  inner.knowOnly(["attribute", "is"]);
+  const attribute = inner.requiredText("attribute");
+  const is = inner.texts("is")?.map(Number);
+  if (is === undefined || is.some((number) => !Number.isInteger(number)))
+    inner.error(["is"], "value", "is: expected a list of whole numbers");
+  if (!inner.isValid) reader.isValid = false;
+  return attribute !== undefined && is !== undefined ? { attribute, is } : undefined;
 }
 
 function readOverrides(reader: MapReader): AttributeReference | undefined {
@@ -146,6 +181,20 @@ function readSyntax(reader: MapReader): Syntax | undefined {
   return syntax;
 }
 
+function checkNoValueWhen(reader: MapReader, attributes: ReadonlyMap<string, Attribute>): void {
+  for (const { name, noValueWhen } of attributes.values()) {
+    if (noValueWhen === undefined || attributes.has(noValueWhen.attribute)) continue;
+    const near = nearName(noValueWhen.attribute, attributes.keys());
+    const message = `attribute ${name}: no_value_when: no attribute ${quote(noValueWhen.attribute)}`;
+    reader.error(["attributes", name, "no_value_when", "attribute"], "value", message, near);
+  }
+}
+
+/** A table may have for itself what other tables have of it. */
+function isOfAnotherTable({ syntax: { kind }, field: number }: FieldDefinition, field: string): boolean {
+  return kind === "interface" ? field.endsWith(".name") : isRelated(kind) && field !== number;
+}
+
 /** One would hide the other in the record, or Elasticsearch would refuse it. */
 function warnOfSharedFields(
   reader: MapReader,
@@ -158,7 +207,7 @@ function warnOfSharedFields(
       const other = owners.get(field);
       // An attribute may hold the name of the very interface that the index is of.
       if (other !== undefined && other !== "") return other;
-      owners.set(field, target.syntax.kind === "interface" && field.endsWith(".name") ? "" : owner);
+      owners.set(field, isOfAnotherTable(target, field) ? "" : owner);
     }
     return undefined;
   };

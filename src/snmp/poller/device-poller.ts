@@ -6,6 +6,7 @@ import { createRepetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
+import type { NameTables } from "../values/put-value.ts";
 import { createAccessProbe } from "./access-probe.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
 import { createDeviceNames, givesNames } from "./device-names.ts";
@@ -20,9 +21,10 @@ import { placeOf } from "./place-of.ts";
 import { createPollGrid } from "./poll-grid.ts";
 import { pollObject, type PolledRows } from "./poll-object.ts";
 import { compilePollPlan, type PolledObject, type PolledType } from "./poll-plan.ts";
-import { runPollTurn, type ReadingOf } from "./poll-turn.ts";
+import { isNaming, runPollTurn, type ReadingOf } from "./poll-turn.ts";
 import { createProber } from "./prober.ts";
 import type { RecordWriter } from "./record-writer.ts";
+import { createRowNames } from "./row-names.ts";
 import type { Schedule } from "./schedule.ts";
 import { createVanishedRows } from "./vanished-rows.ts";
 import { createWatchedValues } from "./watched-values.ts";
@@ -69,6 +71,9 @@ export interface DevicePoller extends MeasuredDevice {
   stop(): Promise<void>;
 }
 
+/** Its enumeration has the labels of PhysicalClass. */
+const entPhysicalClass = ".1.3.6.1.2.1.47.1.1.1.1.5";
+
 /** For the rows of all tables of a device that are read at the same time. */
 const maxDeviceBytes = 48 * 1024 * 1024;
 
@@ -93,12 +98,14 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   let restarts = 0;
   /** Whether the numbers of interfaces may be others than those of the names. */
   let areNamesOld = false;
+  let areRowNamesGone = false;
   const counts = createDeviceCounts();
   const running = new Set<Promise<void>>();
   const repetitions = createRepetitions();
   const watched = createWatchedValues();
   const vanished = createVanishedRows();
   const names = createDeviceNames();
+  const rowNames = createRowNames();
   const nameOrder = createNameOrder();
   const oversized = createOversizedObjects();
   const memory = createMemoryBudget(maxDeviceBytes, parts.memory);
@@ -145,7 +152,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     if (type === undefined || isStopped) return;
     const start = clock.monotonic();
     const objects = type.objects.filter(({ id }) => oversized.mayRead(id));
-    const turn = nameOrder.begin(start - lagMs, objects.filter(givesNames).length);
+    const turn = nameOrder.begin(start - lagMs, objects.filter(isNaming).length);
     counts.polls++;
     counts.lag = lagMs / 1000;
     lastPoll = clock.now();
@@ -200,6 +207,8 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       restarts++;
       counts.restarts++;
       names.distrust();
+      rowNames.forget();
+      areRowNamesGone = true;
       log.info({ device: device.id }, "an SNMP device has restarted");
       if (watchesResets()) parts.rediscover(device.id, "restart");
     }
@@ -241,6 +250,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       const reason = watched.see(object, polled, clock.monotonic());
       if (reason !== undefined) parts.rediscover(device.id, reason);
       if (names.see(object, polled)) parts.learnt(poller);
+      rowNames.see(object, polled);
     }
     if (!polled.isComplete) {
       counts.partial++;
@@ -261,11 +271,14 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
 
   async function writeOne(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean): Promise<void> {
     const interfaceName = (index: number): string | undefined => (isOfThisBoot ? names.nameOf(index) : undefined);
+    const { enums } = definitions;
+    const classes = enums.integer.get(entPhysicalClass);
+    const related: NameTables["related"] = (kind, index) => rowNames.of(kind, index, (value) => classes?.get(value));
     const written = await parts.writer.write(
       {
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
-        names: { enums: definitions.enums, interfaceName },
+        names: { enums, interfaceName, related },
       },
       object,
       polled,
@@ -356,6 +369,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       vanished.keep(next.objects);
       prober.stop();
       planGrid(delayMs);
+      // What names the rows of other tables is polled once an hour or less.
+      if (areRowNamesGone) grid.pollAll();
+      areRowNamesGone = false;
       parts.learnt(poller);
     },
     discoveryFailed(message) {

@@ -8,6 +8,8 @@ export interface PollGrid {
    * time, or one of its places on the finer grid; a new one joins the next of the others. The first begin after the delay.
    */
   plan(intervals: ReadonlyMap<string, number>, delayMs: number): void;
+  /** Polls each type once now, in addition to its times, unless it is being polled. */
+  pollAll(): void;
   /** Nothing is due any more. */
   clear(): void;
   /** Of the monotonic clock; undefined when nothing is due. */
@@ -41,9 +43,12 @@ export function createPollGrid({ schedule, clock, poll, onMissed }: PollGridPart
     task.scheduled = schedule.at(task.due, () => onDue(type, task));
     const missed = steps - 1 + (task.isRunning ? 1 : 0);
     if (missed > 0) onMissed(missed);
+    start(type, task, lag);
+  };
+  const start = (type: string, task: TypeTask, lagMs: number): void => {
     if (task.isRunning) return;
     task.isRunning = true;
-    void poll(type, lag).finally(() => (task.isRunning = false));
+    void poll(type, lagMs).finally(() => (task.isRunning = false));
   };
   const nextDue = (): number | undefined =>
     tasks.size === 0 ? undefined : Math.min(...Array.from(tasks.values(), ({ due }) => due));
@@ -71,6 +76,9 @@ export function createPollGrid({ schedule, clock, poll, onMissed }: PollGridPart
         Object.assign(task, { due, intervalMs, scheduled: schedule.at(due, () => onDue(type, task)) });
         tasks.set(type, task);
       }
+    },
+    pollAll() {
+      for (const [type, task] of tasks) start(type, task, 0);
     },
     clear() {
       for (const { scheduled } of tasks.values()) schedule.cancel(scheduled);

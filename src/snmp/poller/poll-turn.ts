@@ -1,4 +1,5 @@
 import { givesNames } from "./device-names.ts";
+import { givesRowNames } from "./row-names.ts";
 import type { ReadObject } from "./fill-overridden.ts";
 import type { Limiter } from "./limiter.ts";
 import type { NameTurn } from "./name-order.ts";
@@ -20,6 +21,11 @@ export interface PollSteps {
 
 export type ReadingOf = (objectId: string) => Promise<ReadObject | undefined>;
 
+/** Whether the records of a poll wait for the object: names of interfaces or of other rows come from it. */
+export function isNaming(object: PolledObject): boolean {
+  return givesNames(object) || givesRowNames(object);
+}
+
 /**
  * Takes all objects of a poll through their steps: each is written when the names that the poll reads are known.
  *
@@ -34,7 +40,7 @@ export async function runPollTurn(
 ): Promise<void> {
   const overriding = new Set(objects.flatMap(({ overridden }) => overridden.map(({ by }) => by.object)));
   const isFirst = (object: PolledObject): boolean =>
-    givesNames(object) || object.overridden.length > 0 || overriding.has(object.id);
+    isNaming(object) || object.overridden.length > 0 || overriding.has(object.id);
   const readings = new Map<string, Promise<ReadObject | undefined>>();
   const readingOf: ReadingOf = async (id) => readings.get(id);
   const completed = async (reading: Promise<ReadObject | undefined>): Promise<PolledRows | undefined> => {
@@ -57,7 +63,7 @@ export async function runPollTurn(
       limiter.run(() => read(object)),
     );
   const ready = new Map(first.map((object) => [object, completed(readings.get(object.id) as ReturnType<ReadingOf>)]));
-  const naming = first.filter(givesNames);
+  const naming = first.filter(isNaming);
   const learn = async (): Promise<void> => {
     await Promise.all(naming.map(async (object) => ready.get(object)));
     if (naming.length > 0) await confirm();

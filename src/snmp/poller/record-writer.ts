@@ -54,7 +54,7 @@ export function createRecordWriter(
       const timestamp = new Date(clock.now()).toISOString();
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
       for (const row of polled.rows) {
-        const { cells, isOddIndex } = rowCells(object, row);
+        const { cells, isOddIndex, states } = rowCells(object, row);
         if (isOddIndex) written.badIndexes++;
         const fields: RecordFields = new Map();
         fields.set("@timestamp", timestamp);
@@ -64,6 +64,7 @@ export function createRecordWriter(
         if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
         if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
         written.unreadable += putRow(fields, cells, source.names).length;
+        for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
         written.records++;
         enricher.enrich(fields);
         lines.append(fields);

@@ -1,3 +1,4 @@
+import type { Attribute } from "../definitions/definitions.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { decodeIndex, type IndexType } from "../values/decode-index.ts";
 import { heldValue } from "../values/held-value.ts";
@@ -12,6 +13,8 @@ import { suffixOf, type PolledRow } from "./poll-object.ts";
 export interface RowCells {
   readonly cells: readonly Cell[];
   readonly isOddIndex: boolean;
+  /** Why attributes have no reading: names of fields and what they say, unless the row says it itself. */
+  readonly states: readonly (readonly [string, string])[];
 }
 
 /** What follows the OID of the attributes of a row whose index cannot be read otherwise. */
@@ -41,11 +44,23 @@ export function rowCells(object: PolledObject, row: PolledRow): RowCells {
       if (part !== undefined) cells.push([field, part]);
     }
   }
+  const states: [string, string][] = [];
   for (const [i, { attribute }] of object.columns.entries()) {
     const value = row.values[i];
-    if (value !== undefined && value.type !== "Null") cells.push([attribute, heldValue(value)]);
+    if (value === undefined || value.type === "Null" || hasNoValue(object, row, attribute)) continue;
+    const reason = attribute.noValue?.get(Number(value.value));
+    if (reason === undefined) cells.push([attribute, heldValue(value)]);
+    else states.push([`${attribute.field.replace(/\.(?:pct|bytes)$/, "")}_state.name`, reason]);
   }
-  return { cells, isOddIndex };
+  return { cells, isOddIndex, states };
+}
+
+/** Whether another attribute of the row says that this one has no reading. */
+function hasNoValue(object: PolledObject, row: PolledRow, { noValueWhen }: Attribute): boolean {
+  if (noValueWhen === undefined) return false;
+  const other = object.columns.findIndex(({ attribute }) => attribute.name === noValueWhen.attribute);
+  const value = row.values[other]?.value;
+  return typeof value === "number" && noValueWhen.is.includes(value);
 }
 
 const withoutLength: { readonly [type in IndexType]?: IndexType } = {

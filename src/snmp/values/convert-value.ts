@@ -32,6 +32,9 @@ const hex: Converter = (value) => (value.value instanceof Uint8Array ? formatHex
 const converters: { readonly [kind in SyntaxKind]: Converter } = {
   number: readNumber,
   interface: readNumber,
+  entity: readNumber,
+  "lldp-port": readNumber,
+  "host-device": readNumber,
   "enum-integer": readNumber,
   blocks: readNumber,
   sensor: readNumber,
@@ -54,12 +57,16 @@ function scaled(value: SnmpValue, syntax: Syntax): number | bigint | undefined {
   return number === undefined ? undefined : scaleNumber(number, syntax.multiply, syntax.divide);
 }
 
+/** Nothing is colder than 0 K: a sensor that says so is not there. */
+const absoluteZero = -273.15;
+
 function temperature(value: SnmpValue, syntax: Syntax): number | undefined {
   const degrees = scaled(value, syntax);
   if (degrees === undefined) return undefined;
-  if (syntax.scale === "fahrenheit") return roundToMilli(((Number(degrees) - 32) * 5) / 9);
-  if (syntax.scale === "kelvin") return roundToMilli(Number(degrees) - 273.15);
-  return Number(degrees);
+  let celsius = Number(degrees);
+  if (syntax.scale === "fahrenheit") celsius = roundToMilli(((celsius - 32) * 5) / 9);
+  if (syntax.scale === "kelvin") celsius = roundToMilli(celsius - 273.15);
+  return celsius < absoluteZero ? undefined : celsius;
 }
 
 function roundToMilli(value: number): number {

@@ -2,7 +2,7 @@ import type { RecordFields, Scalar } from "../../record/index.ts";
 import { convertValue } from "./convert-value.ts";
 import { readNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
-import type { Syntax } from "./syntax.ts";
+import type { Syntax, SyntaxKind } from "./syntax.ts";
 
 /** Labels of enumerations by the OID (text with a leading dot) of the attribute or index part that has them. */
 export interface EnumTables {
@@ -22,11 +22,19 @@ export interface FieldDefinition {
   readonly oidText: string;
 }
 
+/** Numbers of rows of another table that says more. */
+export type RelatedKind = "entity" | "lldp-port" | "host-device";
+
+/** The rest of a field's name, and its value where there is one. */
+export type RelatedFields = readonly (readonly [string, Scalar | undefined])[];
+
 /** What names stand for numbers on a device. */
 export interface NameTables {
   readonly enums: EnumTables;
   /** The name of the device's interface with this ifIndex. */
   readonly interfaceName: (index: number) => string | undefined;
+  /** What another table says of its row with this number. */
+  readonly related?: (kind: RelatedKind, index: number) => RelatedFields;
 }
 
 /**
@@ -44,6 +52,8 @@ export function putValue(fields: RecordFields, target: FieldDefinition, value: S
   if (converted === undefined) return false;
   if (kind === "interface") {
     putInterface(fields, target, Number(converted), names);
+  } else if (isRelated(kind)) {
+    putRelated(fields, target, kind, Number(converted), names);
   } else if (kind === "enum-integer") {
     const label = names.enums.integer.get(target.oidText)?.get(Number(converted));
     putLabel(fields, target, "id", converted, label);
@@ -60,6 +70,7 @@ export function putValue(fields: RecordFields, target: FieldDefinition, value: S
 export function fieldNames(target: FieldDefinition): string[] {
   const { kind } = target.syntax;
   if (kind === "interface") return [suffixed(target.field, "index"), suffixed(target.field, "name")];
+  if (isRelated(kind)) return [target.field, ...relatedNames[kind].map((rest) => `${relatedBase(target)}.${rest}`)];
   if (kind === "enum-integer") return [suffixed(target.field, "id"), suffixed(target.field, "name")];
   if (kind === "enum-oid") return [suffixed(target.field, "oid"), suffixed(target.field, "name")];
   return [kind === "enum-bitmap" ? suffixed(target.field, "name") : target.field];
@@ -67,6 +78,37 @@ export function fieldNames(target: FieldDefinition): string[] {
 
 function suffixed(field: string, suffix: string): string {
   return `${field.replace(/\.(?:name|id|oid|index)$/, "")}.${suffix}`;
+}
+
+/** What may be said of each, after the name of the number without its last word. */
+const relatedNames: { readonly [kind in RelatedKind]: readonly string[] } = {
+  entity: ["name", "class.name", "slot"],
+  "lldp-port": ["name"],
+  "host-device": ["name"],
+};
+
+export function isRelated(kind: SyntaxKind): kind is RelatedKind {
+  return kind in relatedNames;
+}
+
+function relatedBase({ field }: FieldDefinition): string {
+  return field.replace(/\.(?:index|number)$/, "");
+}
+
+function putRelated(
+  fields: RecordFields,
+  target: FieldDefinition,
+  kind: RelatedKind,
+  index: number,
+  names: NameTables,
+): void {
+  fields.set(target.field, index);
+  const base = relatedBase(target);
+  // A number that is the field's whole name has no room for more below it.
+  if (base === target.field) return;
+  for (const [rest, value] of names.related?.(kind, index) ?? []) {
+    if (value !== undefined) fields.set(`${base}.${rest}`, value);
+  }
 }
 
 function putInterface(fields: RecordFields, target: FieldDefinition, index: number, names: NameTables): void {

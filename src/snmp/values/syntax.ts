@@ -12,6 +12,9 @@ export type SyntaxKind =
   | "truth"
   | "date"
   | "interface"
+  | "entity"
+  | "lldp-port"
+  | "host-device"
   | "enum-integer"
   | "enum-bitmap"
   | "enum-oid"
@@ -79,9 +82,13 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
     "number",
     "Integer INTEGER Integer32 Unsigned32 UInteger32 Gauge Gauge32 Counter Counter32 Counter64 CounterBasedGauge64 " +
       "ZeroBasedCounter32 ZeroBasedCounter64 Float VlanId VlanIndex VlanIdOrAny InetPortNumber InetAddressPrefixLength " +
-      "InetAutonomousSystemNumber PhysicalIndex PhysicalIndexOrZero",
+      "InetAutonomousSystemNumber",
   ),
   ...named("interface", "InterfaceIndex InterfaceIndexOrZero"),
+  // The fields of what they are the number of go into the record with them.
+  ...named("entity", "PhysicalIndex PhysicalIndexOrZero"),
+  ...named("lldp-port", "LldpPortNumber"),
+  ...named("host-device", "HostDeviceIndex"),
   ...named("text", "DisplayString OctetString SnmpAdminString Utf8String OwnerString LongUtf8String"),
   ...named("hex", "HexString Opaque Bits"),
   ...named("mac", "MacAddress PhysAddress"),
