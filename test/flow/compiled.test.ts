@@ -10,7 +10,16 @@ import {
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
-import { fields, netflow9, netflow9Templates, packetSet } from "../support/flow-packets.ts";
+import {
+  encodeRecord,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  netflow9,
+  netflow9Templates,
+  packetSet,
+  uints,
+} from "../support/flow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { goldenCases } from "./golden-cases.ts";
 
@@ -100,4 +109,34 @@ test("numbers of every length, and their estimates by every rate", async () => {
   }
   const { slow } = await twins.finish();
   assert.deepEqual(Object.keys(slow), ["estimate"]);
+});
+
+test("texts and NTP timestamps of every kind", async () => {
+  const texts = [
+    ...["", "a", "Düsseldorf 1", "日本語のインターフェース名", "🙂 four bytes", "\ufeffmark", "\ufffd is a character"],
+    ...['"quoted" and \\', "\b\t\n\f\r\u0001\u001f\u007f", "a\0b", "sixteen bytes ok", "sixteen bytes ok, and ü behind"],
+    ..."ü".repeat(20).match(/.{1,3}/gu) ?? [],
+  ].map((text) => Buffer.from(text));
+  const bytes = [
+    ...["ff", "61c3", "c3", "c080", "c1bf", "e08080", "e0a080", "eda080", "ed9fbf", "f08080ff", "f0908080", "f48fbfbf"],
+    ...["f4908080", "f5808080", "e282", "e28261", "80", "7fc3bc80", "c3bc0000", "fc".repeat(24), `${"61".repeat(17)}fc`],
+  ].map((hex) => Buffer.from(hex, "hex"));
+  const seconds = [0, 1, 0x7fff_ffff, 0x8000_0000, 2_208_988_799, 2_208_988_800, 3_900_000_000, 0xffff_ffff];
+  const fractions = [0, 1, 4294, 0x7fff_ffff, 0x8000_0000, 0xffff_f000, 0xffff_fffe, 0xffff_ffff];
+  const times = seconds.flatMap((second) => fractions.map((fraction) => [second, fraction] as const));
+  const twins = await createFlowTwins({});
+  const template = { id: 300, fields: fields([83, 64], [154, 8], [156, 8], [155, 8], [157, 8], [82, "variable"]) };
+  twins.send(ipfix([ipfixTemplates(template)]));
+  for (const text of [...texts, ...bytes]) {
+    const records = times.map(([second, fraction]) => {
+      const time = uints([second, 4], [fraction, 4]);
+      const padded = Buffer.concat([text, Buffer.alloc(64)]).subarray(0, 64);
+      return encodeRecord(template, [padded, time, time, time, time, text]);
+    });
+    for (let i = 0; i < records.length; i += 8) {
+      twins.send(ipfix([packetSet(300, Buffer.concat(records.slice(i, i + 8)), { pad: false })]));
+    }
+  }
+  const { slow } = await twins.finish();
+  assert.deepEqual(slow, {});
 });

@@ -242,8 +242,8 @@ export const opMac = 7;
 export const opHex = 8;
 /** The text of a byte; the argument is the place of 256 pairs of place and length. */
 export const opTable = 9;
-/** Text; what is not plain ASCII is left to the helper of the argument. */
-export const opPlainText = 10;
+/** Text and the quote behind it. */
+export const opString = 10;
 /**
  * Values that some bytes do not have. When there is one, the program goes on `delta` times sixteen bytes further; else so much text
  * before it is taken back as the argument says.
@@ -283,6 +283,9 @@ export const opReverse = 26;
 export const opRest = 27;
 /** Goes on so many bytes further. */
 export const opSkip = 28;
+/** As `opSeconds`: NTP timestamps, with six and nine digits behind the second. */
+export const opMicroseconds = 29;
+export const opNanoseconds = 30;
 
 /** A candidate of a selection: its place and length, and what it takes to have a value. */
 export const candidateBytes = 16;
@@ -297,6 +300,8 @@ export const bySeconds = 1;
 export const byMilliseconds = 2;
 export const byUptime = 3;
 export const byHelper = 4;
+export const byMicroseconds = 5;
+export const byNanoseconds = 6;
 
 /**
  * How a run ended: all records are read; the memory for lines is full; the last line has no additions; the next record is cut

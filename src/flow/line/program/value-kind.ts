@@ -12,6 +12,8 @@ export type ValueKind =
   | "text"
   | "seconds"
   | "milliseconds"
+  | "microseconds"
+  | "nanoseconds"
   | "uptime"
   | "icmpType"
   | "icmpCode"
@@ -27,6 +29,8 @@ const kinds = new Map<Convert, ValueKind>([
   [convertType.string, "text"],
   [convertType.dateTimeSeconds, "seconds"],
   [convertType.dateTimeMilliseconds, "milliseconds"],
+  [convertType.dateTimeMicroseconds, "microseconds"],
+  [convertType.dateTimeNanoseconds, "nanoseconds"],
   [convertField.uptime, "uptime"],
   [convertField.icmpType, "icmpType"],
   [convertField.icmpCode, "icmpCode"],
@@ -80,12 +84,22 @@ export function isTotal(kind: ValueKind, length: number): boolean {
   return length >= least && length <= most;
 }
 
-/** The greatest length of numbers that times are made of. */
-const maxTime = 8;
+/** Lengths with which some fields of a kind have a value, and none of another length has one. */
+const timeLengths: Readonly<Partial<Record<ValueKind, Fit>>> = {
+  seconds: [1, 8],
+  milliseconds: [1, 8],
+  microseconds: [8, 8],
+  nanoseconds: [8, 8],
+  uptime: [1, 8],
+};
+
+/** Undefined for kinds that are no times. */
+export function timeLengthsOf(kind: ValueKind): Fit | undefined {
+  return timeLengths[kind];
+}
 
 /** Whether no field of this kind and length has a value. */
 export function isNever(kind: ValueKind, length: number): boolean {
-  if (kind === "seconds" || kind === "milliseconds" || kind === "uptime") return length > maxTime;
-  const fit = fits[kind];
+  const fit = timeLengths[kind] ?? fits[kind];
   return fit !== undefined && (length < fit[0] || length > fit[1]);
 }

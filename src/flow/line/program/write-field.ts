@@ -6,7 +6,7 @@ import type { Plan } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
 import type { LineHelper } from "./line-helper.ts";
 import type { ProgramWriter } from "../kernel/program-writer.ts";
-import { fitOf, isNever, isTotal, valueKind, type ValueKind } from "./value-kind.ts";
+import { fitOf, isNever, isTotal, timeLengthsOf, valueKind, type ValueKind } from "./value-kind.ts";
 
 /** What writing a part of a program takes. */
 export interface ProgramContext {
@@ -60,36 +60,35 @@ function slotOf({ slots }: ProgramContext, name: string): number {
 }
 
 /** Every text is a value, also the empty one. */
-function writeText(context: ProgramContext, { field, name, convert }: FieldText, length: number): void {
+function writeText(context: ProgramContext, { field, name }: FieldText, length: number): void {
   if (name === undefined) return;
   const { writer, places } = context;
   writer.text(`${nameText(name)}"`);
   writer.operation({
-    code: layout.opPlainText,
+    code: layout.opString,
     slot: slotOf(context, name),
     place: places[field] as number,
     length,
-    argument: context.helper({ kind: "value", convert }),
   });
   context.written(name);
 }
 
 function writeVariable(context: ProgramContext, text: FieldText, kind: ValueKind): void {
   const { writer, places } = context;
-  const fit = fitOf(kind);
-  const isTime = timeOperations[kind] !== undefined;
-  if (fit === undefined && !isTime) {
+  const times = timeLengthsOf(kind);
+  const fit = times ?? fitOf(kind);
+  if (fit === undefined) {
     writeValue(context, text, variableLength);
     return;
   }
-  const [least, most] = fit ?? timeLengths;
+  const [least, most] = fit;
   writer.operation({
     code: layout.opFits,
     place: places[text.field] as number,
     length: least,
     argument: Math.min(most, 0xffff),
   });
-  const write = isTime ? writeTime : writeTotal;
+  const write = times === undefined ? writeTotal : writeTime;
   writer.either(
     layout.fits,
     1,
@@ -140,12 +139,11 @@ function afterValue(context: ProgramContext, { name, otherwise }: FieldText): vo
   writer.when(layout.outcome, "equal", 0, otherwise);
 }
 
-/** Lengths of numbers that times are made of. */
-const timeLengths = [1, 8] as const;
-
 const timeOperations: Readonly<Partial<Record<ValueKind, number>>> = {
   seconds: layout.opSeconds,
   milliseconds: layout.opMilliseconds,
+  microseconds: layout.opMicroseconds,
+  nanoseconds: layout.opNanoseconds,
   uptime: layout.opUptime,
 };
 
@@ -206,6 +204,8 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
     case "text":
     case "seconds":
     case "milliseconds":
+    case "microseconds":
+    case "nanoseconds":
     case "uptime":
     case "other":
       throw new TypeError(`not every field of the kind ${kind} has a value`);

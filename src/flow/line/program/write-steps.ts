@@ -5,7 +5,7 @@ import { variableLength } from "../../exporters/templates/template.ts";
 import type { LineHelper } from "./line-helper.ts";
 import type { PlacedTable } from "./byte-table.ts";
 import { isKeptAsByte } from "./record-slots.ts";
-import { fitOf, isCodePoint, isNever, isPure, isTotal, valueKind } from "./value-kind.ts";
+import { fitOf, isCodePoint, isNever, isPure, isTotal, timeLengthsOf, valueKind } from "./value-kind.ts";
 import { writeArray, writeField, writeHexField, type ProgramContext } from "./write-field.ts";
 
 /** What writing the program of one direction takes. */
@@ -283,7 +283,7 @@ function candidateOf(context: StepContext, { field, convert }: Output): Buffer {
   const fit = fitOf(kind);
   if (fit !== undefined) return candidate(context, field, { kind: layout.byLength, fit });
   const time = timeCandidates.get(kind);
-  if (time !== undefined) return candidate(context, field, { kind: time, fit: [1, 8] });
+  if (time !== undefined) return candidate(context, field, { kind: time, fit: timeLengthsOf(kind) ?? anyLength });
   const helper = context.helper({ kind: "value", convert });
   return candidate(context, field, { kind: layout.byHelper, helper });
 }
@@ -291,6 +291,8 @@ function candidateOf(context: StepContext, { field, convert }: Output): Buffer {
 const timeCandidates: ReadonlyMap<string, number> = new Map([
   ["seconds", layout.bySeconds],
   ["milliseconds", layout.byMilliseconds],
+  ["microseconds", layout.byMicroseconds],
+  ["nanoseconds", layout.byNanoseconds],
   ["uptime", layout.byUptime],
 ]);
 

@@ -1,7 +1,7 @@
 // Where the fields of a record are, and which of several counts.
 import * as L from "../layout";
 import { hasValue } from "./imports";
-import { readUint } from "./values";
+import { readUint, secondOfNtp } from "./values";
 
 /** The exporter's uptime for the record under way. */
 let uptime: i64 = 0;
@@ -74,6 +74,8 @@ function hasAnyValue(candidate: usize, at: usize, length: i32): bool {
   if (length < <i32>load<u16>(candidate, L.candidateLeast)) return false;
   if (length > <i32>load<u16>(candidate, L.candidateMost)) return false;
   if (kind == L.byLength) return true;
+  if (kind == L.byMicroseconds) return secondOfNtp(at, 6) >= 0;
+  if (kind == L.byNanoseconds) return secondOfNtp(at, 9) >= 0;
   const value = readUint(at, length);
   if (value > maxSafe) return false;
   if (kind == L.bySeconds) return value <= <u64>L.lastSecond;

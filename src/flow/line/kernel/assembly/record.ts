@@ -6,6 +6,7 @@ import { writeLabels } from "./labels";
 import { writeRest } from "./rest";
 import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import { writeSteps } from "./steps";
+import { writeText } from "./texts";
 import {
   copy,
   copyLong,
@@ -16,7 +17,7 @@ import {
   writeIpv6,
   writeMac,
   writeMilliseconds,
-  writePlainText,
+  writeNtp,
   writeSeconds,
   writeUint32,
   writeUint64,
@@ -48,6 +49,8 @@ function tailOf(operation: usize): usize {
 
 /** A time, or nothing. @returns where it ends, 0 when there is none. */
 function writeTime(p: usize, code: i32, at: usize, length: i32): usize {
+  if (code == L.opMicroseconds) return writeNtp(p, at, 6);
+  if (code == L.opNanoseconds) return writeNtp(p, at, 9);
   const value = readUint(at, length);
   if (value > maxSafe) return 0;
   if (code == L.opSeconds) return writeSeconds(p, <i64>value);
@@ -135,16 +138,14 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         p += length;
         break;
       }
-      case L.opPlainText: {
-        const length = lengthOf(operation);
-        // The helper writes the quote that stands before the text, too.
-        const end = writePlainText(p, place, length);
-        p = end != 0 ? end : <usize>writeValue(argument, <i32>p - 1, <i32>place, length, number);
-        if (end != 0) keep(number, L.isOther);
+      case L.opString:
+        keep(number, L.isOther);
+        p = writeText(p, place, lengthOf(operation));
         break;
-      }
       case L.opSeconds:
       case L.opMilliseconds:
+      case L.opMicroseconds:
+      case L.opNanoseconds:
       case L.opUptime: {
         const end = writeTime(p, code, place, lengthOf(operation));
         if (end != 0) {

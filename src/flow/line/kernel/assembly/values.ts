@@ -154,19 +154,6 @@ export function writeHex(p: usize, at: usize, length: i32): usize {
   return p + 2 + 2 * length;
 }
 
-/** Text that has nothing to escape, without its padding, and the quote behind it; 0 for any other. */
-export function writePlainText(p: usize, at: usize, length: i32): usize {
-  let end = at + length;
-  while (end > at && load<u8>(end - 1) == 0) end--;
-  for (; at < end; at++) {
-    const byte = load<u8>(at);
-    if (byte < 0x20 || byte > 0x7e || byte == 0x22 || byte == 0x5c) return 0;
-    store<u8>(p++, byte);
-  }
-  store<u8>(p, 0x22);
-  return p + 1;
-}
-
 /** `"YYYY-MM-DDTHH:MM:SS` */
 @inline
 function writeSecond(p: usize, second: i64): usize {
@@ -193,6 +180,50 @@ export function writeMilliseconds(p: usize, value: i64): usize {
   store<u32>(p, load<u32>(millisecondTable + <usize>((<u64>value - second * 1000) << 2)));
   store<u16>(p, 0x225a, 4);
   return p + 6;
+}
+
+const ntpToUnix: i64 = 2_208_988_800;
+
+/** So many parts of a second that a fraction of 2^32 comes next to; of digits 6 or 9. */
+@inline
+function partsOf(fraction: u32, digits: i32): u32 {
+  const scale: f64 = digits == 6 ? 1_000_000 : 1_000_000_000;
+  return <u32>floor<f64>((<f64>fraction / 4_294_967_296) * scale + 0.5);
+}
+
+/**
+ * The second of an NTP timestamp (RFC 7011 section 6.1.9), once its fraction is rounded. Its seconds wrap in 2036.
+ *
+ * @returns -1 for all zeros, which say that the time is not known, and for what has no text.
+ */
+export function secondOfNtp(at: usize, digits: i32): i64 {
+  if (load<u64>(at) == 0) return -1;
+  const seconds = bswap(load<u32>(at));
+  const parts = partsOf(bswap(load<u32>(at, 4)), digits);
+  const isNext = parts >= <u32>(digits == 6 ? 1_000_000 : 1_000_000_000);
+  const second = <i64>seconds - ntpToUnix + (seconds < 0x8000_0000 ? 4_294_967_296 : 0) + <i64>isNext;
+  return <u64>second > <u64>lastSecond ? -1 : second;
+}
+
+/** An NTP timestamp with its quotes; 0 for what has no text. */
+export function writeNtp(p: usize, at: usize, digits: i32): usize {
+  const second = secondOfNtp(at, digits);
+  if (second < 0) return 0;
+  const parts = partsOf(bswap(load<u32>(at, 4)), digits);
+  p = writeSecond(p, second);
+  store<u8>(p++, 0x2e);
+  if (digits == 6) {
+    const rest = parts >= 1_000_000 ? 0 : parts;
+    store<u64>(p, (digitsOf(rest) + zeros) >> 16);
+  } else {
+    const rest = parts >= 1_000_000_000 ? 0 : parts;
+    const first = rest / 100_000_000;
+    store<u8>(p, 0x30 + <u8>first);
+    store<u64>(p, digitsOf(rest - first * 100_000_000) + zeros, 1);
+  }
+  p += digits;
+  store<u16>(p, 0x225a);
+  return p + 2;
 }
 
 /** An unsigned number of one to eight bytes. */
