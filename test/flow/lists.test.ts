@@ -15,6 +15,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
+import { createFlowTwins } from "../support/flow-twins.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { runs } from "../support/runs.ts";
 
@@ -174,4 +175,63 @@ test("YAF: MAC addresses and TCP details in lists become those of the flow", { s
     ["flow.list.semantics", "flow.src.mac.addr", "flow.dst.mac.addr", "flow.dst.l4.port.id"].map((name) => udp[name]),
     ["all_of", "00:0c:29:70:86:09", "00:0c:29:8d:af:c3", 53],
   );
+});
+
+test("lists that the kernel knows, and others among them", async () => {
+  // Elements of every kind of value: interfaces, ports, addresses, MAC addresses, counters, bytes, text, times, an enterprise's own.
+  const elements = [
+    [10, 4],
+    [10, 2],
+    [7, 2],
+    [8, 4],
+    [27, 16],
+    [56, 6],
+    [1, 8],
+    [1, 3],
+    [4, 1],
+    [210, 1],
+    [313, 1],
+    [90, 8],
+    [83, 5],
+    [153, 8],
+    [6, 2],
+    [32, 2],
+    [61, 1],
+    [95, 4],
+    [434, 4],
+  ] as const;
+  const listOf = (code: number, [id, length]: readonly [number, number], count: number, tail = 0): Buffer =>
+    Buffer.concat([
+      uint(code, 1),
+      uint(id, 2),
+      uint(length, 2),
+      Buffer.from(Array.from({ length: count * length + tail }, (_, i) => (i * 37 + id) & 255)),
+    ]);
+  const ofVendor = (pen: number, count: number): Buffer =>
+    Buffer.concat([uints([3, 1], [0x8000 | 57, 2], [2, 2], [pen, 4]), Buffer.alloc(2 * count, pen)]);
+  const lists = [
+    ...elements.flatMap((element) =>
+      [3, 0, 4, 255].flatMap((code) => [0, 1, 2, 3].map((n) => listOf(code, element, n))),
+    ),
+    ...elements.map((element) => listOf(3, element, 2, 1)),
+    ...[6871, 6872, 6871].flatMap((pen) => [0, 1, 2].map((count) => ofVendor(pen, count))),
+    ...[0, 1, 4].map((length) => listOf(3, [10, 2], 2).subarray(0, length)),
+    listOf(3, [10, 1], 5000),
+  ];
+  // The record itself has none of the names, one of them always, or one that follows from its bytes.
+  for (const more of [fields([8, 4]), fields([10, 4]), fields([154, 8])]) {
+    const template: PacketTemplate = { id: 300, fields: [...more, { id: 291, length: "variable" }] };
+    const twins = await createFlowTwins({});
+    twins.send(ipfix([ipfixTemplates(template)]));
+    for (let turn = 0; turn < 3; turn++) {
+      for (const list of turn === 1 ? lists.toReversed() : lists) {
+        const before = more.map(({ length }) => uint(turn + 1, Number(length)));
+        const record = encodeRecord(template, [...before, list]);
+        twins.send(ipfix([packetSet(300, Buffer.concat([record, record]), { pad: false })]));
+      }
+    }
+    const { records, slow } = await twins.finish();
+    assert.equal(records, 6 * lists.length);
+    assert.ok((slow["list"] ?? 0) < records, "some are written by the kernel alone");
+  }
 });

@@ -287,6 +287,32 @@ export const opSkip = 28;
 export const opMicroseconds = 29;
 export const opNanoseconds = 30;
 
+/**
+ * A basicList: one of those that follow, or whatever the helper of the argument writes, which may add it to them. It finds them by
+ * {@link listShapes}.
+ */
+export const opList = 31;
+export const listShapes = 227_744;
+
+/** So many lists that are known follow, those in use first: by the head of a list, and whether it has one value or more. */
+export const maxListShapes = 8;
+export const listShapeBytes = 256;
+/** Of what stands before the first value, 16 bits; 0 when it is not in use. */
+export const shapeTextLength = 0;
+/** Bytes of a value, 16 bits. */
+export const shapeValueLength = 2;
+/** The operation that writes a value. */
+export const shapeCode = 4;
+export const shapeIsMany = 5;
+export const shapeIsQuoted = 6;
+export const shapeHeadLength = 7;
+/** The list's head. */
+export const shapeHead = 8;
+export const shapeText = 32;
+export const shapeTextBytes = 208;
+/** Longer lists are left to the helper. */
+export const maxListValues = 4096;
+
 /** A candidate of a selection: its place and length, and what it takes to have a value. */
 export const candidateBytes = 16;
 export const candidatePlace = 0;

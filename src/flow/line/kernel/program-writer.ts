@@ -155,16 +155,18 @@ export function createProgramWriter(): ProgramWriter {
   };
 }
 
+/** What a helper keeps is not known beforehand. */
+const helped: ReadonlySet<number> = new Set([layout.opHelper, layout.opList]);
+
 /** Whether an operation keeps a value for some records alone. */
 function mayKeep({ code, slot = layout.unusedSlot }: Operation): boolean {
-  return code === layout.opHelper || (code === layout.opValue && slot !== layout.unusedSlot);
+  return helped.has(code) || (code === layout.opValue && slot !== layout.unusedSlot);
 }
 
 /** Whether it keeps one at all. */
 function keeps({ code, slot = layout.unusedSlot, length = 0 }: Operation): boolean {
-  return (
-    slot !== layout.unusedSlot || (code === layout.opTable && length !== layout.unusedSlot) || code === layout.opHelper
-  );
+  const isCodePointKept = code === layout.opTable && length !== layout.unusedSlot;
+  return slot !== layout.unusedSlot || isCodePointKept || helped.has(code);
 }
 
 function roundUp(bytes: number): number {

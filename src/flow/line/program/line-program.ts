@@ -149,7 +149,10 @@ function boundOf({ steps, slowSteps }: Plan): number {
       bound += maxScalar + Math.max(...names.map((each) => 6 * each.length + 8));
     }
   }
-  for (const step of slowSteps) if (step.kind === "labels") bound += labelNames + maxLabel * step.fields.length;
+  for (const step of slowSteps) {
+    if (step.kind === "labels") bound += labelNames + maxLabel * step.fields.length;
+    if (step.kind === "list") bound += layout.shapeTextBytes;
+  }
   return bound;
 }
 

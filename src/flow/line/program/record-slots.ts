@@ -15,6 +15,8 @@ export interface RecordSlots extends FieldValues {
   /** Marks names as present in the record. */
   take(name: string): void;
   isTaken(name: string): boolean;
+  /** Whether anything follows from a field of this name. */
+  isWatched(name: string): boolean;
 }
 
 const directionName = "flow.direction.name";
@@ -96,6 +98,7 @@ export function createRecordSlots(
       const at = layout.takenNames + 4 * (bit >> 5);
       view.setUint32(at, (view.getUint32(at, true) | (1 << (bit & 31))) >>> 0, true);
     },
+    isWatched: (name) => slots.has(name) || nameBits.has(name),
     isTaken(name) {
       const bit = nameBits.get(name) as number;
       return (view.getUint32(layout.takenNames + 4 * (bit >> 5), true) & (1 << (bit & 31))) !== 0;

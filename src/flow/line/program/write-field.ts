@@ -147,7 +147,12 @@ const timeOperations: Readonly<Partial<Record<ValueKind, number>>> = {
   uptime: layout.opUptime,
 };
 
-const bytesOperations = { ipv4: layout.opIpv4, ipv6: layout.opIpv6, mac: layout.opMac, hex: layout.opHex } as const;
+const bytesOperations: Readonly<Partial<Record<ValueKind, number>>> = {
+  ipv4: layout.opIpv4,
+  ipv6: layout.opIpv6,
+  mac: layout.opMac,
+  hex: layout.opHex,
+};
 
 /** Writes a value that is always there. */
 function writeTotal(context: ProgramContext, { field, name }: FieldText, kind: ValueKind, length: number): void {
@@ -198,7 +203,7 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
     case "mac":
     case "hex":
       writer.text(`"`);
-      writer.operation({ code: bytesOperations[kind], place, length, slot });
+      writer.operation({ code: bytesOperations[kind] as number, place, length, slot });
       writer.text(`"`);
       break;
     case "text":
@@ -210,6 +215,17 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
     case "other":
       throw new TypeError(`not every field of the kind ${kind} has a value`);
   }
+}
+
+/** The operation that writes a value of fixed length, and whether in quotes; undefined where none does, or not each. */
+export function valueOperation(
+  kind: ValueKind,
+  length: number,
+): { readonly code: number; readonly isQuoted: boolean } | undefined {
+  if (!isTotal(kind, length)) return undefined;
+  if (kind === "unsigned") return { code: unsignedOperation(length), isQuoted: false };
+  const code = bytesOperations[kind];
+  return code === undefined ? undefined : { code, isQuoted: true };
 }
 
 function unsignedOperation(length: number): number {

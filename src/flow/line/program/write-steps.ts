@@ -326,8 +326,22 @@ function writeSlowSteps(context: StepContext): void {
   const [only] = helped;
   const isOne = direction === "whole" && helped.length === 1;
   if (isOne && only?.kind === "packet") writeHelper(context, { kind: "section", section: only });
-  else if (isOne && only?.kind === "list") writeHelper(context, { kind: "list", list: only });
+  else if (isOne && only?.kind === "list") writeList(context, only);
   else if (helped.length > 0) writeHelper(context, { kind: "fields", direction });
+}
+
+function writeList(context: StepContext, list: Extract<SlowStep, { kind: "list" }>): void {
+  if (list.structure !== "basicList") {
+    writeHelper(context, { kind: "list", list });
+    return;
+  }
+  context.writer.operation({
+    code: layout.opList,
+    place: context.places[list.field] as number,
+    length: context.plan.lengths[list.field] as number,
+    argument: context.helper({ kind: "list", list }),
+    tail: Buffer.alloc(layout.maxListShapes * layout.listShapeBytes),
+  });
 }
 
 /** Whether the kernel writes a stack: all of its labels have three or four bytes. */

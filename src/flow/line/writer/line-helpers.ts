@@ -14,6 +14,7 @@ import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createLineFields, type LineFields } from "./line-fields.ts";
 import type { LineHelper } from "../program/line-helper.ts";
 import type { RecordSlots } from "../program/record-slots.ts";
+import { createListShapes } from "./list-shapes.ts";
 import { createListText, type ListStep } from "./list-text.ts";
 import { createSectionSteps, type PacketSection } from "./section-steps.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
@@ -78,6 +79,7 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
   const places = createFieldPlaces(layout.maxFields);
   const lineFields = createLineFields(places);
   const listText = createListText(reader, places, times);
+  const shapes = createListShapes(workspace);
   const sections = createSectionSteps(workspace, book, places, times);
   const record: RecordFields = new Map();
   let set: HelpedSet | undefined;
@@ -163,8 +165,9 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
     const fields = begin(from);
     if (places.lengths[list.field] === 0) return at;
     lineFields.begin(plan, head, fields);
-    const text = listText.render(plan, list, fields, lineFields, lists);
-    if (text === undefined) return put(at, from, helper, fieldsOf("whole", from));
+    const written = listText.render(plan, list, fields, lineFields, lists);
+    if (written === undefined) return put(at, from, helper, fieldsOf("whole", from));
+    const { text, shape } = written;
     const rest = room + roomPerByte * (recordEnd - from);
     const most = maxUtf8 * text.length;
     if (at + most + rest > limit) {
@@ -172,6 +175,9 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
       return -1;
     }
     counts.list++;
+    if (shape !== undefined && ![...lineFields.added.keys()].some((name) => values.isWatched(name))) {
+      shapes.learn(shape, places.offsets[list.field] as number);
+    }
     keep(lineFields.added);
     return at + memory.write(text, at);
   };

@@ -9,6 +9,9 @@ import type { ListSource } from "../../wire/structured/read-list.ts";
 import type { FieldPlaces } from "../../wire/template/read-step.ts";
 import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { namePresence, type Presence } from "../program/name-presence.ts";
+import { valueKind } from "../program/value-kind.ts";
+import { valueOperation } from "../program/write-field.ts";
+import * as layout from "../kernel/layout.ts";
 import type { LineFields } from "./line-fields.ts";
 
 export type ListStep = Extract<SlowStep, { kind: "list" }>;
@@ -16,7 +19,7 @@ export type ListStep = Extract<SlowStep, { kind: "list" }>;
 /** Renders the lists that most records with one have: of values or records of fixed length, without lists within. */
 export interface ListText {
   /**
-   * Renders the one list of a record, as it stands in a line.
+   * Renders the one list of a record, as it stands in a line. Its names are those of all such records of the plan when it has a shape.
    *
    * @param plan of the record that has it.
    * @param record what it has already; the fields of the list are added to it.
@@ -28,7 +31,26 @@ export interface ListText {
     source: FieldSource,
     record: LineFields,
     lists: ListSource | undefined,
-  ): string | undefined;
+  ): ListRendered | undefined;
+}
+
+export interface ListRendered {
+  readonly text: string;
+  /** What the kernel needs to write all such lists of such records by itself; undefined where it cannot. */
+  readonly shape: ListShape | undefined;
+}
+
+/** What lists have in common that have the same head, and one value or several. */
+export interface ListShape {
+  /** Where in the list its values begin. */
+  readonly headLength: number;
+  /** What stands in the line before the first value. */
+  readonly text: string;
+  readonly valueLength: number;
+  /** The kernel's operation for a value. */
+  readonly code: number;
+  readonly isQuoted: boolean;
+  readonly isMany: boolean;
 }
 
 /** A field of each record of a list. */
@@ -114,7 +136,7 @@ export function createListText(reader: RecordReader, places: FieldPlaces, times:
       if (presence(semanticsName) !== "never") return undefined;
       record.set(semanticsName, semantic);
       let text = `${labelOf(semanticsName)}"${semantic}"`;
-      if (head.length === 0) return text;
+      if (head.length === 0) return { text, shape: undefined };
       const { element, template } = head;
       const inner = element === undefined ? lists?.plan(template) : reader.elementPlan(element);
       if (inner === undefined) return undefined;
@@ -124,6 +146,7 @@ export function createListText(reader: RecordReader, places: FieldPlaces, times:
       const count = head.length / recordLength;
       if (!Number.isInteger(count) || count * all.length > maxValues) return undefined;
       const used = valuesName === undefined ? all.length : 1;
+      let shape: ListShape | undefined;
       for (let i = 0; i < used; i++) {
         const column = all[i] as Column;
         const values = valuesOf(column, source, head.at, count, recordLength);
@@ -134,9 +157,13 @@ export function createListText(reader: RecordReader, places: FieldPlaces, times:
         if (name === undefined) return undefined;
         const value: Value = values.length === 1 ? first : values;
         record.set(name, value);
+        const said = presence(valuesName ?? column.name);
+        if (element !== undefined && used === 1 && (said === "never" || said === "always")) {
+          shape = shapeOf(column, text + labelOf(name), head.at - at, count);
+        }
         text += labelOf(name) + textOf(value);
       }
-      return text;
+      return { text, shape };
     },
   };
 }
@@ -156,6 +183,15 @@ function placeOf(
   }
   const listed = nameInList(semantic, name);
   return presence(listed) === "never" && !record.added.has(listed) ? listed : undefined;
+}
+
+/** @param text what stands before the values. */
+function shapeOf({ convert, length }: Column, text: string, headLength: number, count: number): ListShape | undefined {
+  const operation = valueOperation(valueKind(convert), length);
+  // A byte in hex takes more than the line has for it.
+  if (operation === undefined || (operation.code === layout.opHex && length < 2)) return undefined;
+  const isMany = count > 1;
+  return { ...operation, headLength, text: isMany ? `${text}[` : text, valueLength: length, isMany };
 }
 
 function textOf(value: Value): string {

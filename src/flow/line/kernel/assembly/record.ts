@@ -3,6 +3,7 @@ import * as L from "../layout";
 import { maxSafe, select, timeOfUptime } from "./fields";
 import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
+import { writeList } from "./lists";
 import { writeRest } from "./rest";
 import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import { writeSteps } from "./steps";
@@ -159,6 +160,19 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         const end = length == 0 ? 0 : <usize>writeValue(argument, <i32>p, <i32>place, length, number);
         setRegister(L.outcome, end != 0 ? 1 : length == 0 ? 2 : 0);
         p = end != 0 ? end : p - delta;
+        break;
+      }
+      case L.opList: {
+        const shapes = tailOf(operation);
+        const listEnd = writeList(p, shapes, place, lengthOf(operation));
+        if (listEnd != 0) {
+          p = listEnd;
+          break;
+        }
+        store<u32>(L.listShapes, <u32>shapes);
+        const end = help(argument, <i32>p, <i32>from);
+        if (end < 0) return noRoom;
+        p = end;
         break;
       }
       case L.opHelper: {
