@@ -1,4 +1,5 @@
-// An HTTP server that acknowledges what it is sent and does nothing else. It answers with its port.
+// An HTTP server that acknowledges what it is sent and does nothing else. Told "listen" it answers with its port, told "away" it
+// closes it and all connections, told "back" it opens it again.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,7 +7,17 @@ const server = createServer((request, response) => {
   request.on("data", () => {});
   request.on("end", () => response.end());
 });
-process.on("message", () => {
-  server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
+let port = 0;
+const answer = (): void => {
+  ({ port } = server.address() as AddressInfo);
+  process.send?.(port);
+};
+process.on("message", (order: "listen" | "away" | "back") => {
+  if (order === "listen" || order === "back") {
+    server.listen(port, "127.0.0.1", answer);
+    return;
+  }
+  server.close(() => process.send?.(port));
+  server.closeAllConnections();
 });
 process.on("disconnect", () => process.exit());

@@ -56,19 +56,8 @@ for listener in sasl tlssasl; do
   done
 done >>"$DIR/server.properties"
 [ -z "${KAFKA_EXTRA:-}" ] || cat "$KAFKA_EXTRA" >>"$DIR/server.properties"
-# A broker that is killed is started again, with its data. Its process id is in broker.pid.
-broker() {
-  trap 'kill "$child"; wait "$child"; exit 0' TERM
-  while :; do
-    "$JAVA_HOME_USED/bin/java" -Xms128m -Xmx384m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
-      -Dorg.slf4j.simpleLogger.showDateTime=true -cp "$START:$JARS/*" Start "$DIR/server.properties" &
-    child=$!
-    echo "$child" >"$DIR/broker.pid"
-    wait "$child" || true
-    sleep 0.5
-  done
-}
-run broker
+keep_running "$JAVA_HOME_USED/bin/java" -Xms128m -Xmx384m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
+  -Dorg.slf4j.simpleLogger.showDateTime=true -cp "$START:$JARS/*" Start "$DIR/server.properties"
 await 90 tcp "$PORT"
 await 60 grep -q 'Kafka Server started' "$LOG"
 ready $VERSION bootstrap 127.0.0.1:$PORT sasl 127.0.0.1:$((PORT + 1)) tls 127.0.0.1:$((PORT + 2)) \

@@ -19,18 +19,7 @@ ports 2
   fi
   [ -z "${NATS_EXTRA:-}" ] || cat "$NATS_EXTRA"
 } >"$DIR/nats.conf"
-# A server that is killed is started again, with its data. Its process id is in server.pid.
-server() {
-  trap 'kill "$child"; wait "$child"; exit 0' TERM
-  while :; do
-    "$CACHE/nats-server-$VERSION/nats-server" -c "$DIR/nats.conf" &
-    child=$!
-    echo "$child" >"$DIR/server.pid"
-    wait "$child" || true
-    sleep 0.5
-  done
-}
-run server
+keep_running "$CACHE/nats-server-$VERSION/nats-server" -c "$DIR/nats.conf"
 await 20 http "http://127.0.0.1:$((PORT + 1))/healthz"
 if [ -n "${NATS_TLS:-}${NATS_MTLS:-}" ]; then
   ready $VERSION url tls://127.0.0.1:$PORT user netgloss password secret ca "$DIR/tls/ca.pem" \

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
@@ -11,7 +12,7 @@ export type Partner = Readonly<Record<string, string | number>>;
  * test. A server that cannot be had is a failure.
  */
 export async function startPartner(
-  t: TestContext,
+  t: Pick<TestContext, "after">,
   name: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Partner> {
@@ -33,4 +34,9 @@ export async function startPartner(
     child.on("exit", (code) => reject(new Error(`${name}.sh ended with ${String(code)}: ${log}`)));
     child.on("error", reject);
   });
+}
+
+/** Kills a server that its script starts again with its data. */
+export function killPartner(partner: Partner): void {
+  process.kill(-Number(readFileSync(join(String(partner["dir"]), "server.pid"), "utf8")), "SIGKILL");
 }

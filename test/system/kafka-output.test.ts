@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
 import { noTls } from "../output/http/http-fixture.ts";
 import { kafkaConfig } from "../output/kafka/kafka-fixture.ts";
-import { startPartner, type Partner } from "../support/partner.ts";
+import { killPartner, startPartner, type Partner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 const signal = new AbortController().signal;
@@ -161,7 +161,7 @@ test("kafka: records arrive once through all faults; every way to connect, and w
   let kills = 2;
   const restart = async (): Promise<void> => {
     if (kills-- <= 0) return;
-    process.kill(Number(readFileSync(join(of("dir"), "broker.pid"), "utf8")), "SIGKILL");
+    killPartner(partner);
     await sleep(1000);
     proxy.fault = "pass";
     while (!(await isUp())) await sleep(200);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
 import { noTls } from "../output/http/http-fixture.ts";
 import { natsConfig } from "../output/nats/nats-fixture.ts";
-import { startPartner } from "../support/partner.ts";
+import { killPartner, startPartner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 const signal = new AbortController().signal;
@@ -135,7 +135,7 @@ test("nats: each record in its subject, once through all faults; what the server
     let kills = 2;
     const restart = async (): Promise<void> => {
       if (kills-- <= 0) return;
-      process.kill(Number(readFileSync(join(String(partner["dir"]), "server.pid"), "utf8")), "SIGKILL");
+      killPartner(partner);
       proxy.fault = "pass";
       await sleep(1500);
     };

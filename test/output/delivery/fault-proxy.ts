@@ -8,9 +8,16 @@ import type { TestContext } from "node:test";
  * - `silent`: what comes is swallowed. `slow`: each piece waits for 20 ms.
  * - `cutRequest`: the connection is reset after some bytes of the request. `cutAnswer`: the request passes, and the answer
  *   is cut after some bytes.
+ * - `busy` and `unavailable`, for HTTP: the request is swallowed and answered with 429 or 503.
  */
-export type Fault = "pass" | "away" | "silent" | "slow" | "cutRequest" | "cutAnswer";
+export type Fault = "pass" | "away" | "silent" | "slow" | "cutRequest" | "cutAnswer" | "busy" | "unavailable";
 export const faults: readonly Fault[] = ["pass", "away", "silent", "slow", "cutRequest", "cutAnswer"];
+export const httpFaults: readonly Fault[] = [...faults, "busy", "unavailable"];
+
+const statuses: Partial<Record<Fault, string>> = {
+  busy: "429 Too Many Requests",
+  unavailable: "503 Service Unavailable",
+};
 
 export interface FaultProxy {
   readonly port: number;
@@ -38,9 +45,20 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
     const upstream = track(connect({ port, host, allowHalfOpen: true }));
     client.on("close", () => upstream.destroy());
     upstream.on("close", (hadError) => (hadError ? client.resetAndDestroy() : client.destroySoon()));
+    client.on("data", (bytes) => refuse(client, bytes));
     pass(client, upstream, "cutRequest", 2000);
     pass(upstream, client, "cutAnswer", 40);
   });
+
+  /** Answers a request as it begins. */
+  const refuse = (client: Socket, bytes: Buffer): void => {
+    const status = statuses[proxy.fault];
+    if (status === undefined || !/^[A-Z]+ .* HTTP\/1/.test(bytes.toString("latin1", 0, 1000)) || !client.writable)
+      return;
+    client.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    // The rest of the request is read, or the client would see a reset before the answer.
+    setTimeout(() => client.destroy(), 200);
+  };
 
   const pass = (from: Socket, to: Socket, cut: Fault, cutAfter: number): void => {
     let passed = 0;

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { createReadStream } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createTcpServer, type AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Consumer } from "@platformatic/kafka";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { startFaultProxy } from "../../output/delivery/fault-proxy.ts";
+import { killPartner, startPartner, type Partner } from "../../support/partner.ts";
+import type { LedgerStore } from "./ledger.ts";
+
+/** Starts a store, with a proxy before it. */
+type StartStore = (t: TestContext) => Promise<LedgerStore>;
+
+/** Each kind of store whose protocol says what it has taken, by the name of its output. */
+export const ledgerStores: Readonly<Record<string, StartStore>> = {
+  http: startHttp,
+  elasticsearch: (t) => startSearch(t, "elasticsearch"),
+  opensearch: (t) => startSearch(t, "opensearch"),
+  kafka: startKafka,
+  clickhouse: startClickHouse,
+  nats: startNats,
+  otlp: (t) => startOtelcol(t, "otlp"),
+  splunk: (t) => startOtelcol(t, "splunk"),
+};
+
+const bytesPattern = /"flow\.bytes":([0-9]+)/g;
+
+async function proxied(t: TestContext, url: unknown) {
+  const { hostname, port } = new URL(String(url));
+  return startFaultProxy(t, hostname, Number(port));
+}
+
+/** A server that keeps what it has read before it answers. */
+async function startHttp(t: TestContext): Promise<LedgerStore> {
+  const numbers: number[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.setEncoding("latin1").on("data", (part: string) => (text += part));
+    request.on("end", () => {
+      for (const [, n] of text.matchAll(bytesPattern)) numbers.push(Number(n));
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+  const proxy = await proxied(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return {
+    word: "GENERIC_HTTP",
+    output: "http",
+    settings: { ADDRESSES: `http://127.0.0.1:${proxy.port}` },
+    proxy,
+    isHttp: true,
+    twice: "always",
+    read: async (visit) => numbers.forEach((n) => visit(n)),
+  };
+}
+
+async function startSearch(t: TestContext, product: "elasticsearch" | "opensearch"): Promise<LedgerStore> {
+  const partner = await startPartner(t, product);
+  const proxy = await proxied(t, partner["url"]);
+  const ask = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${String(partner["url"])}${path}`, {
+      method: "POST",
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+  return {
+    word: product.toUpperCase(),
+    output: product,
+    settings: { ADDRESSES: `http://127.0.0.1:${proxy.port}`, TIMEOUT: "10" },
+    proxy,
+    isHttp: true,
+    twice: "never",
+    kill: () => killPartner(partner),
+    async count() {
+      return Number((await ask("/netgloss-flow/_count"))["count"]);
+    },
+    async read(visit) {
+      await ask("/netgloss-flow/_refresh");
+      for (let after: unknown[] | undefined; ;) {
+        const { hits } = (await ask("/netgloss-flow/_search?filter_path=hits.hits.sort", {
+          size: 10_000,
+          _source: false,
+          sort: [{ "flow.bytes": "asc" }],
+          ...(after && { search_after: after }),
+        })) as { hits?: { hits: readonly { sort: [number] }[] } };
+        const found = hits?.hits ?? [];
+        for (const { sort } of found) visit(sort[0]);
+        if (found.length < 10_000) return;
+        after = found.at(-1)?.sort;
+      }
+    },
+  };
+}
+
+async function startKafka(t: TestContext): Promise<LedgerStore> {
+  // Clients are sent to the address that the broker knows as its own: the proxy's.
+  const port = await freePort();
+  const partner = await startPartner(t, "kafka", { KAFKA_PLAIN_PORT: String(port) });
+  const [host = "", brokerPort] = String(partner["bootstrap"]).split(":");
+  const proxy = await startFaultProxy(t, host, Number(brokerPort), port);
+  return {
+    word: "KAFKA",
+    output: "kafka",
+    settings: { BROKERS: `127.0.0.1:${port}`, TOPIC: "ledger" },
+    proxy,
+    isHttp: false,
+    twice: "afterKills",
+    kill: () => killPartner(partner),
+    read: (visit) => readTopic(partner, "ledger", visit),
+  };
+}
+
+async function readTopic(partner: Partner, topic: string, visit: (n: number) => void): Promise<void> {
+  const consumer = new Consumer({
+    clientId: "ledger",
+    groupId: `ledger-${Date.now()}`,
+    bootstrapBrokers: [String(partner["tls"])],
+    tls: { rejectUnauthorized: false },
+  });
+  const ends = await consumer.listOffsets({ topics: [topic] });
+  const total = (ends.get(topic) ?? []).reduce((sum, end) => sum + Number(end), 0);
+  const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
+  let read = 0;
+  for await (const { value } of stream) {
+    visitNumbers(value.toString("latin1"), visit);
+    if (++read === total) break;
+  }
+  await new Promise<void>((resolve) => consumer.close(true, () => resolve()));
+}
+
+async function startClickHouse(t: TestContext): Promise<LedgerStore> {
+  const partner = await startPartner(t, "clickhouse");
+  const proxy = await proxied(t, partner["url"]);
+  return {
+    word: "CLICKHOUSE",
+    output: "clickhouse",
+    settings: {
+      ADDRESSES: `http://127.0.0.1:${proxy.port}`,
+      USERNAME: "netgloss",
+      PASSWORD: "secret",
+      TIMEOUT: "20",
+      // Each insert is a part, and the engine merges them on the same two processors.
+      BATCH_DEADLINE: "300",
+      BATCH_MAX_BYTES: "8MiB",
+      TABLE_TTL: "0",
+    },
+    proxy,
+    isHttp: true,
+    twice: "never",
+    kill: () => killPartner(partner),
+    async read(visit) {
+      const answer = await fetch(`${String(partner["url"])}/?user=netgloss&password=secret`, {
+        method: "POST",
+        body: "SELECT flow_bytes FROM default.netgloss_flow FORMAT TSV",
+      });
+      const text = await answer.text();
+      assert.equal(answer.status, 200, text);
+      for (const line of text.split("\n")) if (line !== "") visit(Number(line));
+    },
+  };
+}
+
+async function startNats(t: TestContext): Promise<LedgerStore> {
+  const partner = await startPartner(t, "nats");
+  const proxy = await proxied(t, partner["url"]);
+  return {
+    word: "NATS",
+    output: "nats",
+    // Lines without most of their fields: the server of the test has room for one gigabyte.
+    settings: { ADDRESSES: `127.0.0.1:${proxy.port}`, STREAM_DUPLICATE_WINDOW: "3600" },
+    proxy,
+    isHttp: false,
+    twice: "never",
+    kill: () => killPartner(partner),
+    async read(visit) {
+      const connection = await connect({ servers: String(partner["url"]).replace("nats://", "") });
+      const { messages } = (await (await jetstreamManager(connection)).streams.info("NETGLOSS")).state;
+      const consumer = await jetstream(connection).consumers.get("NETGLOSS");
+      let read = 0;
+      for await (const message of await consumer.consume({ max_messages: 5000 })) {
+        visitNumbers(message.string(), visit);
+        if (++read === messages) break;
+      }
+      await connection.close();
+    },
+  };
+}
+
+/** The collector acknowledges what it has not written yet, so it is not killed. */
+async function startOtelcol(t: TestContext, output: "otlp" | "splunk"): Promise<LedgerStore> {
+  const partner = await startPartner(t, "otelcol");
+  const isOtlp = output === "otlp";
+  const proxy = await proxied(t, isOtlp ? partner["otlpHttp"] : partner["hec"]);
+  const address = `http://127.0.0.1:${proxy.port}`;
+  // OTLP has the line, escaped, Splunk's events their fields.
+  const pattern = isOtlp ? /\\"flow\.bytes\\":([0-9]+)/g : /"key":"flow\.bytes","value":\{"\w+":"?([0-9]+)/g;
+  return {
+    word: isOtlp ? "OTLP" : "SPLUNK_HEC",
+    output,
+    settings: isOtlp ? { ADDRESSES: `${address}/v1/logs` } : { ADDRESSES: address, TOKEN: "secret" },
+    proxy,
+    isHttp: true,
+    twice: "always",
+    async read(visit) {
+      // What the exporter has not written yet.
+      await sleep(1500);
+      const path = String(partner[isOtlp ? "otlpFile" : "hecFile"]);
+      for await (const line of createInterface({ input: createReadStream(path, "latin1") })) {
+        for (const [, n] of line.matchAll(pattern)) visit(Number(n));
+      }
+    },
+  };
+}
+
+function visitNumbers(text: string, visit: (n: number) => void): void {
+  for (const [, n] of text.matchAll(bytesPattern)) visit(Number(n));
+}
+
+async function freePort(): Promise<number> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
