@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "flow-decode": "flow/flow-decode-bench.js",
   "flow-cliffs": "flow/flow-cliffs-bench.js",
+  "flow-filter": "flow/filter-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
   "first-seen": "enrich/first-seen-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",

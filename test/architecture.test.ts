@@ -14,7 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   file: ["report"],
   udm: ["text", "ip", "report", "yaml", "file"],
   enrich: ["text", "ip", "report", "record", "yaml", "file", "udm"],
-  flow: ["text", "ip", "report", "record", "yaml"],
+  flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["report", "record", "filter"],
   api: ["text", "ip", "report", "udm", "snmp"],

@@ -19,7 +19,7 @@ import { createUdmFileStore, type UdmFileStore } from "../udm/index.ts";
 import { nodeFileIo } from "../file/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
-import { filterOf } from "./filters.ts";
+import { filterOf, recordFilter } from "./filters.ts";
 import { flowElements } from "./flow-elements.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
@@ -173,12 +173,22 @@ export function createSnmpPart(
   reporting: Reporting,
 ): Snmp | undefined {
   if (!settings.SVC_INPUT_SNMP_ENABLE) return undefined;
+  const dropped = reporting.metrics.counter(
+    "netgloss_snmp_filtered_records_total",
+    "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
+  );
+  dropped.add(0);
+  const filter = recordFilter(settings);
+  const lineFilter = createLineFilter({
+    matches: filter && compileLineFilter(filter),
+    filtered: (records) => dropped.add(records),
+  });
   return createSnmp({
     ...reporting,
     paths: snmpPaths(settings),
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
     enricher,
-    sink,
+    sink: lineFilter === undefined ? sink : filteredSink(sink, lineFilter),
   });
 }
 

@@ -2,9 +2,13 @@ import { FilterError, parseFilter, recordVocabulary, type Filter } from "../filt
 import { instanceSetting, outputWords, SettingsError, type OutputWord, type PlainSettings } from "./settings/index.ts";
 
 /** The settings that are filters. */
-type FilterSetting = `SVC_OUTPUT_${OutputWord}_FILTER`;
+type FilterSetting = `SVC_OUTPUT_${OutputWord}_FILTER` | "SVC_PROCESSOR_FILTER_KEEP" | "SVC_PROCESSOR_FILTER_DROP";
 
-const filterSettings: readonly FilterSetting[] = outputWords.map((word) => `SVC_OUTPUT_${word}_FILTER` as const);
+const filterSettings: readonly FilterSetting[] = [
+  "SVC_PROCESSOR_FILTER_KEEP",
+  "SVC_PROCESSOR_FILTER_DROP",
+  ...outputWords.map((word) => `SVC_OUTPUT_${word}_FILTER` as const),
+];
 
 /**
  * The filter that a setting has; undefined when it is empty.
@@ -13,6 +17,19 @@ const filterSettings: readonly FilterSetting[] = outputWords.map((word) => `SVC_
  */
 export function filterOf(name: string, text: string): Filter | undefined {
   return text === "" ? undefined : parseFilter(text, name, recordVocabulary);
+}
+
+/**
+ * The filter that records must be true of, whatever output they go to; undefined: all are wanted.
+ *
+ * @throws FilterError, which names the setting.
+ */
+export function recordFilter(settings: PlainSettings): Filter | undefined {
+  const keep = filterOf("SVC_PROCESSOR_FILTER_KEEP", settings.SVC_PROCESSOR_FILTER_KEEP);
+  const drop = filterOf("SVC_PROCESSOR_FILTER_DROP", settings.SVC_PROCESSOR_FILTER_DROP);
+  if (drop === undefined) return keep;
+  const isNotDropped: Filter = { kind: "not", filter: drop };
+  return keep === undefined ? isNotDropped : { kind: "and", filters: [keep, isNotDropped] };
 }
 
 /** What is wrong with the filters of the settings. */

@@ -10,6 +10,8 @@ import {
 import { copyingLines } from "./line/copying-lines.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts";
 import type { PathCounts } from "./wire/decoder/flow-reader.ts";
+import type { Filter } from "../filter/index.ts";
+import { acceptLine, createRecordFilter } from "./line/writer/record-filter.ts";
 import { createLineWriter } from "./line/writer/line-writer.ts";
 import { createSlowFieldCounts } from "./line/writer/slow-fields.ts";
 import { createDecoders } from "./wire/decoders.ts";
@@ -56,6 +58,8 @@ export interface FlowPipelineOptions {
   /** Which samples of sFlow become records. Default: both. */
   readonly sflowSamples?: SflowSamples;
   readonly limits?: Partial<Limits>;
+  /** Only records that it is true of become lines. Left out: all. */
+  readonly filter?: Filter | undefined;
   /** Templates that were not received again within this time are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
   /** Where the lines are to lie: in the workspace, if they are to be written fast. Left out: in memory of their own. */
@@ -125,20 +129,37 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
-  const lines = createLineBuffer(allocate);
+  const filter = options.filter && createRecordFilter(options.filter);
+  const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
-  const flows = createLineWriter({ reader, times, lines, enricher, workspace, communityId, counts: slowFields });
+  const flows = createLineWriter({
+    reader,
+    times,
+    lines,
+    enricher,
+    workspace,
+    communityId,
+    filter,
+    counts: slowFields,
+  });
   const samples = createSampleLines({
     lines,
     enricher: enricher.lines,
     communityId,
+    filter,
     workspace,
     book: flows.book,
     counts: paths,
   });
   registerFlowMetrics(metrics, counts, exporters, restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
+  metrics.counterFrom(
+    "netgloss_flow_filtered_records_total",
+    "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
+    [],
+    () => filter?.dropped ?? 0,
+  );
   metrics.counterFrom(
     "netgloss_flow_icmp_swapped_total",
     "Flows whose type and code of ICMPv6 arrived in each other's place.",

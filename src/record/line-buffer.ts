@@ -8,6 +8,8 @@ export interface LineBuffer {
    * with all their digits, doubles in the shortest form that reads back the same; NaN and the infinities, which JSON does
    * not have, as null. A lone surrogate is written as its `\u` escape. No line feed but the last is ever written.
    *
+   * A line that is not wanted is taken back.
+   *
    * @param rendered further fields, which stand behind those of the record and have other names.
    */
   append(record: RecordFields, rendered?: readonly RenderedFields[]): void;
@@ -62,8 +64,14 @@ export type AllocateSlab = (bytes: number) => Buffer;
 
 const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** @param allocate where lines lie that another thread is to read. */
-export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuffer {
+/** Whether a line is wanted that lies from `start` up to `end`. */
+export type AcceptLine = (bytes: Buffer, start: number, end: number) => boolean;
+
+/**
+ * @param allocate where lines lie that another thread is to read.
+ * @param accept judges each line that is appended; left out: all are wanted.
+ */
+export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: AcceptLine): LineBuffer {
   const names = new Map<string, Uint8Array>();
   let slab = allocate(slabSize);
   let view = viewOf(slab);
@@ -203,7 +211,10 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn): LineBuff
       slab[start + line] = 0x7b;
       slab[end++] = 0x7d;
       slab[end++] = 0x0a;
-      count++;
+      if (accept?.(slab, start + line, end) === false) {
+        end = start + line;
+        if (isFirst) prefix.length = 0;
+      } else count++;
     },
     open(bytes) {
       reserve(bytes);

@@ -49,3 +49,23 @@ test("each output takes the records that its own filter is true of, and its metr
   );
   assert.equal(await collector.metrics.value("netgloss_output_filtered_records_total", { output: "file" }), 2);
 });
+
+for (const pool of ["main", "1"]) {
+  test(`records are kept and dropped by the settings, where flows are decoded: ${pool}`, async (t) => {
+    const { collector, send } = await startFlowCollector(t, {
+      SVC_PROCESSOR_POOL_SIZE: pool,
+      SVC_PROCESSOR_FILTER_KEEP: "dst in 198.51.0.0/16",
+      SVC_PROCESSOR_FILTER_DROP: "bytes < 200 or src.port = 53",
+    });
+    const record = (second: number, bytes: number): { source: string; destination: string; bytes: number } => ({
+      source: "10.0.0.1",
+      destination: `198.${second}.100.1`,
+      bytes,
+    });
+    const kept = await send(netflowV5Datagram([record(51, 199), record(52, 300), record(51, 200)]));
+    assert.equal(kept["flow.bytes"], 200);
+    const value = (name: string, labels = {}): Promise<number | undefined> => collector.metrics.value(name, labels);
+    await until("the count", async () => (await value("netgloss_flow_filtered_records_total")) === 2);
+    assert.equal(await value("netgloss_flow_records_total", { protocol: "netflow5" }), 3);
+  });
+}

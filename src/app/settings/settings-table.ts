@@ -312,6 +312,20 @@ export const settingsTable = {
     "/var/lib/netgloss/snmp",
   ),
 
+  SVC_PROCESSOR_FILTER_KEEP: row(
+    "Records",
+    filterText,
+    "",
+    "Only records that this filter is true of are kept, of flows and of SNMP; see docs/filters.md. Empty is all records.",
+    "system exists or addr in 10.0.0.0/8",
+  ),
+  SVC_PROCESSOR_FILTER_DROP: row(
+    "Records",
+    filterText,
+    "",
+    "Records that this filter is true of are dropped, of flows and of SNMP. Empty is none.",
+    "proto = udp and port = 161",
+  ),
   SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE: row(
     "Records",
     bool,

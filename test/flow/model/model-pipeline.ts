@@ -43,6 +43,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     plans,
   );
   registerExporterMetrics(metrics, exporters);
+  metrics.counterFrom("netgloss_flow_filtered_records_total", "The model drops nothing.", [], () => 0);
   metrics.counterFrom("netgloss_flow_icmp_swapped_total", "Not counted by the model.", [], () => 0);
   const lines = createLineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));

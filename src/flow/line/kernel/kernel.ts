@@ -25,6 +25,8 @@ export interface KernelImports {
   writeEstimates(at: number, rate: number): number;
   /** Writes what is added to a number. -1: the additions have to be made otherwise. */
   addNumber(index: number, at: number, value: number, scope: number): number;
+  /** 1 when the line from `start` up to `end` is wanted, else 0; asked where a filter needs more than the kernel keeps. */
+  judgeLine(start: number, end: number): number;
   /** As {@link AddressTableAccess.locate}. */
   readonly locate: AddressTableAccess["locate"];
 }
@@ -47,7 +49,7 @@ export interface Kernel {
    *
    * @param head, headLength where the text is that lines begin with, and how long.
    * @returns how it ended: `isDone`, `isFull`, `isLeft`; `resultCount` is the position of the next sample or of the one that is to
-   *   become fields, `resultEnd` the end of the last line.
+   *   become fields, `resultLines` how many lines there are, `resultEnd` the end of the last one.
    */
   writeSamples(first: number, end: number, head: number, headLength: number, out: number, limit: number): number;
   /** Asks for the memory of what is known of the addresses of so many samples. */

@@ -40,6 +40,35 @@ export const takenNames = 344;
 /** Where the steps end that a helper leaves to the kernel, from {@link stepList} on. */
 export const listedSteps = 356;
 
+/**
+ * Where the program of a filter begins: one of its nodes, or what becomes of every record. How many records it dropped, and lines of them, which
+ * the other side sets to 0.
+ */
+export const filterStart = 360;
+export const filterDropped = 364;
+export const filterKeeps = 0;
+export const filterDrops = 1;
+/** The other side is to judge the line. */
+export const filterAsks = 2;
+
+/** A node of the program of a filter: a test of a slot, and where it leads. */
+export const filterNodeBytes = 48;
+export const nodeTest = 0;
+export const nodeSlot = 1;
+export const nodeTrue = 4;
+export const nodeFalse = 8;
+/** Pairs of first and last, ascending: of 64 bits; for addresses of 32 bits, then of two words of 64 bits. */
+export const nodeTable = 12;
+export const nodeCount = 16;
+export const nodeTable6 = 20;
+export const nodeCount6 = 24;
+export const nodeFirst = 32;
+export const nodeLast = 40;
+export const testRange = 0;
+export const testRanges = 1;
+export const testAddress = 2;
+export const testExists = 3;
+
 /** Additions to numbers: one block for each. */
 export const numberBlocks = 201_216;
 export const numberBlock = 32;
@@ -187,6 +216,9 @@ export const icmpNameBytes = 16;
 /** The codes' tables, and the texts. */
 export const icmpTexts = 5_775_360;
 export const icmpTextsEnd = 5_799_936;
+/** The program of a filter, with its tables. */
+export const filterProgram = 5_799_936;
+export const filterProgramEnd = 6_291_456;
 export const longLine = 6_291_456;
 export const longLineEnd = 10_485_760;
 export const lines = 12_582_912;

@@ -1,5 +1,7 @@
 import type { LineEnricher, RenderedFields, Workspace } from "../../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
+import { filterFields, filterProgram } from "../program/filter-program.ts";
+import type { RecordFilter } from "./record-filter.ts";
 import { optionNames, optionNumbers } from "../../exporters/options/name-table.ts";
 import { rateInputs } from "../../exporters/sampling/flow-rate.ts";
 
@@ -50,6 +52,8 @@ export interface KernelContext {
   /** The bit of each name that is added only where a record has none of it. */
   readonly nameBits: ReadonlyMap<string, number>;
   set(context: SetContext): void;
+  /** How many records the filter dropped since the last call; they are counted. */
+  takeFiltered(): number;
   /** Says which additions to numbers there are, by their position. */
   setNumberTables(tables: readonly (ReadonlyMap<number, RenderedFields> | undefined)[]): void;
   /** Adds to `counts` how many records got something of each addition, since the last call. */
@@ -75,11 +79,12 @@ export function canEnrich({ numbers, addresses }: LineEnricher): boolean {
 
 /** @param enricher one that {@link canEnrich}. */
 export function createKernelContext(
-  { view }: Workspace,
+  { view, bytes: memory }: Workspace,
   { numbers, addresses }: LineEnricher,
   communityId: boolean,
+  filter: RecordFilter | undefined,
 ): KernelContext {
-  const slots = slotsOf(numbers);
+  const slots = slotsOf(numbers, filter === undefined ? [] : filterFields(filter.filter));
   const nameBits = nameBitsOf(numbers);
   const [table] = addresses;
 
@@ -97,9 +102,22 @@ export function createKernelContext(
   view.setUint8(layout.hasCommunityId, communityId ? 1 : 0);
   view.setUint32(layout.addressControl, table?.table?.control ?? 0, true);
 
+  if (filter !== undefined) {
+    const { bytes, start } = filterProgram(filter.filter, slots);
+    memory.set(bytes, layout.filterProgram);
+    view.setUint32(layout.filterStart, start, true);
+  }
+
   return {
     slots,
     nameBits,
+    takeFiltered() {
+      const dropped = view.getUint32(layout.filterDropped, true);
+      if (filter === undefined || dropped === 0) return 0;
+      view.setUint32(layout.filterDropped, 0, true);
+      filter.dropped += dropped;
+      return dropped;
+    },
     set(of) {
       const isKnown = Number.isFinite(of.uptime);
       writeInteger(view, layout.exportTime, of.exportTime);
@@ -129,12 +147,14 @@ export function createKernelContext(
   };
 }
 
-function slotsOf(numbers: LineEnricher["numbers"]): ReadonlyMap<string, number> {
+/** @param wanted further names that may have a slot, as far as there are some left. */
+function slotsOf(numbers: LineEnricher["numbers"], wanted: readonly string[] = []): ReadonlyMap<string, number> {
   const slots = new Map(slotNames);
   const watched = numbers.flatMap(({ field, scope }) => (scope === undefined ? [field] : [field, scope]));
   for (const name of [...watched, ...rateInputs, ...optionNumbers]) {
     if (!slots.has(name)) slots.set(name, slots.size + 1);
   }
+  for (const name of wanted) if (!slots.has(name) && slots.size + 1 < layout.maxSlots) slots.set(name, slots.size + 1);
   return slots;
 }
 

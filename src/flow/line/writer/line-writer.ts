@@ -26,6 +26,7 @@ import { writeNumberAddition } from "../program/number-addition.ts";
 import { createOptionNames } from "../program/option-names.ts";
 import { createProgramMemory } from "../program/program-memory.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
+import type { RecordFilter } from "./record-filter.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import { createValueWriter } from "./value-writer.ts";
 import { writeEstimates } from "./write-estimates.ts";
@@ -39,6 +40,8 @@ export interface LineWriterOptions {
   readonly enricher: Enricher;
   readonly workspace: Workspace;
   readonly communityId: boolean;
+  /** Left out: all records are wanted. */
+  readonly filter?: RecordFilter | undefined;
   readonly counts: SlowFieldCounts;
 }
 
@@ -59,12 +62,12 @@ const flushBytes = 256 * 1024;
 
 /** @throws KernelError where the kernel cannot run. */
 export function createLineWriter(options: LineWriterOptions): LineWriter {
-  const { reader, times, lines, workspace, communityId, counts } = options;
+  const { reader, times, lines, workspace, communityId, filter, counts } = options;
   if (!workspace.takeKernel()) throw new TypeError("a workspace has one kernel");
   const { bytes: memory, view } = workspace;
   const { lines: ofLines } = options.enricher;
   const enricher = ofLines !== undefined && canEnrich(ofLines) ? ofLines : bareEnricher;
-  const context = createKernelContext(workspace, enricher, communityId);
+  const context = createKernelContext(workspace, enricher, communityId, filter);
   const { slots, nameBits } = context;
   const head = createLineHead(memory, layout.headText, layout.headTextBytes);
   const exporter = createExporterAdditions(enricher);
@@ -104,6 +107,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       const isScoped = enricher.numbers[index]?.scope !== undefined;
       return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
     },
+    judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
     locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
   });
 
@@ -210,7 +214,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
         if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
         closeLine(line, written, linesWritten);
         count += view.getUint32(layout.resultCount, true);
-        pending += linesWritten;
+        pending += linesWritten + context.takeFiltered();
         at = view.getUint32(layout.resultNext, true);
         direction = view.getUint32(layout.resultDirection, true);
         if (outcome === layout.isDone || outcome === layout.isCut) return { count, isCut: outcome === layout.isCut };

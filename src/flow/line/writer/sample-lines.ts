@@ -10,6 +10,7 @@ import { createExporterAdditions } from "./exporter-additions.ts";
 import type { PathCounts } from "../../wire/decoder/flow-reader.ts";
 import { canEnrich, createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
+import type { RecordFilter } from "./record-filter.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
 import { maxNumberAddition, writeNumberAddition } from "../program/number-addition.ts";
 import { writeEstimates } from "./write-estimates.ts";
@@ -28,6 +29,8 @@ export interface SampleLinesOptions {
   /** Undefined: records have to become fields. */
   readonly enricher: LineEnricher | undefined;
   readonly communityId: boolean;
+  /** Left out: all records are wanted. */
+  readonly filter?: RecordFilter | undefined;
   readonly workspace: Workspace;
   /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
   readonly book: StepBook | undefined;
@@ -88,7 +91,8 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
         const done = view.getUint32(layout.resultCount, true);
         const written = view.getUint32(layout.resultEnd, true);
         if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
-        lines.close(written - byteOffset, done - next);
+        lines.close(written - byteOffset, view.getUint32(layout.resultLines, true));
+        kernelLines.takeFiltered();
         counts.compiled += done - next;
         if (done > next) output?.wrote(done - next);
         next = done;
@@ -143,9 +147,10 @@ function createKernelLines({
   enricher,
   workspace,
   communityId,
+  filter,
 }: SampleLinesOptions & { readonly enricher: LineEnricher }) {
   const { bytes: memory, view } = workspace;
-  const context = createKernelContext(workspace, enricher, communityId);
+  const context = createKernelContext(workspace, enricher, communityId, filter);
   const values = createRecordSlots(workspace, context.slots, context.nameBits);
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
@@ -159,6 +164,7 @@ function createKernelLines({
     help: none,
     rateOf: none,
     writeNames: none,
+    judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
     writeEstimates(at, rate) {
       const octets = values.counter(layout.octetsSlot);
       return writeEstimates(view, at, rate, octets, values.counter(layout.packetsSlot));
@@ -178,6 +184,7 @@ function createKernelLines({
 
   return {
     kernel,
+    takeFiltered: () => context.takeFiltered(),
     /** What a line takes besides its steps. */
     get room() {
       return room;

@@ -25,5 +25,8 @@ export declare function writeEstimates(p: i32, rate: f64): i32;
 @external("kernel", "addNumber")
 export declare function addNumber(index: i32, p: i32, value: f64, scope: f64): i32;
 
+@external("kernel", "judgeLine")
+export declare function judgeLine(start: i32, end: i32): i32;
+
 @external("kernel", "locate")
 export declare function locate(object: i32, a: i32, b: i32, c: i32, d: i32): i32;

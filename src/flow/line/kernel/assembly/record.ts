@@ -1,10 +1,11 @@
 // Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
 import { maxSafe, select, timeOfUptime } from "./fields";
+import { isLineWanted } from "./filter";
 import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
 import { writeList } from "./lists";
-import { writeRest } from "./rest";
+import { unwanted, writeRest } from "./rest";
 import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import { writeSteps } from "./steps";
 import { writeText } from "./texts";
@@ -223,8 +224,9 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       default:
         p = writeRest(p, hasAddresses);
         if (p == 0) return bare;
+        if (p == unwanted) return start;
         store<u16>(p, 0x0a7d);
-        return p + 2;
+        return isLineWanted(start, p + 2) ? p + 2 : start;
     }
   }
   return 0;

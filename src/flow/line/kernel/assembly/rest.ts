@@ -3,6 +3,7 @@ import * as L from "../layout";
 import { append, finish } from "./addresses";
 import { writeCommunityId } from "./community-id";
 import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
+import { isWanted } from "./filter";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
 import { keep, slot } from "./slots";
 import { copy, copyLong, putText, writeByte, writeUint64 } from "./values";
@@ -118,8 +119,12 @@ function writeIcmp(p: usize): usize {
   return writeByte(putText(p, L.icmpCodeText), code);
 }
 
-/** What comes behind the fields of the template; 0 when the additions are to be made otherwise. */
+/** What {@link writeRest} returns for a record that is not wanted. */
+export const unwanted: usize = 1;
+
+/** What comes behind the fields of the template; 0 when the additions are to be made otherwise, or {@link unwanted}. */
 export function writeRest(p: usize, hasAddresses: bool): usize {
+  if (!isWanted()) return unwanted;
   const source = slot(L.sourceSlot);
   const destination = slot(L.destinationSlot);
   const sourceLength = source < 0 ? 0 : <i32>(source >> 32);

@@ -8,7 +8,8 @@ import {
   prefetchSlot,
   prefetchTexts,
 } from "./addresses";
-import { beginAdditions, countAdditions, writeRest } from "./rest";
+import { isLineWanted } from "./filter";
+import { beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
 import { clearSlots } from "./slots";
 import { writeSteps } from "./steps";
 import { copyLong } from "./values";
@@ -33,6 +34,7 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
   const hasAddresses = beginAddresses(load<u32>(L.addressControl));
   let p = out;
   let i = first;
+  let lines = 0;
   let status: i32 = L.isDone;
   for (; i < end; i++) {
     const block: usize = L.samples + L.sampleBlock * i;
@@ -54,7 +56,10 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
       status = L.isLeft;
       break;
     }
+    if (line == unwanted) continue;
     store<u16>(line, 0x0a7d);
+    if (!isLineWanted(p, line + 2)) continue;
+    lines++;
     endRecord();
     countAdditions();
     p = line + 2;
@@ -62,5 +67,6 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
   endAddresses();
   store<u32>(L.resultEnd, <u32>p);
   store<u32>(L.resultCount, i);
+  store<u32>(L.resultLines, lines);
   return status;
 }
