@@ -9,6 +9,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ip: ["text"],
   report: [],
   record: ["ip"],
+  capture: ["ip"],
   filter: ["text", "ip", "record"],
   yaml: [],
   file: ["report"],
@@ -18,7 +19,22 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["report", "record", "filter"],
   api: ["text", "ip", "report", "udm", "snmp"],
-  app: ["text", "ip", "report", "record", "filter", "yaml", "file", "udm", "enrich", "flow", "snmp", "output", "api"],
+  app: [
+    "text",
+    "ip",
+    "capture",
+    "report",
+    "record",
+    "filter",
+    "yaml",
+    "file",
+    "udm",
+    "enrich",
+    "flow",
+    "snmp",
+    "output",
+    "api",
+  ],
 };
 
 /**

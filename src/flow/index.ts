@@ -1,6 +1,6 @@
 export type { CustomElement } from "./elements/custom/custom-element.ts";
 export { readElements } from "./elements/custom/read-elements.ts";
-export type { Protocol } from "./protocol.ts";
+export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
 export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";

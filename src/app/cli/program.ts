@@ -5,6 +5,7 @@ import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addFilterCommand } from "./filter-command.ts";
 import { addOutputCommand } from "./output-command.ts";
+import { addReplayCommand } from "./replay-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { addSnmpCommand } from "./snmp-command.ts";
@@ -35,6 +36,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addDemoCommand(program, terminal, setExitCode);
   addConfigCommand(program, terminal, setExitCode);
   addUdmCheckCommand(addUdmCommand(program, terminal), terminal, setExitCode);
+  addReplayCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);
   addOutputCommand(program, terminal, setExitCode);
   addFilterCommand(program, terminal, setExitCode);

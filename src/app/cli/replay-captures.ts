@@ -1,0 +1,202 @@
+import { createReadStream } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  CaptureError,
+  createDatagramReader,
+  readCapture,
+  type DatagramReader,
+  type FrameKind,
+} from "../../capture/index.ts";
+import { createFlowPipeline, protocolOf, type FlowPipeline } from "../../flow/index.ts";
+import { fanOut } from "../../output/index.ts";
+import type { Sink } from "../../record/index.ts";
+import {
+  createHealth,
+  createLog,
+  createMetrics,
+  startComponents,
+  stopComponents,
+  systemClock,
+} from "../../report/index.ts";
+import type { Metrics } from "../../report/index.ts";
+import { createMetadata, createOutputs, type Reporting } from "../collector-parts.ts";
+import { decodingOptions } from "../decoding-options.ts";
+import { createEnrichment } from "../enrichment.ts";
+import { flowElements } from "../flow-elements.ts";
+import { plainSettings, type Settings } from "../settings/index.ts";
+import type { ReplayOptions } from "./replay-command.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
+
+/** Datagrams between two looks whether whoever takes the records keeps up. */
+const batch = 64;
+/** How long outputs may take for what waits at the end. */
+const deliverWithinMs = 60_000;
+
+/**
+ * Decodes the flows of captures with the settings of a collector: its elements, metadata, enrichment. Each datagram has the
+ * sender and the time of the capture. Nothing of the host is changed: the metadata file is only read, no port is opened.
+ *
+ * @returns the exit code: failure when a capture is damaged, cannot be read, or has no flows.
+ */
+export async function replayCaptures(
+  files: readonly string[],
+  given: Settings,
+  options: ReplayOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const settings: Settings = { ...given, SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: false };
+  const log = createLog({
+    level: settings.SVC_LOG_LEVEL === "info" ? "warn" : settings.SVC_LOG_LEVEL,
+    format: settings.SVC_LOG_FORMAT,
+    destination: { write: (line) => terminal.err(line) },
+  });
+  const metrics = createMetrics();
+  const reporting: Reporting = { log, metrics, clock: systemClock, health: createHealth() };
+  const metadata = createMetadata(settings, reporting);
+  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, { forFlows: true });
+  const taker = options.outputs === true ? configuredOutputs(settings, reporting) : standardOutput(terminal);
+  const components = [...(metadata === undefined ? [] : [metadata]), ...enrichment.components, ...taker.components];
+  const { elements } = flowElements(settings);
+  const pipeline = createFlowPipeline(
+    decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink: taker.sink }),
+  );
+  const counts = newCounts();
+  let isWell = true;
+  await startComponents(components, log);
+  try {
+    for (const file of files) {
+      isWell = (await replayFile(file, pipeline, options, counts, taker.keepsUp, terminal)) && isWell;
+    }
+    await taker.finish();
+  } finally {
+    await stopComponents(components, log);
+  }
+  terminal.err(`${await summary(counts, metrics)}\n`);
+  return isWell && counts.flows > 0 ? exitCodes.ok : exitCodes.failure;
+}
+
+interface Counts {
+  readonly frames: Record<FrameKind, number>;
+  /** Datagrams to other ports. */
+  otherPorts: number;
+  /** Datagrams whose first bytes are those of a flow protocol. */
+  flows: number;
+  /** Datagrams of other kinds. */
+  others: number;
+  incomplete: number;
+}
+
+const newCounts = (): Counts => ({
+  frames: { datagram: 0, other: 0, cut: 0, fragment: 0, unknown_link: 0 },
+  otherPorts: 0,
+  flows: 0,
+  others: 0,
+  incomplete: 0,
+});
+
+/** @returns whether the whole capture could be read. */
+async function replayFile(
+  file: string,
+  pipeline: FlowPipeline,
+  { port }: ReplayOptions,
+  counts: Counts,
+  keepsUp: () => Promise<boolean>,
+  terminal: Terminal,
+): Promise<boolean> {
+  const reader: DatagramReader = createDatagramReader();
+  let since = 0;
+  try {
+    for await (const frame of readCapture(file === "-" ? terminal.input : createReadStream(file))) {
+      const kind = reader.read(frame, ({ address, port: sender, destinationPort, payload }) => {
+        if (port !== undefined && !port.includes(destinationPort)) counts.otherPorts++;
+        else if (port === undefined && protocolOf(payload) === "unknown") counts.others++;
+        else {
+          counts.flows++;
+          pipeline.process(payload, address, sender, frame.time);
+        }
+      });
+      counts.frames[kind]++;
+      if (++since < batch) continue;
+      since = 0;
+      if (!(await keepsUp())) return true;
+    }
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (!(error instanceof CaptureError) && code === undefined) throw error;
+    terminal.err(`error: ${file}: ${code === "ENOENT" ? "no such file" : (error as Error).message}\n`);
+    return false;
+  } finally {
+    counts.incomplete += reader.incomplete();
+  }
+}
+
+/** Who takes the records. */
+interface Taker {
+  readonly sink: Sink;
+  readonly components: ReturnType<typeof createOutputs>["outputs"];
+  /** Waits until there is room for more. @returns false when nobody takes them any more. */
+  keepsUp(): Promise<boolean>;
+  /** Waits until all that was taken has arrived. */
+  finish(): Promise<void>;
+}
+
+function standardOutput(terminal: Terminal): Taker {
+  return {
+    sink: { write: (lines) => terminal.out(Buffer.from(lines).toString("utf8")) },
+    components: [],
+    keepsUp: () => terminal.drained(),
+    async finish() {},
+  };
+}
+
+function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
+  const { outputs, stores } = createOutputs(settings, reporting);
+  const components = [...outputs, ...stores];
+  const queued = async (): Promise<number> => {
+    const families = await reporting.metrics.families();
+    const queue = families.find(({ name }) => name === "netgloss_output_queue_bytes");
+    return queue === undefined ? 0 : Math.max(0, ...queue.samples.map(([, value]) => Number(value)));
+  };
+  return {
+    sink: fanOut(components),
+    components,
+    async keepsUp() {
+      while ((await queued()) > maxQueued) await sleep(10);
+      return true;
+    },
+    async finish() {
+      const end = systemClock.monotonic() + deliverWithinMs;
+      const isWaiting = async (): Promise<boolean> => {
+        if ((await queued()) > 0) return true;
+        const states = await Promise.all(stores.map((store) => store.state()));
+        return states.some((state) => state === undefined || state.waitingRecords > 0);
+      };
+      while (systemClock.monotonic() < end && (await isWaiting())) await sleep(50);
+    },
+  };
+}
+
+/** Less than the smallest queue may hold. */
+const maxQueued = 32 * 1024;
+
+async function summary(counts: Counts, metrics: Metrics): Promise<string> {
+  const families = await metrics.families();
+  const sumOf = (name: string): number => {
+    const family = families.find((one) => one.name === name);
+    return family === undefined ? 0 : family.samples.reduce((sum, [, value]) => sum + Number(value), 0);
+  };
+  const { frames, otherPorts, others, flows, incomplete } = counts;
+  const records = sumOf("netgloss_flow_records_total") + sumOf("netgloss_flow_counters_records_total");
+  const parts: [number, string][] = [
+    [sumOf("netgloss_flow_drops_total"), "faults in datagrams"],
+    [others, "datagrams of other protocols"],
+    [otherPorts, "datagrams to other ports"],
+    [frames.other, "packets that are not UDP"],
+    [frames.cut, "packets cut by the capture (use tcpdump -s 0)"],
+    [incomplete, "packets of which fragments are missing"],
+    [frames.unknown_link, "packets of an unknown link type"],
+  ];
+  const more = parts.filter(([count]) => count > 0).map(([count, what]) => `, ${count} ${what}`);
+  return `${flows} datagrams of flows, ${records} records${more.join("")}`;
+}

@@ -1,0 +1,28 @@
+import { InvalidArgumentError, type Command } from "commander";
+import { addConfigOption, commandSettings } from "./settings-options.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface ReplayOptions {
+  /** Whether records go to the outputs of the settings. */
+  readonly outputs?: boolean;
+  readonly port?: readonly number[];
+}
+
+/** `replay`: the flows of a capture as records, by the settings of a collector, without one. */
+export function addReplayCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const replay = addConfigOption(program.command("replay <file...>"))
+    .description("decode the flows in captures (pcap or pcapng, - for the standard input) and write their records")
+    .option("--outputs", "send the records to the outputs of the settings instead of the standard output")
+    .option("--port <ports>", "only datagrams to these UDP ports, separated by commas (default: to any)", ports)
+    .action(async (files: readonly string[], options: ReplayOptions) => {
+      const { settings } = await commandSettings(replay, terminal);
+      const { replayCaptures } = await import("./replay-captures.ts");
+      setExitCode(await replayCaptures(files, settings, options, terminal));
+    });
+}
+
+function ports(text: string): readonly number[] {
+  const numbers = text.split(",").map((part) => (/^\s*\d{1,5}\s*$/.test(part) ? Number(part) : 65_536));
+  if (numbers.some((port) => port > 65_535)) throw new InvalidArgumentError("expected ports, separated by commas.");
+  return numbers;
+}
