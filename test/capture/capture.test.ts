@@ -47,11 +47,12 @@ test("pcapng in both byte orders, with any resolution and offset of times, and o
       const file = pcapngFile(packets, { linkType: 101, isBig, ...format });
       const found = await frames(file, 5);
       // A unit of a power of two seconds is no whole number of milliseconds.
-      const exact = found.map((frame, i) => ({
-        ...frame,
-        time: Math.abs((frame.time ?? 0) - (seen[i]?.time ?? 0)) <= 1 ? seen[i]?.time : frame.time,
-      }));
-      assert.deepEqual(exact, seen, JSON.stringify(format));
+      const times = found.map(({ time: at }, i) => Math.abs((at ?? 0) - (seen[i]?.time ?? 0)) <= 1);
+      assert.deepEqual(times, [true, true, true], JSON.stringify(format));
+      assert.deepEqual(
+        found.map(({ linkType, bytes, wireLength }) => [linkType, bytes, wireLength]),
+        seen.map(({ linkType, bytes, wireLength }) => [linkType, bytes, wireLength]),
+      );
     }
     const simple = await frames(
       pcapngFile(

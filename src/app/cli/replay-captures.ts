@@ -65,7 +65,7 @@ export async function replayCaptures(
   await startComponents(components, log);
   try {
     for (const file of files) {
-      isWell = (await replayFile(file, pipeline, options, counts, taker.keepsUp, terminal)) && isWell;
+      isWell = (await replayFile(file, pipeline, options, counts, () => taker.keepsUp(), terminal)) && isWell;
     }
     await taker.finish();
   } finally {
@@ -156,7 +156,7 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
   const queued = async (): Promise<number> => {
     const families = await reporting.metrics.families();
     const queue = families.find(({ name }) => name === "netgloss_output_queue_bytes");
-    return queue === undefined ? 0 : Math.max(0, ...queue.samples.map(([, value]) => Number(value)));
+    return queue === undefined ? 0 : Math.max(0, ...queue.samples.map(([, value]) => value));
   };
   return {
     sink: fanOut(components),
@@ -184,7 +184,7 @@ async function summary(counts: Counts, metrics: Metrics): Promise<string> {
   const families = await metrics.families();
   const sumOf = (name: string): number => {
     const family = families.find((one) => one.name === name);
-    return family === undefined ? 0 : family.samples.reduce((sum, [, value]) => sum + Number(value), 0);
+    return family === undefined ? 0 : family.samples.reduce((sum, [, value]) => sum + value, 0);
   };
   const { frames, otherPorts, others, flows, incomplete } = counts;
   const records = sumOf("netgloss_flow_records_total") + sumOf("netgloss_flow_counters_records_total");
