@@ -5,7 +5,6 @@ import {
   kGetApi,
   kGetBootstrapConnection,
   murmur2,
-  NumericMap,
   ResponseError,
   type BaseOptions,
   type Callback,
@@ -18,6 +17,7 @@ import { reasonOf } from "../errno.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
 import type { KafkaOutputConfig, KafkaSaslConfig } from "./kafka-config.ts";
+import { produce } from "./produce-request.ts";
 import { brokerFailure, kafkaCode, kafkaCodeOf, topicFailure } from "./kafka-failure.ts";
 
 /** By which a broker recognises batches that it has. */
@@ -64,7 +64,7 @@ export interface KafkaClient {
   close(): Promise<void>;
 }
 
-type ProduceApi = typeof produceV11.api;
+type ProduceApi = Pick<typeof produceV11.api, "version">;
 type InitProducerIdApi = typeof initProducerIdV5.api;
 
 /** @throws DeliveryError when a file cannot be read. */
@@ -114,20 +114,11 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
     requests: readonly ProduceRequest[],
     producer: ProducerId | undefined,
   ): Promise<readonly ProduceAnswer[]> => {
-    const api = await getApi<ProduceApi>("Produce");
-    const sequences = new NumericMap();
-    for (const { topic, partition, sequence } of requests) sequences.set(`${topic}:${partition}`, sequence);
-    const messages = requests.flatMap(({ topic, partition, records }) =>
-      records.map(({ key, value }) => ({ ...(key !== undefined && { key }), value, topic, partition })),
-    );
-    const how = {
-      compression,
-      ...(producer !== undefined && { sequences, producerId: producer.id, producerEpoch: producer.epoch }),
-    };
+    const { version } = await getApi<ProduceApi>("Produce");
+    // At most half the time for the replicas, so that a leader can still say that it waits for them.
+    const how = { version, acks: config.acks, replicasMs, compression, producer, time: Date.now() };
     try {
-      // At most half the time for the replicas, so that a leader can still say that it waits for them.
-      const answer = await api.async(connection, config.acks, replicasMs, messages, how);
-      return answersOf(answer);
+      return answersOf(await produce(connection, requests, how));
     } catch (error) {
       const answers = error instanceof ResponseError ? answersOf(error["response" as keyof ResponseError]) : [];
       if (answers.length === 0) throw error;

@@ -49,17 +49,18 @@ export function readLines(batch: Batch, keyOf: (line: Buffer) => Buffer | undefi
     bytes.set(chunk, at);
     at += chunk.length;
   }
-  const lines = new Map<number, Buffer>();
+  const records = new Map<number, { readonly key: Buffer | undefined; readonly value: Buffer }>();
   forEachLine({ chunks: [bytes] }, (_, from, to, index) => {
-    lines.set(positionOf(batch, index), bytes.subarray(from, to));
+    const value = bytes.subarray(from, to);
+    records.set(positionOf(batch, index), { key: keyOf(value), value });
   });
   return {
     recordAt(position) {
-      const value = lines.get(position);
-      if (value === undefined) throw new RangeError(`the batch has no record ${position}`);
-      return { key: keyOf(value), value };
+      const record = records.get(position);
+      if (record === undefined) throw new RangeError(`the batch has no record ${position}`);
+      return record;
     },
-    positions: [...lines.keys()],
+    positions: [...records.keys()],
   };
 }
 
