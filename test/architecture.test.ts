@@ -47,7 +47,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   app: [
     "settings",
     ["cli/terminal.ts", "cli/text-table.ts"],
-    ["enrichment.ts", "flow-elements.ts", "filters.ts"],
+    ["enrichment.ts", "flow-elements.ts", "filters.ts", "shaping.ts"],
     "decoding-options.ts",
     "outputs",
     "threads",

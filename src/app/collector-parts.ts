@@ -23,6 +23,7 @@ import { filterOf, recordFilter } from "./filters.ts";
 import { flowElements } from "./flow-elements.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
+import { recordEdits } from "./shaping.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 import { createStateFiles } from "./state-files.ts";
 import { storeOutputs } from "./outputs/store-outputs.ts";
@@ -182,6 +183,8 @@ export function createSnmpPart(
   const lineFilter = createLineFilter({
     matches: filter && compileLineFilter(filter),
     filtered: (records) => dropped.add(records),
+    dropFields: settings.SVC_PROCESSOR_DROP_FIELDS,
+    edits: recordEdits(settings),
   });
   return createSnmp({
     ...reporting,

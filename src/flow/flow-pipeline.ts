@@ -4,6 +4,7 @@ import {
   createWorkspaceMemory,
   type AllocateSlab,
   type Enricher,
+  type ShapeLines,
   type Sink,
   type Workspace,
 } from "../record/index.ts";
@@ -58,6 +59,8 @@ export interface FlowPipelineOptions {
   /** Which samples of sFlow become records. Default: both. */
   readonly sflowSamples?: SflowSamples;
   readonly limits?: Partial<Limits>;
+  /** Changes lines before they leave; left out: they stay as they are. */
+  readonly shape?: ShapeLines | undefined;
   /** Only records that it is true of become lines. Left out: all. */
   readonly filter?: Filter | undefined;
   /** Templates that were not received again within this time are forgotten. Default 0: never. */
@@ -182,6 +185,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     lines,
     sink,
     communityId,
+    shape: options.shape,
     optionsRecords,
     log: limitedLog,
     clock,

@@ -1,4 +1,4 @@
-import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink } from "../record/index.ts";
+import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink, ShapeLines } from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
@@ -29,6 +29,8 @@ export interface FlowProcessorOptions {
   readonly communityId: boolean;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
+  /** Changes lines before they leave; left out: they stay as they are. */
+  readonly shape?: ShapeLines | undefined;
   /** For what a stranger's datagram can cause again and again: limited in rate. */
   readonly log: Log;
   readonly clock: Clock;
@@ -45,6 +47,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
   const rendered: RenderedFields[] = [];
 
   const flush = (): void => {
+    if (options.shape !== undefined && lines.count > 0) lines.shape(options.shape);
     const { count } = lines;
     if (count > 0) sink.write(lines.take(), count);
   };

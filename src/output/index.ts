@@ -22,6 +22,7 @@ export type { SpoolMode } from "./delivery/delivery-queue.ts";
 export type { Outcome, OutputAdapter } from "./delivery/output-adapter.ts";
 export type { Compression } from "./delivery/compress.ts";
 export type { RecordType } from "./delivery/record-type.ts";
+export { cutTime, type FieldEdit } from "./delivery/line-editor.ts";
 export { createLineFilter } from "./delivery/line-filter.ts";
 export { fieldNames } from "./delivery/field-names.ts";
 export { createLineBorrower } from "./delivery/line-borrower.ts";

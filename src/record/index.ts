@@ -13,6 +13,7 @@ export {
   type NumberAdditions,
 } from "./line-enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
+export type { ShapedLines, ShapeLines } from "./shape-lines.ts";
 export { lendLines, type Sink } from "./sink.ts";
 export { renderField, renderFields, type RenderedFields } from "./rendered-fields.ts";
 export {

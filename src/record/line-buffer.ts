@@ -1,5 +1,6 @@
 import type { RecordFields, Value } from "./record-fields.ts";
 import type { RenderedFields } from "./rendered-fields.ts";
+import type { ShapeLines } from "./shape-lines.ts";
 
 /** Renders records as NDJSON into memory and hands the bytes over in pieces. */
 export interface LineBuffer {
@@ -28,6 +29,8 @@ export interface LineBuffer {
   readonly view: DataView;
   /** The same bytes. */
   readonly bytes: Buffer;
+  /** Changes what was appended since the last `take`. */
+  shape(shape: ShapeLines): void;
   /** Gives away what was appended since the last call, for good: it is not written to again. */
   take(): Uint8Array;
   /** Records appended since the last `take`. */
@@ -229,6 +232,16 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
     },
     get bytes() {
       return slab;
+    },
+    shape(shape) {
+      const shaped = shape(slab.subarray(start, end), count);
+      const length = shaped?.lines.length ?? 0;
+      end = start;
+      reserve(length);
+      if (shaped !== undefined) slab.set(shaped.lines, start);
+      end = start + length;
+      count = shaped?.count ?? 0;
+      prefix.length = 0;
     },
     take() {
       const taken = slab.subarray(start, end);

@@ -69,3 +69,21 @@ for (const pool of ["main", "1"]) {
     assert.equal(await value("netgloss_flow_records_total", { protocol: "netflow5" }), 3);
   });
 }
+
+for (const pool of ["main", "1"]) {
+  test(`fields are dropped and times cut behind the filter, where flows are decoded: ${pool}`, async (t) => {
+    const { send } = await startFlowCollector(t, {
+      SVC_PROCESSOR_POOL_SIZE: pool,
+      SVC_PROCESSOR_FILTER_DROP: "flow.export.sequence = 1",
+      SVC_PROCESSOR_DROP_FIELDS: "flow.export.sequence,flow.dst.ip.addr",
+      SVC_PROCESSOR_TIMESTAMP_PRECISION: "s",
+    });
+    const addresses = { source: "10.0.0.1", destination: "10.0.0.2" };
+    const record = await send(netflowV5Datagram([addresses, addresses], 7));
+    assert.deepEqual(
+      [record["flow.src.ip.addr"], "flow.dst.ip.addr" in record, "flow.export.sequence" in record],
+      ["10.0.0.1", false, false],
+    );
+    assert.match(String(record["@timestamp"]), /^[-0-9]{10}T[0-9:]{8}Z$/);
+  });
+}

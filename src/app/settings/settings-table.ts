@@ -326,6 +326,19 @@ export const settingsTable = {
     "Records that this filter is true of are dropped, of flows and of SNMP. Empty is none.",
     "proto = udp and port = 161",
   ),
+  SVC_PROCESSOR_DROP_FIELDS: row(
+    "Records",
+    list(plainText),
+    [],
+    "Fields that all records leave without. Filters see them; outputs have further lists of their own.",
+    "flow.export.sequence,flow.export.uptime",
+  ),
+  SVC_PROCESSOR_TIMESTAMP_PRECISION: row(
+    "Records",
+    oneOf(["s", "ms", "us", "ns"]),
+    "ns",
+    "The most decimals of times in records: none, 3, 6 or 9. Times are cut, not rounded; none gets more than it has.",
+  ),
   SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE: row(
     "Records",
     bool,

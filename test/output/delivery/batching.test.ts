@@ -14,6 +14,7 @@ import { backoffMs } from "../../../src/output/delivery/backoff.ts";
 import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
 import type { HeldBatch } from "../../../src/output/delivery/held-batch.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/filter/index.ts";
+import { cutTime } from "../../../src/output/delivery/line-editor.ts";
 import { createLineFilter } from "../../../src/output/delivery/line-filter.ts";
 import { systemClock, type Clock } from "../../../src/report/index.ts";
 import { runs } from "../../support/runs.ts";
@@ -161,6 +162,21 @@ test("an output takes the records that its filter is true of, and counts the oth
   assert.equal(Buffer.from(got?.lines ?? []).toString(), linesOf([flow, snmp]).toString());
   assert.deepEqual([got?.count, others], [2, 1]);
   assert.equal(got?.lines.buffer.byteLength, got?.lines.length, "no more memory than the lines");
+});
+
+test("times lose decimals, and nothing else changes", () => {
+  const cut = (decimals: number, line: string): string =>
+    Buffer.from(
+      createLineFilter({ dropFields: ["x"], edits: new Map([["t", cutTime(decimals)]]) })?.(linesOf([line]), 1)
+        ?.lines ?? [],
+    ).toString();
+  const line = '{"a":"2026-11-22T04:00:00.123456789Z","t":"2026-11-22T04:00:00.123456789Z","x":[1],"b":1.5}';
+  const of = (time: string): string => `{"a":"2026-11-22T04:00:00.123456789Z","t":"${time}","b":1.5}\n`;
+  assert.equal(cut(0, line), of("2026-11-22T04:00:00Z"));
+  assert.equal(cut(3, line), of("2026-11-22T04:00:00.123Z"));
+  assert.equal(cut(6, line), of("2026-11-22T04:00:00.123456Z"));
+  assert.equal(cut(3, '{"t":"2026-11-22T04:00:00Z"}'), '{"t":"2026-11-22T04:00:00Z"}\n');
+  assert.equal(cut(3, '{"t":"2026-11-22T04:00:00.1Z"}'), '{"t":"2026-11-22T04:00:00.1Z"}\n');
 });
 
 test("dropping fields leaves every other byte as it was", () => {

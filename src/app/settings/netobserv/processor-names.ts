@@ -103,7 +103,9 @@ export const processorNames = {
   PROCESSOR_PERCENT_NORM: known("100"),
   PROCESSOR_POOL_SIZE: known(""),
   PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/enums"),
-  PROCESSOR_TIMESTAMP_PRECISION: known("ms"),
+  PROCESSOR_TIMESTAMP_PRECISION: known("ms", {
+    differs: "the default keeps all decimals that an exporter sends",
+  }),
   PROCESSOR_TRANSLATE_KEEP_IDS: known("default"),
   PROCESSOR_TRAP_DSL_ENABLE: known("true", { needs: "INPUT_TRAP_ENABLE" }),
   PROCESSOR_TRAP_DSL_ENTERPRISE_FILE_PATH: known("/etc/elastiflow/snmp/traps/enterprises.yml", {

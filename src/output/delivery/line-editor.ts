@@ -1,0 +1,91 @@
+import { fieldKey, forEachField } from "./line-fields.ts";
+
+/** What becomes of a field of a line. */
+export interface FieldEdit {
+  /**
+   * Writes the value that lies from `value` up to `end` as it is to be, at `at`.
+   *
+   * @returns where it ends; -1: the field is left out.
+   */
+  readonly write: (from: Buffer, value: number, end: number, to: Buffer, at: number) => number;
+  /** By how many bytes a value can become longer. */
+  readonly maxGrowth: number;
+}
+
+/** Leaves a field out. */
+export const dropField: FieldEdit = { write: () => -1, maxGrowth: 0 };
+
+export interface LineEditor {
+  /** Copies a line with what becomes of its fields. @returns the end of the copy. */
+  copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number;
+  /** By how many bytes a line can become longer. */
+  readonly maxGrowth: number;
+}
+
+/** @param edits by the names of fields. */
+export function createLineEditor(edits: ReadonlyMap<string, FieldEdit>): LineEditor {
+  /** Names of one length differ in their bytes. */
+  const byLength = new Map<number, { readonly key: Buffer; readonly edit: FieldEdit }[]>();
+  let maxGrowth = 0;
+  for (const [name, edit] of edits) {
+    const key = fieldKey(name);
+    byLength.set(key.length, [...(byLength.get(key.length) ?? []), { key, edit }]);
+    maxGrowth += edit.maxGrowth;
+  }
+
+  const editOf = (from: Buffer, name: number, value: number): FieldEdit | undefined => {
+    const candidates = byLength.get(value - name);
+    if (candidates === undefined) return undefined;
+    for (const { key, edit } of candidates) if (from.compare(key, 0, key.length, name, value) === 0) return edit;
+    return undefined;
+  };
+
+  return {
+    maxGrowth,
+    copy(from, start, end, to, at) {
+      let done = start;
+      forEachField(from, start, end, (name, value, valueEnd) => {
+        const edit = editOf(from, name, value);
+        if (edit === undefined) return;
+        const valueAt = at + from.copy(to, at, done, value);
+        const written = edit.write(from, value, valueEnd, to, valueAt);
+        if (written >= 0) {
+          at = written;
+          done = valueEnd;
+          return;
+        }
+        at = valueAt - (value - name);
+        // One comma goes with the field: the one behind it, for the last field the one before it.
+        const isLast = from[valueEnd] !== 0x2c;
+        if (isLast && to[at - 1] === 0x2c) at--;
+        done = isLast ? valueEnd : valueEnd + 1;
+      });
+      return at + from.copy(to, at, done, end);
+    },
+  };
+}
+
+const secondsLength = '"2026-11-22T04:00:00'.length;
+const point = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
+
+/** Cuts times to so many decimals of a second, without rounding. */
+export function cutTime(decimals: number): FieldEdit {
+  return {
+    maxGrowth: 0,
+    write(from, value, end, to, at) {
+      const fraction = value + secondsLength;
+      if (from[fraction] !== point) return at + from.copy(to, at, value, end);
+      let fractionEnd = fraction + 1;
+      while (isDigit(from[fractionEnd])) fractionEnd++;
+      const kept = decimals === 0 ? fraction : Math.min(fractionEnd, fraction + 1 + decimals);
+      at += from.copy(to, at, value, kept);
+      return at + from.copy(to, at, fractionEnd, end);
+    },
+  };
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= nine;
+}
