@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * What a fault proxy does to connections:
@@ -18,6 +19,8 @@ const statuses: Partial<Record<Fault, string>> = {
   busy: "429 Too Many Requests",
   unavailable: "503 Service Unavailable",
 };
+
+const swallows = (fault: Fault): boolean => fault === "silent" || statuses[fault] !== undefined;
 
 export interface FaultProxy {
   readonly port: number;
@@ -64,14 +67,27 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
     let passed = 0;
     // What follows a gap must not pass, either: a connection never skips bytes.
     let hasGap = false;
+    // Pieces stay in their order when the fault changes.
+    let last = Promise.resolve();
+    let waiting = 0;
+    const inTurn = (action: () => void): void => {
+      if (proxy.fault !== "slow" && waiting === 0) {
+        action();
+        return;
+      }
+      const pause = proxy.fault === "slow" ? sleep(20) : undefined;
+      waiting++;
+      last = last
+        .then(() => pause)
+        .then(action)
+        .finally(() => waiting--);
+    };
     from.on("end", () => {
-      if (hasGap || proxy.fault === "silent") return;
-      if (proxy.fault === "slow") setTimeout(() => to.end(), 20);
-      else to.end();
+      if (!hasGap && !swallows(proxy.fault)) inTurn(() => to.end());
     });
     from.on("data", (bytes) => {
       const { fault } = proxy;
-      hasGap ||= fault === "silent";
+      hasGap ||= swallows(fault);
       if (hasGap) return;
       const isCut = fault === cut && passed + bytes.length > cutAfter;
       const piece = isCut ? bytes.subarray(0, Math.max(0, cutAfter - passed)) : bytes;
@@ -82,8 +98,7 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
         to.destroySoon();
         from.resetAndDestroy();
       };
-      if (fault === "slow") setTimeout(send, 20);
-      else send();
+      inTurn(send);
     });
   };
 
