@@ -419,7 +419,7 @@ export const stepIpv4 = 3;
 export const stepIpv6 = 4;
 export const stepMac = 5;
 export const stepUint64 = 6;
-/** Text behind its length that has nothing to escape. */
+/** Text behind its length. */
 export const stepText = 7;
 /** A list behind its count; the argument is one of the kinds. */
 export const stepNumbers = 8;
@@ -429,6 +429,8 @@ export const stepGiven = 10;
 export const stepStack = 11;
 /** A number and a quote. */
 export const stepQuoted = 12;
+/** An array of bytes in hex: the number of its values, the length of what stands before them, a place and a length for each, that text. */
+export const stepHexes = 13;
 
 export const listOfLabels = 0;
 export const listOfTags = 1;

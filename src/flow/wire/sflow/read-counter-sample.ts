@@ -5,6 +5,7 @@ import { counterLayouts } from "./counter-layouts.ts";
 import { counterTables, readTable } from "./counter-tables.ts";
 import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
+import { hexOf } from "../steps/step-list.ts";
 import { createStructureHex } from "./structure-hex.ts";
 import { createXdrReader, readLayout, type LayoutResult } from "./xdr-reader.ts";
 
@@ -58,18 +59,18 @@ export function createCounterSampleReader(): CounterSampleReader {
         const to = records.ends[i] as number;
         reader.reset(source, from, to);
         const result = readStructure(key, record);
-        if (result?.isWhole !== true) hex.add("counters", key, source.bytes, from, to);
+        if (result?.isWhole !== true) hex.add("counters", key, from, to);
         if (result?.isCut === true) isCut = true;
       }
-      hex.take((name, values) => record.set(name, values));
+      hex.take((name, spans) => record.set(name, hexOf(spans, source)));
       checkRecords(context, records, isCut);
       output.counters(record);
     },
     readOther({ source, output }, head, key, at, end) {
       const record: RecordFields = new Map(head);
       record.set("flow.record.type", "sample");
-      hex.add("sample", key, source.bytes, at, end);
-      hex.take((name, values) => record.set(name, values));
+      hex.add("sample", key, at, end);
+      hex.take((name, spans) => record.set(name, hexOf(spans, source)));
       output.counters(record);
     },
   };

@@ -170,12 +170,12 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
     const turn = known === undefined ? "other" : seen.note(known[0], key, source.bytes, at, end);
     if (turn === "again") return false;
     if (known === undefined || turn === "other") {
-      hex.add("flow", key, source.bytes, at, end);
+      hex.add("flow", key, at, end);
       return false;
     }
     const skipped = key === flowFormats.switch ? skippedOf(source, at, end) : 0;
     const outcome = known[1].add(list, source, at, end, skipped);
-    if (outcome !== "whole") hex.add("flow", key, source.bytes, at, end);
+    if (outcome !== "whole") hex.add("flow", key, at, end);
     return outcome === "cut";
   };
 
@@ -194,7 +194,7 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
       const to = records.ends[i] as number;
       if (i === headerIndex) isCut = addHeader(source, from, to) || isCut;
       else if (key === flowFormats.header) {
-        hex.add("flow", key, source.bytes, from, to);
+        hex.add("flow", key, from, to);
         isCut ||= to - from < headerHead;
       } else isCut = addStructure(source, key, from, to) || isCut;
     }
@@ -202,7 +202,7 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
     else if (frameLength < 0) frameLength = packetLength;
     if (frameLength >= 0) list.add(own.bytes, frameLength);
     if (hasPacket) packetSteps.add(list, packet, agentVlan);
-    if (!hex.isEmpty) hex.take((name, values) => list.give(name, values));
+    if (!hex.isEmpty) hex.take((name, spans) => list.giveHex(name, spans));
     checkRecords(context, records, isCut);
     const hasAddresses = hasPacket && flowHeader.ipVersion >= 0;
     if (hasAddresses) lines.end(rate, flowHeader.source, flowHeader.destination, flowHeader.ipVersion === 4 ? 4 : 16);

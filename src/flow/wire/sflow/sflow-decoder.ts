@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../../ip/index.ts";
+import { createAgentText } from "./agent-text.ts";
 import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
 import { noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
@@ -57,6 +57,7 @@ export function createSflowDecoder({
 }: SflowDecoderParts): Decoder {
   const flows = createFlowSampleReader(lines);
   const counters = createCounterSampleReader();
+  const agentText = createAgentText();
 
   const readSample = (context: SampleContext, head: RecordHead, key: number, at: number, end: number): void => {
     const { output } = context;
@@ -87,7 +88,7 @@ export function createSflowDecoder({
 
   return {
     decode(datagram, exporter, output) {
-      const header = readHeader(datagram.bytes, exporter, output);
+      const header = readHeader(datagram.bytes, exporter, output, agentText);
       if (header === undefined) return;
       const { sequence, uptime, count } = header;
       const domain = exporter.domain("sflow", header.subAgent, undefined, header.agent);
@@ -124,7 +125,12 @@ export function createSflowDecoder({
 }
 
 /** @returns undefined when there is none that can be used. */
-function readHeader(bytes: Buffer, exporter: Exporter, output: DecodeOutput): Header | undefined {
+function readHeader(
+  bytes: Buffer,
+  exporter: Exporter,
+  output: DecodeOutput,
+  agentText: ReturnType<typeof createAgentText>,
+): Header | undefined {
   const { length } = bytes;
   const family = length < 8 ? 0 : bytes.readUInt32BE(4);
   const start = 8 + (family === 0 ? 0 : family === 1 ? 4 : 16);
@@ -137,7 +143,7 @@ function readHeader(bytes: Buffer, exporter: Exporter, output: DecodeOutput): He
     return undefined;
   }
   return {
-    agent: family === 0 ? undefined : formatAddressBytes(bytes, 8, family === 1 ? 4 : 6),
+    agent: family === 0 ? undefined : agentText(bytes, 8, family),
     subAgent: bytes.readUInt32BE(start),
     sequence: bytes.readUInt32BE(start + 4),
     uptime: bytes.readUInt32BE(start + 8),

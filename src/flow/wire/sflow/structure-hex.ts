@@ -1,4 +1,4 @@
-import type { Scalar } from "../../../record/index.ts";
+import type { Span } from "../steps/step-list.ts";
 
 /** What a structure is of: each has numbers of its own. */
 export type StructureKind = "sample" | "flow" | "counters";
@@ -9,28 +9,46 @@ export type StructureKind = "sample" | "flow" | "counters";
  */
 export interface StructureHex {
   /** @param key enterprise in the upper twenty bits, format in the lower twelve. */
-  add(kind: StructureKind, key: number, bytes: Buffer, at: number, end: number): void;
+  add(kind: StructureKind, key: number, at: number, end: number): void;
   /** Whether there are any. */
   readonly isEmpty: boolean;
-  /** Hands over what was added, and forgets it. */
-  take(put: (name: string, values: readonly Scalar[]) => void): void;
+  /** Hands over where those that were added are, by their names, and forgets them. */
+  take(put: (name: string, spans: readonly Span[]) => void): void;
 }
 
+/** Formats come from the network: names of so many are kept. */
+const maxNames = 1024;
+
 export function createStructureHex(): StructureHex {
-  const known = new Map<string, string[]>();
+  const known = new Map<string, Span[]>();
+  const names = {
+    sample: new Map<number, string>(),
+    flow: new Map<number, string>(),
+    counters: new Map<number, string>(),
+  };
+
+  const nameOf = (kind: StructureKind, key: number): string => {
+    const ofKind = names[kind];
+    const before = ofKind.get(key);
+    if (before !== undefined) return before;
+    if (ofKind.size >= maxNames) ofKind.clear();
+    const name = `flow.ie.sflow.${kind}.${key >>> 12}.${key & 0xfff}`;
+    ofKind.set(key, name);
+    return name;
+  };
+
   return {
-    add(kind, key, bytes, at, end) {
-      const name = `flow.ie.sflow.${kind}.${key >>> 12}.${key & 0xfff}`;
-      const text = `0x${bytes.toString("hex", at, end)}`;
+    add(kind, key, at, end) {
+      const name = nameOf(kind, key);
       const before = known.get(name);
-      if (before === undefined) known.set(name, [text]);
-      else before.push(text);
+      if (before === undefined) known.set(name, [{ at, end }]);
+      else before.push({ at, end });
     },
     get isEmpty() {
       return known.size === 0;
     },
     take(put) {
-      known.forEach((values, name) => put(name, values));
+      known.forEach((spans, name) => put(name, spans));
       known.clear();
     },
   };

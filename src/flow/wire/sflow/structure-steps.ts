@@ -1,7 +1,6 @@
 import type { Part, Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
 import type { ByteSource, PartRead } from "../steps/step-value.ts";
-import { formatText } from "../../elements/mapping/convert-type.ts";
 import { padded, type FlowType, type XdrLayout } from "./xdr-layout.ts";
 
 /** Makes steps of a structure. */
@@ -28,6 +27,8 @@ interface Field {
 const unknown = 0xffff_ffff;
 /** More than an entry of a list takes in a line. */
 const maxEntry = 8;
+/** `\u00xx` */
+const maxPerTextByte = 6;
 
 /** For a structure that is a row of fields. */
 export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>): StructureSteps {
@@ -130,7 +131,7 @@ function addField(list: StepList, field: Field, source: ByteSource, at: number, 
     case "address":
       return addAddress(list, step, field.step6, source, at, end);
     case "text":
-      return addText(list, field, source, at, end);
+      return addText(list, step, source, at, end);
     case "labels":
     case "tags": {
       const count = source.view.getUint32(at);
@@ -170,23 +171,11 @@ export function addAddress(
   return at + 4 + length;
 }
 
-function addText(list: StepList, { name, step }: Field, { bytes, view }: ByteSource, at: number, end: number): number {
+function addText(list: StepList, step: Step, { view }: ByteSource, at: number, end: number): number {
   const length = view.getUint32(at);
   const start = at + 4;
   if (length > end - start) return -1;
-  if (isPlain(bytes, start, length)) list.addLong(step, at, length);
-  else list.give(name, formatText(bytes, start, length));
+  list.addLong(step, at, maxPerTextByte * length);
   // What fills it up may be missing at the very end.
   return Math.min(end, start + padded(length));
-}
-
-/** Whether it is printable ASCII with nothing to escape in JSON; zeros may fill it up. */
-function isPlain(bytes: Uint8Array, at: number, length: number): boolean {
-  let end = at + length;
-  while (end > at && bytes[end - 1] === 0) end--;
-  for (let i = at; i < end; i++) {
-    const byte = bytes[i] as number;
-    if (byte < 0x20 || byte > 0x7e || byte === 0x22 || byte === 0x5c) return false;
-  }
-  return true;
 }

@@ -37,8 +37,9 @@ export interface StepBook {
    * @param names of what others of the line follow from: the number itself, and the number without its lower two bits.
    */
   entry(size: number, fieldsOf: (number: number) => Fields, names?: EntryNames): Step;
-  /** Fields that are given as they are; only lists make use of it. */
+  /** Fields that are given as they are, and arrays of bytes in hex; only lists make use of them. */
   readonly given: Step;
+  readonly hexes: Step;
   find(place: number): Step;
 }
 
@@ -136,8 +137,10 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
   };
 
   const given = add("", { code: layout.stepGiven }, { names: [], maxValue: 0, put() {} });
+  const hexes = add("", { code: layout.stepHexes }, { names: [], maxValue: 0, put() {} });
   return {
     given,
+    hexes,
     find(at) {
       const step = steps.get(at);
       if (step === undefined) throw new RangeError(`no step at ${at}`);

@@ -3,6 +3,12 @@ import * as layout from "../../line/kernel/layout.ts";
 import type { Step, StepBook } from "./step-book.ts";
 import type { ByteSource } from "./step-value.ts";
 
+/** Bytes from one place up to another one. */
+export interface Span {
+  readonly at: number;
+  readonly end: number;
+}
+
 /** Takes steps. */
 export interface StepSink {
   /** @param value a number, or the place of a value. */
@@ -15,6 +21,8 @@ export interface StepList extends StepSink {
   addLong(step: Step, value: number, bytes: number): void;
   /** Adds a field that is none of the kinds of steps. */
   give(name: string, value: Value): void;
+  /** Adds an array of bytes in hex. */
+  giveHex(name: string, spans: readonly Span[]): void;
   /** The position behind the last step. */
   readonly end: number;
   /** Bytes in a line that the steps since the last call take at most. */
@@ -29,8 +37,13 @@ export interface StepList extends StepSink {
 /** Steps of the names that there are; each structure of eight bytes and more may add one in hex. */
 const maxKnownSteps = 1024;
 const minStructure = 8;
-/** A byte of text takes six in a line (`\u00xx`), an empty structure whose format nobody knows seventy, with its name and what is around it. */
-const maxPerByte = 9;
+/** An empty structure whose format nobody knows takes some eighty bytes, with its name and what is around it, and has eight itself. */
+const maxPerByte = 12;
+/** Names in hex structures come from the network. */
+const maxLabels = 1024;
+/** A byte in hex, and what is around the first. */
+const perHexByte = 2;
+const aroundHex = 5;
 const maxTexts = 8192;
 /** What the kernel may read behind a text, and its length. */
 const aroundText = 20;
@@ -41,7 +54,8 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
     workspace === undefined
       ? new Uint32Array(2 * maxKnownSteps)
       : new Uint32Array(workspace.memory.buffer, layout.stepList, (layout.stepListEnd - layout.stepList) / 4);
-  const givens = new Map<number, readonly [name: string, value: Value]>();
+  const givens = new Map<number, readonly [name: string, value: Value | readonly Span[], isHex: boolean]>();
+  const labels = new Map<string, Buffer>();
   let textsEnd: number = layout.stepTexts;
   let end = 0;
   let room = 0;
@@ -53,6 +67,24 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
     room += step.maxLength;
   };
 
+  /** Takes memory for what the kernel is to read. */
+  const takeTexts = (bytes: number): number => {
+    const at = textsEnd;
+    if (at + bytes + aroundText > layout.stepTextsEnd) throw new RangeError("the memory for texts of steps is full");
+    textsEnd += Math.ceil((bytes + aroundText) / 4) * 4;
+    return at;
+  };
+
+  /** What stands before the values of an array. */
+  const labelOf = (name: string): Buffer => {
+    const known = labels.get(name);
+    if (known !== undefined) return known;
+    if (labels.size >= maxLabels) labels.clear();
+    const label = Buffer.from(`,${JSON.stringify(name)}:[`);
+    labels.set(name, label);
+    return label;
+  };
+
   return {
     add,
     addLong(step, value, bytes) {
@@ -60,21 +92,31 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
       room += bytes;
     },
     give(name, value) {
-      const at = textsEnd;
-      givens.set(at, [name, value]);
+      const text = workspace === undefined ? "" : renderField(name, value);
+      const length = Buffer.byteLength(text);
+      const at = takeTexts(length);
+      givens.set(at, [name, value, false]);
       add(book.given, at);
-      if (workspace === undefined) {
-        textsEnd += 4;
-        return;
-      }
-      const text = renderField(name, value);
-      if (at + Buffer.byteLength(text) + aroundText > layout.stepTextsEnd) {
-        throw new RangeError("the memory for texts of steps is full");
-      }
-      const length = workspace.bytes.write(text, at + 4);
-      workspace.view.setUint32(at, length, true);
-      textsEnd += Math.ceil((length + aroundText) / 4) * 4;
       room += length;
+      workspace?.bytes.write(text, at + 4);
+      workspace?.view.setUint32(at, length, true);
+    },
+    giveHex(name, spans) {
+      const label = labelOf(name);
+      const at = takeTexts(8 * spans.length + label.length);
+      givens.set(at, [name, spans, true]);
+      add(book.hexes, at);
+      room += label.length + aroundHex;
+      for (let i = 0; i < spans.length; i++) {
+        const span = spans[i] as Span;
+        const length = span.end - span.at;
+        workspace?.view.setUint32(at + 8 + 8 * i, span.at, true);
+        workspace?.view.setUint32(at + 12 + 8 * i, length, true);
+        room += perHexByte * length + aroundHex;
+      }
+      workspace?.view.setUint32(at, spans.length, true);
+      workspace?.view.setUint32(at + 4, label.length, true);
+      workspace?.bytes.set(label, at + 8 + 8 * spans.length);
     },
     get end() {
       return end;
@@ -91,9 +133,9 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
       for (let i = from; i < to; i += 2) {
         const place = steps[i] as number;
         const value = steps[i + 1] as number;
-        if (place === book.given.place) {
-          const [name, given] = givens.get(value) as readonly [string, Value];
-          record.set(name, given);
+        if (place === book.given.place || place === book.hexes.place) {
+          const [name, given, isHex] = givens.get(value) as readonly [string, Value | readonly Span[], boolean];
+          record.set(name, isHex ? hexOf(given as readonly Span[], source) : (given as Value));
         } else book.find(place).put(record, value, source);
       }
     },
@@ -104,4 +146,9 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
       if (givens.size > 0) givens.clear();
     },
   };
+}
+
+/** Bytes of a source in hex. */
+export function hexOf(spans: readonly Span[], { bytes }: Pick<ByteSource, "bytes">): string[] {
+  return spans.map(({ at, end }) => `0x${bytes.toString("hex", at, end)}`);
 }

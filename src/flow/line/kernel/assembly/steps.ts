@@ -1,7 +1,8 @@
 // Writes steps: pieces of a line, each with a number or the place of its value.
 import * as L from "../layout";
 import { keep, keepNumber } from "./slots";
-import { copy, readUint, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
+import { writeText } from "./texts";
+import { copy, copyLong, readUint, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
 
 const quote: u8 = 0x22;
 const comma: u8 = 0x2c;
@@ -68,13 +69,20 @@ function writePath(p: usize, at: usize): usize {
   return writeCharacter(p, quote);
 }
 
-/** Text behind its length, without the zeros that fill it up. */
-function writeText(p: usize, at: usize): usize {
-  let length = word(at);
-  at += 4;
-  while (length > 0 && load<u8>(at + length - 1) == 0) length--;
-  copy(p, at, length);
-  return writeCharacter(p + length, quote);
+/** Pieces of bytes in hex, behind the text before them. */
+function writeHexes(p: usize, at: usize): usize {
+  const count = load<u32>(at);
+  const length = load<i32>(at, 4);
+  const text = at + 8 + 8 * count;
+  copyLong(p, text, length);
+  p += length;
+  for (let i: u32 = 0; i < count; i++) {
+    at += 8;
+    if (i > 0) p = writeCharacter(p, comma);
+    p = writeHex(writeCharacter(p, quote), load<u32>(at), load<i32>(at, 4));
+    p = writeCharacter(p, quote);
+  }
+  return writeCharacter(p, 0x5d);
 }
 
 @inline
@@ -140,13 +148,15 @@ function writePart(p: usize, step: usize, value: u32): usize {
     case L.stepUint64:
       return writeUint64(p, readUint(value, 8));
     case L.stepText:
-      return writeText(p, value);
+      return writeText(p, value + 4, word(value));
     case L.stepNumbers:
       return writeNumbers(p, value, load<u32>(step, L.operationArgument));
     case L.stepStack:
       return writeStack(p, value, load<u32>(step, L.operationArgument));
     case L.stepQuoted:
       return writeCharacter(writeUint32(p, value), quote);
+    case L.stepHexes:
+      return writeHexes(p, value);
     case L.stepPath:
       return writePath(p, value);
     default: {
