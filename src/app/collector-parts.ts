@@ -14,12 +14,24 @@ import {
 } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
-import { createSnmp, definitionPathsIn, type DefinitionPaths, type InterfaceChange, type Snmp } from "../snmp/index.ts";
+import {
+  createSnmp,
+  definitionPathsIn,
+  type Credential,
+  type DefinitionPaths,
+  type InterfaceChange,
+  type Snmp,
+} from "../snmp/index.ts";
 import { createUdmFileStore, type UdmFileStore } from "../udm/index.ts";
 import { nodeFileIo } from "../file/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
 import { filterOf, recordFilter } from "./filters.ts";
+import {
+  createExporterInterfaces,
+  type ExporterInterfaces,
+  type ExporterInterfacesOptions,
+} from "./exporter-interfaces.ts";
 import { flowElements } from "./flow-elements.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
@@ -121,6 +133,8 @@ export interface FlowSources {
   readonly enrichment: Enrichment;
   readonly metadata: UdmFileStore | undefined;
   readonly snmp: Snmp | undefined;
+  /** Names the interfaces of exporters, polled ones included; undefined: SNMP does. */
+  readonly exporterInterfaces: ExporterInterfaces | undefined;
   readonly state: StateStore | undefined;
   readonly sink: Sink;
 }
@@ -128,13 +142,14 @@ export interface FlowSources {
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
-  const { enrichment, metadata, snmp, state, sink } = sources;
+  const { enrichment, metadata, snmp, exporterInterfaces, state, sink } = sources;
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
   const count = decodingThreads(settings);
   if (count > 0) {
-    const watchInterfaces = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
+    const named = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
+    const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
     return createFlowThreads({
       ...reporting,
       settings: plain,
@@ -148,7 +163,13 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   }
   return createFlowListener({
     ...reporting,
-    ...decodingOptions(plain, { ...reporting, elements, sink, enrichment, interfaces: snmp?.interfaceEnricher }),
+    ...decodingOptions(plain, {
+      ...reporting,
+      elements,
+      sink,
+      enrichment,
+      interfaces: exporterInterfaces?.enricher ?? snmp?.interfaceEnricher,
+    }),
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
     ports: settings.SVC_FLOW_SERVER_UDP_PORT,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
@@ -193,6 +214,44 @@ export function createSnmpPart(
     enricher,
     sink: lineFilter === undefined ? sink : filteredSink(sink, lineFilter),
   });
+}
+
+/** Asks exporters for the names of their interfaces; undefined when the settings do not want it. */
+export function createExporterInterfacesPart(
+  settings: Settings,
+  snmp: Snmp | undefined,
+  exporters: ExporterInterfacesOptions["exporters"],
+  reporting: Reporting,
+): ExporterInterfaces | undefined {
+  if (!settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE || !settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  return createExporterInterfaces({
+    ...reporting,
+    credentials: exporterCredentials(settings),
+    port: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_PORT,
+    retries: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_RETRIES,
+    timeoutMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_TIMEOUT,
+    ttlMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_TTL,
+    exporters,
+    watchPolled: snmp && ((listener) => snmp.watchInterfaces(listener)),
+  });
+}
+
+function exporterCredentials(settings: Settings): Credential[] {
+  const version = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_VERSION;
+  if (version !== "v3") {
+    const communities = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_COMMUNITIES.reveal().split(",");
+    return communities.map((community) => ({ version: version === "v1" ? "1" : "2c", community: community.trim() }));
+  }
+  return [
+    {
+      version: "3",
+      username: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_USERNAME,
+      authenticationProtocol: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PROTOCOL,
+      authenticationPassphrase: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PASSPHRASE.reveal(),
+      privacyProtocol: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PROTOCOL,
+      privacyPassphrase: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PASSPHRASE.reveal(),
+    },
+  ];
 }
 
 /** The directories of the settings; those of the program where nothing is set. */

@@ -1,4 +1,5 @@
 import { createApiServer, type View } from "../api/index.ts";
+import type { ExporterView } from "../flow/index.ts";
 import { fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
@@ -7,6 +8,7 @@ import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
 import {
   apiOptions,
+  createExporterInterfacesPart,
   createFlows,
   createFlowState,
   createMetadata,
@@ -71,17 +73,17 @@ export function createCollector(options: CollectorOptions): Collector {
   const sink = fanOut([...outputs, ...stores, ...sinks]);
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);
-  const flows = createFlows(settings, { enrichment, metadata, snmp, state: flowState, sink }, reporting);
+  const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
+  const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
+  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, sink };
+  const flows = createFlows(settings, sources, reporting);
   const missing = missingForMetadataApi(settings);
   const api = createApiServer({
     ...apiOptions(settings),
     ...reporting,
     version,
     views: new Map<string, View>([
-      [
-        "/api/v1/flow/exporters",
-        async () => ({ enabled: flows !== undefined, exporters: (await flows?.exporters()) ?? [] }),
-      ],
+      ["/api/v1/flow/exporters", async () => ({ enabled: flows !== undefined, exporters: await exporters() })],
       ["/api/v1/outputs", () => outputsView(stores, health.checks())],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
@@ -108,6 +110,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (stores.length > 0) components.push(together("outputs to stores", stores));
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
+  if (exporterInterfaces !== undefined) components.push(exporterInterfaces);
   if (flows !== undefined) components.push(flows);
   components.push(api);
 

@@ -53,6 +53,11 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
   };
 }
 
+/** Whether SNMP names the interfaces of exporters. */
+export function hasInterfaceNames(settings: PlainSettings): boolean {
+  return settings.SVC_INPUT_SNMP_ENABLE || settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE;
+}
+
 function protocolsOff(settings: PlainSettings): Protocol[] {
   const isOn: readonly (readonly [Protocol, boolean])[] = [
     ["netflow1", settings.SVC_PROCESSOR_DECODE_NETFLOW1_ENABLE],

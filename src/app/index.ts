@@ -3,6 +3,7 @@ export type { SignalSource, Terminal } from "./cli/terminal.ts";
 export { createCollector, type Collector, type CollectorOptions } from "./collector.ts";
 export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-exporter.ts";
 export { createRandom, type Random } from "./demo/random.ts";
+export { createExporterInterfaces, type ExporterInterfaces } from "./exporter-interfaces.ts";
 export { createLogFile, type LogFile } from "./log-file.ts";
 export { runComponent, type RunOptions } from "./run-component.ts";
 export * from "./settings/index.ts";

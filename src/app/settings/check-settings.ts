@@ -44,6 +44,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
       problems.push(`SVC_STATE_DIRECTORY_PATH must be set, because ${mode} is always`);
     }
   }
+  if (settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE) problems.push(...exporterUserProblems(settings));
   if (settings.SVC_OUTPUT_KAFKA_ENABLE && settings.SVC_OUTPUT_KAFKA_SASL_ENABLE) {
     const isToken = settings.SVC_OUTPUT_KAFKA_SASL_MECHANISM === "OAUTHBEARER";
     for (const name of isToken ? kafkaToken : kafkaUser) {
@@ -84,6 +85,27 @@ const natsCredentials = [
 function compressionOf(word: StoreWord) {
   if (word === "NATS" || word === "SYSLOG") return undefined;
   return word === "KAFKA" ? "SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION" : (`SVC_OUTPUT_${word}_COMPRESSION` as const);
+}
+
+/** The rules for users of SNMPv3, which hold before the first request. */
+function exporterUserProblems(settings: Settings): string[] {
+  if (settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_VERSION !== "v3") return [];
+  const problems: string[] = [];
+  const name = (last: string): string => `SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_${last}`;
+  const isAuthenticated = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PROTOCOL !== "noauth";
+  const isPrivate = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PROTOCOL !== "nopriv";
+  const isShort = (text: string): boolean => Buffer.byteLength(text) < 8;
+  const user = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_USERNAME;
+  if (user === "" || Buffer.byteLength(user) > 32) problems.push(`${name("USERNAME")} must have 1 to 32 bytes`);
+  if (isPrivate && !isAuthenticated)
+    problems.push(`${name("PRIVACY_PROTOCOL")} needs ${name("AUTHENTICATION_PROTOCOL")}`);
+  if (isAuthenticated && isShort(settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PASSPHRASE.reveal())) {
+    problems.push(`${name("AUTHENTICATION_PASSPHRASE")} must have 8 bytes at least`);
+  }
+  if (isPrivate && isShort(settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PASSPHRASE.reveal())) {
+    problems.push(`${name("PRIVACY_PASSPHRASE")} must have 8 bytes at least`);
+  }
+  return problems;
 }
 
 const kafkaToken = ["SVC_OUTPUT_KAFKA_SASL_TOKEN_FILEPATH"] as const;

@@ -22,6 +22,7 @@ import {
 } from "./setting-type.ts";
 import { deliverySettings } from "./delivery-settings.ts";
 import type { OutputInstance } from "./output-instances.ts";
+import { netifSnmpSettings } from "./netif-snmp-settings.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 
 export { settingGroups } from "./setting-row.ts";
@@ -441,6 +442,7 @@ export const settingsTable = {
     15,
     "How often the files of interfaces and port names are checked, and read again when they changed. 0 is on SIGHUP only.",
   ),
+  ...netifSnmpSettings,
   SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: row(
     "Enrichment",
     bool,

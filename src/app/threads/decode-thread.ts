@@ -6,7 +6,7 @@ import { createMetrics, startComponents, stopComponents, systemClock } from "../
 import { createWorkspace } from "../../record/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
 import { openSharedIndex } from "../../udm/index.ts";
-import { decodingOptions } from "../decoding-options.ts";
+import { decodingOptions, hasInterfaceNames } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { createDecodeLoop } from "./decode-loop.ts";
 import type { DecodeThreadData, LinesNote } from "./decode-thread-data.ts";
@@ -43,7 +43,7 @@ const options = decodingOptions(settings, {
   elements,
   threads: count,
   enrichment,
-  interfaces: settings.SVC_INPUT_SNMP_ENABLE ? createInterfaceEnricher(directory, metrics) : undefined,
+  interfaces: hasInterfaceNames(settings) ? createInterfaceEnricher(directory, metrics) : undefined,
   sink: outbox,
   allocate: (bytes) => outbox.allocate(bytes),
   workspace,
