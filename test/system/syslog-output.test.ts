@@ -91,3 +91,20 @@ test("an OpenTelemetry collector takes records by syslog over TCP, TLS and UDP",
     await keepLedger(u, { adapter, proxy, isExactlyOnce: false, numbers: held }, options);
   });
 });
+
+test("rsyslog takes records by syslog over TCP, through all faults", async (t) => {
+  const { tcp, file } = await startPartner(t, "rsyslog");
+  const [host = "", port] = String(tcp).split(":");
+  const proxy = await startFaultProxy(t, host, Number(port));
+  const adapter = createAdapter(syslogConfig(`127.0.0.1:${proxy.port}`), { clock: systemClock });
+  const numbers = async () => {
+    await sleep(1500);
+    // What a connection that was cut had brought of its last message.
+    const whole = readFileSync(String(file), "utf8")
+      .split("\n")
+      .filter((line) => line.endsWith("}"));
+    return whole.map((line) => (JSON.parse(line.slice(line.indexOf("{"))) as { n: number }).n);
+  };
+  const options = { records: 30_000, step: 100, faultMs: 100, config: { timeoutMs: 2000, batchBytes: 50_000 } };
+  await keepLedger(t, { adapter, proxy, isExactlyOnce: false, numbers }, options);
+});

@@ -4,7 +4,7 @@ import { indexBases } from "./index-names.ts";
 import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
 
 /** Of what the template says; one that is older is replaced. */
-export const templateVersion = 1;
+export const templateVersion = 2;
 
 /** Longer texts are kept and not indexed. */
 const keyword = { type: "keyword", ignore_above: 1024 };
@@ -66,13 +66,24 @@ export function indexTemplate(
 /** Rules for names of the patterns of records, and for metadata of operators. */
 function dynamicTemplates(mappingOf: MappingOf): object[] {
   const ofPatterns = fieldPatterns.flatMap(({ pattern, type }) =>
-    type === "any" || type === "inner" ? [] : [{ [pattern]: { path_match: pattern, mapping: mappingOf(type) } }],
+    type === "any" || type === "inner"
+      ? []
+      : [{ [pattern]: { path_match: pattern, match_mapping_type: jsonType(type), mapping: mappingOf(type) } }],
   );
   return [
     ...ofPatterns,
     { addresses: { path_match: "*.ip.addr", match_mapping_type: "string", mapping: { type: "ip" } } },
     { texts: { match_mapping_type: "string", mapping: keyword } },
   ];
+}
+
+/**
+ * What the servers take a value of a type for before it has a mapping. A rule without it holds for objects, too: with
+ * `flow.src.site.name`, `flow.src.site` would be a text, and the record would be refused.
+ */
+function jsonType(type: FieldType): string {
+  if (type === "boolean" || type === "double") return type;
+  return type === "long" || type === "unsigned_long" ? "long" : "string";
 }
 
 /** A policy that begins a new index after a day or 30 GB, and keeps all of them. */

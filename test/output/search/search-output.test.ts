@@ -85,12 +85,19 @@ test("the template has every field of the table, and is replaced by a newer one 
     version: number;
     template: {
       settings: { index: Record<string, unknown> };
-      mappings: { properties: Record<string, { type: string }> };
+      mappings: {
+        properties: Record<string, { type: string }>;
+        dynamic_templates: Record<string, { match_mapping_type?: string }>[];
+      };
     };
   };
   assert.ok(made.data_stream);
   assert.deepEqual(made.template.settings.index["lifecycle"], { name: "netgloss" });
   assert.ok(fake.puts.has("/_ilm/policy/netgloss"));
+  // A rule without a type of JSON would hold for objects: `.site.name` of an operator's metadata makes `flow.src.site` one.
+  for (const rule of made.template.mappings.dynamic_templates.flatMap((one) => Object.values(one))) {
+    assert.ok(rule.match_mapping_type, JSON.stringify(rule));
+  }
   const { properties } = made.template.mappings;
   assert.deepEqual(Object.keys(properties).toSorted(), recordFields.map(({ name }) => name).toSorted());
   assert.equal(properties["flow.src.ip.addr"]?.type, "ip");
