@@ -73,7 +73,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "address/table",
     "address/apply",
     "address",
-    ["dns", "mmdb", "names", "netif"],
+    ["dns", "mmdb", "names", "netif", "sampling"],
     ".",
   ],
   api: ["error", "json", "http", "guard", "rpc", "udm", "services", "pages.ts", "openapi", "."],

@@ -1,14 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import {
-  FileFindings,
-  formatFinding,
-  readDatabase,
-  readNetifs,
-  readPortNames,
-  type ReadFile,
-} from "../enrich/index.ts";
+import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { filterProblems } from "./filters.ts";
@@ -23,34 +16,12 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   const problems = filterProblems(settings);
   if (settings.SVC_FLOW_SERVER_UDP_ENABLE) problems.push(...kernelProblems());
   const warnings: string[] = [];
-  const check = async (path: string, read: (bytes: Uint8Array) => unknown): Promise<void> => {
-    try {
-      read(await readFile(path));
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT" || code === "ENOTDIR") warnings.push(`${path}: no such file: records go without it`);
-      else if (error instanceof FileFindings) {
-        for (const finding of error.findings) {
-          (finding.severity === "error" ? problems : warnings).push(`${path}:${formatFinding(finding)}`);
-        }
-      } else problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  };
-  const checkMap = (path: string, read: (bytes: Uint8Array) => ReadFile<unknown>): Promise<void> =>
-    check(path, (bytes) => {
-      for (const finding of read(bytes).warnings) warnings.push(`${path}:${formatFinding(finding)}`);
-    });
-  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE) {
-    await check(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH, readDatabase);
+  for (const { path, read } of enrichmentFiles(settings)) {
+    const judged = await judgeFile(path, read);
+    problems.push(...judged.problems);
+    warnings.push(...judged.warnings);
+    if (judged.isMissing) warnings.push(`${path}: no such file: records go without it`);
   }
-  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE) {
-    await check(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH, readDatabase);
-  }
-  if (settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE) {
-    await checkMap(settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, readNetifs);
-  }
-  const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
-  if (settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE && portPath !== "") await checkMap(portPath, readPortNames);
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
     const found = await checkMetadata(metadataPath);

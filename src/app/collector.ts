@@ -16,6 +16,7 @@ import {
   createSnmpPart,
   decodingThreads,
 } from "./collector-parts.ts";
+import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { checkFilters } from "./filters.ts";
 import { exportersDescription } from "./exporters-description.ts";
@@ -103,6 +104,8 @@ export function createCollector(options: CollectorOptions): Collector {
   const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
   const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
+  const enrichedBy = enrichmentFiles(settings);
+  if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (metadata !== undefined) components.push(metadata);
   const optional = optionalFiles(settings);
   if (optional.length > 0) components.push(createOptionalFiles(optional, reporting));

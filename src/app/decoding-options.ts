@@ -15,7 +15,7 @@ export interface DecodingParts {
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
   readonly workspace?: Workspace;
-  readonly enrichment: Pick<Enrichment, "netifs" | "names" | "addresses">;
+  readonly enrichment: Pick<Enrichment, "netifs" | "names" | "addresses" | "samplingFile">;
   /** Names the interfaces of exporters. */
   readonly interfaces?: Enricher | undefined;
   readonly log: Log;
@@ -29,6 +29,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
   return {
     elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
+    samplingFile: enrichment.samplingFile,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
     protocolsOff: protocolsOff(settings),

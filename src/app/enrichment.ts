@@ -1,5 +1,6 @@
 import {
   addressTableBytes,
+  createAddressSelection,
   createHostNameSource,
   createMapFile,
   createMmdbSource,
@@ -7,16 +8,25 @@ import {
   createNetifEnricher,
   createResolver,
   createAddressEnricher,
+  createSelectedSource,
+  createUserHostNames,
   joinPortNames,
   knownPortNames,
+  readHostNames,
   readNetifs,
   readPortNames,
+  readSampleRates,
+  readSelection,
   registerMapFiles,
+  type AddressSelection,
   type AddressSource,
   type MapFile,
   type MmdbOptions,
+  type MmdbSource,
+  type ReadFile,
   type WatchAddresses,
 } from "../enrich/index.ts";
+import type { FlowPipelineOptions } from "../flow/index.ts";
 import type { Enricher, Workspace } from "../record/index.ts";
 import type { Clock, Component, Log, Metrics } from "../report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
@@ -28,6 +38,8 @@ export interface Enrichment {
   /** What is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
   readonly names: Enricher | undefined;
   readonly addresses: Enricher | undefined;
+  /** Sampling rates of a file, as they are now; undefined when there is no such file. */
+  readonly samplingFile: FlowPipelineOptions["samplingFile"];
   /** In the order in which they start. */
   readonly components: readonly Component[];
   /** Reads again the files that are known by their path alone. */
@@ -36,6 +48,8 @@ export interface Enrichment {
 
 /** How often files are looked at. */
 const filePollMs = 60_000;
+/** The same in minutes. */
+const ratesRefresh = 1;
 const maxQueuedNames = 16_384;
 const negativeTtlMs = 3_600_000;
 
@@ -64,27 +78,49 @@ export function createEnrichment(
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
   { threads = 1, forFlows = true, workspace }: EnrichmentOptions = {},
 ): Enrichment {
-  const sources: (AddressSource & Component)[] = [];
+  const files: MapFile<unknown>[] = [];
+  const follow = <T>(
+    label: string,
+    path: string,
+    refreshMinutes: number,
+    read: (bytes: Uint8Array) => ReadFile<T>,
+    use?: (value: T) => void,
+  ): MapFile<T> => {
+    const pollMs = refreshMinutes * 60_000;
+    const file = createMapFile<T>({ label, path, pollMs, read, ...(use !== undefined && { use }), log: reporting.log });
+    files.push(file);
+    return file;
+  };
+  const sources: AddressSource[] = [];
+  const askers: Component[] = [];
   const mmdb = forFlows ? mmdbOptions(settings) : undefined;
-  const databases = mmdb && createMmdbSource({ ...reporting, ...mmdb, pollMs: filePollMs });
-  if (databases !== undefined) sources.push(databases);
-  if (forFlows && settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE) {
-    sources.push(
-      createHostNameSource({
-        ...reporting,
-        resolver: createResolver(
-          settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP,
-          settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_TIMEOUT,
-        ),
-        resolvePrivate: settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PRIVATE,
-        resolvePublic: settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC,
-        concurrency: Math.ceil(settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_CONCURRENCY / threads),
-        maxQueued: Math.ceil(maxQueuedNames / threads),
-        maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
-        ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
-        negativeTtlMs,
-      }),
-    );
+  const placesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH;
+  const places =
+    mmdb?.geoip !== undefined && placesPath !== ""
+      ? follow(
+          "addresses for locations",
+          placesPath,
+          settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_REFRESH_RATE,
+          readAddressSelection,
+          () => databases?.selectionChanged(),
+        )
+      : undefined;
+  const databases: MmdbSource | undefined =
+    mmdb &&
+    createMmdbSource({
+      ...reporting,
+      asn: mmdb.asn,
+      geoip: mmdb.geoip && { ...mmdb.geoip, selection: places && (() => places.current()) },
+      pollMs: filePollMs,
+    });
+  if (databases !== undefined) {
+    sources.push(databases);
+    askers.push(databases);
+  }
+  const names = forFlows ? hostNames(settings, reporting, threads, follow) : undefined;
+  if (names !== undefined) {
+    sources.push(names.source);
+    askers.push(...names.components);
   }
   const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
   const addresses =
@@ -100,21 +136,23 @@ export function createEnrichment(
           maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
           workspace,
         });
-  const files: MapFile<unknown>[] = [];
-  const follow = <T>(label: string, path: string, read: Parameters<typeof createMapFile<T>>[0]["read"]): MapFile<T> => {
-    const pollMs = settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE * 60_000;
-    const file = createMapFile<T>({ label, path, pollMs, read, log: reporting.log });
-    files.push(file);
-    return file;
-  };
+  const refresh = settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE;
   const netifFile =
     forFlows && settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE
-      ? follow("interfaces", settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, readNetifs)
+      ? follow("interfaces", settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, refresh, readNetifs)
       : undefined;
   const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
   const hasPorts = forFlows && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
-  const portFile = hasPorts && portPath !== "" ? follow("port names", portPath, readOwnPorts) : undefined;
+  const portFile = hasPorts && portPath !== "" ? follow("port names", portPath, refresh, readOwnPorts) : undefined;
   const dscp = forFlows && settings.SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE;
+  const override = settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_OVERRIDE;
+  const ratesFile =
+    forFlows && settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE
+      ? follow("sampling rates", settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH, ratesRefresh, (bytes) => {
+          const { value, warnings } = readSampleRates(bytes);
+          return { value: { rates: value, override }, warnings };
+        })
+      : undefined;
   if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
     netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),
@@ -127,7 +165,8 @@ export function createEnrichment(
           })
         : undefined,
     addresses,
-    components: [...files, ...sources, ...(addresses === undefined ? [] : [addresses])],
+    samplingFile: ratesFile && (() => ratesFile.current()),
+    components: [...files, ...askers, ...(addresses === undefined ? [] : [addresses])],
     async reload() {
       await databases?.reload();
       for (const file of files) await file.reload();
@@ -139,6 +178,60 @@ export function createEnrichment(
 function readOwnPorts(bytes: Uint8Array): ReturnType<typeof readPortNames> {
   const { value, warnings } = readPortNames(bytes);
   return { value: joinPortNames(value, knownPortNames), warnings };
+}
+
+type Follow = <T>(
+  label: string,
+  path: string,
+  refreshMinutes: number,
+  read: (bytes: Uint8Array) => ReadFile<T>,
+  use: (value: T) => void,
+) => MapFile<T>;
+
+/** What gives host names: an operator's file, then name servers, about those addresses that they are asked for. */
+function hostNames(
+  settings: PlainSettings,
+  reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
+  threads: number,
+  follow: Follow,
+): { readonly source: AddressSource; readonly components: readonly Component[] } | undefined {
+  const servers = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE
+    ? createHostNameSource({
+        ...reporting,
+        resolver: createResolver(
+          settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP,
+          settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_TIMEOUT,
+        ),
+        resolvePrivate: settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PRIVATE,
+        resolvePublic: settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC,
+        concurrency: Math.ceil(settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_CONCURRENCY / threads),
+        maxQueued: Math.ceil(maxQueuedNames / threads),
+        maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
+        ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
+        negativeTtlMs,
+      })
+    : undefined;
+  let source: AddressSource | undefined = servers;
+  const selectionPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH;
+  if (servers !== undefined && selectionPath !== "") {
+    const selected = createSelectedSource(servers);
+    const refresh = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_REFRESH_RATE;
+    follow("addresses for DNS", selectionPath, refresh, readAddressSelection, (value) => selected.use(value));
+    source = selected;
+  }
+  const namesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH;
+  if (namesPath !== "") {
+    const named = createUserHostNames(source);
+    const refresh = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_REFRESH_RATE;
+    follow("host names", namesPath, refresh, readHostNames, (value) => named.use(value));
+    source = named;
+  }
+  return source && { source, components: servers === undefined ? [] : [servers] };
+}
+
+function readAddressSelection(bytes: Uint8Array): ReadFile<AddressSelection> {
+  const { value, warnings } = readSelection(bytes);
+  return { value: createAddressSelection(value.include, value.exclude), warnings };
 }
 
 function mmdbOptions(settings: PlainSettings): Pick<MmdbOptions, "asn" | "geoip"> | undefined {

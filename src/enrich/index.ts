@@ -7,6 +7,12 @@ export {
   type WatchAddresses,
   type AddressEnricherOptions,
 } from "./address/address-enricher.ts";
+export { createAddressSelection, type AddressSelection } from "./address/sources/address-selection.ts";
+export { createSelectedSource } from "./address/sources/selected-source.ts";
+export { readHostNames, type HostNames } from "./dns/read-host-names.ts";
+export { createUserHostNames } from "./dns/user-host-names.ts";
+export { readSelection, type SelectionLists } from "./files/read-selection.ts";
+export { readSampleRates } from "./sampling/read-sample-rates.ts";
 export { createHostNameSource, type HostNameOptions, type HostNameSource } from "./dns/host-name-source.ts";
 export { createResolver, type Resolver } from "./dns/resolver.ts";
 export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";

@@ -29,7 +29,7 @@ import { registerFlowMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
-import { createManualRates } from "./exporters/sampling/manual-rates.ts";
+import { createManualRates, type RatesFile, type SamplingRates } from "./exporters/sampling/manual-rates.ts";
 import { createSampleLines } from "./line/writer/sample-lines.ts";
 import {
   exporterState,
@@ -45,7 +45,9 @@ export interface FlowPipelineOptions {
   readonly enricher: Enricher;
   readonly sink: Sink;
   /** Sampling rates by exporter address or CIDR in canonical text; they win over what exporters say. */
-  readonly samplingRates?: ReadonlyMap<string, number>;
+  readonly samplingRates?: SamplingRates;
+  /** The same from a file that may change; undefined while there is none. */
+  readonly samplingFile?: (() => RatesFile | undefined) | undefined;
   /** Whether records get `flow.community.id`; it costs one or two microseconds each. */
   readonly communityId: boolean;
   /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
@@ -120,7 +122,10 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const elements = rememberNames(createElementSource(options.elements ?? []));
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
-  const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
+  const exporters = createExporterTable(
+    limits,
+    createManualRates(options.samplingRates ?? new Map(), options.samplingFile),
+  );
   const templates: TemplateSettings = {
     maxFields: limits.fieldsPerTemplate,
     planTemplate: (template) => buildPlan(template, { elements, splitBiflows }),

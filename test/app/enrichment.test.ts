@@ -92,6 +92,57 @@ test("a flow gets names of interfaces, ports and code points; SIGHUP reads the f
   assert.equal(changed["flow.in.netif.provider"], undefined);
 });
 
+test("own host names, selections and sampling rates come from files; a missing file degrades readiness", async (t) => {
+  const directory = tempDirectory(t);
+  const file = (name: string, text?: string): string => {
+    const path = join(directory, name);
+    if (text !== undefined) writeFileSync(path, text);
+    return path;
+  };
+  const names = file("user_defined.yml", "10.0.0.1: laptop");
+  const rates = file("sample_rate.yml", "127.0.0.1: 100");
+  const missing = file("incl_excl.yml");
+  const { collector, send } = await startFlowCollector(t, {
+    SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH: names,
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: file("city.mmdb", ""),
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH: missing,
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH: rates,
+  }).catch((error: unknown) => ({ collector: undefined, send: undefined, error }));
+  assert.ok(send === undefined && collector === undefined, "a database that is empty is broken: nothing starts");
+
+  writeFileSync(join(directory, "city.mmdb"), mmdbFile({ "198.51.100.0/24": { country: { iso_code: "NL" } } }));
+  const running = await startFlowCollector(t, {
+    SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH: names,
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: join(directory, "city.mmdb"),
+    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH: missing,
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH: rates,
+  });
+  const check = running.collector.health.checks().find(({ name }) => name === "enrichment files");
+  assert.deepEqual(check, { name: "enrichment files", ready: true, degraded: true, detail: `not there: ${missing}` });
+  const datagram = netflowV5Datagram([{ source: "10.0.0.1", destination: "198.51.100.7" }]);
+  const record = await running.send(datagram);
+  assert.equal(record["flow.src.host.name"], "laptop");
+  assert.equal(record["flow.dst.geo.country.code"], "NL");
+  assert.equal(record["flow.sample_rate"], 100);
+
+  writeFileSync(missing, "exclude: [198.51.100.0/24]");
+  writeFileSync(names, "10.0.0.1: desktop");
+  writeFileSync(rates, "127.0.0.1: 50");
+  running.collector.reload();
+  await until("all changes", async () => {
+    const next = await running.send(datagram);
+    return (
+      next["flow.src.host.name"] === "desktop" &&
+      next["flow.dst.geo.country.code"] === undefined &&
+      next["flow.sample_rate"] === 50
+    );
+  });
+});
+
 test("config check names what is wrong in the files, and what is ignored", async (t) => {
   const directory = tempDirectory(t);
   const netifs = join(directory, "netifs.yml");

@@ -107,6 +107,22 @@ test("the operator's rate for a prefix counts where the address has none; the sm
   assert.deepEqual(addresses.map(rate), [4, 3, 2, 3, 5, 1]);
 });
 
+test("a file's rate is for exporters that say none, or replaces what they say; a changed file counts at once", () => {
+  let file: { rates: ReadonlyMap<string, number>; override: boolean } | undefined;
+  const rig = rigWithTemplates({ samplingFile: () => file, samplingRates: new Map([["192.0.2.9", 3]]) });
+  const v5 = (sampling: number, address: string): unknown =>
+    rig.send(netflow5([{}], { sampling }), { address })[0]?.["flow.sample_rate"];
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 1)), none);
+  file = { rates: new Map([["192.0.2.0/24", 20]]), override: false };
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 1)), [20, 2000]);
+  assert.deepEqual(rateOf(send(rig, ratedFlow, [100, 5])), [5, 500]);
+  assert.deepEqual([v5(0, "192.0.2.1"), v5(0x4000 | 7, "192.0.2.1"), v5(0, "192.0.2.9")], [20, 7, 3]);
+  file = { rates: new Map([["192.0.2.0/24", 30]]), override: true };
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 1)), [30, 3000]);
+  assert.deepEqual(rateOf(send(rig, ratedFlow, [100, 5])), [30, 3000]);
+  assert.deepEqual([v5(0x4000 | 7, "192.0.2.1"), v5(0, "192.0.2.9")], [30, 3]);
+});
+
 test("a rate belongs to its domain; that of domain 0 to the whole exporter", () => {
   const rig = rigWithTemplates();
   send(rig, systemRate, [0, 10], 1);

@@ -24,6 +24,11 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     "SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH",
     settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH !== "",
   );
+  needs(
+    "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE",
+    "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH",
+    settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH !== "",
+  );
   if (!settings.SVC_FLOW_SERVER_UDP_ENABLE && !settings.SVC_INPUT_SNMP_ENABLE) {
     warnings.push(
       "no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows, SVC_INPUT_SNMP_ENABLE to poll devices",

@@ -248,6 +248,25 @@ export const settingsTable = {
     "Sampling rates by exporter address or CIDR, for exporters that report none or a wrong one. They replace reported rates. The most specific one counts.",
     "192.0.2.1=1000,2001:db8::/32=512",
   ),
+  SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE: row(
+    "Flows",
+    bool,
+    false,
+    "Reads sampling rates from a file, for exporters that report none.",
+  ),
+  SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_OVERRIDE: row(
+    "Flows",
+    bool,
+    false,
+    "The file's rates replace those that exporters report.",
+  ),
+  SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH: row(
+    "Flows",
+    path,
+    "",
+    "The YAML file of sampling rates, see docs/enrichment.md.",
+    "/etc/netgloss/sample_rate.yml",
+  ),
 
   SVC_INPUT_SNMP_ENABLE: row("SNMP", bool, false, "Polls devices by SNMP."),
   SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: row(
@@ -385,6 +404,19 @@ export const settingsTable = {
     "en",
     "The language of names of locations. Names that the database lacks in it are English.",
   ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "A YAML file of the addresses whose location is looked up, see docs/enrichment.md. Empty is all public addresses.",
+    "/etc/netgloss/maxmind/incl_excl.yml",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_REFRESH_RATE: row(
+    "Enrichment",
+    int(0, 35_791, "minutes"),
+    15,
+    "How often that file is checked, and read again when it changed. 0 is on SIGHUP only.",
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: row(
     "Enrichment",
     bool,
@@ -411,6 +443,32 @@ export const settingsTable = {
     "Resolves private addresses (RFC 1918, 4193, 6598).",
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC: row("Enrichment", bool, true, "Resolves public addresses."),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "A YAML file of the addresses that name servers are asked about, see docs/enrichment.md. Empty is all.",
+    "/etc/netgloss/hostname/incl_excl.yml",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_REFRESH_RATE: row(
+    "Enrichment",
+    int(0, 35_791, "minutes"),
+    15,
+    "How often that file is checked, and read again when it changed. 0 is on SIGHUP only.",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH: row(
+    "Enrichment",
+    path,
+    "",
+    "A YAML file of your own host names by address, see docs/enrichment.md. They count before name servers, and without them too.",
+    "/etc/netgloss/hostname/user_defined.yml",
+  ),
+  SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_REFRESH_RATE: row(
+    "Enrichment",
+    int(0, 35_791, "minutes"),
+    15,
+    "How often that file is checked, and read again when it changed. 0 is on SIGHUP only.",
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_DNS_CONCURRENCY: row(
     "Enrichment",
     int(1, 4096, "queries"),

@@ -1,11 +1,11 @@
 import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
-import { addressOf, isIpv4 } from "../address/words/address-words.ts";
+import { addressNumber, addressOf, type AddressNumber } from "../address/words/address-words.ts";
 import { createFactRenderer } from "../address/sources/address-facts.ts";
 import { createListeners, type AddressSource, type FactRenderer } from "../address/sources/address-source.ts";
 import { createRecentCache } from "../recent-cache.ts";
-import { readHostName } from "./host-name.ts";
+import { namedObjects, readHostName } from "./host-name.ts";
 import type { Resolver } from "./resolver.ts";
 
 export interface HostNameOptions {
@@ -41,8 +41,6 @@ const queueFullMs = 5000;
 
 /** What name servers say of an address that has no name. */
 const noNameCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
-
-const objects: ReadonlySet<string> = new Set(["flow.src", "flow.dst", "flow.export"]);
 
 /**
  * Host names of addresses by reverse DNS (`.host.name`). It never waits: what is asked for the first time is queued, and
@@ -113,10 +111,10 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
 
   return {
     name: "reverse DNS",
-    objects,
+    objects: namedObjects,
     find(a, b, c, d, found) {
       if (!mayAsk(a, b, c, d)) return Number.POSITIVE_INFINITY;
-      const number = numberOf(a, b, c, d);
+      const number = addressNumber(a, b, c, d);
       const known = answers.get(number);
       if (known?.facts !== undefined) found.add(known.facts, 0);
       const now = known === undefined ? 0 : clock.monotonic();
@@ -148,13 +146,6 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
       await Promise.all(running.values());
     },
   };
-}
-
-/** An address as the key of a map: numbers are found faster than texts. */
-type AddressNumber = number | bigint;
-
-function numberOf(a: number, b: number, c: number, d: number): AddressNumber {
-  return isIpv4(a, b, c) ? d : addressOf(a, b, c, d).value;
 }
 
 function registerMetrics(

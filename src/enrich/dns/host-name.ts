@@ -1,3 +1,6 @@
+/** The objects whose addresses get host names. */
+export const namedObjects: ReadonlySet<string> = new Set(["flow.src", "flow.dst", "flow.export"]);
+
 /**
  * The name that a PTR record gives, fit for a record: without the root's dot, in lower case.
  *

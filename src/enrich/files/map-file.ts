@@ -11,6 +11,8 @@ export interface MapFileOptions<T> {
   /** Throws FileFindings for a file that cannot be used. */
   readonly read: (bytes: Uint8Array) => ReadFile<T>;
   readonly io?: Pick<FileIo, "state" | "read">;
+  /** Called with what was read, each time. */
+  readonly use?: (value: T) => void;
   readonly log: Log;
 }
 
@@ -27,7 +29,7 @@ export interface MapFile<T> extends Component {
 const maxShown = 10;
 
 export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
-  const { label, path, pollMs, read, io, log } = options;
+  const { label, path, pollMs, read, io, use, log } = options;
   const counts = { loads: 0, loadFailures: 0, warnings: 0 };
   let current: T | undefined;
   const file = createWatchedFile({
@@ -37,6 +39,7 @@ export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
     take(bytes) {
       const { value, warnings } = read(bytes);
       current = value;
+      use?.(value);
       counts.loads++;
       counts.warnings = warnings.length;
       log.info({ path }, `the file of ${label} is read`);

@@ -8,6 +8,7 @@ import {
   type FactRenderer,
 } from "../address/sources/address-source.ts";
 import { createWriteSystems, systemSlots, wantedOfSystems } from "./as-facts.ts";
+import type { AddressSelection } from "../address/sources/address-selection.ts";
 import type { Wanted } from "./data-reader.ts";
 import { createWritePlaces, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
@@ -18,7 +19,13 @@ export interface MmdbOptions {
   readonly asn?: { readonly path: string } | undefined;
   /** That of places. */
   readonly geoip?:
-    | { readonly path: string; readonly values: readonly GeoValue[]; readonly language: string }
+    | {
+        readonly path: string;
+        readonly values: readonly GeoValue[];
+        readonly language: string;
+        /** Which addresses it is asked about; undefined for all. */
+        readonly selection?: (() => AddressSelection | undefined) | undefined;
+      }
     | undefined;
   /** How often to look whether a file has changed, in milliseconds. */
   readonly pollMs: number;
@@ -32,6 +39,8 @@ export interface MmdbOptions {
 export interface MmdbSource extends AddressSource, Component {
   /** Reads the files again, changed or not. */
   reload(): Promise<void>;
+  /** To be called when a selection is another one. */
+  selectionChanged(): void;
 }
 
 /** What is made of one kind of database. */
@@ -40,6 +49,7 @@ interface Kind {
   readonly wanted: Wanted;
   readonly slots: number;
   readonly write: WriteFacts;
+  readonly selection?: (() => AddressSelection | undefined) | undefined;
 }
 
 interface Loaded extends Kind {
@@ -68,7 +78,13 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
   }
   if (geoip !== undefined) {
     const write = createWritePlaces(new Set(geoip.values));
-    add(geoip.path, { name: "geoip", wanted: wantedOfPlaces(geoip.language), slots: placeSlots, write });
+    add(geoip.path, {
+      name: "geoip",
+      wanted: wantedOfPlaces(geoip.language),
+      slots: placeSlots,
+      write,
+      selection: geoip.selection,
+    });
   }
   registerMetrics(options.metrics, loaded);
 
@@ -112,7 +128,7 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
     find(a, b, c, d, found) {
       if (addressScope(a, b, c, d) !== "public") return Number.POSITIVE_INFINITY;
       for (const one of loaded) {
-        if (one.current === undefined) continue;
+        if (one.current === undefined || one.selection?.()?.has(a, b, c, d) === false) continue;
         one.counts.lookups++;
         const at = one.current.database.find(a, b, c, d);
         if (at === 0) one.counts.misses++;
@@ -121,6 +137,7 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
       return Number.POSITIVE_INFINITY;
     },
     watch: listeners.add,
+    selectionChanged: () => listeners.report(undefined),
     async start() {
       for (const file of files) await file.start();
     },

@@ -1,7 +1,8 @@
-import { compareKeys, compareSpecificity, KeyError, parseKey, type Key } from "../../ip/index.ts";
+import { compareKeys, compareSpecificity, type Key } from "../../ip/index.ts";
 import { checkValues } from "../../udm/index.ts";
 import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
 import type { Fact } from "../address/sources/address-facts.ts";
+import { readKey } from "../files/read-key.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { quote } from "../../text/index.ts";
 
@@ -56,16 +57,6 @@ export function readNetifs(bytes: Uint8Array): ReadFile<readonly NetifExporter[]
       a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key),
     );
   });
-}
-
-function readKey(node: YamlNode & { readonly text: string }, report: Reporter): Key | undefined {
-  try {
-    return parseKey(node.text);
-  } catch (error) {
-    if (!(error instanceof KeyError)) throw error;
-    report.error(node, error.message);
-    return undefined;
-  }
 }
 
 function readExporter(node: YamlNode, report: Reporter): Map<number, Netif> {

@@ -1,3 +1,4 @@
+import type { ManualRates } from "./sampling/manual-rates.ts";
 import type { Budget } from "./limits/options-share.ts";
 import { createExporter, type Exporter, type SharedBudgets } from "./exporter.ts";
 import { createEvictions, type Evictions, type Limits } from "./limits/limits.ts";
@@ -49,11 +50,8 @@ const keptAgainMs = 6 * 3_600_000;
 /** Of the places, so much is there for the others: one in ten. */
 const freshShare = 0.1;
 
-/** @param manualRate the operator's sampling rate for an address in canonical text. */
-export function createExporterTable(
-  limits: Limits,
-  manualRate: (address: string) => number | undefined,
-): ExporterTable {
+/** @param rates the operator's sampling rates. */
+export function createExporterTable(limits: Limits, rates: ManualRates): ExporterTable {
   /** Each in the order of use. */
   const fresh = new Map<string, Exporter>();
   const proven = new Map<string, Exporter>();
@@ -111,7 +109,7 @@ export function createExporterTable(
     forgotten.delete(address);
     return createExporter({
       address,
-      manualRate: manualRate(address),
+      rates,
       now,
       limits,
       shared,

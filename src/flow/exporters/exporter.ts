@@ -8,6 +8,7 @@ import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
 import { optionsOnly } from "./options-only.ts";
 import type { Define, PlanCache, TemplateRecord } from "./templates/plan-cache.ts";
 import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
+import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
 import { createSequence } from "./sequence/sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./templates/waiting-sets.ts";
 
@@ -19,6 +20,8 @@ export interface Exporter {
   readonly address: string;
   /** The sampling rate that the operator gave for it. */
   readonly manualRate: number | undefined;
+  /** The one that the operator gave for the case that it says none. */
+  readonly fallbackRate: number | undefined;
   /** Milliseconds since the epoch. */
   firstSeen: number;
   lastSeen: number;
@@ -102,7 +105,7 @@ export interface SharedBudgets {
 
 export interface ExporterOptions {
   readonly address: string;
-  readonly manualRate: number | undefined;
+  readonly rates: ManualRates;
   readonly now: number;
   readonly limits: Limits;
   readonly shared: SharedBudgets;
@@ -115,9 +118,11 @@ export interface ExporterOptions {
 }
 
 export function createExporter(options: ExporterOptions): Exporter {
-  const { address, manualRate, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
+  const { address, rates, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
   const memory = createMemoryShare(shared.memory);
   memory.add(memoryCosts.exporter);
+  let ratesVersion = rates.version();
+  let ownRate = rates.of(address);
   const domains = new Map<string, Domain>();
   const templates = createKnownTemplates({ limits, evictions, inAll: shared.fields, reclaim, plans, memory });
   const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
@@ -176,9 +181,23 @@ export function createExporter(options: ExporterOptions): Exporter {
     exporter.isChanged = true;
   };
 
+  const rate = (): ManualRate => {
+    const version = rates.version();
+    if (version !== ratesVersion) {
+      ratesVersion = version;
+      ownRate = rates.of(address);
+    }
+    return ownRate;
+  };
+
   const exporter: Exporter = {
     address,
-    manualRate,
+    get manualRate() {
+      return rate().manualRate;
+    },
+    get fallbackRate() {
+      return rate().fallbackRate;
+    },
     firstSeen,
     lastSeen: firstSeen,
     datagrams: 0,

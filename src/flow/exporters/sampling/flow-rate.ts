@@ -22,6 +22,8 @@ export const rateInputs: readonly string[] = [
 export interface RateSources {
   /** The operator's; it wins. */
   readonly manualRate: number | undefined;
+  /** The operator's for an exporter that says none. */
+  readonly fallbackRate: number | undefined;
   /** The record's own domain. */
   readonly own: SamplingTable | undefined;
   /** Domain 0, which speaks for the whole exporter. */
@@ -29,21 +31,22 @@ export interface RateSources {
 }
 
 /**
- * One of how many packets was looked at: by the operator, the record, its sampler, its interface, its domain, or the
- * exporter as a whole, the first that says it.
+ * One of how many packets was looked at: by the operator, the record, its sampler, its interface, its domain, the
+ * exporter as a whole, or the operator for want of these, the first that says it.
  *
  * @param namesSampling whether the record may say something of sampling; false saves the look.
  */
 export function flowRate(
   record: FieldValues,
   namesSampling: boolean,
-  { manualRate, own, whole }: RateSources,
+  { manualRate, fallbackRate, own, whole }: RateSources,
 ): number | undefined {
   return (
     manualRate ??
     (namesSampling ? recordRate(record) : undefined) ??
     own?.rateFor(record, namesSampling) ??
-    whole?.rateFor(record, namesSampling)
+    whole?.rateFor(record, namesSampling) ??
+    fallbackRate
   );
 }
 

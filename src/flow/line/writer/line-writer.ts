@@ -278,4 +278,10 @@ const counterSlots = [
 ] as const;
 const noRecords = { count: 0, isCut: false } as const;
 const noFields: RecordFields = new Map();
-const noSources: FlowSources = { manualRate: undefined, own: undefined, whole: undefined, lists: undefined };
+const noSources: FlowSources = {
+  manualRate: undefined,
+  fallbackRate: undefined,
+  own: undefined,
+  whole: undefined,
+  lists: undefined,
+};

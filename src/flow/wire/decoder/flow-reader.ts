@@ -24,6 +24,8 @@ export interface ReadResult {
 export interface FlowSources {
   /** The operator's sampling rate, or that of a header which speaks for its datagram. */
   readonly manualRate: number | undefined;
+  /** The operator's for an exporter that says none. */
+  readonly fallbackRate: number | undefined;
   readonly own: DomainOptions | undefined;
   readonly whole: DomainOptions | undefined;
   /** For plans with lists. */
@@ -42,8 +44,8 @@ export interface FlowReader {
   read(plan: Plan, range: ByteRange, context: RecordContext, sources: FlowSources, output: DecodeOutput): ReadResult;
 }
 
-export function rateSources({ manualRate, own, whole }: FlowSources): RateSources {
-  return { manualRate, own: own?.sampling, whole: whole?.sampling };
+export function rateSources({ manualRate, fallbackRate, own, whole }: FlowSources): RateSources {
+  return { manualRate, fallbackRate, own: own?.sampling, whole: whole?.sampling };
 }
 
 /** When the exporter started, where its options say so. */

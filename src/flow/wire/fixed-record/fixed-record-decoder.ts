@@ -106,10 +106,19 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times }: 
       head.push(...more);
 
       const exportTime = seconds * 1000 + (hasFraction ? Math.floor(nanoseconds / 1_000_000) : 0);
-      const manualRate = exporter.manualRate ?? headerRate;
+      const { fallbackRate } = exporter;
+      // An interval of 0 is one of every packet, unless the operator knows better.
+      const saidRate = headerRate === 0 ? (fallbackRate ?? 1) : headerRate;
+      const manualRate = exporter.manualRate ?? saidRate;
       const range = { bytes, start: headerLength, end: headerLength + Math.min(count, there) * recordLength };
       const context = { head, clock: { exportTime, uptime }, bootTime: undefined };
-      flows.read(plan, range, context, { manualRate, own: undefined, whole: undefined, lists: undefined }, output);
+      flows.read(
+        plan,
+        range,
+        context,
+        { manualRate, fallbackRate, own: undefined, whole: undefined, lists: undefined },
+        output,
+      );
       const hasRestarted = noteUptime(domain, uptime);
       if (sequence === undefined) return;
       output.sequence(

@@ -48,8 +48,7 @@ export function createNetflow5Decoder(parts: FixedRecordParts): Decoder {
       return {
         sequence: bytes.readUInt32BE(16),
         domain: engine.type * 256 + engine.id,
-        // An interval of 0 is one of every packet.
-        rate: Math.max(1, sampling.interval),
+        rate: sampling.interval,
       };
     },
   } as const;

@@ -246,7 +246,12 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
           rate,
         ),
       );
-      addRecords(context, at + (isExpanded ? 40 : 28), end, exporter.manualRate ?? (rate > 0 ? rate : undefined));
+      addRecords(
+        context,
+        at + (isExpanded ? 40 : 28),
+        end,
+        exporter.manualRate ?? (rate > 0 ? rate : exporter.fallbackRate),
+      );
     },
     readDiscard(context, at, end) {
       const { source, domain, output } = context;

@@ -109,9 +109,9 @@ function decodeRecords(
 
 function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
   const { exporter, domain, output, flows } = message;
-  const { manualRate } = exporter;
+  const { manualRate, fallbackRate } = exporter;
   const lists = listsOf(message, plan);
-  const sources = { manualRate, own: domain.options, whole: exporter.wholeExporter(domain), lists };
+  const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), lists };
   return flows.read(plan, range, context, sources, output);
 }
 

@@ -1,0 +1,129 @@
+import { readFile, stat } from "node:fs/promises";
+import {
+  FileFindings,
+  formatFinding,
+  readDatabase,
+  readHostNames,
+  readNetifs,
+  readPortNames,
+  readSampleRates,
+  readSelection,
+} from "../enrich/index.ts";
+import { errorCode, runAfter } from "../file/index.ts";
+import type { Component, Health, Log } from "../report/index.ts";
+import type { Settings } from "./settings/index.ts";
+
+/** A file that adds to records, and what reads it. */
+export interface EnrichmentFile {
+  readonly path: string;
+  /** @returns what may have findings that do not make it useless. Throws where it cannot be used. */
+  readonly read: (bytes: Uint8Array) => unknown;
+}
+
+/** The files that the settings name for enrichment that is on. Records go without one that is not there. */
+export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
+  const places = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE;
+  const files: readonly (readonly [isOn: boolean, path: string, read: EnrichmentFile["read"]])[] = [
+    [
+      settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE,
+      settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH,
+      readDatabase,
+    ],
+    [places, settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH, readDatabase],
+    [places, settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH, readSelection],
+    [
+      settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE,
+      settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH,
+      readSelection,
+    ],
+    [true, settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH, readHostNames],
+    [
+      settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE,
+      settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH,
+      readNetifs,
+    ],
+    [
+      settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE,
+      settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH,
+      readPortNames,
+    ],
+    [
+      settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE,
+      settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH,
+      readSampleRates,
+    ],
+  ];
+  return files.filter(([isOn, path]) => isOn && path !== "").map(([, path, read]) => ({ path, read }));
+}
+
+/** What is to be said of a file: one line each, beginning with its name. */
+export interface FileJudgement {
+  readonly isMissing: boolean;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export async function judgeFile(path: string, read: EnrichmentFile["read"]): Promise<FileJudgement> {
+  const lines = (findings: FileFindings["findings"], severity: string): string[] =>
+    findings.filter((one) => one.severity === severity).map((one) => `${path}:${formatFinding(one)}`);
+  try {
+    const result = read(await readFile(path)) as { readonly warnings?: FileFindings["findings"] };
+    return { isMissing: false, problems: [], warnings: lines(result.warnings ?? [], "warning") };
+  } catch (error) {
+    if (error instanceof FileFindings) {
+      const { findings } = error;
+      return { isMissing: false, problems: lines(findings, "error"), warnings: lines(findings, "warning") };
+    }
+    if (["ENOENT", "ENOTDIR"].includes(errorCode(error))) return { isMissing: true, problems: [], warnings: [] };
+    const message = error instanceof Error ? error.message : String(error);
+    return { isMissing: false, problems: [`${path}: ${message}`], warnings: [] };
+  }
+}
+
+const checkName = "enrichment files";
+const pollMs = 60_000;
+
+/**
+ * Watches whether the files are there: a missing one degrades readiness and is logged, because records go without it. A file that is
+ * there and cannot be used makes `start` fail; one that breaks later leaves what was read before.
+ */
+export function createEnrichmentFilesCheck(
+  files: readonly EnrichmentFile[],
+  { health, log }: { readonly health: Health; readonly log: Log },
+): Component {
+  let missing: readonly string[] = [];
+  let cancel = (): void => {};
+
+  const look = async (): Promise<void> => {
+    const there = await Promise.all(
+      files.map(({ path }) =>
+        stat(path)
+          .then(() => true)
+          .catch(() => false),
+      ),
+    );
+    const now = files.map(({ path }) => path).filter((_, i) => there[i] === false);
+    const added = now.filter((path) => !missing.includes(path));
+    if (added.length > 0) log.warn({ paths: added }, "files are not there: records go without what they add");
+    missing = now;
+    const detail = now.length > 0 ? `not there: ${now.join(", ")}` : undefined;
+    health.set({ name: checkName, ready: true, degraded: now.length > 0, ...(detail !== undefined && { detail }) });
+  };
+  const schedule = (): void => {
+    cancel = runAfter(() => void look().then(schedule), pollMs);
+  };
+
+  return {
+    name: checkName,
+    async start() {
+      const judged = await Promise.all(files.map(({ path, read }) => judgeFile(path, read)));
+      const problems = judged.flatMap((one) => one.problems);
+      if (problems.length > 0) throw new Error(problems.join("; "));
+      await look();
+      schedule();
+    },
+    async stop() {
+      cancel();
+    },
+  };
+}
