@@ -10,6 +10,7 @@ export { createLineMemory, type LineMemory } from "./line-notes.ts";
 export { createLineOutbox, type LineOutbox } from "./line-outbox.ts";
 export { limitRate } from "./limit-rate.ts";
 export { prettySink } from "./pretty-lines.ts";
+export { createTimestampSource } from "./delivery/timestamp-source.ts";
 export { createMonitorSink } from "./monitor-sink.ts";
 export { createOutputMetrics, type DropReason, type OutputMetrics } from "./output-metrics.ts";
 export type { OutputOptions } from "./queued-sink.ts";

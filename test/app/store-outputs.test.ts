@@ -41,6 +41,20 @@ const settingsFor = (server: HttpServerFake, directory: string, mode: string): R
   SVC_OUTPUT_GENERIC_HTTP_RETRY_BACKOFF_MAX: "100",
 });
 
+test("an output's @timestamp is the end of the flow when its settings say so", async (t) => {
+  const server = await startHttpServer(t);
+  const settings = settingsFor(server, tempDirectory(t), "overflow");
+  const collector = await startCollectorProcess({
+    settings: { ...settings, EF_OUTPUT_GENERIC_HTTP_TIMESTAMP_SOURCE: "end" },
+  });
+  t.after(() => collector.end("SIGKILL"));
+  await sendFlows(t, collector.flowPort, 0, 1);
+  await until("the record arrives", () => ports(server).length === 1);
+  const body = server.calls.find(({ method }) => method === "POST")?.body ?? "{}";
+  const record = JSON.parse(body.trim()) as Record<string, unknown>;
+  assert.equal(record["@timestamp"], record["flow.end.timestamp"]);
+});
+
 test("flows reach a store over HTTP; while it is away the collector is degraded, not dead, and nothing is lost", async (t) => {
   const server = await startHttpServer(t);
   const collector = await startCollectorProcess({ settings: settingsFor(server, tempDirectory(t), "overflow") });

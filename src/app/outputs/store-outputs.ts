@@ -178,6 +178,7 @@ function deliveryConfig(name: string, word: StoreWord, settings: Settings): Deli
     filter: settings[of("FILTER")],
     dropFields: settings[of("DROP_FIELDS")],
     isEcs: settings[of("ECS_ENABLE")],
+    ...timestampField(settings[of("TIMESTAMP_SOURCE")]),
     batchBytes: settings[of("BATCH_MAX_BYTES")],
     batchRecords: word === "KAFKA" ? kafkaBatchRecords(settings) : maxBatchRecords,
     batchDeadlineMs: settings[of("BATCH_DEADLINE")],
@@ -192,6 +193,10 @@ function deliveryConfig(name: string, word: StoreWord, settings: Settings): Deli
     retryMs: settings[of("RETRY_BACKOFF")],
     maxRetryMs: settings[of("RETRY_BACKOFF_MAX")],
   };
+}
+
+function timestampField(source: "collect" | "export" | "start" | "end"): Pick<DeliveryConfig, "timestampField"> {
+  return source === "collect" ? {} : { timestampField: `flow.${source}.timestamp` };
 }
 
 const maxBatchRecords = 50_000;

@@ -72,6 +72,12 @@ const commonRows = (store: string) => ({
     "Fields that this output leaves out of its records.",
     "flow.export.sequence,flow.export.uptime",
   ),
+  TIMESTAMP_SOURCE: row(
+    group,
+    oneOf(["collect", "export", "start", "end"]),
+    "collect",
+    "What `@timestamp` is of flows: when they were received, exported, began or ended. Records without that time keep the time of receipt.",
+  ),
   ECS_ENABLE: row(
     group,
     bool,

@@ -11,6 +11,8 @@ export interface DeliveryConfig {
   readonly dropFields: readonly string[];
   /** Whether fields have the names of the Elastic Common Schema. Whatever else names fields does so before that. */
   readonly isEcs: boolean;
+  /** The field of time that `@timestamp` is taken from; left out: it stays. */
+  readonly timestampField?: string;
   readonly batchBytes: number;
   readonly batchRecords: number;
   readonly batchDeadlineMs: number;

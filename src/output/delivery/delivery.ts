@@ -8,6 +8,7 @@ import type { DeliveryConfig } from "./delivery-config.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { createDeliveryReport, deliveryParts, type DeliveryPart } from "./delivery-report.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
+import { createTimestampSource } from "./timestamp-source.ts";
 import { createLineFilter } from "./line-filter.ts";
 import { createLineRenamer } from "./line-renamer.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
@@ -155,16 +156,18 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     filtered: (records) => report.filtered(records),
   });
 
+  const retime = config.timestampField === undefined ? undefined : createTimestampSource(config.timestampField);
   const rename = config.isEcs ? createLineRenamer(ecsNames) : undefined;
 
   return {
     start: () => sender.start(),
     add(lines, count, done) {
-      if (filter === undefined && rename === undefined) {
+      if (filter === undefined && rename === undefined && retime === undefined) {
         batcher.add(lines, count, done);
         return;
       }
-      const passed = filter === undefined ? { lines, count } : filter(lines, count);
+      const timed = retime === undefined ? lines : retime(lines);
+      const passed = filter === undefined ? { lines: timed, count } : filter(timed, count);
       const renamed = passed && rename !== undefined ? rename(passed.lines) : passed?.lines;
       done();
       if (passed !== undefined && renamed !== undefined) batcher.add(renamed, passed.count, () => {});
