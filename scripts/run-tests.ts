@@ -17,10 +17,10 @@ const hasProperties = (path: string): boolean => readFileSync(join(folder, path)
 const kinds = {
   // More than there are processors: two in three wait for time-outs, sockets and threads more than they work.
   unit: { matches: isUnit, timeout: 300_000, concurrency: 2 * availableParallelism() + 1 },
-  system: { matches: isSystem, timeout: 600_000, concurrency: 1 },
+  system: { matches: isSystem, timeout: 1_200_000, concurrency: 1 },
   fuzz: {
     matches: (path: string): boolean => path.endsWith(".fuzz.js") || (isUnit(path) && hasProperties(path)),
-    timeout: 3_600_000,
+    timeout: 7_200_000,
     concurrency: 1,
   },
 };
