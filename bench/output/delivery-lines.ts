@@ -106,6 +106,7 @@ function configOf(given: Partial<DeliveryConfig>): DeliveryConfig {
     name: "bench",
     recordTypes: ["flow", "flow_option", "telemetry"],
     filter: "",
+    thinRate: 0,
     dropFields: [],
     isEcs: false,
     batchBytes: 8 << 20,

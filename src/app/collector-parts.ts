@@ -35,7 +35,7 @@ import {
 import { flowElements } from "./flow-elements.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
-import { recordEdits } from "./shaping.ts";
+import { recordEdits, thinningOf } from "./shaping.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 import { createStateFiles } from "./state-files.ts";
 import { storeOutputs } from "./outputs/store-outputs.ts";
@@ -77,10 +77,11 @@ export function createOutputs(
   const outputs: Output[] = [];
   const outputMetrics = createOutputMetrics(reporting.metrics);
   const shared = { ...reporting, metrics: outputMetrics };
-  const filtered = (output: Output, name: string, filter: Filter | undefined): Output => {
+  const filtered = (output: Output, name: string, filter: Filter | undefined, thinRate = 0): Output => {
     const lineFilter = createLineFilter({
       matches: filter && compileLineFilter(filter),
       filtered: (records) => outputMetrics.filtered(name, records),
+      thinning: thinningOf(thinRate, false, reporting.clock, (records) => outputMetrics.thinned(name, records)),
     });
     return lineFilter === undefined ? output : filteredSink(output, lineFilter);
   };
@@ -92,7 +93,8 @@ export function createOutputs(
       maxFiles: settings.SVC_OUTPUT_FILE_MAX_BACKUPS,
       queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
     });
-    outputs.push(filtered(file, "file", filterOf("SVC_OUTPUT_FILE_FILTER", settings.SVC_OUTPUT_FILE_FILTER)));
+    const filter = filterOf("SVC_OUTPUT_FILE_FILTER", settings.SVC_OUTPUT_FILE_FILTER);
+    outputs.push(filtered(file, "file", filter, settings.SVC_OUTPUT_FILE_THIN_RATE));
   }
   if (settings.SVC_OUTPUT_STDOUT_ENABLE) {
     const stdout = createStdoutSink({

@@ -3,7 +3,7 @@ import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Wo
 import type { Clock, Log, Metrics } from "../report/index.ts";
 import type { Enrichment } from "./enrichment.ts";
 import { recordFilter } from "./filters.ts";
-import { recordShape } from "./shaping.ts";
+import { flowShape } from "./shaping.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 /** What decoding needs that is not in the settings. */
@@ -40,7 +40,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
     limits: { memoryInAll: Math.floor(settings.SVC_FLOW_DECODER_MEMORY_MAX_SIZE / threads) },
     filter: recordFilter(settings),
-    shape: recordShape(settings),
+    shape: flowShape(settings, metrics, clock),
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know.

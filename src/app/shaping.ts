@@ -1,14 +1,35 @@
-import { createLineFilter, cutTime, type FieldEdit } from "../output/index.ts";
+import { createLineFilter, createThinning, cutTime, type FieldEdit, type Thinning } from "../output/index.ts";
 import { recordFields, type ShapeLines } from "../record/index.ts";
+import type { Clock, Metrics } from "../report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 const decimals = { s: 0, ms: 3, us: 6 } as const;
 
 const isTime = (type: string): boolean => type === "date" || type === "date_nanos";
 
-/** What becomes of the lines of all records before they go to the outputs; undefined: they stay as they are. */
-export function recordShape(settings: PlainSettings): ShapeLines | undefined {
-  return createLineFilter({ dropFields: settings.SVC_PROCESSOR_DROP_FIELDS, edits: recordEdits(settings) });
+/** What becomes of the lines of flows before they go to the outputs; undefined: they stay as they are. */
+export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Clock): ShapeLines | undefined {
+  const thinned = metrics.counter(
+    "netgloss_flow_thinned_records_total",
+    "Records left out because their exporter sends more than SVC_PROCESSOR_THIN_EXPORTER_RATE; others stand for them.",
+  );
+  thinned.add(0);
+  return createLineFilter({
+    dropFields: settings.SVC_PROCESSOR_DROP_FIELDS,
+    edits: recordEdits(settings),
+    thinning: thinningOf(settings.SVC_PROCESSOR_THIN_EXPORTER_RATE, true, clock, (records) => thinned.add(records)),
+  });
+}
+
+/** Undefined without a limit. */
+export function thinningOf(
+  maxRate: number,
+  byExporter: boolean,
+  clock: Clock,
+  thinned: (records: number) => void,
+): Thinning | undefined {
+  if (maxRate === 0) return undefined;
+  return createThinning({ maxRate, byExporter, clock, random: Math.random, thinned });
 }
 
 /** What becomes of fields of all records. */

@@ -20,6 +20,8 @@ export interface OutputMetrics {
   output(name: string, queueBytes: () => number): OutputReport;
   /** Records that are left out before they reach an output, because its filter is not true of them. */
   filtered(output: string, records: number): void;
+  /** Records that others stand for, because there are more than the output's rate. */
+  thinned(output: string, records: number): void;
 }
 
 export function createOutputMetrics(metrics: Metrics): OutputMetrics {
@@ -45,6 +47,11 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
     "Records left out because the filter of the output is not true of them.",
     ["output"],
   );
+  const thinned = metrics.counter(
+    "netgloss_output_thinned_records_total",
+    "Records left out because there are more than the rate of the output; others stand for them.",
+    ["output"],
+  );
   const failures = metrics.counter("netgloss_output_errors_total", "System calls that failed.", [
     "output",
     "operation",
@@ -58,6 +65,7 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
   );
 
   return {
+    thinned: (output, count) => thinned.add(count, { output }),
     filtered: (output, count) => filtered.add(count, { output }),
     output(output, queueBytes) {
       queues.set(output, queueBytes);
@@ -66,6 +74,7 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
       bytes.add(0, name);
       leftOut.add(0, name);
       filtered.add(0, name);
+      thinned.add(0, name);
       rotations.add(0, name);
       for (const reason of dropReasons) {
         droppedRecords.add(0, { output, reason });

@@ -87,3 +87,34 @@ for (const pool of ["main", "1"]) {
     assert.match(String(record["@timestamp"]), /^[-0-9]{10}T[0-9:]{8}Z$/);
   });
 }
+
+for (const pool of ["main", "1"]) {
+  test(`an exporter that sends too much is thinned, and an output of its own rate: ${pool}`, async (t) => {
+    const path = join(tempDirectory(t), "records.ndjson");
+    const { collector, send } = await startFlowCollector(t, {
+      SVC_PROCESSOR_POOL_SIZE: pool,
+      SVC_PROCESSOR_THIN_EXPORTER_RATE: "4",
+      SVC_OUTPUT_FILE_ENABLE: "true",
+      SVC_OUTPUT_FILE_PATH: path,
+      SVC_OUTPUT_FILE_THIN_RATE: "1",
+    });
+    const records = Array.from({ length: 28 }, () => ({ source: "10.0.0.1", destination: "10.0.0.2" }));
+    const first = await send(netflowV5Datagram(records));
+    assert.equal(first["flow.sample_rate"], 1);
+    const value = async (name: string, labels = {}): Promise<number> =>
+      (await collector.metrics.value(name, labels)) ?? 0;
+    // Four for themselves, four for two, four for four.
+    await until("the count", async () => (await value("netgloss_flow_thinned_records_total")) === 16);
+    // Of these twelve: one for itself, one of two, one of four, and perhaps one of the five that are left.
+    const file = { output: "file" };
+    await until("the file", async () => (await value("netgloss_output_records_total", file)) >= 3);
+    const kept = 12 - (await value("netgloss_output_thinned_records_total", file));
+    assert.ok(kept === 3 || kept === 4, `${kept}`);
+    const rates = readFileSync(path, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as Record<string, number>)["flow.sample_rate"]);
+    assert.deepEqual(rates.slice(0, 1), [1]);
+    assert.ok((rates[2] ?? 0) >= 4, rates.join(" "));
+  });
+}

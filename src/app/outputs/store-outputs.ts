@@ -176,6 +176,7 @@ function deliveryConfig(name: string, word: StoreWord, settings: Settings): Deli
     name,
     recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
     filter: settings[of("FILTER")],
+    thinRate: settings[of("THIN_RATE")],
     dropFields: settings[of("DROP_FIELDS")],
     isEcs: settings[of("ECS_ENABLE")],
     ...timestampField(settings[of("TIMESTAMP_SOURCE")]),

@@ -65,6 +65,12 @@ const commonRows = (store: string) => ({
     "Only records that this filter is true of go to this output. Empty is all records.",
     "src in 10.0.0.0/8 and dst.tag = pci",
   ),
+  THIN_RATE: row(
+    group,
+    int(0, 10_000_000, "records a second"),
+    0,
+    "The most flow records that go to this output. Of more, one stands for several: its sampling rate and estimates are multiplied. 0 is no limit.",
+  ),
   DROP_FIELDS: row(
     group,
     list(plainText),

@@ -346,6 +346,12 @@ export const settingsTable = {
     "Records that this filter is true of are dropped, of flows and of SNMP. Empty is none.",
     "proto = udp and port = 161",
   ),
+  SVC_PROCESSOR_THIN_EXPORTER_RATE: row(
+    "Records",
+    int(0, 10_000_000, "records a second"),
+    0,
+    "The most flow records of each exporter. Of more, one stands for several: its sampling rate and estimates are multiplied. 0 is no limit.",
+  ),
   SVC_PROCESSOR_DROP_FIELDS: row(
     "Records",
     list(plainText),
@@ -554,6 +560,12 @@ export const settingsTable = {
     "",
     "Only records that this filter is true of go to this output. Empty is all records.",
     "src in 10.0.0.0/8 and dst.tag = pci",
+  ),
+  SVC_OUTPUT_FILE_THIN_RATE: row(
+    "Outputs",
+    int(0, 10_000_000, "records a second"),
+    0,
+    "The most flow records that go to this output. Of more, one stands for several: its sampling rate and estimates are multiplied. 0 is no limit.",
   ),
   SVC_OUTPUT_FILE_PATH: row(
     "Outputs",

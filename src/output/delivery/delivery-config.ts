@@ -8,6 +8,8 @@ export interface DeliveryConfig {
   readonly recordTypes: readonly RecordType[];
   /** Of the records that it takes, in the language of filters; empty: all. It was checked. */
   readonly filter: string;
+  /** Flow records a second; 0: as many as there are. */
+  readonly thinRate: number;
   readonly dropFields: readonly string[];
   /** Whether fields have the names of the Elastic Common Schema. Whatever else names fields does so before that. */
   readonly isEcs: boolean;

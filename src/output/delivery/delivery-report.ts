@@ -16,6 +16,8 @@ export interface DeliveryReport {
   setAside(): void;
   /** Records that the output's filter leaves out. */
   filtered(records: number): void;
+  /** Records that others stand for. */
+  thinned(records: number): void;
 }
 
 /** The numbers of one output since its start. */
@@ -115,6 +117,7 @@ export function createDeliveryReport(
       },
       failed: (operation, code) => own.failed(operation, code),
       filtered: (records) => shared.filtered(output, records),
+      thinned: (records) => shared.thinned(output, records),
       setAside: () => setAside.add(1, name),
     },
   };

@@ -9,6 +9,7 @@ import { createDeliveryQueue } from "./delivery-queue.ts";
 import { createDeliveryReport, deliveryParts, type DeliveryPart } from "./delivery-report.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
 import { createTimestampSource } from "./timestamp-source.ts";
+import { createThinning } from "./thinning.ts";
 import { createLineFilter } from "./line-filter.ts";
 import { createLineRenamer } from "./line-renamer.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
@@ -152,6 +153,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const filter = createLineFilter({
     types: config.recordTypes,
     dropFields: config.dropFields,
+    thinning:
+      config.thinRate === 0
+        ? undefined
+        : createThinning({
+            maxRate: config.thinRate,
+            byExporter: false,
+            clock,
+            random,
+            thinned: (records) => report.thinned(records),
+          }),
     matches: config.filter === "" ? undefined : compileLineFilter(parseFilter(config.filter, name, recordVocabulary)),
     filtered: (records) => report.filtered(records),
   });

@@ -1,5 +1,6 @@
 import type { MatchesLine } from "../../filter/index.ts";
 import type { ShapeLines } from "../../record/index.ts";
+import type { Thinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
 import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";
 
@@ -9,6 +10,8 @@ export interface LineFilterOptions {
   readonly dropFields?: readonly string[];
   /** What becomes of fields, by their names; fields to drop come before it. */
   readonly edits?: ReadonlyMap<string, FieldEdit>;
+  /** Leaves out some of too many records; left out: none. */
+  readonly thinning?: Thinning | undefined;
   /** Left out: every record. */
   readonly matches?: MatchesLine | undefined;
   /** Told of records that do not match, but not of those of other types. */
@@ -21,30 +24,44 @@ export interface LineFilterOptions {
  * @returns undefined when every line passes as it is: then no line needs to be looked at.
  */
 export function createLineFilter(options: LineFilterOptions): ShapeLines | undefined {
-  const { types = recordTypes, dropFields = [], edits = new Map<string, FieldEdit>(), matches, filtered } = options;
+  const {
+    types = recordTypes,
+    dropFields = [],
+    edits = new Map<string, FieldEdit>(),
+    matches,
+    thinning,
+    filtered,
+  } = options;
   const allowed = new Set(types);
   const takesAll = recordTypes.every((type) => type === "as_path_hop" || allowed.has(type));
   const all = new Map([...edits, ...dropFields.map((name) => [name, dropField] as const)]);
-  if (takesAll && all.size === 0 && matches === undefined) return undefined;
+  if (takesAll && all.size === 0 && matches === undefined && thinning === undefined) return undefined;
   const editor = all.size === 0 ? undefined : createLineEditor(all);
+  const weighted = thinning && createLineEditor(new Map([...thinning.edits, ...all]));
+  const maxGrowth = (weighted ?? editor)?.maxGrowth ?? 0;
   let to = Buffer.alloc(0);
   return (lines, records) => {
     const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
-    const most = lines.length + records * (editor?.maxGrowth ?? 0);
+    const most = lines.length + records * maxGrowth;
     if (to.length < most) to = Buffer.allocUnsafeSlow(most);
     let length = 0;
     let count = 0;
     let others = 0;
-    for (let at = 0; at < from.length;) {
-      const end = from.indexOf(0x0a, at) + 1 || from.length;
-      if (takesAll || allowed.has(recordTypeOf(from, at, end))) {
-        if (matches === undefined || matches(from, at, end)) {
-          length = editor?.copy(from, at, end, to, length) ?? length + from.copy(to, length, at, end);
-          count++;
-        } else others++;
+    thinning?.begin();
+    for (let at = 0, end = 0; at < from.length; at = end) {
+      end = from.indexOf(0x0a, at) + 1 || from.length;
+      if (!takesAll && !allowed.has(recordTypeOf(from, at, end))) continue;
+      if (matches !== undefined && !matches(from, at, end)) {
+        others++;
+        continue;
       }
-      at = end;
+      const weight = thinning === undefined ? 1 : thinning.weigh(from, at, end);
+      if (weight === 0) continue;
+      const copier = weight > 1 ? weighted : editor;
+      length = copier?.copy(from, at, end, to, length) ?? length + from.copy(to, length, at, end);
+      count++;
     }
+    thinning?.end();
     if (others > 0) filtered?.(others);
     // Who keeps the lines is to keep no more memory than they take.
     return count === 0

@@ -6,6 +6,7 @@ export function deliveryConfig(given: Partial<DeliveryConfig> = {}): DeliveryCon
     name: "fake",
     recordTypes: ["flow", "flow_option", "telemetry"],
     filter: "",
+    thinRate: 0,
     dropFields: [],
     isEcs: false,
     batchBytes: 1000,
