@@ -48,7 +48,9 @@ export const outputNames = {
   OUTPUT_ELASTICSEARCH_TLS_CA_CERT_FILEPATH: known(""),
   OUTPUT_ELASTICSEARCH_TLS_ENABLE: known("true"),
   OUTPUT_ELASTICSEARCH_TLS_SKIP_VERIFICATION: known("true"),
-  OUTPUT_ELASTICSEARCH_TSDS_ENABLE: known("false"),
+  OUTPUT_ELASTICSEARCH_TSDS_ENABLE: known("false", {
+    missing: "time series data streams are not made; INDEX_PERIOD rollover makes data streams",
+  }),
   OUTPUT_ELASTICSEARCH_USERNAME: known("elastic"),
   OUTPUT_GENERIC_HTTP_ADDRESSES: known(""),
   OUTPUT_GENERIC_HTTP_BATCH_DEADLINE: known("2000"),
@@ -67,7 +69,10 @@ export const outputNames = {
   OUTPUT_KAFKA_CLIENT_ID: known("elastiflow-flowcoll"),
   OUTPUT_KAFKA_DROP_FIELDS: known(""),
   OUTPUT_KAFKA_ENABLE: known("false"),
-  OUTPUT_KAFKA_FLAT_RECORD_ENABLE: known("true"),
+  OUTPUT_KAFKA_FLAT_RECORD_ENABLE: known("true", {
+    accepted: "records are always flat",
+    differs: "Records are never nested.",
+  }),
   OUTPUT_KAFKA_PARTITION_KEY: known("flow.export.ip.addr"),
   OUTPUT_KAFKA_PRODUCER_COMPRESSION: known("3"),
   OUTPUT_KAFKA_PRODUCER_COMPRESSION_LEVEL: known("-1000", {

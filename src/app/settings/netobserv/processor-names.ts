@@ -20,7 +20,7 @@ export const processorNames = {
   PROCESSOR_DECODE_SFLOW5_ENABLE: known("true"),
   PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE: known("true"),
   PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE: known("true"),
-  PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: known("false"),
+  PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: known("false", { missing: "raw samples are not kept in records" }),
   PROCESSOR_DROP_FIELDS: known(""),
   PROCESSOR_DURATION_PRECISION: known("ms"),
   PROCESSOR_ENRICH_APP_ID_ENABLE: known("false"),
@@ -32,7 +32,10 @@ export const processorNames = {
   PROCESSOR_ENRICH_APP_IPPORT_PUBLIC: known("false"),
   PROCESSOR_ENRICH_APP_IPPORT_TTL: known("7200"),
   PROCESSOR_ENRICH_APP_REFRESH_RATE: known("15"),
-  PROCESSOR_ENRICH_ASN_PREF: known("lookup"),
+  PROCESSOR_ENRICH_ASN_PREF: known("lookup", {
+    accepted: "the database fills in where the exporter does not say the AS",
+    differs: "What the exporter says counts first.",
+  }),
   PROCESSOR_ENRICH_COMMUNITYID_ENABLE: known("true"),
   PROCESSOR_ENRICH_COMMUNITYID_SEED: known("0"),
   PROCESSOR_ENRICH_CONVERSATIONID_ENABLE: known("true"),
@@ -106,7 +109,10 @@ export const processorNames = {
   PROCESSOR_TIMESTAMP_PRECISION: known("ms", {
     differs: "the default keeps all decimals that an exporter sends",
   }),
-  PROCESSOR_TRANSLATE_KEEP_IDS: known("default"),
+  PROCESSOR_TRANSLATE_KEEP_IDS: known("default", {
+    accepted: "records have both numbers and names; PROCESSOR_DROP_FIELDS leaves out what is not wanted",
+    differs: "All numbers are kept.",
+  }),
   PROCESSOR_TRAP_DSL_ENABLE: known("true", { needs: "INPUT_TRAP_ENABLE" }),
   PROCESSOR_TRAP_DSL_ENTERPRISE_FILE_PATH: known("/etc/elastiflow/snmp/traps/enterprises.yml", {
     needs: "INPUT_TRAP_ENABLE",
