@@ -23,6 +23,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",
   delivery: "output/delivery-bench.js",
+  "delivery-ecs": "output/ecs-bench.js",
   "delivery-cost": "output/delivery-cost-bench.js",
   "delivery-kafka": "output/kafka-bench.js",
   "delivery-search": "output/search-bench.js",

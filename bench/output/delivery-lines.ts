@@ -27,7 +27,7 @@ export function decodeLines(): { lines: readonly Lines[]; nanoseconds: number } 
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: {
       write(bytes, count) {
-        gathered.push({ bytes: isKept ? bytes.slice() : bytes, count });
+        gathered.push({ bytes: isKept ? Uint8Array.from(bytes) : bytes, count });
       },
     },
     communityId: false,

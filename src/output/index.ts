@@ -26,6 +26,7 @@ export type { RecordType } from "./delivery/record-type.ts";
 export { cutTime, type FieldEdit } from "./delivery/line-editor.ts";
 export { createThinning, type Thinning } from "./delivery/thinning.ts";
 export { createLineFilter } from "./delivery/line-filter.ts";
+export { createLineRenamer } from "./delivery/line-renamer.ts";
 export { fieldNames } from "./delivery/field-names.ts";
 export { createLineBorrower } from "./delivery/line-borrower.ts";
 export { createLineLender, type LentLines } from "./delivery/line-lender.ts";

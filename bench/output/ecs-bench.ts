@@ -1,0 +1,41 @@
+// What the names of the Elastic Common Schema cost a record, next to copying its line, to parsing and writing it again, and to decoding it.
+import { createLineRenamer } from "../../src/output/index.ts";
+import { ecsName, ecsNames } from "../../src/record/index.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { median } from "../support/median.ts";
+import { decodeLines, type Lines } from "./delivery-lines.ts";
+
+const rounds = 7;
+const { lines, nanoseconds } = decodeLines();
+const count = lines.reduce((sum, one) => sum + one.count, 0);
+const rename = createLineRenamer(ecsNames);
+
+const ways = {
+  rename: ({ bytes }: Lines): unknown => rename(bytes),
+  copy: ({ bytes }: Lines): unknown => Uint8Array.prototype.slice.call(bytes),
+  objects: ({ bytes }: Lines): unknown =>
+    Buffer.from(bytes)
+      .toString()
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => Object.entries(JSON.parse(line) as object).map(([name, value]) => [ecsName(name), value]))
+      .map((fields) => JSON.stringify(Object.fromEntries(fields))),
+};
+
+const figures: Record<keyof typeof ways, number[]> = { rename: [], copy: [], objects: [] };
+// They take turns: the machine is the same for all.
+for (let round = 0; round <= rounds; round++) {
+  for (const [name, way] of Object.entries(ways) as [keyof typeof ways, (of: Lines) => unknown][]) {
+    const start = process.cpuUsage();
+    for (const one of lines) way(one);
+    const { user, system } = process.cpuUsage(start);
+    if (round > 0) figures[name].push(((user + system) * 1000) / count);
+  }
+}
+
+const value = median(figures.rename);
+const report = (what: string, peer: number): void =>
+  reportRow({ what: "renaming the fields of a line", value, unit: "ns/record", peer: { what, value: peer } });
+report("copying it", median(figures.copy));
+report("parsing and writing it", median(figures.objects));
+report("decoding it, NetFlow v9 without metadata", nanoseconds);
