@@ -1,3 +1,4 @@
+import { knownPortNames } from "../enrich/index.ts";
 import type { CustomElement, FlowPipelineOptions, Protocol } from "../flow/index.ts";
 import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../record/index.ts";
 import type { Clock, Log, Metrics } from "../report/index.ts";
@@ -42,6 +43,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     filter: recordFilter(settings),
     shape: flowShape(settings, metrics, clock),
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
+    ends: endsOptions(settings),
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know.
     enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.addresses]),
@@ -69,6 +71,24 @@ function protocolsOff(settings: PlainSettings): Protocol[] {
     ["sflow", settings.SVC_PROCESSOR_DECODE_SFLOW5_ENABLE],
   ];
   return isOn.filter(([, on]) => !on).map(([protocol]) => protocol);
+}
+
+/** What is said of both ends of a flow together. */
+function endsOptions(settings: PlainSettings): FlowPipelineOptions["ends"] {
+  const joins = [
+    ...(settings.SVC_PROCESSOR_ENRICH_JOIN_ASN ? (["as.label"] as const) : []),
+    ...(settings.SVC_PROCESSOR_ENRICH_JOIN_GEOIP ? (["geo.city.name", "geo.country.name"] as const) : []),
+    ...(settings.SVC_PROCESSOR_ENRICH_JOIN_SUBNETATTR ? (["ip.subnet.tags"] as const) : []),
+    ...(settings.SVC_PROCESSOR_ENRICH_JOIN_SEC ? (["sec.threat.name"] as const) : []),
+  ];
+  const clientServer = settings.SVC_PROCESSOR_EXPAND_CLISRV
+    ? { services: knownPortNames, withoutPorts: settings.SVC_PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS }
+    : undefined;
+  const ids = settings.SVC_PROCESSOR_ENRICH_CONVERSATIONID_ENABLE
+    ? { seed: settings.SVC_PROCESSOR_ENRICH_CONVERSATIONID_SEED }
+    : undefined;
+  if (clientServer === undefined && ids === undefined && joins.length === 0) return undefined;
+  return { clientServer, ids, joins: new Set(joins) };
 }
 
 /** Enrichers one after the other. */

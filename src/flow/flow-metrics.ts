@@ -1,4 +1,5 @@
 import type { Labels, Metrics } from "../report/index.ts";
+import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import type { CompiledPlans } from "./line/program/compiled-plans.ts";
 import type { PathCounts } from "./wire/decoder/flow-reader.ts";
 import type { SlowFieldCounts } from "./line/writer/slow-fields.ts";
@@ -146,4 +147,14 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
     [{ what: "source" }, evictions.sources],
     [{ what: "waiting_set" }, evictions.waitingSets],
   ];
+}
+
+/** Registers by which rules clients were found. */
+export function registerRoleMetrics(metrics: Metrics, ends: Pick<FlowEnds, "methods">): void {
+  metrics.counterFrom(
+    "netgloss_flow_clisrv_total",
+    "Flows between two addresses by the rule that says which is the client; none: no rule does.",
+    ["method"],
+    () => ends.methods().map(([method, flows]) => [{ method }, flows] as const),
+  );
 }

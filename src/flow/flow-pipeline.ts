@@ -13,6 +13,7 @@ import { limitLog, type Clock, type Log, type Metrics } from "../report/index.ts
 import type { PathCounts } from "./wire/decoder/flow-reader.ts";
 import type { Filter } from "../filter/index.ts";
 import { acceptLine, createRecordFilter } from "./line/writer/record-filter.ts";
+import { createFlowEnds, type FlowEndsOptions } from "./line/roles/flow-ends.ts";
 import { createLineWriter } from "./line/writer/line-writer.ts";
 import { createSlowFieldCounts } from "./line/writer/slow-fields.ts";
 import { createDecoders } from "./wire/decoders.ts";
@@ -25,7 +26,7 @@ import { viewExporter, type ExporterView } from "./exporters/exporter-view.ts";
 import { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
 import { registerExporterMetrics } from "./exporter-metrics.ts";
-import { registerFlowMetrics } from "./flow-metrics.ts";
+import { registerFlowMetrics, registerRoleMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
@@ -50,6 +51,8 @@ export interface FlowPipelineOptions {
   readonly samplingFile?: (() => RatesFile | undefined) | undefined;
   /** Whether records get `flow.community.id`; it costs one or two microseconds each. */
   readonly communityId: boolean;
+  /** What is said of both ends of a flow together: client and server, identifiers, joined fields. Left out: nothing. */
+  readonly ends?: FlowEndsOptions | undefined;
   /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
   readonly optionsRecords?: boolean;
   /** Whether a record of both directions of a biflow becomes one of each. Default false: it stays one. */
@@ -141,6 +144,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
+  const ends = createFlowEnds(options.ends, workspace);
   const flows = createLineWriter({
     reader,
     times,
@@ -149,6 +153,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     workspace,
     communityId,
     filter,
+    ends,
     counts: slowFields,
   });
   const samples = createSampleLines({
@@ -157,6 +162,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     communityId,
     filter,
     workspace,
+    ends,
     book: flows.book,
     counts: paths,
   });
@@ -174,6 +180,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     [],
     () => flows.icmpSwapped(),
   );
+  registerRoleMetrics(metrics, ends);
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,
@@ -191,6 +198,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     sink,
     communityId,
     shape: options.shape,
+    ends,
     optionsRecords,
     log: limitedLog,
     clock,

@@ -1,6 +1,7 @@
 import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink, ShapeLines } from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
+import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
@@ -27,6 +28,7 @@ export interface FlowProcessorOptions {
   readonly lines: LineBuffer;
   readonly sink: Sink;
   readonly communityId: boolean;
+  readonly ends: FlowEnds;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
   /** Changes lines before they leave; left out: they stay as they are. */
@@ -40,7 +42,7 @@ export interface FlowProcessorOptions {
 const flushBytes = 1024 * 1024;
 
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
-  const { decoders, off = new Set(), exporters, counts, enricher, lines, sink, log, clock } = options;
+  const { decoders, off = new Set(), exporters, counts, enricher, ends, lines, sink, log, clock } = options;
 
   const communityId = createCommunityId();
 
@@ -51,11 +53,14 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     const { count } = lines;
     if (count > 0) sink.write(lines.take(), count);
   };
+  const append = (record: RecordFields): void => {
+    lines.append(record, rendered);
+    if (lines.byteLength >= flushBytes) flush();
+  };
   const emit = (record: RecordFields): void => {
     rendered.length = 0;
     enricher.enrich(record, rendered);
-    lines.append(record, rendered);
-    if (lines.byteLength >= flushBytes) flush();
+    append(record);
   };
   const drop = (of: ProtocolCounts, reason: DropReason, detail: Detail): void => {
     of.drops[reason]++;
@@ -65,13 +70,17 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
   const createOutput = (protocol: Protocol): DecodeOutput => {
     const of = counts[protocol];
     return {
-      flow(record) {
+      flow(record, began) {
         of.flows++;
         if (options.communityId) {
           const id = communityId(record);
           if (id !== undefined) record.set("flow.community.id", id);
         }
-        emit(record);
+        const client = ends.name(record, began);
+        rendered.length = 0;
+        enricher.enrich(record, rendered);
+        ends.complete(record, rendered, client);
+        append(record);
       },
       wrote(flows) {
         of.flows += flows;
@@ -139,6 +148,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       const exporter = exporters.get(senderAddress(address), receivedAt);
       exporter.lastSeen = receivedAt;
       exporter.datagrams++;
+      ends.begin(receivedAt);
       decode(protocol, decoder, bytes, exporter, port);
       flush();
     },

@@ -21,3 +21,5 @@ export {
   type StateStore,
   type StateStoreOptions,
 } from "./exporters/state/state-store.ts";
+export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
+export { joinedFields, type JoinedField } from "./line/kernel/end-names.ts";

@@ -1,6 +1,6 @@
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
-export { readLine } from "./read-line.ts";
+export { readLine, splitFields } from "./read-line.ts";
 export { createLineValues, type LineValues } from "./line-values.ts";
 export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buffer.ts";
 export {

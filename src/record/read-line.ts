@@ -47,6 +47,20 @@ export function readValueAt(bytes: Buffer, at: number): Value {
   return readValue(bytes, at, end);
 }
 
+/** The fields of a piece of a line, each with a comma before it: names, and values as they stand there. */
+export function splitFields(piece: Uint8Array): (readonly [name: string, value: string])[] {
+  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  const fields: [string, string][] = [];
+  for (let at = 1; at < bytes.length;) {
+    const nameEnd = stringEnd(bytes, at);
+    const valueEnd = endOfValue(bytes, nameEnd + 1, bytes.length);
+    const name = JSON.parse(bytes.toString("utf8", at, nameEnd)) as string;
+    fields.push([name, bytes.toString("utf8", nameEnd + 1, valueEnd)]);
+    at = valueEnd + 1;
+  }
+  return fields;
+}
+
 /** Behind the closing quote. */
 function stringEnd(bytes: Buffer, at: number): number {
   let end = at + 1;

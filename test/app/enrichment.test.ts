@@ -39,12 +39,17 @@ for (const pool of ["main", "1"]) {
     });
     const datagram = netflowV5Datagram([{ source: "10.0.0.1", destination: "198.51.100.7" }]);
     const added = (record: Readonly<Record<string, unknown>>): unknown =>
-      Object.fromEntries(Object.entries(record).filter(([name]) => /\.(as|geo|host|locality)(\.|$)/.test(name)));
+      Object.fromEntries(
+        Object.entries(record).filter(([name]) =>
+          /^flow\.(?:(?:src|dst)\.(?:as|geo|host|locality)(?:\.|$)|locality)/.test(name),
+        ),
+      );
 
     const known = {
       "flow.src.as.asn": 0,
       "flow.dst.as.asn": 64_500,
       "flow.dst.as.org": "Example",
+      "flow.dst.as.label": "Example (64500)",
       "flow.dst.geo.country.code": "NL",
       "flow.src.locality": "private",
       "flow.dst.locality": "public",

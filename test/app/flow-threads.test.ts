@@ -14,6 +14,7 @@ import {
   netflow9Templates,
 } from "../support/flow-packets.ts";
 import { ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig, parseLines, type Json } from "../support/flow-rig.ts";
 import { until } from "../support/until.ts";
 
@@ -84,7 +85,7 @@ for (const threads of [0, 1, 3]) {
   test(`with ${threads} decoding threads every exporter's records come, in its order, as they are decoded elsewhere`, async (t) => {
     const { collector, records, sendFrom } = await start(t, threads);
     const addresses = Array.from({ length: 12 }, (_, i) => `127.0.1.${i + 1}`);
-    const rig = createFlowRig({ communityId: true });
+    const rig = createFlowRig({ communityId: true, ends: allEnds });
     const expected = new Map<string, Json[]>();
     for (let round = 0; round < 5; round++) {
       for (const address of addresses) {

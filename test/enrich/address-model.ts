@@ -57,8 +57,17 @@ export function modelEnrich(
     if (as !== undefined && (own === undefined || own === 0 || own === as.number)) {
       record.set(`${object}.as.asn`, as.number);
       if (as.organisation !== undefined) record.set(`${object}.as.org`, as.organisation);
+      record.set(
+        `${object}.as.label`,
+        as.organisation === undefined ? `AS${as.number}` : `${as.organisation} (${as.number})`,
+      );
     }
     for (const [key, value] of merged.metadata) metadata.push([key.startsWith(".") ? object + key : key, value]);
+  }
+  for (const object of ["flow.src", "flow.dst"]) {
+    const own = record.get(`${object}.as.asn`);
+    if (typeof own === "number" && own > 0 && !record.has(`${object}.as.label`))
+      record.set(`${object}.as.label`, `AS${own}`);
   }
   placeFields(record, gatherValues(metadata));
 }

@@ -318,7 +318,7 @@ test("lines made without a record get the same, and follow what sources report",
   assert.equal(bytes("192.0.2.1"), ',"flow.dst.geo.country.code":"NL"');
   assert.equal(bytes("192.0.2.1", 0), ',"flow.src.geo.country.code":"NL"');
   assert.equal(bytes("192.0.2.1", 2), "");
-  assert.equal(bytes("192.0.2.3"), ',"flow.dst.geo.country.code":"NL","flow.dst.as.asn":7');
+  assert.equal(bytes("192.0.2.3"), ',"flow.dst.geo.country.code":"NL","flow.dst.as.asn":7,"flow.dst.as.label":"AS7"');
   assert.equal(bytes("192.0.2.2"), "");
 
   source.table.set("192.0.2.1", { fields: [[".geo.country.code", "BE"]] });
@@ -372,7 +372,7 @@ test("a line made without a record says the same as one of fields, whatever meta
           let at = 0;
           ends.forEach(({ address, system, vlan }, object) => {
             const name = ["flow.src", "flow.dst"][object] as string;
-            if (system !== undefined) record.set(`${name}.as.asn`, system);
+            if (system !== undefined && address !== undefined) record.set(`${name}.as.asn`, system);
             if (vlan !== undefined) record.set(`${name}.vlan.tag.id`, vlan);
             const found = address === undefined ? undefined : parseAddress(address);
             if (found === undefined || at < 0) return;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { goldenCases, type GoldenCase } from "./golden-cases.ts";
 
@@ -29,7 +30,7 @@ test("every golden file belongs to a case, and no name stands for two cases", ()
 
 /** The records by datagram, without what all have in common, and everything that was counted. */
 async function outcome(datagrams: GoldenCase[1]): Promise<unknown> {
-  const rig = createFlowRig({ communityId: true });
+  const rig = createFlowRig({ communityId: true, ends: allEnds });
   const records = datagrams.map((datagram) =>
     "bytes" in datagram ? rig.send(datagram.bytes, datagram) : rig.send(datagram),
   );

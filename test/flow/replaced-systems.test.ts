@@ -49,7 +49,9 @@ const database: AddressSource = {
 const withDatabase = { addresses: { sources: [database], locality: true } };
 
 const asFields = (line: string): unknown =>
-  Object.fromEntries(Object.entries(JSON.parse(line) as object).filter(([name]) => /\.as\./.test(name)));
+  Object.fromEntries(
+    Object.entries(JSON.parse(line) as object).filter(([name]) => /^flow\.(?:src|dst)\.as\./.test(name)),
+  );
 
 test("the system of a database stands where an exporter says 0, without a record made of the line", async () => {
   const template: PacketTemplate = { id: 300, fields: fields([16, 4], [8, 4], [17, 2], [12, 4], [1, 4]) };
@@ -68,13 +70,13 @@ test("the system of a database stands where an exporter says 0, without a record
     .trimEnd()
     .split("\n");
   const [seven, last] = [
-    { "flow.src.as.asn": 7, "flow.src.as.org": "Seven" },
-    { "flow.dst.as.asn": 2 ** 32 - 1, "flow.dst.as.org": "Last" },
+    { "flow.src.as.asn": 7, "flow.src.as.org": "Seven", "flow.src.as.label": "Seven (7)" },
+    { "flow.dst.as.asn": 2 ** 32 - 1, "flow.dst.as.org": "Last", "flow.dst.as.label": "Last (4294967295)" },
   ];
   assert.deepEqual(lines.map(asFields), [
     { ...seven, ...last },
     { ...seven, ...last },
-    { "flow.src.as.asn": 8, "flow.dst.as.asn": 9 },
+    { "flow.src.as.asn": 8, "flow.dst.as.asn": 9, "flow.src.as.label": "AS8", "flow.dst.as.label": "AS9" },
   ]);
   const route = { as: [0, 0], prefixes: [24, 24], interfaces: [1, 2], nextHop: "192.0.2.9" } as const;
   const five = twins.send(netflow5([{ source: "192.0.2.0", destination: "192.0.2.2", route }]));

@@ -64,7 +64,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
         .filter(
           (text) =>
             /^netgloss_flow_.* [^0]/.test(text) &&
-            !/_slow_fields_|_compiled_|_exporter_(?:records|last_seen)_|_memory_/.test(text),
+            !/_slow_fields_|_compiled_|_clisrv_|_exporter_(?:records|last_seen)_|_memory_/.test(text),
         );
       return Object.fromEntries(
         lines.map((text) => {

@@ -5,6 +5,7 @@ import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Log, type Metrics } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
 import { createModelPipeline } from "../flow/model/model-pipeline.ts";
+import { allEnds } from "./all-ends.ts";
 import { receivedAt } from "./flow-rig.ts";
 import { manualWatch } from "./udm-watch.ts";
 
@@ -68,6 +69,7 @@ export async function createFlowTwins(
         },
       },
       communityId: true,
+      ends: allEnds,
       log,
       metrics,
       clock,

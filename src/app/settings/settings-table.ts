@@ -372,6 +372,49 @@ export const settingsTable = {
     "Adds flow.community.id, the Community ID of the flow: a hash of addresses, ports and protocol that many tools share.",
   ),
 
+  SVC_PROCESSOR_EXPAND_CLISRV: row(
+    "Enrichment",
+    bool,
+    true,
+    "Says what is known of source and destination again of client and server (`flow.client.*`, `flow.server.*`), where a rule says which is which.",
+  ),
+  SVC_PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS: row(
+    "Enrichment",
+    bool,
+    true,
+    "Finds client and server of ICMP requests and replies, too.",
+  ),
+  SVC_PROCESSOR_ENRICH_CONVERSATIONID_ENABLE: row(
+    "Enrichment",
+    bool,
+    true,
+    "Adds `flow.conversation.id` and `flow.session.id` to flows.",
+  ),
+  SVC_PROCESSOR_ENRICH_CONVERSATIONID_SEED: row(
+    "Enrichment",
+    int(0, 65_535),
+    0,
+    "Makes the identifiers of conversations and sessions differ from those of another seed.",
+  ),
+  SVC_PROCESSOR_ENRICH_JOIN_ASN: row(
+    "Enrichment",
+    bool,
+    true,
+    "Joins the autonomous systems of both ends (`as.label`).",
+  ),
+  SVC_PROCESSOR_ENRICH_JOIN_GEOIP: row(
+    "Enrichment",
+    bool,
+    true,
+    "Joins cities and countries of both ends (`geo.city.name`, `geo.country.name`).",
+  ),
+  SVC_PROCESSOR_ENRICH_JOIN_SUBNETATTR: row(
+    "Enrichment",
+    bool,
+    true,
+    "Joins the tags of both ends (`ip.subnet.tags`).",
+  ),
+  SVC_PROCESSOR_ENRICH_JOIN_SEC: row("Enrichment", bool, true, "Joins the threats of both ends (`sec.threat.name`)."),
   SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: row(
     "Enrichment",
     bool,

@@ -1,3 +1,4 @@
+import { asLabel } from "../address/objects/as-label.ts";
 import { enrichedObjects } from "../address/objects/enriched-object.ts";
 import type { Wanted } from "./data-reader.ts";
 import { isName, maxNameBytes, maxStart, writeText } from "./place-names.ts";
@@ -5,6 +6,8 @@ import type { WriteFacts } from "./record-renderer.ts";
 
 const [numberSlot, organisationSlot] = [0, 1];
 export const systemSlots = 2;
+/** A number behind an organisation. */
+const maxNumber = 16;
 
 /** What is read of the data of an ASN database (or of one that contains its fields). */
 export const wantedOfSystems: Wanted = {
@@ -16,12 +19,13 @@ export const wantedOfSystems: Wanted = {
 
 /** Writes the autonomous system. */
 export function createWriteSystems(): WriteFacts {
-  const starts = enrichedObjects.map(({ asNumberName, asOrganisationName }) => ({
+  const starts = enrichedObjects.map(({ asNumberName, asOrganisationName, asLabelName }) => ({
     number: Buffer.from(`,"${asNumberName}":`),
     organisation: Buffer.from(`,"${asOrganisationName}":`),
+    label: Buffer.from(`,"${asLabelName}":`),
   }));
   return {
-    maxLength: 2 * maxStart + maxNameBytes,
+    maxLength: 3 * maxStart + 2 * maxNameBytes + maxNumber,
     fields() {},
     number(found, position, into) {
       const number = found.number(numberSlot) ?? 0;
@@ -31,9 +35,18 @@ export function createWriteSystems(): WriteFacts {
       return number;
     },
     organisation(found, position, into) {
-      if (!isName(found, organisationSlot)) return;
-      into.start((starts[position] as (typeof starts)[number]).organisation);
+      const { organisation, label } = starts[position] as (typeof starts)[number];
+      const number = found.number(numberSlot) ?? 0;
+      if (!isName(found, organisationSlot)) {
+        into.start(label);
+        into.plain(JSON.stringify(asLabel(number)));
+        return;
+      }
+      into.start(organisation);
       writeText(found, organisationSlot, into);
+      into.start(label);
+      writeText(found, organisationSlot, into);
+      into.extend(asLabel(number, ""));
     },
   };
 }

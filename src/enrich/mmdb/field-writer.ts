@@ -9,6 +9,8 @@ export interface FieldWriter {
   start(start: Uint8Array): void;
   /** A text in UTF-8 as JSON has it. */
   text(from: Buffer, start: number, end: number): void;
+  /** Goes on with the text that was written last: plain ASCII that JSON has as it is. */
+  extend(value: string): void;
   /** What JSON has as it is: a number, or a text in quotes. */
   plain(value: string): void;
 }
@@ -49,6 +51,9 @@ export function createFieldWriter(size: number): FieldWriter {
     },
     text(from, start, after) {
       if (!putPlain(from, start, after)) end += bytes.write(JSON.stringify(from.toString("utf8", start, after)), end);
+    },
+    extend(value) {
+      end += bytes.write(`${value}"`, end - 1, "latin1") - 1;
     },
     plain(value) {
       end += bytes.write(value, end, "latin1");

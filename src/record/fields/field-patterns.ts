@@ -95,13 +95,15 @@ export const fieldPatterns: readonly FieldPattern[] = [
     description: "scope of an options record: `system`, `interface`, `line_card`, `cache`, `template`, `type.<n>`",
     source: "NetFlow v9",
   },
-  ...["flow.src.*", "flow.dst.*", "flow.export.*", "system.*"].map((pattern): FieldPattern => ({
-    pattern,
-    type: "keyword",
-    example: `"${pattern.replace("*", "site")}":"ams1"`,
-    description: "metadata of the address under a name of your own",
-    source: "metadata",
-  })),
+  ...["flow.src.*", "flow.dst.*", "flow.client.*", "flow.server.*", "flow.export.*", "system.*"].map(
+    (pattern): FieldPattern => ({
+      pattern,
+      type: "keyword",
+      example: `"${pattern.replace("*", "site")}":"ams1"`,
+      description: "metadata of the address under a name of your own",
+      source: "metadata",
+    }),
+  ),
   ...["flow.in.netif.*", "flow.out.netif.*"].map((pattern): FieldPattern => ({
     pattern,
     type: "keyword",

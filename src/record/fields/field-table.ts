@@ -1,4 +1,5 @@
 import { counterFields } from "./counter-fields.ts";
+import { endFields } from "./end-fields.ts";
 import { enrichedFields } from "./enriched-fields.ts";
 import { fieldPatterns } from "./field-patterns.ts";
 import { exportFields, flowFields, packetFields } from "./flow-fields.ts";
@@ -14,6 +15,7 @@ export const fieldGroups = {
   sflow: sflowFields,
   counters: counterFields,
   enriched: enrichedFields,
+  ends: endFields,
   snmp: snmpFields,
 } as const satisfies Readonly<Record<string, readonly RecordField[]>>;
 

@@ -4,11 +4,12 @@ import { createExporterTable } from "../../../src/flow/exporters/exporter-table.
 import { defaultLimits } from "../../../src/flow/exporters/limits/limits.ts";
 import { registerExporterMetrics } from "../../../src/flow/exporter-metrics.ts";
 import { createFlowCounts } from "../../../src/flow/flow-counts.ts";
-import { registerFlowMetrics } from "../../../src/flow/flow-metrics.ts";
+import { registerFlowMetrics, registerRoleMetrics } from "../../../src/flow/flow-metrics.ts";
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/time-format.ts";
 import { rememberNames } from "../../../src/flow/elements/mapping/remember-names.ts";
+import { createFlowEnds } from "../../../src/flow/line/roles/flow-ends.ts";
 import { createManualRates } from "../../../src/flow/exporters/sampling/manual-rates.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/writer/slow-fields.ts";
 import { buildPlan } from "../../../src/flow/exporters/templates/build-plan.ts";
@@ -47,6 +48,8 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
   metrics.counterFrom("netgloss_flow_icmp_swapped_total", "Not counted by the model.", [], () => 0);
   const lines = createLineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));
+  const ends = createFlowEnds(options.ends, undefined);
+  registerRoleMetrics(metrics, ends);
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,
@@ -57,6 +60,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
         enricher: undefined,
         communityId,
         workspace,
+        ends,
         book: undefined,
         counts: samples,
       }),
@@ -68,6 +72,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     lines,
     sink,
     communityId,
+    ends,
     optionsRecords,
     log: limitedLog,
     clock,

@@ -16,17 +16,17 @@ export function createModelReader(reader: RecordReader): FlowReader {
       const { own, whole } = sources;
       const rates = rateSources(sources);
       const head = new Set(context.head.map(([name]) => name));
-      const complete = (record: RecordFields): void => {
+      const complete = (record: RecordFields, isReverse: boolean): void => {
         addIcmp(record);
         completeFlow(record, flowRate(record, plan.namesSampling, rates));
         if (own !== undefined) addNames(record, own.names, whole?.names);
-        output.flow(record);
+        output.flow(record, { hasInitiator: plan.hasInitiator, isReverse });
       };
       const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
       const take = (record: RecordFields): void => {
         const reverse = isSplit ? splitBiflow(record, head) : undefined;
-        complete(record);
-        if (reverse !== undefined) complete(reverse);
+        complete(record, false);
+        if (reverse !== undefined) complete(reverse, true);
       };
       return reader.read(plan, range, { ...context, bootTime: bootTimeOf(sources) }, take, sources.lists);
     },

@@ -1,6 +1,14 @@
-import { addressLayout, lineObjects, type AddressAdditions, type Workspace } from "../../../record/index.ts";
+import {
+  addressLayout,
+  lineObjects,
+  renderFields,
+  type AddressAdditions,
+  type Workspace,
+} from "../../../record/index.ts";
 import { lengthsWord, startWord } from "../table/address-slots.ts";
 import type { AddressTable } from "../table/address-table.ts";
+import { asLabel } from "../objects/as-label.ts";
+import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
 import { flowLocality, localities, renderedLocalities } from "../objects/locality.ts";
 import { maxLineLength } from "../text/text-store.ts";
 
@@ -44,23 +52,37 @@ export function createLineAddresses(
     sourceMatches = 0;
     sourceIs = 0;
     destinationIs = 0;
+    labels.fill(0);
     return -1;
   };
 
-  const finish = (into: DataView, end: number): number => {
-    const place = flowLocality(localities[sourceIs], localities[destinationIs]);
-    sourceIs = 0;
-    destinationIs = 0;
-    if (place === undefined) return end;
-    const text = renderedLocalities[place];
+  /** Systems of both ends that nothing is known of, for their labels. */
+  const labels = [0, 0];
+
+  const put = (text: Uint8Array, into: DataView, end: number): number => {
     for (let i = 0; i < text.length; i++) into.setUint8(end + i, text[i] as number);
     return end + text.length;
+  };
+
+  const finish = (into: DataView, at: number): number => {
+    const place = locality ? flowLocality(localities[sourceIs], localities[destinationIs]) : undefined;
+    sourceIs = 0;
+    destinationIs = 0;
+    let end = place === undefined ? at : put(renderedLocalities[place], into, at);
+    for (let i = 0; i < labels.length; i++) {
+      const system = labels[i] as number;
+      const { asLabelName } = enrichedObjects[i] as EnrichedObject;
+      if (system > 0) end = put(renderFields([[asLabelName, asLabel(system)]]), into, end);
+      labels[i] = 0;
+    }
+    return end;
   };
 
   return {
     maxLength: maxLineLength,
     append(object, from, at, length, hasVlan, into, end, system = -1) {
       if (!isOn()) return end;
+      if (object < labels.length) labels[object] = system;
       const isIpv6 = length === 16;
       const place = table.find(
         object,
@@ -93,13 +115,14 @@ export function createLineAddresses(
       const head = start - textHead;
       const isGiven = system !== -1;
       if (isGiven && system !== view.getUint32(head + headSystem, true)) return end + text;
+      if (object < labels.length) labels[object] = 0;
       const number = view.getUint16(head + headNumberLength, true);
       const organisation = view.getUint16(head + headOrganisationLength, true);
       const added = isGiven ? organisation : number + organisation;
       copyWords(view, start + withVlan + (isGiven ? number : 0), added, into, end + text);
       return end + text + added;
     },
-    finish: locality ? finish : undefined,
+    finish,
     table: table.access,
     get matches() {
       return matches;

@@ -1,6 +1,14 @@
-import { decodedSegments, type RecordFields, type RenderedFields, type Value } from "../../../record/index.ts";
+import {
+  decodedSegments,
+  lineObjects,
+  renderFields,
+  type RecordFields,
+  type RenderedFields,
+  type Value,
+} from "../../../record/index.ts";
 import type { AddressTable } from "../table/address-table.ts";
 import type { AddressText } from "../text/address-text.ts";
+import { asLabel } from "../objects/as-label.ts";
 import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
 import { flowLocality, localities, localityName, renderedLocalities } from "../objects/locality.ts";
 import { gatherValues, placeFields, type Renamed } from "../../place-fields.ts";
@@ -88,18 +96,34 @@ export function createRecordAddresses(options: RecordAddressesOptions): RecordAd
         if (i === 0) sourceIs = one.text.locality;
         else if (i === 1) destinationIs = one.text.locality;
       }
-      if (added.length === 0) return;
+      const labels = labelsOf(record, added);
+      if (added.length === 0 && labels.length === 0) return;
       const where = locality ? flowLocality(localities[sourceIs], localities[destinationIs]) : undefined;
       if (rendered === undefined || !isPlain) {
         // Metadata may write this name, too.
         if (where !== undefined) record.set(localityName, where);
+        for (const [name, label] of labels) record.set(name, label);
         addFields(record, added);
         return;
       }
       for (const one of added) addRendered(record, one, rendered);
       if (where !== undefined) rendered.push(renderedLocalities[where]);
+      if (labels.length > 0) rendered.push(renderFields(labels));
     },
   };
+}
+
+/** The ends of a flow. */
+const ends = [lineObjects.src, lineObjects.dst].map((position) => enrichedObjects[position] as EnrichedObject);
+
+/** Labels of the systems that the record names and that nothing else is known of. */
+function labelsOf(record: RecordFields, added: readonly Added[]): [name: string, label: string][] {
+  return ends.flatMap((object): [string, string][] => {
+    const own = record.get(object.asNumberName);
+    if (typeof own !== "number" || own <= 0) return [];
+    const isKnown = added.some((one) => one.object === object && one.text.system === own);
+    return isKnown ? [] : [[object.asLabelName, asLabel(own)]];
+  });
 }
 
 /** Hands over all of it as bytes, except the number of a system in place of the record's 0. */

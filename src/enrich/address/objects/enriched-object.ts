@@ -9,6 +9,7 @@ export interface EnrichedObject {
   readonly vlanName: string;
   readonly asNumberName: string;
   readonly asOrganisationName: string;
+  readonly asLabelName: string;
   /** What the address is, for entries that are limited to a context: its bit, in the order of {@link udmContexts}. */
   readonly contextBit: number;
   /** Whether the object's other names are a decoder's, and so known; those of SNMP objects come from definition files. */
@@ -42,6 +43,7 @@ function enrichedObject(name: string, context: UdmContext, hasKnownNames: boolea
     vlanName: `${name}.vlan.tag.id`,
     asNumberName: `${name}.as.asn`,
     asOrganisationName: `${name}.as.org`,
+    asLabelName: `${name}.as.label`,
     contextBit: 1 << udmContexts.indexOf(context),
     hasKnownNames,
   };

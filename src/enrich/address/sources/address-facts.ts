@@ -1,5 +1,6 @@
 import { renderFields, type RenderedFields, type Value } from "../../../record/index.ts";
 import type { FactRenderer, RenderedFacts } from "./address-source.ts";
+import { asLabel } from "../objects/as-label.ts";
 import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
 
 /** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
@@ -30,8 +31,7 @@ export function createFactRenderer(facts: AddressFacts): FactRenderer {
 function renderFacts({ fields, as }: AddressFacts, object: EnrichedObject): RenderedFacts {
   const own = renderFields(fields.map(([suffix, value]) => [object.name + suffix, value]));
   const number = as === undefined ? nothing : renderFields([[object.asNumberName, as.number]]);
-  const organisation =
-    as?.organisation === undefined ? nothing : renderFields([[object.asOrganisationName, as.organisation]]);
+  const organisation = as === undefined ? nothing : renderSystem(as, object);
   const all = Uint8Array.from([...own, ...number, ...organisation]);
   const numberEnd = own.length + number.length;
   return {
@@ -42,4 +42,10 @@ function renderFacts({ fields, as }: AddressFacts, object: EnrichedObject): Rend
     end: all.length,
     system: as?.number ?? 0,
   };
+}
+
+/** What names a system: its organisation, where that is known, and its label. */
+function renderSystem({ number, organisation }: AutonomousSystem, object: EnrichedObject): RenderedFields {
+  const label = [object.asLabelName, asLabel(number, organisation)] as const;
+  return renderFields(organisation === undefined ? [label] : [[object.asOrganisationName, organisation], label]);
 }

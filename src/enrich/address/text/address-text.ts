@@ -13,7 +13,7 @@ import { fieldStart, type MetadataKey } from "../entries/metadata-keys.ts";
  * number of the autonomous system, its organisation, and metadata that may meet other names (open).
  *
  * Names: `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.isInternal` (only when true), those of facts, `.locality`,
- * `<object>.x` for a metadata key `.x`, `.vlan.tag.id`, `.as.asn`, `.as.org`, and `x` for a metadata key `x`.
+ * `<object>.x` for a metadata key `.x`, `.vlan.tag.id`, `.as.asn`, `.as.org` with `.as.label`, and `x` for a metadata key `x`.
  */
 export interface AddressText {
   /** The lengths of the parts, in bytes. */

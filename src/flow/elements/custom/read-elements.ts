@@ -18,7 +18,11 @@ const maxName = 128;
 
 /** Names that others than elements give to values. Nothing may be the same, above or below them. */
 const taken = [
+  "flow.client",
+  "flow.clisrv",
   "flow.community",
+  "flow.conversation",
+  "flow.dst.as.label",
   "flow.dst.ip.subnet",
   "flow.dst.isInternal",
   "flow.export",
@@ -46,10 +50,13 @@ const taken = [
   "flow.reverse",
   "flow.sample_rate",
   "flow.scaled",
+  "flow.server",
+  "flow.session",
   "flow.rtsp",
   "flow.scope",
   "flow.sip",
   "flow.smtp",
+  "flow.src.as.label",
   "flow.src.ip.subnet",
   "flow.src.isInternal",
   "flow.tls",

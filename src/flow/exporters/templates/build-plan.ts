@@ -15,6 +15,8 @@ import { variableLength, type Template } from "./template.ts";
 
 const paddingOctets = 210;
 const systemInitTimeMilliseconds = 160;
+/** initiatorOctets, responderOctets, initiatorPackets, responderPackets. */
+const initiatorElements: ReadonlySet<number> = new Set([231, 232, 298, 299]);
 
 export interface PlanOptions {
   /** Default: those of the registries. */
@@ -45,6 +47,7 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
     hasVariableLength: fields.some(({ length }) => length === variableLength),
     minLength,
     bootTimeField: fields.findIndex(({ pen, id }) => pen === 0 && id === systemInitTimeMilliseconds),
+    hasInitiator: fields.some(({ pen, id }) => pen === 0 && initiatorElements.has(id)),
     namesSampling: fields.some(({ pen, id }) => pen === 0 && samplingElements.has(id)),
   };
 }

@@ -81,6 +81,8 @@ export interface Plan {
   readonly minLength: number;
   /** The field with the exporter's start time (systemInitTimeMilliseconds), -1 when there is none. */
   readonly bootTimeField: number;
+  /** Whether records count what initiator and responder sent: the source is the initiator. */
+  readonly hasInitiator: boolean;
   /** Whether records say something of sampling: a rate or a sampler. */
   readonly namesSampling: boolean;
 }

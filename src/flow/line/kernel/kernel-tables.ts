@@ -1,5 +1,6 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
 import { base64Pairs, digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
+import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
 import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
 import * as layout from "./layout.ts";
@@ -25,6 +26,11 @@ const kernelTexts: readonly (readonly [number: number, text: string])[] = [
   [layout.vlansText, ',"vlan.tag.id":['],
   [layout.establishedText, ',"l4.session.established":true'],
   [layout.notEstablishedText, ',"l4.session.established":false'],
+  [layout.conversationText, ',"flow.conversation.id":"'],
+  [layout.sessionText, ',"flow.session.id":"'],
+  [layout.sourceLabelText, ',"flow.src.as.label":"AS'],
+  [layout.destinationLabelText, ',"flow.dst.as.label":"AS'],
+  ...roleMethods.map((name, i) => [layout.methodTexts + i, `,"flow.clisrv.method":"${name}"`] as const),
 ];
 
 /** By which groups are zero: where the first longest run of at least two begins (four bits), and its length (four bits). */
@@ -57,6 +63,12 @@ export function writeKernelTables({ bytes, view }: Workspace): void {
     const at = layout.texts + layout.textBytes * number;
     bytes[at + layout.textLength] = bytes.write(text, at);
   }
+  joinedFields.forEach((name, i) => {
+    const at = layout.joinTexts + layout.textBytes * i;
+    bytes[at + layout.textLength] = bytes.write(`,"${name}":[`, at);
+  });
+  bytes.write(`,"flow.client.`, layout.endPrefixes);
+  bytes.write(`,"flow.server.`, layout.endPrefixes + 16);
   for (let i = 0; i < layout.cachedSeconds; i++) {
     view.setBigInt64(layout.secondTable + layout.secondBytes * i, -1n, true);
   }

@@ -37,6 +37,19 @@ export const extraRoom = 324;
 export const isBare = 336;
 /** A bit for each name of {@link numberNames} that the record has got, 64 bits. */
 export const takenNames = 344;
+/** What is done with source and destination: {@link expandEnds} and so on. */
+export const endsFlags = 416;
+/** A bit for each joined field, at the position of its number. */
+export const joinFlags = 417;
+/** The time of the sketch of servers, in {@link tickMs}. */
+export const sketchTick = 420;
+/** Of the line that was written last: which end is the client, 0 where it is not known. */
+export const resultRole = 424;
+/** The rule that said it. */
+export const resultMethod = 428;
+/** How many lines each rule was for, 32 bits each; the first is for those that none was for. */
+export const methodCounts = 432;
+export const conversationSeed = 464;
 /** Where the steps end that a helper leaves to the kernel, from {@link stepList} on. */
 export const listedSteps = 356;
 
@@ -113,6 +126,9 @@ export const destinationVlanSlot = 14;
 export const reverseOctetsSlot = 15;
 export const reversePacketsSlot = 16;
 export const tcpFlagsSlot = 17;
+export const biflowDirectionSlot = 18;
+export const firewallEventSlot = 19;
+export const natEventSlot = 20;
 
 /** Texts that a kernel writes by itself: 63 bytes and their number. */
 export const texts = 1536;
@@ -138,9 +154,15 @@ export const outVlanText = 16;
 export const vlansText = 17;
 export const establishedText = 18;
 export const notEstablishedText = 19;
+export const conversationText = 20;
+export const sessionText = 21;
+export const sourceLabelText = 22;
+export const destinationLabelText = 23;
+/** By the number of the rule, from this one on. */
+export const methodTexts = 24;
 
 /** Where in the line under way the numbers of slots are, as 32-bit integers: those of systems, 0 for nowhere; of others anything. */
-export const numberPlaces = 3072;
+export const numberPlaces = 3840;
 
 /** Where the fields of a record of variable length are, as 32-bit integers. */
 export const fieldOffsets = 229_376;
@@ -205,7 +227,7 @@ export const headTextBytes = 8192;
 export const exporterText = 212_992;
 /** What is left of the kernel's share of a workspace: for programs, for a line that is too long for other memory, for samples, for lines. */
 export const programs = 262_144;
-export const programsEnd = 5_767_168;
+export const programsEnd = 5_242_880;
 /**
  * Names of ICMP by type: place and length of the name, place and number of the codes', each of which is a place and a length. No length:
  * no name.
@@ -219,6 +241,67 @@ export const icmpTextsEnd = 5_799_936;
 /** The program of a filter, with its tables. */
 export const filterProgram = 5_799_936;
 export const filterProgramEnd = 6_291_456;
+
+/** Which end is the client. */
+export const sourceIsClient = 1;
+export const destinationIsClient = 2;
+export const expandEnds = 1;
+export const withIds = 2;
+/** Whether requests and replies of ICMP have clients. */
+export const withoutPorts = 4;
+/** What a program says of who began the flow: it counts by initiator, its line is of the other direction. */
+export const hasInitiator = 1;
+export const isReverseLine = 2;
+/** The rules. */
+export const methodBiflow = 1;
+export const methodInitiator = 2;
+export const methodEvent = 3;
+export const methodSyn = 4;
+export const methodIcmp = 5;
+export const methodLearnt = 6;
+export const methodPort = 7;
+
+/** `,"flow.client.` and `,"flow.server.`, sixteen bytes each. */
+export const endPrefixes = 5_242_880;
+/** Both ends as keys of the sketch: hash and tag of each. */
+export const endKeys = 5_242_912;
+/** Of each joined field: where its values of source and destination begin and end. */
+export const joinPlaces = 5_242_944;
+export const joins = 5;
+export const joinOfLabel = 1;
+export const joinOfCity = 2;
+export const joinOfCountry = 3;
+export const joinOfTags = 4;
+export const joinOfThreat = 5;
+/** What stands before the values, as {@link texts}. */
+export const joinTexts = 5_243_072;
+
+/**
+ * The sketch of servers: buckets of four cells by the hash of address, port and protocol. A cell has a tag (0: it is free), a bit for
+ * each of those that talked to it by their hash, the time of its last use, and what is known for certain.
+ */
+export const sketch = 5_308_416;
+export const sketchBuckets = 4096;
+export const sketchBucket = 64;
+export const cellsOfBucket = 4;
+export const sketchCell = 16;
+export const cellPeers = 4;
+export const cellTick = 8;
+export const cellMarks = 12;
+export const markClient = 1;
+export const markServer = 2;
+/** What a mark weighs against peers when a cell is wanted for another end. */
+export const serverWeight = 8;
+/** With so many peers an end is a server. */
+export const leastPeers = 6;
+export const tickMs = 60_000;
+/** A cell that nobody asked for in so many ticks is forgotten. */
+export const maxCellAge = 30;
+/** Ports of services: a bit for each port of TCP, UDP, SCTP. */
+export const servicePorts = 5_570_560;
+/** Below are ports of the system; from the second on those that systems give to clients. */
+export const firstUserPort = 1024;
+export const firstClientPort = 32_768;
 export const longLine = 6_291_456;
 export const longLineEnd = 10_485_760;
 export const lines = 12_582_912;
@@ -239,6 +322,8 @@ export const programDestination = 28;
 export const programDestinationLength = 32;
 /** Where the program for the reverse direction begins, from the head on; 0 when there is none. */
 export const programReverse = 36;
+/** What is known of who began the flow: {@link hasInitiator}, {@link isReverseLine}. */
+export const programBegan = 40;
 /** Where the exporter's start time is, in bytes from the record on or as the position of a field, and its length; 0: nowhere. */
 export const programBootTime = 48;
 export const programBootTimeLength = 52;

@@ -39,6 +39,7 @@ export interface CompiledPlansOptions {
   /** As {@link lineProgram} has them. */
   readonly slots: ReadonlyMap<string, number>;
   readonly nameBits: ReadonlyMap<string, number>;
+  readonly growth: number;
 }
 
 interface Entry extends CompiledPlan {
@@ -52,7 +53,7 @@ const maxEntries = 4096;
 class MemoryIsFull extends Error {}
 
 export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlans {
-  const { memory, times, enricher, slots, nameBits } = options;
+  const { memory, times, enricher, slots, nameBits, growth } = options;
   const byPlan = new WeakMap<Plan, Entry>();
   /** By what the templates say. */
   const entries = new Map<string, Entry>();
@@ -90,7 +91,13 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
   };
 
   const compile = (plan: Plan): Entry => {
-    const { bytes, helpers, maxLength, maxLengthPerByte } = lineProgram(plan, { enricher, slots, nameBits, byteTable });
+    const { bytes, helpers, maxLength, maxLengthPerByte } = lineProgram(plan, {
+      enricher,
+      slots,
+      nameBits,
+      byteTable,
+      growth,
+    });
     return { program: place(bytes), helpers, maxLength, maxLengthPerByte, isEvicted: false };
   };
 

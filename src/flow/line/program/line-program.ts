@@ -28,6 +28,8 @@ export interface LineProgramOptions {
   /** The bit of each name that is added only where a record has none of it. */
   readonly nameBits: ReadonlyMap<string, number>;
   readonly byteTable: (steps: readonly Step[]) => PlacedTable;
+  /** How many times longer a line may become by what follows from its ends. */
+  readonly growth: number;
 }
 
 /** More bytes than any number, address or time takes, with its quotes. */
@@ -36,14 +38,14 @@ const maxScalar = 64;
 const maxPerByte = 6;
 /** Type and code of ICMP by the destination port, and their names. */
 const maxIcmp = 64 + 160;
-/** The IP version and its name, VLANs, whether a session was established. */
-const maxDerived = 256;
+/** The IP version and its name, VLANs, whether a session was established, which rule found the client, identifiers. */
+const maxDerived = 512;
 /** `,"flow.community.id":"1:`, a digest of 28 characters, a quote. */
 const communityIdLength = 24 + 28 + 1;
 /** The estimates of four counters, each of up to 40 digits, their rate, and that it is assumed. */
 const maxEstimates = 448;
-/** What both ends of a flow add together. */
-const maxFinish = 64;
+/** What both ends of a flow add together, and labels of their systems. */
+const maxFinish = 160;
 /** A label in three lists. */
 const maxLabel = 32;
 const labelNames = 128;
@@ -82,9 +84,10 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
     isSteady &&= writer.isSteady();
     return writer.bytes();
   });
-  maxLength += longest + boundOf(plan);
-  const bytes = assemble(plan, { places, parts, maxLength, isSteady });
-  return { bytes, helpers, maxLength, maxLengthPerByte: perByteOf(plan) };
+  maxLength = options.growth * (maxLength + longest + boundOf(plan));
+  const perByte = options.growth * perByteOf(plan);
+  const bytes = assemble(plan, { places, parts, maxLength, perByte, isSteady });
+  return { bytes, helpers, maxLength, maxLengthPerByte: perByte };
 }
 
 interface ProgramParts {
@@ -92,12 +95,13 @@ interface ProgramParts {
   /** The operations of each direction. */
   readonly parts: readonly Buffer[];
   readonly maxLength: number;
+  readonly perByte: number;
   /** Whether values are in the same slots for all records. */
   readonly isSteady: boolean;
 }
 
 /** The programs of both directions one behind the other, then the lengths of the fields. */
-function assemble(plan: Plan, { places, parts, maxLength, isSteady }: ProgramParts): Buffer {
+function assemble(plan: Plan, { places, parts, maxLength, perByte, isSteady }: ProgramParts): Buffer {
   const { lengths, minLength, hasVariableLength, template, bootTimeField } = plan;
   const total = parts.reduce((sum, operations) => sum + layout.programOperations + operations.length, 0);
   const addresses = addressPlaces(plan, places);
@@ -115,8 +119,12 @@ function assemble(plan: Plan, { places, parts, maxLength, isSteady }: ProgramPar
     );
     head.writeUInt32LE(total - start, layout.programLengths);
     head.writeUInt32LE(maxLength, layout.programMaxLength);
-    head.writeUInt32LE(perByteOf(plan), layout.programPerByte);
+    head.writeUInt32LE(perByte, layout.programPerByte);
     head.writeUInt32LE(i < parts.length - 1 ? size : 0, layout.programReverse);
+    head.writeUInt32LE(
+      (plan.hasInitiator ? layout.hasInitiator : 0) | (i > 0 ? layout.isReverseLine : 0),
+      layout.programBegan,
+    );
     head.writeUInt32LE(places[bootTimeField] ?? 0, layout.programBootTime);
     head.writeUInt32LE(lengths[bootTimeField] ?? 0, layout.programBootTimeLength);
     for (const { isSource, offset, length } of addresses) {

@@ -23,6 +23,9 @@ const slotNames: readonly (readonly [name: string, slot: number])[] = [
   ["flow.reverse.bytes", layout.reverseOctetsSlot],
   ["flow.reverse.packets", layout.reversePacketsSlot],
   ["tcp.flags.bits", layout.tcpFlagsSlot],
+  ["flow.biflow.direction.id", layout.biflowDirectionSlot],
+  ["flow.firewall.event.id", layout.firewallEventSlot],
+  ["flow.nat.event.id", layout.natEventSlot],
 ];
 
 /** What holds for the records of a set. */

@@ -34,6 +34,8 @@ export interface HelpedSet {
   /** Bytes that a line takes at most, but for what helpers write, and so many more for each byte of its record. */
   readonly room: number;
   readonly roomPerByte: number;
+  /** How many times longer what helpers write may become by what follows from the ends. */
+  readonly growth: number;
   readonly lists: ListSource | undefined;
 }
 
@@ -128,9 +130,9 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
   };
 
   const put = (at: number, from: number, helper: number, fields: RecordFields): number => {
-    const { room, roomPerByte } = current();
+    const { room, roomPerByte, growth } = current();
     const text = writer.fields(fields);
-    const rest = room + roomPerByte * (recordEnd - from);
+    const rest = room + roomPerByte * (recordEnd - from) + (growth - 1) * text.length;
     if (at + text.length + rest > limit) {
       needed = text.length + rest;
       rendered = { from, helper, fields: new Map(fields) };
@@ -144,10 +146,10 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
 
   /** Leaves the steps of a section to the kernel. */
   const putSection = (section: PacketSection, at: number, from: number): number => {
-    const { plan, head, room, roomPerByte } = current();
+    const { plan, head, room, roomPerByte, growth } = current();
     const fields = begin(from);
     lineFields.begin(plan, head, fields);
-    const bytes = sections.list(plan, section, fields, lineFields);
+    const bytes = growth * sections.list(plan, section, fields, lineFields);
     const rest = room + roomPerByte * (recordEnd - from);
     if (at + bytes + rest > limit) {
       needed = bytes + rest;
@@ -161,7 +163,7 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
 
   /** Writes the fields of a list. */
   const putList = (list: ListStep, helper: number, at: number, from: number): number => {
-    const { plan, head, lists, room, roomPerByte } = current();
+    const { plan, head, lists, room, roomPerByte, growth } = current();
     const fields = begin(from);
     if (places.lengths[list.field] === 0) return at;
     lineFields.begin(plan, head, fields);
@@ -169,7 +171,7 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
     if (written === undefined) return put(at, from, helper, fieldsOf("whole", from));
     const { text, shape } = written;
     const rest = room + roomPerByte * (recordEnd - from);
-    const most = maxUtf8 * text.length;
+    const most = growth * maxUtf8 * text.length;
     if (at + most + rest > limit) {
       needed = most + rest;
       return -1;

@@ -27,6 +27,7 @@ import { createOptionNames } from "../program/option-names.ts";
 import { createProgramMemory } from "../program/program-memory.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
 import type { RecordFilter } from "./record-filter.ts";
+import type { FlowEnds } from "../roles/flow-ends.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import { createValueWriter } from "./value-writer.ts";
 import { writeEstimates } from "./write-estimates.ts";
@@ -42,6 +43,7 @@ export interface LineWriterOptions {
   readonly communityId: boolean;
   /** Left out: all records are wanted. */
   readonly filter?: RecordFilter | undefined;
+  readonly ends: FlowEnds;
   readonly counts: SlowFieldCounts;
 }
 
@@ -62,7 +64,7 @@ const flushBytes = 256 * 1024;
 
 /** @throws KernelError where the kernel cannot run. */
 export function createLineWriter(options: LineWriterOptions): LineWriter {
-  const { reader, times, lines, workspace, communityId, filter, counts } = options;
+  const { reader, times, lines, workspace, communityId, filter, ends, counts } = options;
   if (!workspace.takeKernel()) throw new TypeError("a workspace has one kernel");
   const { bytes: memory, view } = workspace;
   const { lines: ofLines } = options.enricher;
@@ -117,6 +119,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     enricher,
     slots,
     nameBits,
+    growth: ends.growth,
   });
 
   /** Whether additions to the lines of the datagram at hand are made otherwise. */
@@ -168,6 +171,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       end,
       room: roomOf(compiled),
       roomPerByte: compiled.maxLengthPerByte,
+      growth: ends.growth,
       lists,
     });
   };
@@ -180,6 +184,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     const fields = readLine(memory, start, view.getUint32(layout.resultRest, true));
     rendered.length = 0;
     options.enricher.enrich(fields, rendered);
+    ends.complete(fields, rendered, ends.clientOfLine());
     lines.append(fields, rendered);
   };
 

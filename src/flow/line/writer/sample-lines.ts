@@ -12,10 +12,11 @@ import { canEnrich, createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
 import type { RecordFilter } from "./record-filter.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
+import type { FlowEnds } from "../roles/flow-ends.ts";
 import { maxNumberAddition, writeNumberAddition } from "../program/number-addition.ts";
 import { writeEstimates } from "./write-estimates.ts";
 import { copyText } from "../text/write-values.ts";
-import type { DecodeOutput } from "../../wire/decoder/decoder.ts";
+import type { Began, DecodeOutput } from "../../wire/decoder/decoder.ts";
 import { createKernel } from "../kernel/kernel.ts";
 import { maxDatagram, type SampleLines } from "../../wire/decoder/sample-lines.ts";
 import * as layout from "../kernel/layout.ts";
@@ -32,11 +33,14 @@ export interface SampleLinesOptions {
   /** Left out: all records are wanted. */
   readonly filter?: RecordFilter | undefined;
   readonly workspace: Workspace;
+  readonly ends: FlowEnds;
   /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
   readonly book: StepBook | undefined;
   readonly counts: PathCounts;
 }
 
+/** What the kernel gave up, it has looked at the ends of. */
+const decided: Began = { hasInitiator: false, isReverse: false, isDecided: true };
 /** Lines are handed over in pieces of about this size. */
 const flushBytes = 256 * 1024;
 /**
@@ -65,14 +69,14 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   let canWrite = false;
 
   /** Passes a sample on as a record. */
-  const putFields = (position: number): void => {
+  const putFields = (position: number, began?: Began): void => {
     const record: RecordFields = new Map(headFields);
     steps.putInto(record, starts[position] as number, ends[position] as number, source);
     addIcmp(record);
     const rate = rates[position] as number;
     completeFlow(record, rate < 0 ? undefined : rate);
     counts.interpreted++;
-    output?.flow(record);
+    output?.flow(record, began);
   };
 
   const flush = (): void => {
@@ -96,7 +100,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
         counts.compiled += done - next;
         if (done > next) output?.wrote(done - next);
         next = done;
-        if (outcome === layout.isLeft) putFields(next++);
+        if (outcome === layout.isLeft) putFields(next++, decided);
       }
     }
     for (; next < count; next++) putFields(next);
@@ -126,7 +130,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       const end = steps.end;
       ends[count] = end;
       rates[count] = rate ?? -1;
-      const room = steps.takeRoom();
+      const room = options.ends.growth * steps.takeRoom();
       if (canWrite && kernelLines !== undefined) {
         const block = (layout.sampleBlock / 4) * count;
         blocks[block + layout.sampleSteps / 4] = layout.stepList + 4 * (starts[count] as number);
@@ -148,6 +152,7 @@ function createKernelLines({
   workspace,
   communityId,
   filter,
+  ends,
 }: SampleLinesOptions & { readonly enricher: LineEnricher }) {
   const { bytes: memory, view } = workspace;
   const context = createKernelContext(workspace, enricher, communityId, filter);
@@ -212,7 +217,7 @@ function createKernelLines({
         headLength: head.length,
         exporterLength,
       });
-      room = head.length + exporterLength + maxAdditions + maxRest;
+      room = head.length + exporterLength + ends.growth * (maxAdditions + maxRest);
       return true;
     },
     done() {

@@ -50,10 +50,20 @@ export type SetKind = (typeof setKinds)[number];
 /** Values for a log line. */
 export type Detail = Readonly<Record<string, string | number>>;
 
+/** What the plan of a record says of who began the flow. */
+export interface Began {
+  /** The record counts what initiator and responder sent: the source of the whole flow is the initiator. */
+  readonly hasInitiator: boolean;
+  /** The record is of the other direction. */
+  readonly isReverse: boolean;
+  /** The kernel decided already which end is the client: the same is not to be learnt and counted again. */
+  readonly isDecided?: boolean;
+}
+
 /** What a decoder finds in a datagram, in the order in which it is there. */
 export interface DecodeOutput {
-  /** A flow, complete but for what enrichment adds. The record is the taker's. */
-  flow(record: RecordFields): void;
+  /** A flow, complete but for what enrichment adds and what is said of both ends. The record is the taker's. */
+  flow(record: RecordFields, began?: Began): void;
   /** So many flows have become lines already, without being records. */
   wrote(flows: number): void;
   /** A record of options data. The record is the taker's. */

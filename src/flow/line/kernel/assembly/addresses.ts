@@ -28,10 +28,10 @@ import {
   textHead,
   withVlanShift,
 } from "../../../../record/address-layout";
-import { destinationAsSlot, hashes, isAbsent, maxPrefetched, sourceAsSlot } from "../layout";
+import { destinationAsSlot, destinationLabelText, hashes, isAbsent, maxPrefetched, sourceAsSlot, sourceLabelText } from "../layout";
 import { locate } from "./imports";
 import { placeOfNumber, setPlace, slot } from "./slots";
-import { copy, writeUint32 } from "./values";
+import { copy, putText, writeUint32, writeUint64 } from "./values";
 
 let control: usize = 0;
 let hits: i32 = 0;
@@ -41,6 +41,8 @@ let sourceIs: i32 = 0;
 let destinationIs: i32 = 0;
 let recordMatches: i32 = 0;
 const maxDigits = 16;
+/** A bit for each end whose system has its label. */
+let labelled: i32 = 0;
 /** By how many bytes numbers of systems made the line longer that took the place of a 0. */
 export let grown: i32 = 0;
 
@@ -65,6 +67,7 @@ export function beginRecord(): void {
   destinationIs = 0;
   recordMatches = 0;
   grown = 0;
+  labelled = 0;
   setPlace(sourceAsSlot, 0);
   setPlace(destinationAsSlot, 0);
 }
@@ -204,11 +207,28 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   if (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem)) return p;
   const number = <i32>load<u16>(head, headNumberLength);
   const organisation = <i32>load<u16>(head, headOrganisationLength);
+  labelled |= 1 << object;
   const from = isGiven ? start + withVlan + number : start + withVlan;
   const added = isGiven ? organisation : number + organisation;
   copy(p, from, added);
   return p + added;
 }
+
+/** The label of a system that the line names and that nothing else is known of. */
+function writeLabel(object: i32, number: i64, text: i32, p: usize): usize {
+  if ((labelled & (1 << object)) != 0 || <u64>(number - 1) >= maxSafe) return p;
+  p = writeUint64(putText(p, text), number);
+  store<u8>(p, 0x22);
+  return p + 1;
+}
+
+/** Labels of both ends. */
+export function writeLabels(p: usize): usize {
+  p = writeLabel(0, slot(sourceAsSlot), sourceLabelText, p);
+  return writeLabel(1, slot(destinationAsSlot), destinationLabelText, p);
+}
+
+const maxSafe: u64 = 9_007_199_254_740_991;
 
 /** Copies what follows from both ends. */
 export function finish(p: usize): usize {

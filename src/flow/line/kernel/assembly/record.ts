@@ -222,7 +222,7 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         if (p == fieldsAt || isEmptyFlow()) return start;
         break;
       default:
-        p = writeRest(p, hasAddresses);
+        p = writeRest(p, hasAddresses, fieldsAt, load<i32>(program, L.programBegan));
         if (p == 0) return bare;
         if (p == unwanted) return start;
         store<u16>(p, 0x0a7d);

@@ -1,7 +1,10 @@
 // What a line has behind the fields of its template: what follows from them, and what is added to them.
 import * as L from "../layout";
-import { append, finish } from "./addresses";
+import { append, finish, writeLabels } from "./addresses";
 import { writeCommunityId } from "./community-id";
+import { completeEnds } from "./ends";
+import { writeIds } from "./flow-ids";
+import { decideRole, method } from "./roles";
 import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
 import { isWanted } from "./filter";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
@@ -122,8 +125,27 @@ function writeIcmp(p: usize): usize {
 /** What {@link writeRest} returns for a record that is not wanted. */
 export const unwanted: usize = 1;
 
-/** What comes behind the fields of the template; 0 when the additions are to be made otherwise, or {@link unwanted}. */
-export function writeRest(p: usize, hasAddresses: bool): usize {
+/** Which end is the client, by which rule, and what identifies conversation and session. Leaves the role with the results. */
+function writeRole(p: usize, began: i32, source: usize, destination: usize, length: i32): usize {
+  const flags = <u32>load<u8>(L.endsFlags);
+  let role = 0;
+  if ((flags & L.expandEnds) != 0) {
+    role = decideRole(began, source, destination, length);
+    const count: usize = L.methodCounts + 4 * <usize>(role == 0 ? 0 : method);
+    store<u32>(count, load<u32>(count) + 1);
+    if (role != 0) p = putText(p, L.methodTexts + method - 1);
+  }
+  store<u32>(L.resultRole, role);
+  store<u32>(L.resultMethod, method);
+  return (flags & L.withIds) != 0 ? writeIds(p, role, source, destination, length) : p;
+}
+
+/**
+ * What comes behind the fields of the template; 0 when the additions are to be made otherwise, or {@link unwanted}.
+ *
+ * @param fieldsAt where the fields of the line begin, @param began what is known of who began the flow.
+ */
+export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: i32): usize {
   if (!isWanted()) return unwanted;
   const source = slot(L.sourceSlot);
   const destination = slot(L.destinationSlot);
@@ -147,13 +169,29 @@ export function writeRest(p: usize, hasAddresses: bool): usize {
       slot(L.icmpCodeSlot),
     );
   }
+  store<u32>(L.resultRole, 0);
+  if (sourceLength != 0 && sourceLength == destinationLength) {
+    p = writeRole(p, began, <usize>(source & 0xffffffff), <usize>(destination & 0xffffffff), sourceLength);
+  }
   additionsAt = p;
   if (load<u8>(L.isBare) != 0) return 0;
   if (load<u8>(L.numberCount) != 0) {
     p = addNumbers(p);
     if (p == 0) return 0;
   }
-  if (!hasAddresses) return p;
+  if (hasAddresses) {
+    p = addAddresses(p, source, destination);
+    if (p == 0) return 0;
+  }
+  const role = load<i32>(L.resultRole);
+  const joins = <u32>load<u8>(L.joinFlags);
+  return (joins | role) == 0 ? p : completeEnds(p, fieldsAt, role, joins);
+}
+
+/** What is known of the addresses of a line; 0 when it is to be added otherwise. */
+function addAddresses(p: usize, source: i64, destination: i64): usize {
+  const sourceLength = source < 0 ? 0 : <i32>(source >> 32);
+  const destinationLength = destination < 0 ? 0 : <i32>(destination >> 32);
   if (sourceLength != 0) {
     const at = <usize>(source & 0xffffffff);
     p = append(0, at, sourceLength, slot(L.sourceVlanSlot) != L.isAbsent, L.sourceAsSlot, p);
@@ -169,5 +207,5 @@ export function writeRest(p: usize, hasAddresses: bool): usize {
     copyLong(p, L.exporterText, length);
     p += length;
   }
-  return finish(p);
+  return writeLabels(finish(p));
 }

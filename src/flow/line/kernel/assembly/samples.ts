@@ -51,7 +51,7 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
     store<f64>(L.rate, load<f64>(block, L.sampleRate));
     store<u64>(L.takenNames, 0);
     beginAdditions();
-    line = writeRest(line, hasAddresses);
+    line = writeRest(line, hasAddresses, p + headLength, 0);
     if (line == 0) {
       status = L.isLeft;
       break;

@@ -1,0 +1,188 @@
+// Says what a line says of source and destination also of client and server, and what it says of both in one field: by a second look at
+// the line. As src/flow/line/roles/complete-ends.ts does it.
+import * as L from "../layout";
+import { copy } from "./values";
+
+/** `,"flow.src.` and `,"flow.dst.`, of which the dots are 6 and 10 bytes behind the comma. */
+const nameStart: u64 = 0x2e776f6c66222c;
+const nameStartMask: u64 = 0xffffffffffffff;
+const ofSource: u32 = 0x2e637273;
+const ofDestination: u32 = 0x2e747364;
+const prefixBytes = 11;
+/** `,"flow.client.` and `,"flow.server.` */
+const endPrefixBytes = 14;
+const quote: u8 = 0x22;
+const comma: u8 = 0x2c;
+const opened: u8 = 0x5b;
+const closed: u8 = 0x5d;
+const backslash: u8 = 0x5c;
+
+/** The closing quote of a text from a place within it on. */
+@inline
+function closingQuote(at: usize): usize {
+  while (true) {
+    const piece = v128.load(at);
+    const found = i8x16.bitmask(v128.or(i8x16.eq(piece, i8x16.splat(0x22)), i8x16.eq(piece, i8x16.splat(0x5c))));
+    if (found == 0) {
+      at += 16;
+      continue;
+    }
+    at += ctz(found);
+    if (load<u8>(at) != backslash) return at;
+    at += 2;
+  }
+  return at;
+}
+
+/** Where a value ends; one that is the last of the line ends at `to`. */
+function valueEnd(at: usize, to: usize): usize {
+  const first = load<u8>(at);
+  if (first == quote) return closingQuote(at + 1) + 1;
+  if (first == opened) {
+    at++;
+    while (load<u8>(at) != closed) at = load<u8>(at) == quote ? closingQuote(at + 1) + 1 : at + 1;
+    return at + 1;
+  }
+  while (at < to) {
+    const found = i8x16.bitmask(
+      v128.or(i8x16.eq(v128.load(at), i8x16.splat(0x2c)), i8x16.eq(v128.load(at), i8x16.splat(0x5d))),
+    );
+    if (found != 0) {
+      at += ctz(found);
+      break;
+    }
+    at += 16;
+  }
+  return at < to ? at : to;
+}
+
+/** Where the field ends of which the name goes on at a place: name and value lie within 32 bytes, or are looked for one by one. */
+@inline
+function fieldEnd(name: usize, to: usize): usize {
+  const first = v128.load(name);
+  const second = v128.load(name, 16);
+  const quotes =
+    <u32>i8x16.bitmask(i8x16.eq(first, i8x16.splat(0x22))) |
+    (<u32>i8x16.bitmask(i8x16.eq(second, i8x16.splat(0x22))) << 16);
+  const backslashes = v128.or(i8x16.eq(first, i8x16.splat(0x5c)), i8x16.eq(second, i8x16.splat(0x5c)));
+  if (quotes == 0 || v128.any_true(backslashes)) return valueEnd(closingQuote(name) + 2, to);
+  const value = name + ctz(quotes) + 2;
+  const start = load<u8>(value);
+  if (start == quote) {
+    // Behind the name's quote and the one that opens the value.
+    const rest = quotes & (quotes - 1);
+    const closing = rest & (rest - 1);
+    return closing != 0 ? name + ctz(closing) + 1 : valueEnd(value, to);
+  }
+  return valueEnd(value, to);
+}
+
+/** Which of the fields that are joined a name is; 0 for none. The name ends with its quote. */
+@inline
+function joinOf(name: usize): i32 {
+  const first = load<u64>(name);
+  // as.label, geo.city.name, geo.country.name, ip.subnet.tags, sec.threat.name
+  if (first == 0x6c6562616c2e7361) return load<u8>(name, 8) == quote ? L.joinOfLabel : 0;
+  if (first == 0x797469632e6f6567) return load<u32>(name, 8) == 0x6d616e2e && load<u16>(name, 12) == 0x2265 ? L.joinOfCity : 0;
+  if (first == 0x6e756f632e6f6567) return load<u64>(name, 8) == 0x656d616e2e797274 && load<u8>(name, 16) == quote ? L.joinOfCountry : 0;
+  if (first == 0x656e6275732e7069) return load<u64>(name, 8) << 8 == 0x22736761742e7400 ? L.joinOfTags : 0;
+  if (first == 0x657268742e636573) return load<u64>(name, 8) == 0x22656d616e2e7461 ? L.joinOfThreat : 0;
+  return 0;
+}
+
+/** Whether an element is among those of the array under way. */
+function hasElement(from: usize, end: usize, element: usize, length: i32): bool {
+  for (let at = from; at < end; ) {
+    const next = valueEnd(at, end);
+    if (<i32>(next - at) == length && memory.compare(at, element, length) == 0) return true;
+    at = next + 1;
+  }
+  return false;
+}
+
+/** Adds a value, or those of an array, to the array under way from `from` to `p`, each once. */
+function addElements(p: usize, from: usize, value: usize, end: usize): usize {
+  const isArray = load<u8>(value) == opened;
+  let at = isArray ? value + 1 : value;
+  const last = isArray ? end - 1 : end;
+  while (at < last) {
+    const next = valueEnd(at, last);
+    const length = <i32>(next - at);
+    if (!hasElement(from, p, at, length)) {
+      if (p > from) store<u8>(p++, comma);
+      copy(p, at, length);
+      p += length;
+    }
+    at = next + 1;
+  }
+  return p;
+}
+
+/** Where the values of a joined field are in the line: those of the source, then those of the destination. */
+@inline
+function joinPlace(join: i32, isSource: bool): usize {
+  return L.joinPlaces + 16 * <usize>(join - 1) + (isSource ? 0 : 8);
+}
+
+function writeJoins(p: usize, flags: u32): usize {
+  for (let join = 1; join <= L.joins; join++) {
+    if ((flags & (<u32>1 << join)) == 0) continue;
+    const source = joinPlace(join, true);
+    const destination = joinPlace(join, false);
+    if ((load<u32>(source) | load<u32>(destination)) == 0) continue;
+    const text: usize = L.joinTexts + L.textBytes * <usize>(join - 1);
+    const length = load<u8>(text, L.textLength);
+    copy(p, text, length);
+    p += length;
+    const from = p;
+    if (load<u32>(source) != 0) p = addElements(p, from, load<u32>(source), load<u32>(source, 4));
+    if (load<u32>(destination) != 0) p = addElements(p, from, load<u32>(destination), load<u32>(destination, 4));
+    store<u8>(p, closed);
+    p++;
+  }
+  return p;
+}
+
+/**
+ * Adds to the line from `from` to `p` what follows from its fields below `flow.src` and `flow.dst`.
+ *
+ * @param role which is the client; 0: neither has another name.
+ * @param flags a bit for each field to be joined, at the position of its number.
+ */
+export function completeEnds(p: usize, from: usize, role: i32, flags: u32): usize {
+  const to = p;
+  for (let i: usize = 0; i < 16 * L.joins; i += 16) v128.store(L.joinPlaces + i, i64x2.splat(0));
+  const client = v128.load(L.endPrefixes);
+  const server = v128.load(L.endPrefixes, 16);
+  const ofSourceEnd = role == L.sourceIsClient ? client : server;
+  const ofDestinationEnd = role == L.sourceIsClient ? server : client;
+  const dot = i8x16.splat(0x2e);
+  for (let at = from; at < to; at += 32) {
+    let found =
+      <u32>i8x16.bitmask(v128.and(i8x16.eq(v128.load(at, 6), dot), i8x16.eq(v128.load(at, 10), dot))) |
+      (<u32>i8x16.bitmask(v128.and(i8x16.eq(v128.load(at, 22), dot), i8x16.eq(v128.load(at, 26), dot))) << 16);
+    for (; found != 0; found &= found - 1) {
+      const field = at + ctz(found);
+      const end = load<u32>(field, 7);
+      const isSource = end == ofSource;
+      if (!isSource && end != ofDestination) continue;
+      if ((load<u64>(field) & nameStartMask) != nameStart || field >= to) continue;
+      const name = field + prefixBytes;
+      const join = flags == 0 ? 0 : joinOf(name);
+      if (role == 0 && join == 0) continue;
+      const last = fieldEnd(name, to);
+      if (join != 0) {
+        const place = joinPlace(join, isSource);
+        store<u32>(place, <u32>closingQuote(name) + 2);
+        store<u32>(place, <u32>last, 4);
+      }
+      if (role == 0) continue;
+      v128.store(p, isSource ? ofSourceEnd : ofDestinationEnd);
+      p += endPrefixBytes;
+      const rest = <i32>(last - name);
+      copy(p, name, rest);
+      p += rest;
+    }
+  }
+  return flags == 0 ? p : writeJoins(p, flags);
+}

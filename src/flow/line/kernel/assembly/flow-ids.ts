@@ -1,0 +1,76 @@
+// Identifiers of conversations and sessions, as src/flow/line/roles/flow-ids.ts has them.
+import * as L from "../layout";
+import { slot } from "./slots";
+import { putText } from "./values";
+
+@inline
+function mix(hash: u64, value: u64): u64 {
+  const mixed = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return mixed ^ (mixed >>> 29);
+}
+
+@inline
+function upper(address: usize, length: i32): u64 {
+  return length == 16 ? bswap(load<u64>(address)) : 0;
+}
+
+@inline
+function lower(address: usize, length: i32): u64 {
+  if (length == 16) return bswap(load<u64>(address, 8));
+  return 0xffff_0000_0000 | <u64>bswap(load<u32>(address));
+}
+
+/** Sixteen digits and a quote. */
+function writeHash(p: usize, hash: u64): usize {
+  let rest = (hash ^ (hash >>> 32)) * 0xd6e8feb86659fd93;
+  rest = rest ^ (rest >>> 32);
+  for (let i = 0; i < 8; i++) {
+    store<u16>(p + 2 * i, load<u16>(L.hexPairTable + (<usize>((rest >>> (56 - 8 * i)) & 255) << 1)));
+  }
+  store<u8>(p, 0x22, 16);
+  return p + 17;
+}
+
+@inline
+function portOf(value: i64): u64 {
+  return <u64>value <= 65535 ? <u64>value : 0;
+}
+
+/**
+ * Writes both: that of the session is the same for both directions of a flow, that of the conversation for all sessions of a client
+ * with a service, or of two addresses where it is not known which is the client.
+ */
+export function writeIds(p: usize, role: i32, source: usize, destination: usize, length: i32): usize {
+  const protocol = slot(L.protocolSlot);
+  if (<u64>protocol > 255) return p;
+  const sourceUpper = upper(source, length);
+  const sourceLower = lower(source, length);
+  const destinationUpper = upper(destination, length);
+  const destinationLower = lower(destination, length);
+  const hasPorts = protocol == 6 || protocol == 17 || protocol == 132;
+  const sourcePort = hasPorts ? portOf(slot(L.sourcePortSlot)) : 0;
+  const destinationPort = hasPorts ? portOf(slot(L.destinationPortSlot)) : 0;
+  const isHigher =
+    sourceUpper > destinationUpper || (sourceUpper == destinationUpper && sourceLower > destinationLower);
+  const isSame = sourceUpper == destinationUpper && sourceLower == destinationLower;
+  const isTurned = isHigher || (isSame && sourcePort > destinationPort);
+  const seed = <u64>load<u32>(L.conversationSeed);
+
+  const fromDestination = role == 0 ? isTurned : role == L.destinationIsClient;
+  const serverPort = role == 0 ? 0 : fromDestination ? sourcePort : destinationPort;
+  let hash = mix(seed, fromDestination ? destinationUpper : sourceUpper);
+  hash = mix(hash, fromDestination ? destinationLower : sourceLower);
+  hash = mix(hash, fromDestination ? sourceUpper : destinationUpper);
+  hash = mix(hash, fromDestination ? sourceLower : destinationLower);
+  hash = mix(hash, (<u64>protocol << 32) | serverPort);
+  p = writeHash(putText(p, L.conversationText), hash);
+
+  hash = mix(seed, isTurned ? destinationUpper : sourceUpper);
+  hash = mix(hash, isTurned ? destinationLower : sourceLower);
+  hash = mix(hash, isTurned ? sourceUpper : destinationUpper);
+  hash = mix(hash, isTurned ? sourceLower : destinationLower);
+  const low = isTurned ? destinationPort : sourcePort;
+  const high = isTurned ? sourcePort : destinationPort;
+  hash = mix(hash, (<u64>protocol << 32) | (low << 16) | high);
+  return writeHash(putText(p, L.sessionText), hash);
+}

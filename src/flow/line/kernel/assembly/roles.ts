@@ -1,0 +1,204 @@
+// Which end of a flow is the client, as src/flow/line/roles/decide-role.ts does it, with the same sketch of servers in the same
+// memory.
+import * as L from "../layout";
+import { slot } from "./slots";
+
+/** The rule that said it, for the line under way. */
+export let method: i32 = 0;
+
+const syn = 2;
+const ack = 16;
+
+@inline
+function say(role: i32, by: i32): i32 {
+  method = by;
+  return role;
+}
+
+/** What the exporter says of who began: elements, events of firewalls and of address translation. */
+function roleByExporter(began: i32): i32 {
+  const biflow = slot(L.biflowDirectionSlot);
+  if (biflow == 1 || biflow == 2) return say(<i32>biflow, L.methodBiflow);
+  const first = (began & L.isReverseLine) != 0 ? L.destinationIsClient : L.sourceIsClient;
+  if ((began & L.hasInitiator) != 0) return say(first, L.methodInitiator);
+  const firewall = slot(L.firewallEventSlot);
+  if (firewall == 1 || firewall == 2 || firewall == 3 || firewall == 5) return say(first, L.methodEvent);
+  const translation = slot(L.natEventSlot);
+  const isSession = translation == 1 || translation == 2 || (translation >= 4 && translation <= 7);
+  return isSession ? say(first, L.methodEvent) : 0;
+}
+
+/** SYN without ACK is the first packet of a client; with ACK, alone, it is the server's answer. */
+function roleBySyn(): i32 {
+  const flags = slot(L.tcpFlagsSlot);
+  if (flags < 0 || (flags & syn) == 0) return 0;
+  if ((flags & ack) == 0) return say(L.sourceIsClient, L.methodSyn);
+  return slot(L.packetsSlot) == 1 ? say(L.destinationIsClient, L.methodSyn) : 0;
+}
+
+/** Requests and replies of ICMP. */
+function roleByIcmp(protocol: i64): i32 {
+  const type = slot(L.icmpTypeSlot);
+  if (protocol == 1) {
+    if (type == 8 || type == 13 || type == 15 || type == 17 || type == 42) return say(L.sourceIsClient, L.methodIcmp);
+    if (type == 0 || type == 14 || type == 16 || type == 18 || type == 43) return say(L.destinationIsClient, L.methodIcmp);
+    return 0;
+  }
+  if (type == 128 || type == 139 || type == 160) return say(L.sourceIsClient, L.methodIcmp);
+  if (type == 129 || type == 140 || type == 161) return say(L.destinationIsClient, L.methodIcmp);
+  return 0;
+}
+
+/** Both ends as keys of the sketch: hash and tag of each. */
+const ends: usize = L.endKeys;
+
+@inline
+function word(at: usize): u32 {
+  return bswap(load<u32>(at));
+}
+
+/** Leaves hash and tag of an end at a place. */
+function hashEnd(into: usize, address: usize, length: i32, port: u32, protocol: u32): void {
+  const isIpv6 = length == 16;
+  const a = isIpv6 ? word(address) : 0;
+  const b = isIpv6 ? word(address + 4) : 0;
+  const c = isIpv6 ? word(address + 8) : 0xffff;
+  const d = word(isIpv6 ? address + 12 : address);
+  let x: u32 = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
+  x = (x ^ (x >>> 15) ^ (port << 8) ^ protocol) * 0x85ebca6b;
+  x = (x ^ (x >>> 13)) * 0xc2b2ae35;
+  x = x ^ (x >>> 16);
+  store<u32>(into, x);
+  store<u32>(into, ((x ^ d) * 0x27d4eb2f + port * 31 + protocol) | 1, 4);
+}
+
+/** The cell of an end; 0 when there is none. */
+function findCell(key: usize, now: u32): usize {
+  const tag = load<u32>(key, 4);
+  let cell: usize = L.sketch + L.sketchBucket * <usize>(load<u32>(key) & (L.sketchBuckets - 1));
+  for (let i = 0; i < L.cellsOfBucket; i++, cell += L.sketchCell) {
+    if (load<u32>(cell) != tag || now - load<u32>(cell, L.cellTick) > <u32>L.maxCellAge) continue;
+    store<u32>(cell, now, L.cellTick);
+    return cell;
+  }
+  return 0;
+}
+
+@inline
+function weightOf(cell: usize): i32 {
+  const marks = load<u32>(cell, L.cellMarks);
+  const ofServer = (marks & L.markServer) != 0 ? L.serverWeight : 0;
+  return <i32>popcnt<u32>(load<u32>(cell, L.cellPeers)) + ofServer + <i32>(marks & L.markClient);
+}
+
+/** The same, made where there is none: in place of one that is too old, else of the one that says least. */
+function takeCell(key: usize, now: u32): usize {
+  const known = findCell(key, now);
+  if (known != 0) return known;
+  let cell: usize = L.sketch + L.sketchBucket * <usize>(load<u32>(key) & (L.sketchBuckets - 1));
+  let least = i32.MAX_VALUE;
+  let taken = cell;
+  for (let i = 0; i < L.cellsOfBucket; i++, cell += L.sketchCell) {
+    const isFree = load<u32>(cell) == 0 || now - load<u32>(cell, L.cellTick) > <u32>L.maxCellAge;
+    const weight = isFree ? -1 : weightOf(cell);
+    if (weight >= least) continue;
+    least = weight;
+    taken = cell;
+  }
+  store<u32>(taken, load<u32>(key, 4));
+  store<u32>(taken, 0, L.cellPeers);
+  store<u32>(taken, now, L.cellTick);
+  store<u32>(taken, 0, L.cellMarks);
+  return taken;
+}
+
+@inline
+function mark(key: usize, now: u32, bit: u32): void {
+  const cell = takeCell(key, now);
+  store<u32>(cell, load<u32>(cell, L.cellMarks) | bit, L.cellMarks);
+}
+
+@inline
+function isServer(cell: usize): bool {
+  if (cell == 0) return false;
+  const marks = load<u32>(cell, L.cellMarks);
+  if ((marks & L.markClient) != 0) return false;
+  return marks != 0 || <i32>popcnt<u32>(load<u32>(cell, L.cellPeers)) >= L.leastPeers;
+}
+
+@inline
+function isClient(cell: usize): bool {
+  return cell != 0 && load<u32>(cell, L.cellMarks) == L.markClient;
+}
+
+function roleByCells(source: usize, destination: usize): i32 {
+  const first = isServer(source);
+  const second = isServer(destination);
+  if (first != second) return first ? L.destinationIsClient : L.sourceIsClient;
+  const third = isClient(source);
+  const fourth = isClient(destination);
+  if (third != fourth) return third ? L.sourceIsClient : L.destinationIsClient;
+  return 0;
+}
+
+/** Whether a port below those that systems give to clients belongs to a service. */
+function isService(protocol: i64, port: i32): bool {
+  if (port >= L.firstClientPort) return false;
+  const bits: usize = L.servicePorts + 8192 * (protocol == 6 ? 0 : protocol == 17 ? 1 : 2);
+  return ((<i32>load<u8>(bits + (port >>> 3)) >>> (port & 7)) & 1) != 0;
+}
+
+function roleByPorts(protocol: i64, source: i32, destination: i32): i32 {
+  const first = isService(protocol, source);
+  const second = isService(protocol, destination);
+  if (first && second) {
+    const isSystem = source < L.firstUserPort;
+    if (isSystem == (destination < L.firstUserPort)) return 0;
+    return isSystem ? L.destinationIsClient : L.sourceIsClient;
+  }
+  if (!first && !second) return 0;
+  const server = first ? source : destination;
+  const client = first ? destination : source;
+  if (server >= L.firstUserPort && client < L.firstClientPort) return 0;
+  return first ? L.destinationIsClient : L.sourceIsClient;
+}
+
+/** @param began what the program says of who began, see `programBegan`. @returns 0 where no rule applies. */
+export function decideRole(began: i32, source: usize, destination: usize, length: i32): i32 {
+  method = 0;
+  const protocol = slot(L.protocolSlot);
+  let role = roleByExporter(began);
+  if (role == 0 && protocol == 6) role = roleBySyn();
+  if (protocol != 6 && protocol != 17 && protocol != 132) {
+    const isIcmp = protocol == 1 || protocol == 58;
+    return role == 0 && isIcmp && (load<u8>(L.endsFlags) & L.withoutPorts) != 0 ? roleByIcmp(protocol) : role;
+  }
+  const sourcePort = slot(L.sourcePortSlot);
+  const destinationPort = slot(L.destinationPortSlot);
+  if (<u64>sourcePort > 65535 || <u64>destinationPort > 65535) return role;
+  const now = load<u32>(L.sketchTick);
+  const first = ends;
+  const second = ends + 8;
+  hashEnd(first, source, length, <u32>sourcePort, <u32>protocol);
+  hashEnd(second, destination, length, <u32>destinationPort, <u32>protocol);
+  if (role != 0) {
+    mark(first, now, role == L.sourceIsClient ? L.markClient : L.markServer);
+    mark(second, now, role == L.sourceIsClient ? L.markServer : L.markClient);
+    return role;
+  }
+  role = roleByCells(findCell(first, now), findCell(second, now));
+  if (role != 0) method = L.methodLearnt;
+  const byPorts = roleByPorts(protocol, <i32>sourcePort, <i32>destinationPort);
+  if (byPorts != 0) return role != 0 ? role : say(byPorts, L.methodPort);
+  if (protocol == 17) return role;
+  if (destinationPort >= L.firstClientPort) addPeer(first, second, now);
+  if (sourcePort >= L.firstClientPort) addPeer(second, first, now);
+  return role;
+}
+
+/** Notes that somebody talked to an end. */
+@inline
+function addPeer(key: usize, peer: usize, now: u32): void {
+  const cell = takeCell(key, now);
+  store<u32>(cell, load<u32>(cell, L.cellPeers) | (<u32>1 << (load<u32>(peer) >>> 27)), L.cellPeers);
+}

@@ -1,0 +1,144 @@
+import type { FieldValues } from "../../../record/index.ts";
+import type { RoleMethod } from "../kernel/end-names.ts";
+import type { Began } from "../../wire/decoder/decoder.ts";
+import * as layout from "../kernel/layout.ts";
+import { endAddresses, portOf, protocolsWithPorts } from "./end-addresses.ts";
+import { endKey, type ServerSketch } from "./server-sketch.ts";
+
+/** Which end of a flow is its client. */
+export type Client = "source" | "destination";
+
+/** The client, and the rule that says it. */
+export interface Role {
+  readonly client: Client;
+  readonly method: RoleMethod;
+}
+
+export const nobodySays: Began = { hasInitiator: false, isReverse: false };
+
+/** Ports of services. */
+interface Ports {
+  has(port: number): boolean;
+  keys(): Iterable<number>;
+}
+
+/** Ports of services by the number of the protocol. */
+export type Services = ReadonlyMap<number, Ports>;
+
+export interface RoleRules {
+  readonly sketch: ServerSketch;
+  readonly services: Services;
+  /** Whether requests and replies of ICMP have clients. */
+  readonly withoutPorts: boolean;
+}
+
+const tcp = 6;
+const udp = 17;
+const [syn, ack] = [2, 16];
+
+/** Firewall events that are about a connection: created, deleted, denied, updated. */
+const firewallEvents: ReadonlySet<unknown> = new Set([1, 2, 3, 5]);
+/** Events of translation that are about a session. */
+const natEvents: ReadonlySet<unknown> = new Set([1, 2, 4, 5, 6, 7]);
+/** Requests and replies, by the number of the protocol. */
+const icmpTypes: ReadonlyMap<unknown, readonly [requests: ReadonlySet<unknown>, replies: ReadonlySet<unknown>]> =
+  new Map([
+    [1, [new Set([8, 13, 15, 17, 42]), new Set([0, 14, 16, 18, 43])]],
+    [58, [new Set([128, 139, 160]), new Set([129, 140, 161])]],
+  ]);
+
+/**
+ * Finds the client of a flow by the first rule that applies: what the exporter says, the first packet of TCP, the kind of ICMP, what
+ * was learnt of the ends, ports of services. Notes what it learns.
+ *
+ * @returns undefined where no rule applies.
+ */
+export function decideRole(record: FieldValues, began: Began, rules: RoleRules): Role | undefined {
+  const addresses = endAddresses(record);
+  if (addresses === undefined) return undefined;
+  const protocol = record.get("l4.proto.id");
+  const known = byExporter(record, began) ?? (protocol === tcp ? bySyn(record) : undefined);
+  if (!protocolsWithPorts.has(protocol)) return known ?? (rules.withoutPorts ? byIcmp(record) : undefined);
+  const ports = [portOf(record, "flow.src.l4.port.id"), portOf(record, "flow.dst.l4.port.id")] as const;
+  if (ports.includes(-1)) return known;
+  return byEnds(known, rules, protocol as number, addresses, ports);
+}
+
+function byExporter(record: FieldValues, { hasInitiator, isReverse }: Began): Role | undefined {
+  const direction = record.get("flow.biflow.direction.id");
+  if (direction === 1 || direction === 2) {
+    return { client: direction === 1 ? "source" : "destination", method: "biflow_direction" };
+  }
+  const client = isReverse ? "destination" : "source";
+  if (hasInitiator) return { client, method: "initiator" };
+  const isEvent =
+    firewallEvents.has(record.get("flow.firewall.event.id")) || natEvents.has(record.get("flow.nat.event.id"));
+  return isEvent ? { client, method: "event" } : undefined;
+}
+
+/** SYN without ACK is the first packet of a client; with ACK, alone, it is the server's answer. */
+function bySyn(record: FieldValues): Role | undefined {
+  const flags = record.get("tcp.flags.bits");
+  if (typeof flags !== "number" || (flags & syn) === 0) return undefined;
+  if ((flags & ack) === 0) return { client: "source", method: "tcp_syn" };
+  return record.get("flow.packets") === 1 ? { client: "destination", method: "tcp_syn" } : undefined;
+}
+
+function byIcmp(record: FieldValues): Role | undefined {
+  const [requests, replies] = icmpTypes.get(record.get("l4.proto.id")) ?? [];
+  const type = record.get("icmp.type.id");
+  if (requests?.has(type) === true) return { client: "source", method: "icmp_type" };
+  return replies?.has(type) === true ? { client: "destination", method: "icmp_type" } : undefined;
+}
+
+function byEnds(
+  known: Role | undefined,
+  { sketch, services }: RoleRules,
+  protocol: number,
+  [source, destination]: NonNullable<ReturnType<typeof endAddresses>>,
+  [sourcePort, destinationPort]: readonly [number, number],
+): Role | undefined {
+  const first = endKey(source, sourcePort, protocol);
+  const second = endKey(destination, destinationPort, protocol);
+  if (known !== undefined) {
+    const isFirst = known.client === "source";
+    sketch.mark(first, isFirst ? "client" : "server");
+    sketch.mark(second, isFirst ? "server" : "client");
+    return known;
+  }
+  const learnt = byLearnt(sketch.find(first), sketch.find(second));
+  const client = byPorts(services.get(protocol), sourcePort, destinationPort);
+  if (client !== undefined) return learnt ?? { client, method: "port" };
+  if (protocol === udp) return learnt;
+  // Ports that systems give to clients: who has such a one may be one.
+  if (destinationPort >= layout.firstClientPort) sketch.addPeer(first, second);
+  if (sourcePort >= layout.firstClientPort) sketch.addPeer(second, first);
+  return learnt;
+}
+
+function byLearnt(
+  source: ReturnType<ServerSketch["find"]>,
+  destination: ReturnType<ServerSketch["find"]>,
+): Role | undefined {
+  for (const mark of ["server", "client"] as const) {
+    if ((source === mark) === (destination === mark)) continue;
+    const isClient = (source === mark) === (mark === "client");
+    return { client: isClient ? "source" : "destination", method: "learnt" };
+  }
+  return undefined;
+}
+
+function byPorts(services: Ports | undefined, source: number, destination: number): Client | undefined {
+  const isService = (port: number): boolean => port < layout.firstClientPort && services?.has(port) === true;
+  const first = isService(source);
+  const second = isService(destination);
+  if (first && second) {
+    const isSystem = source < layout.firstUserPort;
+    if (isSystem === destination < layout.firstUserPort) return undefined;
+    return isSystem ? "destination" : "source";
+  }
+  if (!first && !second) return undefined;
+  const [server, client] = first ? [source, destination] : [destination, source];
+  if (server >= layout.firstUserPort && client < layout.firstClientPort) return undefined;
+  return first ? "destination" : "source";
+}
