@@ -12,11 +12,14 @@ export interface ReadMetric extends MetricHead {
   readonly read: () => Reading;
 }
 
-/** A reading of a metric, as plain data. `labelNames` has all labels that its samples may have. */
+/**
+ * A reading of a metric, as plain data. `labelNames` has all labels that its samples may have. Samples that a metric gives
+ * one by one are read when they are formatted.
+ */
 export interface MetricFamily extends MetricHead {
   readonly type: "counter" | "gauge" | "histogram";
   /** A histogram's samples have names of their own: `<name>_bucket`, `<name>_sum`, `<name>_count`. */
-  readonly samples: readonly (readonly [Labels, number, name?: string])[];
+  readonly samples: Iterable<readonly [Labels, number, name?: string]>;
 }
 
 /** Fails when Prometheus would refuse the names. @throws Error */
@@ -29,7 +32,7 @@ export function checkNames({ name, labelNames }: Pick<MetricHead, "name" | "labe
 
 export function readFamily({ read, ...head }: ReadMetric): MetricFamily {
   const reading = read();
-  return { ...head, samples: typeof reading === "number" ? [[{}, reading]] : [...reading] };
+  return { ...head, samples: typeof reading === "number" ? [[{}, reading]] : reading };
 }
 
 /**

@@ -27,7 +27,10 @@ export interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 
-/** One value that is read when the metrics are: a plain number, or one for each set of labels. */
+/**
+ * One value that is read when the metrics are: a plain number, or one for each set of labels. A generator of many is read
+ * piece by piece, so that a scrape does not hold the event loop.
+ */
 export type Reading = number | Iterable<readonly [Labels, number]>;
 
 /**
@@ -67,7 +70,7 @@ export function createMetrics(): Metrics {
     metrics.set(name, metric);
     return metric;
   };
-  /** All of them are read before anything else can happen. */
+  /** All of them are read before anything else can happen, but for samples that are given one by one. */
   const readAll = (): readonly MetricFamily[] => Array.from(metrics.values(), (metric) => metric.read());
   const readEverything = async (): Promise<readonly MetricFamily[]> => {
     const own = readAll();
@@ -106,7 +109,10 @@ export function createMetrics(): Metrics {
     counterFrom: registerRead("counter"),
     gaugeFrom: registerRead("gauge"),
     addSource: (read) => void sources.push(read),
-    families: async () => readAll(),
+    families: async () =>
+      readAll().map(({ name, type, help, labelNames, samples }) => {
+        return { name, type, help, labelNames, samples: [...samples] };
+      }),
     async render() {
       const families = await readEverything();
       let series = 0;
@@ -121,7 +127,10 @@ export function createMetrics(): Metrics {
     },
     async value(name, labels = {}) {
       for (const family of await readEverything()) {
-        const same = family.samples.filter((one) => (one[2] ?? family.name) === name && sameLabels(one[0], labels));
+        if (family.name !== name && !name.startsWith(`${family.name}_`)) continue;
+        const same = [...family.samples].filter(
+          (one) => (one[2] ?? family.name) === name && sameLabels(one[0], labels),
+        );
         if (same.length > 0) return (await seriesOf({ ...family, samples: same })).values().next().value;
       }
       return undefined;

@@ -1,6 +1,7 @@
 import { kinds, type Definitions, type Device, type Kind } from "./definitions.ts";
 import { diffReach, haveOtherLabels, type DeviceChange } from "./diff-objects.ts";
 import { meaningHash } from "./meaning-hash.ts";
+import type { Pacer } from "./pacer.ts";
 import { deviceGroupsOf, pollIntervalMs, reachedObjects } from "./reach.ts";
 
 /** Ids in the order of ids. */
@@ -23,11 +24,35 @@ export type GroupsOf = (definitions: Definitions, device: Device) => readonly st
  * What is different in meaning between two sets. `groupsOf` says which groups count for a device whose groups follow
  * from its sysObjectID; without it such a device is taken for `generic`.
  */
-export function diffDefinitions(
+export function diffDefinitions(old: Definitions, next: Definitions, groupsOf?: GroupsOf): DefinitionsDiff {
+  const steps = diffSteps(old, next, groupsOf);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in pieces, with a turn of the event loop in between. */
+export async function diffDefinitionsInPieces(
+  old: Definitions,
+  next: Definitions,
+  groupsOf: GroupsOf,
+  pacer: Pacer,
+): Promise<DefinitionsDiff> {
+  const steps = diffSteps(old, next, groupsOf);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (pacer.isDue()) await pacer.rest();
+  }
+}
+
+/** One step for each device. */
+function* diffSteps(
   old: Definitions,
   next: Definitions,
   groupsOf: GroupsOf = (definitions, device) => deviceGroupsOf(definitions, device, undefined),
-): DefinitionsDiff {
+): Generator<void, DefinitionsDiff> {
   const byKind = Object.fromEntries(
     kinds.map((kind) => [kind, diffIds(old.hashes[kind], next.hashes[kind])]),
   ) as Record<Kind, IdChanges>;
@@ -43,6 +68,7 @@ export function diffDefinitions(
     else if (after === undefined) changes = [{ class: "removed", subject: undefined }];
     else changes = diffDevice(before, after);
     if (changes.length > 0) devices.set(id, changes);
+    yield;
   }
   return { byKind, devices };
 
@@ -120,6 +146,8 @@ function scheduleOf(device: Device): unknown {
     device.pollIntervalsMs,
     device.maxOids,
     device.maxRepetitions,
+    device.maxRows,
+    device.rediscoverIntervalMs,
     device.maxConcurrentPolls,
   ];
 }

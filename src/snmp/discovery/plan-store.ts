@@ -13,6 +13,10 @@ export interface PlanStore {
   remove(deviceId: string): Promise<void>;
   /** Removes the plans of all other devices, and what an interrupted save left. Other files stay. */
   keepOnly(deviceIds: ReadonlySet<string>): Promise<void>;
+  /** Notes when polling stopped, in milliseconds since the epoch. */
+  noteStop(at: number): Promise<void>;
+  /** @returns when an earlier run stopped, once; undefined when it did not say so. */
+  takeStop(): Promise<number | undefined>;
 }
 
 type PlanOperation = "load" | "save" | "remove";
@@ -50,7 +54,14 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
   };
 
   if (directory === "") {
-    return { load: async () => undefined, save: async () => {}, remove: async () => {}, keepOnly: async () => {} };
+    return {
+      load: async () => undefined,
+      save: async () => {},
+      remove: async () => {},
+      keepOnly: async () => {},
+      noteStop: async () => {},
+      takeStop: async () => undefined,
+    };
   }
   return {
     async load(deviceId) {
@@ -76,6 +87,20 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
       inTurn(deviceId, async () => {
         await rm(fileOf(deviceId), { force: true }).catch((error: unknown) => fail("remove", deviceId, error));
       }),
+    async noteStop(at) {
+      try {
+        await mkdir(directory, { recursive: true });
+        await replaceFile(join(directory, stopName), `${Math.round(at)}\n`);
+      } catch (error) {
+        fail("save", stopName, error);
+      }
+    },
+    async takeStop() {
+      const path = join(directory, stopName);
+      const text = await readFile(path, "utf8").catch(() => "");
+      await rm(path, { force: true }).catch((error: unknown) => fail("remove", stopName, error));
+      return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
+    },
     async keepOnly(deviceIds) {
       const known = new Set(Array.from(deviceIds, fileOf));
       const names = await readdir(directory).catch(() => []);
@@ -88,6 +113,9 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
     },
   };
 }
+
+/** Not like the name of a plan. */
+const stopName = "last-stop";
 
 const temporaryEnd = ".tmp";
 

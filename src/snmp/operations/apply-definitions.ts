@@ -1,6 +1,6 @@
 import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { diffDefinitions } from "../definitions/diff-definitions.ts";
+import { diffDefinitionsInPieces, type GroupsOf } from "../definitions/diff-definitions.ts";
 import { formatFinding, type Finding } from "../definitions/finding.ts";
 import type { DefinitionsLoader } from "../definitions/load-definitions.ts";
 import { createPacer } from "../definitions/pacer.ts";
@@ -74,9 +74,9 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const start = clock.monotonic();
     const { definitions: next, findings } = await loader.load("apply");
     if (next === undefined) return reject(old, findings);
-    const diff = diffDefinitions(old, next, (set, device) =>
-      deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId),
-    );
+    const groupsOf: GroupsOf = (set, device) =>
+      deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId);
+    const diff = await diffDefinitionsInPieces(old, next, groupsOf, createPacer(clock));
     const effects = planEffects(diff, forceRediscovery);
     current = next;
     if (old.revision !== next.revision) await carryOut(next, effects);
@@ -99,6 +99,7 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
       else poller.update(device, next);
     }
     for (const { deviceId, discovery, pending } of effects) {
+      if (pacer.isDue()) await pacer.rest();
       devices.addPending(deviceId, pending);
       if (discovery !== undefined) discoveries.require(deviceId, parts.spread(discovered));
     }

@@ -25,6 +25,10 @@ import { waitFor } from "./wait-for.ts";
 /** Work for many devices at once is spread: so much for each, up to a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
+/** Polls that were due while nobody ran are made up for within this time. */
+const maxCatchUp = 10_000;
+/** How long a restart takes that did not say when it stopped. */
+const usualRestart = 15_000;
 
 /** For the rows of all long tables of all devices that are read at the same time. */
 const maxRowBytes = 64 * 1024 * 1024;
@@ -112,10 +116,10 @@ export function createSnmp(options: SnmpOptions): Snmp {
   );
 
   /** Takes up a plan of an earlier run, and discovers what there is none for, or one for other definitions. */
-  async function begin(id: string, poller: DevicePoller, definitions: Definitions): Promise<void> {
+  async function begin(id: string, poller: DevicePoller, definitions: Definitions, stoppedAt: number): Promise<void> {
     const plan = await plans.load(id);
     const isUsable = plan !== undefined && fits(plan, poller.device, definitions);
-    if (isUsable) poller.adopt(plan, spread(pollers.size));
+    if (isUsable) poller.resume(plan, { since: stoppedAt, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
     if (!isUsable || plan.revision !== definitions.revision) discoveries.require(id, spread(pollers.size));
   }
 
@@ -138,18 +142,21 @@ export function createSnmp(options: SnmpOptions): Snmp {
         devices.add(device, definitions);
         if (pacer.isDue()) await pacer.rest();
       }
-      await Promise.all(Array.from(pollers, ([id, poller]) => begin(id, poller, definitions)));
+      const stoppedAt = (await plans.takeStop()) ?? clock.now() - usualRestart;
+      await Promise.all(Array.from(pollers, ([id, poller]) => begin(id, poller, definitions, stoppedAt)));
       // Devices that were left out because of an error keep their plans.
       if (isWhole) await plans.keepOnly(new Set(pollers.keys()));
       log.info({ devices: pollers.size, revision: definitions.revision }, "SNMP polling");
     },
     async stop() {
       isRunning = false;
+      const stoppedAt = clock.now();
       schedule.stop();
       const stopped = devices.stop();
       // Requests that wait for silent devices would keep the process from ending.
       client.close();
       await Promise.all([inUse.idle(), discoveries.stop(), stopped]);
+      await plans.noteStop(stoppedAt);
     },
     applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
     async rediscoverDevice({ ip, port }, wait) {

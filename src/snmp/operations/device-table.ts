@@ -2,6 +2,7 @@ import type { Clock, Log } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
 import { createDevicePoller, type DevicePoller, type PollerParts } from "../poller/device-poller.ts";
+import { createPlanCompiler } from "../poller/poll-plan.ts";
 import type { RecordWriter } from "../poller/record-writer.ts";
 import type { Schedule } from "../poller/schedule.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -38,6 +39,7 @@ const nothing: readonly string[] = [];
 
 export function createDeviceTable(parts: DeviceTableParts): DeviceTable {
   const { plans, directory } = parts;
+  const compile = createPlanCompiler();
   const pollers = new Map<string, DevicePoller>();
   const pending = new Map<string, readonly string[]>();
   const stopping = new Set<Promise<void>>();
@@ -50,7 +52,7 @@ export function createDeviceTable(parts: DeviceTableParts): DeviceTable {
         const { id, addresses, interfaces } = poller;
         directory.change({ deviceId: id, known: { ip: poller.device.ip, addresses, names: interfaces } });
       };
-      pollers.set(device.id, createDevicePoller({ ...parts, learnt }, device, definitions));
+      pollers.set(device.id, createDevicePoller({ ...parts, compile, learnt }, device, definitions));
     },
     remove(deviceId) {
       const poller = pollers.get(deviceId);

@@ -66,7 +66,7 @@ export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
       const plan = await discover(discoverParts, device, definitions, poller.plan);
       if (devices.pollers.get(deviceId) !== poller) return { ok: false, error: "the device was removed" };
       poller.counts.discoveries++;
-      poller.adopt(plan, 0);
+      poller.adopt(plan);
       devices.settlePending(deviceId, waited);
       if (required.get(deviceId) === demand) required.delete(deviceId);
       await plans.save(plan);

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../report/index.ts";
+import type { Labels, Metrics } from "../../report/index.ts";
 
 /** What a device's polls came to. Plain numbers; the metrics read them. */
 export interface DeviceCounts {
@@ -59,8 +59,8 @@ export interface MeasuredDevice {
 /** Registers the metrics by device. */
 export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<MeasuredDevice>): void {
   type Read = (device: MeasuredDevice) => number;
-  const readings = (read: Read) => () =>
-    Array.from(devices(), (device) => [{ device: device.id }, read(device)] as const);
+  /** One by one, because a scrape of many devices is not to be made all at once. */
+  const readings = (read: Read) => () => eachOf(devices, (device) => [{ device: device.id }, read(device)] as const);
   const counter = (name: string, help: string, read: Read): void =>
     metrics.counterFrom(`netgloss_snmp_device_${name}_total`, help, ["device"], readings(read));
   const gauge = (name: string, help: string, read: Read): void =>
@@ -99,10 +99,19 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
     "netgloss_snmp_device_discoveries_total",
     "Discoveries of the device, by result",
     ["device", "result"],
-    () =>
-      Array.from(devices()).flatMap(({ id, counts }) => [
-        [{ device: id, result: "ok" }, counts.discoveries] as const,
-        [{ device: id, result: "failed" }, counts.failedDiscoveries] as const,
-      ]),
+    () => discoveryResults(devices),
   );
+}
+
+type Sample = readonly [Labels, number];
+
+function* eachOf(devices: () => Iterable<MeasuredDevice>, read: (device: MeasuredDevice) => Sample): Generator<Sample> {
+  for (const device of devices()) yield read(device);
+}
+
+function* discoveryResults(devices: () => Iterable<MeasuredDevice>): Generator<Sample> {
+  for (const { id, counts } of devices()) {
+    yield [{ device: id, result: "ok" }, counts.discoveries];
+    yield [{ device: id, result: "failed" }, counts.failedDiscoveries];
+  }
 }

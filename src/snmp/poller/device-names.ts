@@ -1,7 +1,6 @@
 import {
   createInterfaceLearner,
   interfaceNames,
-  learntColumn,
   mergeLearnt,
   nothingLearnt,
   type LearntColumn,
@@ -28,7 +27,7 @@ export interface DeviceNames {
 
 /** Whether something that the names are made of is among its columns. */
 export function givesNames({ columns }: PolledObject): boolean {
-  return columns.some(({ oid }) => learntColumn(oid) !== undefined);
+  return columns.some(({ learnt }) => learnt !== undefined);
 }
 
 export function createDeviceNames(): DeviceNames {
@@ -58,7 +57,7 @@ export function createDeviceNames(): DeviceNames {
     },
     nameOf: (index) => (suspect.size > 0 ? undefined : interfaces.get(index)),
     see(object, polled) {
-      const columns = object.columns.map(({ oid }) => learntColumn(oid));
+      const columns = object.columns.map(({ learnt: column }) => column);
       const seen = columns.filter((column): column is LearntColumn => column !== undefined);
       if (seen.length === 0) return false;
       const learner = createInterfaceLearner();

@@ -17,10 +17,10 @@ import { createLimiter } from "./limiter.ts";
 import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
 import { createOversizedObjects } from "./oversized-objects.ts";
-import { placeOf } from "./place-of.ts";
+import { lastTurn, placeOf } from "./place-of.ts";
 import { createPollGrid } from "./poll-grid.ts";
 import { pollObject, type PolledRows } from "./poll-object.ts";
-import { compilePollPlan, type PolledObject, type PolledType } from "./poll-plan.ts";
+import type { CompilePollPlan, PolledObject, PolledType } from "./poll-plan.ts";
 import { isNaming, runPollTurn, type ReadingOf } from "./poll-turn.ts";
 import { createProber } from "./prober.ts";
 import type { RecordWriter } from "./record-writer.ts";
@@ -34,6 +34,7 @@ export interface PollerParts {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
   readonly writer: RecordWriter;
+  readonly compile: CompilePollPlan;
   /** For the rows of all devices. */
   readonly memory: MemoryBudget;
   /** Resolves when a long table may go on. */
@@ -49,6 +50,14 @@ export interface PollerParts {
   readonly learnt: (device: DevicePoller) => void;
 }
 
+/** Turns that nobody took. */
+export interface MissedTurns {
+  /** Milliseconds since the epoch: the earlier run polled until then. */
+  readonly since: number;
+  /** When they are made up for. */
+  readonly delayMs: number;
+}
+
 /** Polls one device: each object type at its interval, and while it does not answer with one request an interval. */
 export interface DevicePoller extends MeasuredDevice {
   readonly device: Device;
@@ -61,8 +70,10 @@ export interface DevicePoller extends MeasuredDevice {
   /** Milliseconds since the epoch. */
   nextPoll(): number | undefined;
   readonly counts: DeviceCounts;
-  /** Puts a plan in the place of the one before and polls by it after the delay. */
-  adopt(plan: DevicePlan, delayMs: number): void;
+  /** Puts a plan in the place of the one before and polls by it. */
+  adopt(plan: DevicePlan): void;
+  /** Goes on with the plan of an earlier run, which may have missed the last turn of the device. */
+  resume(plan: DevicePlan, missed: MissedTurns): void;
   /** A discovery failed: the plan that there is stays. Without one the device is asked again each interval. */
   discoveryFailed(message: string): void;
   /** Uses other definitions from the next poll on. */
@@ -129,9 +140,19 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const isWanted = (): boolean => !isStopped;
   const note = (message: string): void => void (lastError = { at: clock.now(), message });
   const types = (): ReadonlyMap<string, PolledType> =>
-    (compiled ??= plan === undefined ? new Map<string, PolledType>() : compilePollPlan(plan, definitions, device));
-  const planGrid = (delayMs: number): void =>
-    grid.plan(new Map(Array.from(types(), ([type, { intervalMs }]) => [type, intervalMs])), delayMs);
+    (compiled ??= plan === undefined ? new Map<string, PolledType>() : parts.compile(plan, definitions, device));
+  /** Each device has a place of its own in the interval, the same after a restart. */
+  const planGrid = (missed?: MissedTurns): void => {
+    const isPolled = grid.nextDue() !== undefined;
+    const intervals = new Map(Array.from(types(), ([type, { intervalMs }]) => [type, intervalMs]));
+    const now = clock.now();
+    const shortest = Math.min(...intervals.values());
+    const last = lastTurn(device.id, shortest, now);
+    grid.plan(intervals, last + shortest - now);
+    if (isPolled || intervals.size === 0) return;
+    if (missed === undefined) grid.pollAll();
+    else if (last >= missed.since) schedule.at(clock.monotonic() + missed.delayMs, () => grid.pollAll());
+  };
   const track = (work: Promise<void>): Promise<void> => {
     const tracked = work
       .catch((error: unknown) => {
@@ -311,9 +332,32 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (!sessions.suit(device)) openSessions();
       state = "up";
       prober.stop();
-      planGrid(0);
+      planGrid();
     }
     parts.answersAgain(device.id);
+  }
+
+  function take(next: DevicePlan, missed?: MissedTurns): void {
+    if (isStopped) return;
+    plan = next;
+    compiled = undefined;
+    state = "up";
+    if (credential !== next.credential || sessions.polling === undefined || !sessions.suit(device)) {
+      credential = next.credential;
+      openSessions();
+    }
+    hostName = next.sysName;
+    heartbeat.forget();
+    if (next.problem !== undefined) note(next.problem);
+    names.set(next.learnt);
+    watched.clear();
+    vanished.keep(next.objects);
+    prober.stop();
+    planGrid(missed);
+    // What names the rows of other tables is polled once an hour or less.
+    if (areRowNamesGone) grid.pollAll();
+    areRowNamesGone = false;
+    parts.learnt(poller);
   }
 
   const poller: DevicePoller = {
@@ -352,28 +396,8 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       const due = grid.nextDue() ?? prober.due;
       return due === undefined ? undefined : clock.now() + due - clock.monotonic();
     },
-    adopt(next, delayMs) {
-      if (isStopped) return;
-      plan = next;
-      compiled = undefined;
-      state = "up";
-      if (credential !== next.credential || sessions.polling === undefined || !sessions.suit(device)) {
-        credential = next.credential;
-        openSessions();
-      }
-      hostName = next.sysName;
-      heartbeat.forget();
-      if (next.problem !== undefined) note(next.problem);
-      names.set(next.learnt);
-      watched.clear();
-      vanished.keep(next.objects);
-      prober.stop();
-      planGrid(delayMs);
-      // What names the rows of other tables is polled once an hour or less.
-      if (areRowNamesGone) grid.pollAll();
-      areRowNamesGone = false;
-      parts.learnt(poller);
-    },
+    adopt: (next) => take(next),
+    resume: take,
     discoveryFailed(message) {
       note(message);
       if (plan === undefined && !prober.isActive && !isStopped) prober.start();
@@ -385,7 +409,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       limiter.changed();
       // Other credentials are for the discovery to try: until it has, those that are known to work are used.
       if (sessions.haveAccessOf(device) && !sessions.suit(device)) openSessions();
-      if (state === "up") planGrid(0);
+      if (state === "up") planGrid();
     },
     async stop() {
       isStopped = true;

@@ -29,7 +29,8 @@ interface TypeTask {
   due: number;
   intervalMs: number;
   scheduled: Scheduled;
-  isRunning: boolean;
+  /** `extra` is a poll in addition to those of the grid: one that is due meanwhile is not missed. */
+  running: "no" | "due" | "extra";
 }
 
 export function createPollGrid({ schedule, clock, poll, onMissed }: PollGridParts): PollGrid {
@@ -41,14 +42,14 @@ export function createPollGrid({ schedule, clock, poll, onMissed }: PollGridPart
     const steps = Math.max(1, Math.ceil((lag + 1) / task.intervalMs));
     task.due += task.intervalMs * steps;
     task.scheduled = schedule.at(task.due, () => onDue(type, task));
-    const missed = steps - 1 + (task.isRunning ? 1 : 0);
+    const missed = steps - 1 + (task.running === "due" ? 1 : 0);
     if (missed > 0) onMissed(missed);
-    start(type, task, lag);
+    start(type, task, lag, "due");
   };
-  const start = (type: string, task: TypeTask, lagMs: number): void => {
-    if (task.isRunning) return;
-    task.isRunning = true;
-    void poll(type, lagMs).finally(() => (task.isRunning = false));
+  const start = (type: string, task: TypeTask, lagMs: number, running: TypeTask["running"]): void => {
+    if (task.running !== "no") return;
+    task.running = running;
+    void poll(type, lagMs).finally(() => (task.running = "no"));
   };
   const nextDue = (): number | undefined =>
     tasks.size === 0 ? undefined : Math.min(...Array.from(tasks.values(), ({ due }) => due));
@@ -72,13 +73,15 @@ export function createPollGrid({ schedule, clock, poll, onMissed }: PollGridPart
         const place = known?.due ?? others;
         const due = place === undefined ? now + delayMs : soonest(place, intervalMs, now);
         if (known !== undefined) schedule.cancel(known.scheduled);
-        const task: TypeTask = known ?? { due, intervalMs, isRunning: false, scheduled: { due } };
+        const task: TypeTask = known ?? { due, intervalMs, running: "no", scheduled: { due } };
         Object.assign(task, { due, intervalMs, scheduled: schedule.at(due, () => onDue(type, task)) });
         tasks.set(type, task);
       }
     },
     pollAll() {
-      for (const [type, task] of tasks) start(type, task, 0);
+      // One time for all: what is due together is one poll.
+      const now = clock.monotonic();
+      for (const [type, task] of tasks) start(type, task, clock.monotonic() - now, "extra");
     },
     clear() {
       for (const { scheduled } of tasks.values()) schedule.cancel(scheduled);

@@ -8,6 +8,8 @@ import type {
 } from "../definitions/definitions.ts";
 import { pollIntervalMs, reachedObjects } from "../definitions/reach.ts";
 import { parseOid, type Oid } from "../session/oid.ts";
+import { learntColumn, type LearntColumn } from "../discovery/learn-interfaces.ts";
+import { namingColumn, type NamingColumn } from "./naming-columns.ts";
 import type { IndexType } from "../values/decode-index.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
@@ -16,6 +18,10 @@ import { syntaxes, type Syntax } from "../values/syntax.ts";
 export interface PolledColumn {
   readonly attribute: Attribute;
   readonly oid: Oid;
+  /** What is learnt from it about the device's interfaces. */
+  readonly learnt: LearntColumn | undefined;
+  /** What rows of other tables are named by. */
+  readonly naming: NamingColumn | undefined;
 }
 
 /** An object as it is polled. */
@@ -44,33 +50,54 @@ export interface PolledType {
   readonly objects: readonly PolledObject[];
 }
 
-/**
- * What is polled of a device, by the name of the object type ("" for objects without one). The discovery decides where
- * things are, the definitions in force how they are read: what they do not have any more is left out, what they have
- * beyond the plan waits for the next discovery.
- */
-export function compilePollPlan(
+/** Works out what is polled of a device, by the name of the object type ("" for objects without one). */
+export type CompilePollPlan = (
   plan: DevicePlan,
   definitions: Definitions,
   device: Device,
-): ReadonlyMap<string, PolledType> {
-  const reached = reachedObjects(definitions, plan.deviceGroups);
-  const overriders = overridersIn(plan, reached);
-  const types = new Map<string, { intervalMs: number; objects: PolledObject[] }>();
-  for (const [id, planned] of plan.objects) {
-    const object = reached.get(id);
-    if (object === undefined) continue;
-    const polled = polledObject(object, planned, overriders, (by) => haveSameRows(id, by, plan, reached));
-    if (polled.columns.length === 0) continue;
-    const name = object.type ?? "";
-    let type = types.get(name);
-    if (type === undefined) {
-      type = { intervalMs: pollIntervalMs(definitions, device, object.type), objects: [] };
-      types.set(name, type);
+) => ReadonlyMap<string, PolledType>;
+
+/**
+ * The discovery decides where things are, the definitions in force how they are read: what they do not have any more is
+ * left out, what they have beyond the plan waits for the next discovery. Devices with the same object share it.
+ */
+export function createPlanCompiler(): CompilePollPlan {
+  const shared = new WeakMap<Definitions, Map<string, PolledObject>>();
+  return (plan, definitions, device) => {
+    let objects = shared.get(definitions);
+    if (objects === undefined) shared.set(definitions, (objects = new Map<string, PolledObject>()));
+    const reached = reachedObjects(definitions, plan.deviceGroups);
+    const overriders = overridersIn(plan, reached);
+    const types = new Map<string, { intervalMs: number; objects: PolledObject[] }>();
+    for (const [id, planned] of plan.objects) {
+      const object = reached.get(id);
+      if (object === undefined) continue;
+      const key = `${id} ${shapeOf(planned, id, overriders, plan)}`;
+      let polled = objects.get(key);
+      if (polled === undefined) {
+        polled = polledObject(object, planned, overriders, (by) => haveSameRows(id, by, plan, reached));
+        objects.set(key, polled);
+      }
+      if (polled.columns.length === 0) continue;
+      const name = object.type ?? "";
+      let type = types.get(name);
+      if (type === undefined) {
+        type = { intervalMs: pollIntervalMs(definitions, device, object.type), objects: [] };
+        types.set(name, type);
+      }
+      type.objects.push(polled);
     }
-    type.objects.push(polled);
-  }
-  return types;
+    return types;
+  };
+}
+
+/** All that a polled object follows from, but for its definition. */
+function shapeOf(planned: PlannedObject, object: string, overriders: Overriders, plan: DevicePlan): string {
+  const by = Array.from(planned.attributes.keys(), (attribute) => overriders.get(reference({ object, attribute })));
+  const parts = (index: PlannedObject["index"] | undefined): string[] =>
+    (index ?? []).map(({ type, oidText, field, syntax }) => `${type} ${oidText} ${field} ${syntax}`);
+  const others = by.map((one) => one && [one.object, one.attribute, parts(plan.objects.get(one.object)?.index)]);
+  return JSON.stringify([[...planned.attributes], parts(planned.index), others]);
 }
 
 /** What overrides each attribute of the plan, by `object attribute`. */
@@ -114,7 +141,7 @@ function polledObject(
     const by = overriders.get(reference({ object: object.id, attribute: name }));
     if (by !== undefined && !isSameRows(by.object)) continue;
     if (by !== undefined) overridden.push({ column: columns.length, by });
-    columns.push({ attribute, oid });
+    columns.push({ attribute, oid, learnt: learntColumn(oid), naming: namingColumn(oid) });
   }
   const isTable = planned.index.length > 0;
   const positions = [...columns.keys()];

@@ -1,9 +1,9 @@
-import { oidStartsWith, type Oid } from "../session/oid.ts";
 import { convertValue } from "../values/convert-value.ts";
 import { heldValue, type HeldValue } from "../values/held-value.ts";
 import type { RelatedFields, RelatedKind } from "../values/put-value.ts";
 import { readNumber } from "../values/read-number.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
+import type { NamingColumn } from "./naming-columns.ts";
 import type { PolledRows } from "./poll-object.ts";
 import type { PolledObject } from "./poll-plan.ts";
 
@@ -17,29 +17,11 @@ export interface RowNames {
   forget(): void;
 }
 
-/** ENTITY-MIB (RFC 6933), LLDP-MIB (IEEE 802.1AB), HOST-RESOURCES-MIB (RFC 2790). */
-const columns = {
-  entityDescr: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 2],
-  entityParent: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 4],
-  entityClass: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 5],
-  entityPosition: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 6],
-  entityName: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 7],
-  portIdSubtype: [1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2],
-  portId: [1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3],
-  portDescr: [1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4],
-  deviceDescr: [1, 3, 6, 1, 2, 1, 25, 3, 2, 1, 3],
-} as const satisfies Readonly<Record<string, Oid>>;
-type Column = keyof typeof columns;
-type Learnt = { [column in Column]?: ReadonlyMap<number, string | number> };
-
-const columnOf = (oid: Oid): Column | undefined =>
-  (Object.keys(columns) as Column[]).find(
-    (name) => columns[name].length === oid.length && oidStartsWith(oid, columns[name]),
-  );
+type Learnt = { [column in NamingColumn]?: ReadonlyMap<number, string | number> };
 
 /** Whether something that other rows are named by is among its columns. */
 export function givesRowNames(object: PolledObject): boolean {
-  return object.columns.some(({ oid }) => columnOf(oid) !== undefined);
+  return object.columns.some(({ naming }) => naming !== undefined);
 }
 
 const text = syntaxes.get("DisplayString") as Syntax;
@@ -87,8 +69,7 @@ export function createRowNames(): RowNames {
   return {
     see(object, polled) {
       if (polled.rows.length === 0) return;
-      for (const [i, { oid }] of object.columns.entries()) {
-        const column = columnOf(oid);
+      for (const [i, { naming: column }] of object.columns.entries()) {
         if (column === undefined) continue;
         const found = new Map(polled.isComplete ? [] : learnt[column]);
         for (const { key, values } of polled.rows) {
