@@ -1,9 +1,9 @@
-import { checkNames, type MetricFamily, type MetricHead } from "./metric-family.ts";
+import { checkNames, type FamilyReading, type MetricHead } from "./metric-family.ts";
 import type { Labels } from "./metrics.ts";
 
 /** A metric that counts by itself. */
 export interface Instrument {
-  read(): MetricFamily;
+  read(): FamilyReading;
 }
 
 /** Values by their labels, in the order in which these came first. */

@@ -12,14 +12,18 @@ export interface ReadMetric extends MetricHead {
   readonly read: () => Reading;
 }
 
-/**
- * A reading of a metric, as plain data. `labelNames` has all labels that its samples may have. Samples that a metric gives
- * one by one are read when they are formatted.
- */
-export interface MetricFamily extends MetricHead {
+type Sample = readonly [Labels, number, name?: string];
+
+/** A reading of a metric. `labelNames` has all labels that its samples may have. Samples may be read when they are formatted. */
+export interface FamilyReading extends MetricHead {
   readonly type: "counter" | "gauge" | "histogram";
   /** A histogram's samples have names of their own: `<name>_bucket`, `<name>_sum`, `<name>_count`. */
-  readonly samples: Iterable<readonly [Labels, number, name?: string]>;
+  readonly samples: Iterable<Sample>;
+}
+
+/** The same as plain data. */
+export interface MetricFamily extends FamilyReading {
+  readonly samples: readonly Sample[];
 }
 
 /** Fails when Prometheus would refuse the names. @throws Error */
@@ -30,7 +34,7 @@ export function checkNames({ name, labelNames }: Pick<MetricHead, "name" | "labe
   }
 }
 
-export function readFamily({ read, ...head }: ReadMetric): MetricFamily {
+export function readFamily({ read, ...head }: ReadMetric): FamilyReading {
   const reading = read();
   return { ...head, samples: typeof reading === "number" ? [[{}, reading]] : reading };
 }
@@ -39,7 +43,7 @@ export function readFamily({ read, ...head }: ReadMetric): MetricFamily {
  * One family of several, of which each has counted its part: counters and histograms add up, and so do gauges, of which
  * each says how much there is.
  */
-export function joinFamilies(families: readonly [MetricFamily, ...MetricFamily[]]): MetricFamily {
+export function joinFamilies(families: readonly [FamilyReading, ...FamilyReading[]]): FamilyReading {
   const [first] = families;
   if (families.length === 1) return first;
   const sums = new Map<string, [Labels, number, string?]>();
@@ -62,7 +66,7 @@ export function joinFamilies(families: readonly [MetricFamily, ...MetricFamily[]
  * @throws Error when a reading has a label that the metric has not.
  */
 export async function seriesOf(
-  family: MetricFamily,
+  family: FamilyReading,
   afterEach: () => Promise<void> | undefined = () => undefined,
 ): Promise<ReadonlyMap<string, number>> {
   const series = new Map<string, number>();
@@ -78,7 +82,7 @@ export async function seriesOf(
 
 /** The metric in the Prometheus text format 0.0.4, from `# HELP` on, without a line feed at the end. */
 export async function formatFamily(
-  family: MetricFamily,
+  family: FamilyReading,
   afterEach: () => Promise<void> | undefined,
 ): Promise<readonly string[]> {
   const { name, type, help } = family;
@@ -88,7 +92,7 @@ export async function formatFamily(
 }
 
 /** `{a="1",b="2"}`, in the order of the metric's label names; empty without labels. */
-function labelsText({ name, labelNames }: MetricFamily, labels: Labels): string {
+function labelsText({ name, labelNames }: FamilyReading, labels: Labels): string {
   let text = "";
   let open = Object.keys(labels).length;
   for (const label of labelNames) {

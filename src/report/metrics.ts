@@ -6,6 +6,7 @@ import {
   joinFamilies,
   readFamily,
   seriesOf,
+  type FamilyReading,
   type MetricFamily,
   type ReadMetric,
 } from "./metric-family.ts";
@@ -71,11 +72,11 @@ export function createMetrics(): Metrics {
     return metric;
   };
   /** All of them are read before anything else can happen, but for samples that are given one by one. */
-  const readAll = (): readonly MetricFamily[] => Array.from(metrics.values(), (metric) => metric.read());
-  const readEverything = async (): Promise<readonly MetricFamily[]> => {
+  const readAll = (): readonly FamilyReading[] => Array.from(metrics.values(), (metric) => metric.read());
+  const readEverything = async (): Promise<readonly FamilyReading[]> => {
     const own = readAll();
     if (sources.length === 0) return own;
-    const byName = new Map<string, [MetricFamily, ...MetricFamily[]]>();
+    const byName = new Map<string, [FamilyReading, ...FamilyReading[]]>();
     for (const family of [own, ...(await Promise.all(sources.map((read) => read())))].flat()) {
       const others = byName.get(family.name);
       if (others === undefined) byName.set(family.name, [family]);
