@@ -21,7 +21,6 @@ import { createEnrichment } from "./enrichment.ts";
 import { checkFilters } from "./filters.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
-import { createOptionalFiles, optionalFiles } from "./optional-files.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { createStateDirectory } from "./state-directory.ts";
@@ -107,8 +106,6 @@ export function createCollector(options: CollectorOptions): Collector {
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (metadata !== undefined) components.push(metadata);
-  const optional = optionalFiles(settings);
-  if (optional.length > 0) components.push(createOptionalFiles(optional, reporting));
   components.push(...enrichment.components, ...outputs);
   if (stores.length > 0) components.push(together("outputs to stores", stores));
   if (snmp !== undefined) components.push(snmp);

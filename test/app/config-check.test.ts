@@ -5,8 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -130,36 +129,4 @@ test("SNMP definitions are judged when devices are to be polled", async (t) => {
   const bad = await check({ ...settings, SVC_INPUT_SNMP_ENABLE: "true" });
   assert.equal(bad.code, 78);
   assert.match(bad.err[0] ?? "", /^error: .*a\.yml:1:\d+: /);
-});
-
-test("a start without an optional file is degraded, says which, and heals", async (t) => {
-  const path = join(tempDirectory(t), "netifs.yml");
-  const given = {
-    SVC_API_PORT: "0",
-    SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: path,
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: join(path, "none.mmdb"),
-  };
-  const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "test" }));
-  const collector = createCollector({
-    settings: readSettings([layer], () => "").settings,
-    log: silentLog,
-    clock: systemClock,
-    version: "0",
-  });
-  t.mock.timers.enable({ apis: ["setInterval"] });
-  await collector.start();
-  t.after(() => collector.stop());
-  const response = await fetch(`http://127.0.0.1:${collector.apiPort()}/readyz`);
-  assert.equal(response.status, 200);
-  const text = await response.text();
-  assert.match(text, /file of interfaces.*netifs\.yml: no such file; records go without it/);
-  assert.match(text, /file of AS numbers.*none\.mmdb: no such file; records go without it/);
-  writeFileSync(path, "{}\n");
-  t.mock.timers.tick(60_000);
-  const isHealed = (): boolean =>
-    collector.health.checks().some(({ name, degraded }) => name === "file of interfaces" && degraded !== true);
-  for (let i = 0; i < 100 && !isHealed(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
-  assert.ok(isHealed());
 });
