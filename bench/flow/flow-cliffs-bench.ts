@@ -70,8 +70,8 @@ const cases: readonly (readonly [what: string, message: Message, more: readonly 
 
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 const records = 24;
-const datagrams = 1500;
-const rounds = 7;
+const datagrams = 300;
+const rounds = 40;
 
 interface Runner {
   readonly what: string;
@@ -125,10 +125,11 @@ for (let round = 0; round <= rounds; round++) {
     if (round > 0) figures.get(runner)?.push(nanoseconds);
   }
 }
-const median = (runner: Runner): number => (figures.get(runner) ?? []).toSorted((a, b) => a - b)[rounds >> 1] as number;
-reportRow({ what: base.what, value: median(base), unit: "ns/record" });
+// Of many short turns the shortest is the one that nothing else held up.
+const least = (runner: Runner): number => Math.min(...(figures.get(runner) ?? []));
+reportRow({ what: base.what, value: least(base), unit: "ns/record" });
 for (const runner of runners) {
   const { what, goal } = runner;
-  const peer = { what: "a plain record", value: median(base) };
-  reportRow({ what, value: median(runner), unit: "ns/record", peer, ...(goal !== undefined && { goal }) });
+  const peer = { what: "a plain record", value: least(base) };
+  reportRow({ what, value: least(runner), unit: "ns/record", peer, ...(goal !== undefined && { goal }) });
 }

@@ -9,7 +9,7 @@ import * as layout from "../kernel/layout.ts";
 import type { StepBook } from "../../wire/steps/step-book.ts";
 import type { ListSource } from "../../wire/structured/read-list.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
-import { createFieldPlaces, locateFields, readStep } from "../../wire/template/read-step.ts";
+import { locateFields, readStep, type FieldPlaces } from "../../wire/template/read-step.ts";
 import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createLineFields, type LineFields } from "./line-fields.ts";
 import type { LineHelper } from "../program/line-helper.ts";
@@ -78,7 +78,11 @@ interface Rendered {
 export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
   const { workspace, book, times, reader, values, slots, writer, counts } = options;
   const { bytes: memory, view } = workspace;
-  const places = createFieldPlaces(layout.maxFields);
+  /** Where the kernel has them of records of variable length: little-endian like all processors that Node runs on. */
+  const places: FieldPlaces = {
+    offsets: new Int32Array(memory.buffer, memory.byteOffset + layout.fieldOffsets, layout.maxFields),
+    lengths: new Int32Array(memory.buffer, memory.byteOffset + layout.fieldLengths, layout.maxFields),
+  };
   const lineFields = createLineFields(places);
   const listText = createListText(reader, places, times);
   const shapes = createListShapes(workspace);
@@ -114,7 +118,10 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
   const begin = (from: number): FieldSource => {
     const { plan, end } = current();
     const shared = sourceOf();
-    recordEnd = locateFields(plan, memory, from, end, places);
+    const last = plan.lengths.length - 1;
+    recordEnd = plan.hasVariableLength
+      ? (places.offsets[last] as number) + (places.lengths[last] as number)
+      : locateFields(plan, memory, from, end, places);
     const field = plan.bootTimeField;
     const length = field < 0 ? 0 : (places.lengths[field] as number);
     const start = length === 0 ? undefined : toUnsigned(shared, places.offsets[field] as number, length);
