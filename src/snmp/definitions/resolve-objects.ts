@@ -42,21 +42,32 @@ async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void
   const drafts = set.of("object");
   const owners = new Map<string, string>();
   for (const [id, { draft }] of drafts) {
-    for (const target of [...(draft.index ?? []), ...draft.attributes.values()]) {
-      for (const field of fieldNames(target)) if (!owners.has(field)) owners.set(field, id);
-    }
+    for (const target of draft.index ?? []) for (const field of fieldNames(target)) owners.set(field, id);
+    for (const target of draft.attributes.values()) for (const field of fieldNames(target)) owners.set(field, id);
   }
+  if (pacer.isDue()) await pacer.rest();
+  /** Starts of names that are no names, nor are their starts. */
+  const free = new Set<string>();
+  const nameAbove = (field: string): string | undefined => {
+    const seen: string[] = [];
+    for (let dot = field.lastIndexOf("."); dot > 0; dot = field.lastIndexOf(".", dot - 1)) {
+      const above = field.slice(0, dot);
+      if (free.has(above)) break;
+      if (owners.has(above)) return above;
+      seen.push(above);
+    }
+    for (const above of seen) free.add(above);
+    return undefined;
+  };
   for (const [id, placed] of drafts) {
     if (pacer.isDue()) await pacer.rest();
     for (const attribute of placed.draft.attributes.values()) {
       const [field = ""] = fieldNames(attribute);
-      for (let dot = field.indexOf("."); dot >= 0; dot = field.indexOf(".", dot + 1)) {
-        const above = field.slice(0, dot);
-        const owner = owners.get(above);
-        if (owner === undefined || owner === id) continue;
-        const message = `attribute ${attribute.name}: name ${field} lies below ${above} of ${owner}: stores such as Elasticsearch refuse one of them`;
-        set.add(placed, "warning", ["attributes", attribute.name, "name"], "value", message);
-      }
+      const above = nameAbove(field);
+      const owner = above === undefined ? id : owners.get(above);
+      if (owner === id) continue;
+      const message = `attribute ${attribute.name}: name ${field} lies below ${above} of ${owner}: stores such as Elasticsearch refuse one of them`;
+      set.add(placed, "warning", ["attributes", attribute.name, "name"], "value", message);
     }
   }
 }
