@@ -15,6 +15,7 @@ import {
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createUdmFileStore, type UdmFileStore, type UdmStore } from "../../src/udm/index.ts";
 import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
+import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
 import { addressPools, createDatagramPool, type AddressPool } from "./datagram-pool.ts";
@@ -37,6 +38,8 @@ const protocols = [
   { protocol: "sflow", name: "sFlow", goal: "≤ 1.5 × a NetFlow v9 record" },
   { protocol: "sflow-odd", name: "sFlow with texts and two headers", goal: "≤ 3 × a NetFlow v9 record" },
 ] as const;
+/** With client and server, identifiers of conversations, joined fields. */
+const allNames = "enriched, community id, all names";
 const uncached = "enriched, addresses all over 10.0.0.0/8";
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
@@ -47,23 +50,27 @@ try {
     const ofNetflow9 = new Map<string, number>();
     for (const { protocol, name, goal } of protocols) {
       if ((protocol === "netflow9-ipv6") !== (family === 6)) continue;
-      for (const what of ["decoded", "enriched", "enriched, community id", uncached] as const) {
+      /** The same without client and server, identifiers and joined fields, measured just before. */
+      let withoutEnds: number | undefined;
+      for (const what of ["decoded", "enriched", "enriched, community id", allNames, uncached] as const) {
         const label = `${name}, ${what}`;
         if (chosen.length > 0 && !chosen.includes(label)) continue;
         if (what === uncached && protocol !== "netflow9") continue;
         const options = {
           protocol,
           isEnriched: what !== "decoded",
-          communityId: what.endsWith("id"),
+          communityId: what.endsWith("id") || what === allNames,
+          ends: what === allNames ? allEnds : undefined,
           addresses: what === uncached ? addressPools.all : addressPools.traffic,
         };
         const packets = what === uncached ? 2000 : 8000;
         const kernel = await measure(metadata, { ...options, packets, create: createFlowPipeline });
         if (protocol === "netflow9") ofNetflow9.set(what, kernel);
+        if (what === "enriched, community id") withoutEnds = kernel;
         const isSample = protocol === "sflow" || protocol === "sflow-odd";
         const record = isSample ? ofNetflow9.get(what) : undefined;
         const model =
-          what === uncached || isSample
+          what === uncached || what === allNames || isSample
             ? undefined
             : await measure(metadata, { ...options, packets: 500, create: createModelPipeline });
         reportRow({
@@ -71,6 +78,11 @@ try {
           value: kernel,
           unit: isSample ? "ns/sample" : "ns/record",
           ...(model !== undefined && { peer: { what: "the model", value: model } }),
+          ...(what === allNames &&
+            withoutEnds !== undefined && {
+              peer: { what: "the same without these", value: withoutEnds },
+              goal: "≤ 1.25 ×",
+            }),
           ...(record !== undefined && { peer: { what: "a NetFlow v9 record", value: record } }),
           ...(what === "enriched" && { goal }),
         });
@@ -102,6 +114,7 @@ interface Measured {
   readonly protocol: BenchProtocol;
   readonly isEnriched: boolean;
   readonly communityId: boolean;
+  readonly ends: FlowPipelineOptions["ends"];
   readonly addresses: AddressPool;
   readonly packets: number;
   readonly create: (options: FlowPipelineOptions) => Pick<FlowPipeline, "process">;
@@ -109,7 +122,7 @@ interface Measured {
 
 /** The median CPU time for a record of several rounds over the same datagrams, once all is warm. */
 async function measure(store: UdmStore, options: Measured): Promise<number> {
-  const { protocol, isEnriched, communityId, addresses, packets, create } = options;
+  const { protocol, isEnriched, communityId, ends, addresses, packets, create } = options;
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const maxCached = 131_072;
   const memory = createWorkspaceMemory(addressTableBytes(maxCached) + slabCount * spaceFor(slabBytes));
@@ -134,6 +147,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
     enricher: isEnriched ? udm : nothingKnown,
     sink: { write: (_lines, count) => void (records += count) },
     communityId,
+    ends,
     workspace,
     allocate: (bytes) => (bytes > slabBytes ? Buffer.alloc(bytes) : (slabs[slab++ % slabCount] as Buffer)),
   });

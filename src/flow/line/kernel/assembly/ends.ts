@@ -74,7 +74,13 @@ function fieldEnd(name: usize, to: usize): usize {
     const closing = rest & (rest - 1);
     return closing != 0 ? name + ctz(closing) + 1 : valueEnd(value, to);
   }
-  return valueEnd(value, to);
+  const offset = <u32>(value - name);
+  if (start == opened || offset >= 32) return valueEnd(value, to);
+  const commas =
+    <u32>i8x16.bitmask(i8x16.eq(first, i8x16.splat(0x2c))) |
+    (<u32>i8x16.bitmask(i8x16.eq(second, i8x16.splat(0x2c))) << 16);
+  const behind = commas & (u32.MAX_VALUE << offset);
+  return behind != 0 ? min(name + ctz(behind), to) : valueEnd(value, to);
 }
 
 /** Which of the fields that are joined a name is; 0 for none. The name ends with its quote. */

@@ -186,19 +186,22 @@ export function decideRole(began: i32, source: usize, destination: usize, length
     mark(second, now, role == L.sourceIsClient ? L.markServer : L.markClient);
     return role;
   }
-  role = roleByCells(findCell(first, now), findCell(second, now));
+  const firstCell = findCell(first, now);
+  const secondCell = findCell(second, now);
+  role = roleByCells(firstCell, secondCell);
   if (role != 0) method = L.methodLearnt;
   const byPorts = roleByPorts(protocol, <i32>sourcePort, <i32>destinationPort);
   if (byPorts != 0) return role != 0 ? role : say(byPorts, L.methodPort);
   if (protocol == 17) return role;
-  if (destinationPort >= L.firstClientPort) addPeer(first, second, now);
-  if (sourcePort >= L.firstClientPort) addPeer(second, first, now);
+  if (destinationPort >= L.firstClientPort) addPeer(firstCell, first, second, now);
+  if (sourcePort >= L.firstClientPort) addPeer(secondCell, second, first, now);
   return role;
 }
 
-/** Notes that somebody talked to an end. */
+/** Notes that somebody talked to an end. @param known its cell; another end may have taken it since. */
 @inline
-function addPeer(key: usize, peer: usize, now: u32): void {
-  const cell = takeCell(key, now);
+function addPeer(known: usize, key: usize, peer: usize, now: u32): void {
+  const isStill = known != 0 && load<u32>(known) == load<u32>(key, 4);
+  const cell = isStill ? known : takeCell(key, now);
   store<u32>(cell, load<u32>(cell, L.cellPeers) | (<u32>1 << (load<u32>(peer) >>> 27)), L.cellPeers);
 }
