@@ -61,8 +61,12 @@ export async function keepCollectorLedger(t: TestContext, store: LedgerStore, op
   const settings = collectorSettings(store, directory);
   const begun = performance.now();
   const flows = await openNumberedFlows();
-  let collector = await startCollectorProcess({ settings });
-  t.after(() => collector.end("SIGKILL"));
+  const start = async (): Promise<CollectorProcess> => {
+    const started = await startCollectorProcess({ settings, readyMs: 240_000 });
+    t.after(() => started.end("SIGKILL"));
+    return started;
+  };
+  let collector = await start();
   const disturbance = disturb(store, options);
 
   /** Numbers that were not on disk when the collector was killed: first, behind the last. */
@@ -86,7 +90,7 @@ export async function keepCollectorLedger(t: TestContext, store: LedgerStore, op
     await assertNothingGivenUp(collector);
     await sleep(100 * random());
     await collector.end("SIGKILL");
-    collector = await startCollectorProcess({ settings });
+    collector = await start();
     sentToThis = 0;
   }
   const done = await disturbance;
