@@ -65,6 +65,9 @@ export interface Delivery {
   state(): DeliveryState;
 }
 
+/** The part of the time for a drain in which batches are begun. */
+const beginPart = 2 / 3;
+
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { config, adapter, instance, clock, random, log, metrics, io = nodeSpoolIo } = options;
   if (instance.length !== instanceLength) throw new Error(`the instance ${instance} is not ${instanceLength} long`);
@@ -187,7 +190,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       batcher.flush();
       await queue.settle();
       // A store that is away would only keep the collector from stopping.
-      await sender.stop(faults.store !== undefined && spool !== undefined ? 0 : drainMs);
+      const ms = faults.store !== undefined && spool !== undefined ? 0 : drainMs;
+      // What is not begun is dropped where there is no spool: then it is better begun.
+      await sender.stop(ms, spool === undefined ? ms : ms * beginPart);
       await queue.close();
       await deadLetters.close();
       await adapter.close();

@@ -33,8 +33,13 @@ export interface Sender {
   start(): void;
   /** The queue may have something. */
   wake(): void;
-  /** Sends waiting batches within this time; then gives back those that are not delivered. */
-  stop(drainMs: number): Promise<void>;
+  /**
+   * Sends waiting batches within this time; then gives back those that are not delivered.
+   *
+   * @param beginMs after which no batch is begun any more: one that is cut off may be with the store, and would be there twice
+   *   where the store cannot know it again.
+   */
+  stop(drainMs: number, beginMs: number): Promise<void>;
   readonly inFlight: number;
 }
 
@@ -57,10 +62,14 @@ export function createSender(options: SenderOptions): Sender {
   const inFlight = new Set<Promise<void>>();
   let hasWork = true;
   let isDraining = false;
+  /** No batch is begun any more. */
+  let isEnding = false;
   /** Failures since the last success, of all batches. */
   let failures = 0;
   let fault: string | undefined;
   let running: Promise<void> | undefined;
+
+  const isOver = (): boolean => isEnding || stopping.signal.aborted;
 
   const wake = (): void => {
     hasWork = true;
@@ -95,7 +104,7 @@ export function createSender(options: SenderOptions): Sender {
       };
       const timer = setTimeout(end, ms);
       waits.add(end);
-      if (stopping.signal.aborted) end();
+      if (isOver()) end();
     });
 
   /** Makes one call of the adapter, within its time. @throws DeliveryError */
@@ -189,7 +198,7 @@ export function createSender(options: SenderOptions): Sender {
         taken.done();
         return;
       }
-      if (stopping.signal.aborted) break;
+      if (isOver()) break;
       const before = next.count;
       const { left, waitMs } = await sendOnce(next, ++tries);
       work = [...left, ...others];
@@ -204,7 +213,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const open = async (): Promise<void> => {
-    for (let tries = 1; !stopping.signal.aborted; tries++) {
+    for (let tries = 1; !isOver(); tries++) {
       try {
         for (const warning of await call((signal) => adapter.open(signal))) options.log.warn({ output }, warning);
         options.log.info({ output }, "output is connected");
@@ -221,7 +230,7 @@ export function createSender(options: SenderOptions): Sender {
 
   const run = async (): Promise<void> => {
     await open();
-    while (!stopping.signal.aborted) {
+    while (!isOver()) {
       if (inFlight.size >= maxInFlight) {
         await idle.pause();
         continue;
@@ -251,16 +260,24 @@ export function createSender(options: SenderOptions): Sender {
       running = run();
     },
     wake,
-    async stop(drainMs) {
+    async stop(drainMs, beginMs) {
       isDraining = true;
       wake();
-      const timer = setTimeout(() => {
-        stopping.abort(new DeliveryError("retry", "stopped", "the output stops"));
+      const endWaits = (): void => {
         for (const end of waits) end();
         idle.end();
+      };
+      const lastBegin = setTimeout(() => {
+        isEnding = true;
+        endWaits();
+      }, beginMs);
+      const cut = setTimeout(() => {
+        stopping.abort(new DeliveryError("retry", "stopped", "the output stops"));
+        endWaits();
       }, drainMs);
       await running;
-      clearTimeout(timer);
+      clearTimeout(lastBegin);
+      clearTimeout(cut);
     },
     get inFlight() {
       return inFlight.size;

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { allAccepted, createDelivery } from "../../../src/output/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { until } from "../../support/until.ts";
+import { deliveryConfig } from "./delivery-fixture.ts";
+import { createMemoryDisk } from "./memory-spool-io.ts";
+
+test("a stop with much to send cuts no batch off: those begun are acknowledged, the others are in the spool", async () => {
+  const disk = createMemoryDisk();
+  let begun = 0;
+  let acknowledged = 0;
+  const delivery = createDelivery({
+    config: deliveryConfig({ spoolMode: "always", stateDirectory: "/state", timeoutMs: 10_000, spoolBytes: 1 << 20 }),
+    adapter: {
+      open: async () => [],
+      async send(batch, signal) {
+        begun += batch.count;
+        await sleep(20);
+        signal.throwIfAborted();
+        acknowledged += batch.count;
+        return allAccepted;
+      },
+      close: async () => {},
+    },
+    instance: "shutdowntest",
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+    metrics: createMetrics(),
+    onFault() {},
+    io: disk.open().io,
+  });
+  delivery.start();
+  const records = 3000;
+  for (let i = 0; i < records; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
+  await until("all is on disk", () => delivery.state().queueBytes === 0);
+  await delivery.stop(900);
+  assert.ok(acknowledged > 0);
+  assert.equal(acknowledged, begun, "no batch was cut off");
+  assert.equal(delivery.state().waitingRecords, records - acknowledged);
+});
