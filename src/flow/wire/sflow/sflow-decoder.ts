@@ -7,7 +7,7 @@ import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { recordHead, type RecordHead } from "../decoder/record-head.ts";
 import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
 import { createCounterSampleReader } from "./read-counter-sample.ts";
-import { createFlowSampleReader } from "./read-flow-sample.ts";
+import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
 import type { SampleContext } from "./sample-context.ts";
 import { padded } from "./xdr-layout.ts";
 
@@ -55,7 +55,9 @@ export function createSflowDecoder({
   samples: lines,
   sflowSamples: keeps = bothKinds,
 }: SflowDecoderParts): Decoder {
-  const flows = createFlowSampleReader(lines);
+  /** Made with the first sample, because its steps take time and memory, and most collectors receive no sFlow. */
+  let flowReader: FlowSampleReader | undefined;
+  const flows = (): FlowSampleReader => (flowReader ??= createFlowSampleReader(lines));
   const counters = createCounterSampleReader();
   const agentText = createAgentText();
 
@@ -65,11 +67,11 @@ export function createSflowDecoder({
       case sampleFormats.flow:
       case sampleFormats.expandedFlow:
         output.set("flow_sample");
-        if (keeps.flows) flows.readFlow(context, at, end, key === sampleFormats.expandedFlow);
+        if (keeps.flows) flows().readFlow(context, at, end, key === sampleFormats.expandedFlow);
         return;
       case sampleFormats.discard:
         output.set("discard_sample");
-        if (keeps.flows) flows.readDiscard(context, at, end);
+        if (keeps.flows) flows().readDiscard(context, at, end);
         return;
       case sampleFormats.counters:
       case sampleFormats.expandedCounters:
