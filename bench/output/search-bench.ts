@@ -12,11 +12,11 @@ import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { decodeLines, startDelivery, type Lines } from "./delivery-lines.ts";
 
-const rounds = 3;
+const rounds = 2;
 const inFlight = 4;
 /** Records of one round. */
-const wanted = 100_000;
-const batchRecords = 5000;
+const wanted = 20_000;
+const batchRecords = 2000;
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
 const ends: (() => unknown)[] = [() => rm(directory, { recursive: true })];
