@@ -81,12 +81,19 @@ async function measure(collector: CollectorTarget): Promise<void> {
   const seconds = (performance.now() - begun) / 1000;
   const drained = (await delivered()) - deliveredBefore;
   const back = await arriving;
-  for (let i = 0; i < 100 && (await waiting()) > 0; i++) await sleep(100);
-  clearInterval(watch);
-
   const sent = warm.records + away.records + back.records;
-  const { received, lost } = await collector.counts();
-  const dropped = Object.values(lost).reduce((total, count) => total + count, 0);
+  const all = async (): Promise<{ received: number; lost: Readonly<Record<string, number>>; dropped: number }> => {
+    const { received, lost } = await collector.counts();
+    return { received, lost, dropped: Object.values(lost).reduce((total, count) => total + count, 0) };
+  };
+  let counts = await all();
+  // The last batch waits for its deadline.
+  for (let i = 0; i < 100 && counts.received + counts.dropped < sent; i++) {
+    await sleep(100);
+    counts = await all();
+  }
+  clearInterval(watch);
+  const { received, lost, dropped } = counts;
   reportRow({ what: `waiting after ${awaySeconds} s at ${rate} records/s`, value: backlog, unit: "records" });
   reportRow({
     what: `drained while arrivals go on, in ${seconds.toFixed(1)} s`,
