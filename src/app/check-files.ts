@@ -5,7 +5,7 @@ import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { filterProblems } from "./filters.ts";
-import type { Settings } from "./settings/index.ts";
+import { receivesFlows, type Settings } from "./settings/index.ts";
 
 /**
  * Judges filters, the metadata file, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
@@ -14,7 +14,7 @@ import type { Settings } from "./settings/index.ts";
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
   const problems = filterProblems(settings);
-  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) problems.push(...kernelProblems());
+  if (receivesFlows(settings)) problems.push(...kernelProblems());
   const warnings: string[] = [];
   for (const { path, read } of enrichmentFiles(settings)) {
     const judged = await judgeFile(path, read);

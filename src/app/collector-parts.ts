@@ -33,8 +33,9 @@ import {
   type ExporterInterfacesOptions,
 } from "./exporter-interfaces.ts";
 import { flowElements } from "./flow-elements.ts";
+import { flowStreams } from "./flow-streams.ts";
 import { packagePath } from "./package-root.ts";
-import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi, plainSettings, receivesFlows, type Settings } from "./settings/index.ts";
 import { recordEdits, thinningOf } from "./shaping.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 import { createStateFiles } from "./state-files.ts";
@@ -119,7 +120,7 @@ export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
 
 /** What exporters say once, kept over a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
-  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  if (!receivesFlows(settings)) return undefined;
   const directory = settings.SVC_STATE_DIRECTORY_PATH;
   if (directory === "") {
     reporting.log.info({}, "templates of flows are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
@@ -143,12 +144,13 @@ export interface FlowSources {
 
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
-  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  if (!receivesFlows(settings)) return undefined;
   const { enrichment, metadata, snmp, exporterInterfaces, state, sink } = sources;
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
   const count = decodingThreads(settings);
+  const streams = flowStreams(settings);
   if (count > 0) {
     const named = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
     const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
@@ -157,6 +159,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
       settings: plain,
       elements,
       count,
+      streams,
       metadata,
       sink,
       watchInterfaces,
@@ -173,7 +176,8 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
       interfaces: exporterInterfaces?.enricher ?? snmp?.interfaceEnricher,
     }),
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
-    ports: settings.SVC_FLOW_SERVER_UDP_PORT,
+    ports: settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [],
+    streams,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
     ...(state !== undefined && { state }),
   });
@@ -184,7 +188,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
  * in comparison with decoding, so no core is left for them.
  */
 export function decodingThreads(settings: Settings): number {
-  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE) return 0;
+  if (!receivesFlows(settings)) return 0;
   const poolSize = settings.SVC_PROCESSOR_POOL_SIZE;
   if (poolSize === "main") return 0;
   return poolSize === "auto" || poolSize === 0 ? Math.min(8, availableParallelism()) : poolSize;
@@ -225,7 +229,7 @@ export function createExporterInterfacesPart(
   exporters: ExporterInterfacesOptions["exporters"],
   reporting: Reporting,
 ): ExporterInterfaces | undefined {
-  if (!settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE || !settings.SVC_FLOW_SERVER_UDP_ENABLE) return undefined;
+  if (!settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE || !receivesFlows(settings)) return undefined;
   return createExporterInterfaces({
     ...reporting,
     credentials: exporterCredentials(settings),

@@ -18,6 +18,7 @@ import {
 } from "./collector-parts.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
+import { flowCredentials } from "./flow-streams.ts";
 import { checkFilters } from "./filters.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
@@ -43,8 +44,10 @@ export interface Collector extends Component {
   readonly health: Health;
   /** The port of the API, once started. */
   apiPort(): number;
-  /** The ports on which flows are received, once started. */
+  /** The ports on which flows are received by UDP, once started. */
   flowPorts(): readonly number[];
+  /** Those of TCP and TLS. */
+  flowStreamPorts(): readonly number[];
   /** SIGHUP: reads the certificates and the SNMP definitions again, and the metadata file unless the collector owns it and could read it. */
   reload(): void;
   /** SIGUSR2: opens the output files again, for they may have been renamed. */
@@ -130,11 +133,18 @@ export function createCollector(options: CollectorOptions): Collector {
     },
     apiPort: () => api.address().port,
     flowPorts: () => flows?.ports() ?? [],
+    flowStreamPorts: () => flows?.streamPorts() ?? [],
     reload() {
       const hasMetadata = health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
       const { readsAgain, leavesAlone } = reloadPlan(settings, hasMetadata);
       log.info({ readsAgain, leavesAlone }, "SIGHUP");
       if (settings.SVC_API_TLS_ENABLE) api.reloadCertificates();
+      try {
+        const credentials = flowCredentials(settings);
+        if (credentials !== undefined) flows?.setCredentials(credentials);
+      } catch (error) {
+        log.error({ error }, "reading the certificates of the flow port again failed, the old ones stay in use");
+      }
       // The store says itself what came of it.
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");

@@ -1,4 +1,4 @@
-import { missingForMetadataApi, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi, receivesFlows, type Settings } from "./settings/index.ts";
 
 /** What SIGHUP does, in words for the log. */
 export interface ReloadPlan {
@@ -14,6 +14,7 @@ export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan
   const reads = (isOn: boolean, what: string): void => void (isOn && readsAgain.push(what));
 
   reads(settings.SVC_API_TLS_ENABLE, "certificate and key of the API");
+  reads(settings.SVC_FLOW_SERVER_TLS_ENABLE, "certificates and key of the flow port");
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
     const isOwned = missingForMetadataApi(settings).length === 0;
@@ -22,7 +23,7 @@ export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan
   }
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE, "database of AS numbers");
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE, "database of places");
-  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) {
+  if (receivesFlows(settings)) {
     reads(settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE, "interface metadata");
     const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
     reads(hasPorts && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH !== "", "port names");

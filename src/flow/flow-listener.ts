@@ -1,19 +1,17 @@
 import type { Component, Health } from "../report/index.ts";
 import type { ExporterView } from "./exporters/exporter-view.ts";
 import { createFlowPipeline, tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
-import { createFlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
 import { createStateKeeper } from "./exporters/state/state-keeper.ts";
 import type { StateStore } from "./exporters/state/state-store.ts";
 
-export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take"> {
+export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take" | "offer"> {
   readonly health: Health;
   /** Where what exporters say once outlives a restart; left out: it does not. */
   readonly state?: StateStore;
 }
 
-export interface FlowListener extends Component {
-  /** The ports that are open, in the order given. */
-  ports(): readonly number[];
+export interface FlowListener extends Component, Pick<FlowReceiver, "ports" | "streamPorts" | "setCredentials"> {
   /** All exporters heard of, the one silent for longest first. */
   exporters(): Promise<readonly ExporterView[]>;
 }
@@ -21,7 +19,7 @@ export interface FlowListener extends Component {
 const checkName = "flow";
 
 /**
- * Receives flows by UDP and writes a line for every one to the sink, all in the calling thread. Its start fails with a
+ * Receives flows and writes a line for every one to the sink, all in the calling thread. Its start fails with a
  * FlowListenError when a port cannot be opened.
  */
 export function createFlowListener(options: FlowListenerOptions): FlowListener {
@@ -30,6 +28,10 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
   const receiver = createFlowReceiver({
     ...options,
     take: (bytes, address, port) => pipeline.process(bytes, address, port),
+    offer(bytes, address, port) {
+      pipeline.process(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), address, port);
+      return true;
+    },
   });
   const keeper =
     state &&
@@ -59,6 +61,8 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
       await keeper?.stop();
     },
     ports: () => receiver.ports(),
+    streamPorts: () => receiver.streamPorts(),
+    setCredentials: (credentials) => receiver.setCredentials(credentials),
     exporters: async () => pipeline.exporters(),
   };
 }

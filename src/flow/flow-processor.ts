@@ -6,6 +6,7 @@ import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropRea
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
+import { isSessionEnd } from "./intake/tcp/session-port.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
 
 /** Turns datagrams into lines: decode, enrich, render, hand over. It waits for nothing and never throws. */
@@ -13,6 +14,7 @@ export interface FlowProcessor {
   /**
    * @param address of the sender, as the socket gives it.
    * @param bytes are read before the call returns and not kept.
+   * @param port of the sender, with its session where it has one (`sessionPort`).
    * @param receivedAt milliseconds since the epoch; left out: now.
    */
   process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
@@ -134,6 +136,10 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
 
   return {
     process(bytes, address, port, receivedAt = clock.now()) {
+      if (isSessionEnd(bytes, port)) {
+        exporters.find(senderAddress(address))?.endSession(port);
+        return;
+      }
       const protocol = protocolOf(bytes);
       const of = counts[protocol];
       of.datagrams++;

@@ -7,7 +7,13 @@ export { createFlowListener, type FlowListener, type FlowListenerOptions } from 
 export { checkKernel } from "./line/kernel/kernel.ts";
 export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
 export { senderAddress } from "./flow-processor.ts";
-export { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+export {
+  createFlowReceiver,
+  type FlowReceiver,
+  type FlowReceiverOptions,
+  type StreamOptions,
+} from "./intake/flow-receiver.ts";
+export type { StreamCredentials } from "./intake/tcp/stream-receiver.ts";
 export { FlowListenError } from "./intake/net/flow-listen-error.ts";
 export { createRing, type RingHandle } from "./intake/ring/ring-layout.ts";
 export { createRingReader, type RingReader } from "./intake/ring/ring-reader.ts";

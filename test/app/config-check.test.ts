@@ -39,6 +39,16 @@ test("certificates and keys must belong together, of the API and of outputs that
     `error: API: TLS: the key in ${wrongKey} does not belong to the certificate in ${cert}`,
   ]);
   assert.match((await check(api(join(directory, "none.pem"), key))).err[0] ?? "", /^error: API: .*none\.pem/);
+  const flows = await check({
+    SVC_FLOW_SERVER_TLS_ENABLE: "true",
+    SVC_FLOW_SERVER_TLS_CERT_FILEPATH: cert,
+    SVC_FLOW_SERVER_TLS_KEY_FILEPATH: wrongKey,
+    SVC_FLOW_SERVER_TLS_CA_CERT_FILEPATH: key,
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+  });
+  assert.equal(flows.code, 78);
+  assert.match(flows.err[0] ?? "", /^error: flows: TLS: the key in .*w\.pem does not belong to/);
+  assert.match(flows.err[1] ?? "", /^error: flows: TLS: cannot read .*k\.pem/);
   const output = {
     SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
     SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: "https://192.0.2.1/in",
@@ -109,6 +119,9 @@ test("busy ports are found, unless the collector runs that has them open", async
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: String(udp),
+    SVC_FLOW_SERVER_TCP_ENABLE: "true",
+    SVC_FLOW_SERVER_TCP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_TCP_PORT: String(tcp),
     SVC_OUTPUT_MONITOR_ENABLE: "true",
     SVC_OUTPUT_STDOUT_ENABLE: "true",
   };
@@ -116,6 +129,7 @@ test("busy ports are found, unless the collector runs that has them open", async
   assert.equal(busy.code, 78);
   assert.deepEqual(busy.err, [
     `error: SVC_API_PORT: TCP port ${tcp} on 127.0.0.1: is in use by another process`,
+    `error: SVC_FLOW_SERVER_TCP_PORT: TCP port ${tcp} on 127.0.0.1: is in use by another process`,
     `error: SVC_FLOW_SERVER_UDP_PORT: UDP port ${udp} on 127.0.0.1: is in use by another process`,
   ]);
   assert.deepEqual((await check(settings, "--running")).err, []);

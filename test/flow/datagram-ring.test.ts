@@ -170,3 +170,21 @@ test("another thread reads what this one writes, bytes and order intact", async 
   assert.equal(await digest, hash.digest("hex"));
   await worker.terminate();
 });
+
+test("connections leave half of a ring to datagrams", () => {
+  const ring = createRing(ringBytes);
+  const writer = createRingWriter(ring, () => {});
+  const reader = createRingReader(ring);
+  const bytes = Buffer.alloc(1000);
+  let ofStreams = 0;
+  while (writer.hasRoomForStreams()) {
+    assert.ok(writer.write(bytes, "192.0.2.1", 65_536 + 2055, 0));
+    ofStreams++;
+  }
+  assert.equal(ofStreams, 32);
+  let ofDatagrams = 0;
+  while (writer.write(bytes, "192.0.2.1", 2055, 0)) ofDatagrams++;
+  assert.ok(ofDatagrams > 28);
+  readAll(reader, ofDatagrams + 1);
+  assert.ok(writer.hasRoomForStreams());
+});

@@ -37,7 +37,9 @@ test("docs/life-of-a-flow.md names every metric of the room, and no other", asyn
   const rendered = await metrics.render();
   const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
   // Those of sockets and threads are registered where these are made.
-  const elsewhere = [...named].filter((name) => /_(receive|kernel|socket|queue|lines|thread)_/.test(name));
-  assert.equal(elsewhere.length, 8);
+  const elsewhere = [...named].filter((name) =>
+    /_(receive|kernel|socket|stream|queue|lines|thinned|thread)_/.test(name),
+  );
+  assert.equal(elsewhere.length, 16);
   assert.deepEqual(named, new Set([...elsewhere, ...registered]));
 });

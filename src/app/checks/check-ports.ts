@@ -17,12 +17,19 @@ export async function checkPorts(settings: Settings): Promise<Findings> {
   };
   const { SVC_API_IP: ip, SVC_API_PORT: port } = settings;
   if (port !== 0) await attempt(`SVC_API_PORT: TCP port ${port} on ${ip}`, () => listen(ip, port));
+  for (const word of ["TCP", "TLS"] as const) {
+    const name = `SVC_FLOW_SERVER_${word}_PORT` as const;
+    const [address, each] = [settings[`SVC_FLOW_SERVER_${word}_IP`], settings[name]];
+    if (!settings[`SVC_FLOW_SERVER_${word}_ENABLE`] || each === 0) continue;
+    const where = address === "" ? "" : ` on ${address}`;
+    await attempt(`${name}: TCP port ${each}${where}`, () => onAny(address, each, listen));
+  }
   if (settings.SVC_FLOW_SERVER_UDP_ENABLE) {
     const address = settings.SVC_FLOW_SERVER_UDP_IP;
     for (const each of settings.SVC_FLOW_SERVER_UDP_PORT) {
       const where = address === "" ? "" : ` on ${address}`;
       if (each !== 0) {
-        await attempt(`SVC_FLOW_SERVER_UDP_PORT: UDP port ${each}${where}`, () => bindAny(address, each));
+        await attempt(`SVC_FLOW_SERVER_UDP_PORT: UDP port ${each}${where}`, () => onAny(address, each, bind));
       }
     }
   }
@@ -38,13 +45,17 @@ async function listen(host: string, port: number): Promise<void> {
 }
 
 /** As the collector does: all addresses are those of both families, or of IPv4 on a host without IPv6. */
-async function bindAny(address: string, port: number): Promise<void> {
-  if (address !== "") return bind(address, port);
+async function onAny(
+  address: string,
+  port: number,
+  open: (address: string, port: number) => Promise<void>,
+): Promise<void> {
+  if (address !== "") return open(address, port);
   try {
-    await bind("::", port);
+    await open("::", port);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EAFNOSUPPORT") throw error;
-    await bind("0.0.0.0", port);
+    await open("0.0.0.0", port);
   }
 }
 

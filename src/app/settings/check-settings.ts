@@ -29,7 +29,22 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH",
     settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH !== "",
   );
-  if (!settings.SVC_FLOW_SERVER_UDP_ENABLE && !settings.SVC_INPUT_SNMP_ENABLE) {
+  needs(
+    "SVC_FLOW_SERVER_TLS_ENABLE",
+    "SVC_FLOW_SERVER_TLS_CERT_FILEPATH",
+    settings.SVC_FLOW_SERVER_TLS_CERT_FILEPATH !== "",
+  );
+  needs(
+    "SVC_FLOW_SERVER_TLS_ENABLE",
+    "SVC_FLOW_SERVER_TLS_KEY_FILEPATH",
+    settings.SVC_FLOW_SERVER_TLS_KEY_FILEPATH !== "",
+  );
+  const { SVC_FLOW_SERVER_TCP_PORT: tcpPort, SVC_FLOW_SERVER_TLS_PORT: tlsPort } = settings;
+  const isTwice = settings.SVC_FLOW_SERVER_TCP_ENABLE && settings.SVC_FLOW_SERVER_TLS_ENABLE && tcpPort === tlsPort;
+  if (isTwice && tcpPort !== 0 && settings.SVC_FLOW_SERVER_TCP_IP === settings.SVC_FLOW_SERVER_TLS_IP) {
+    problems.push("SVC_FLOW_SERVER_TLS_PORT must not be SVC_FLOW_SERVER_TCP_PORT");
+  }
+  if (!receivesFlows(settings) && !settings.SVC_INPUT_SNMP_ENABLE) {
     warnings.push(
       "no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows, SVC_INPUT_SNMP_ENABLE to poll devices",
     );
@@ -119,6 +134,13 @@ const kafkaUser = ["SVC_OUTPUT_KAFKA_SASL_USERNAME", "SVC_OUTPUT_KAFKA_SASL_PASS
 const hasStore = (settings: Settings): boolean =>
   storeWords.some((word) => settings[`SVC_OUTPUT_${word}_ENABLE`]) ||
   settings.outputInstances.some((instance) => hasStore(instance.settings));
+
+/** Whether flow records are received, by whatever transport. */
+export function receivesFlows(settings: Settings): boolean {
+  return (
+    settings.SVC_FLOW_SERVER_UDP_ENABLE || settings.SVC_FLOW_SERVER_TCP_ENABLE || settings.SVC_FLOW_SERVER_TLS_ENABLE
+  );
+}
 
 /** The names of the three settings that turn the metadata API on that are not set, in the order of the contract. */
 export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {

@@ -9,6 +9,8 @@ import {
   type StateChange,
   type StateKeeper,
   type StateStore,
+  type StreamCredentials,
+  type StreamOptions,
 } from "../../flow/index.ts";
 import { createLineInbox } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
@@ -17,7 +19,7 @@ import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import type { UdmFileStore } from "../../udm/index.ts";
 import { decodeMemory, ringBytes, type DecodeThreadData } from "./decode-thread-data.ts";
-import type { ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
+import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { threadFor } from "./ring-switch.ts";
 import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
 import { startThread, type Thread } from "./thread.ts";
@@ -28,6 +30,8 @@ export interface FlowThreadsOptions {
   readonly elements: readonly CustomElement[];
   /** How many threads decode, 1 or more. */
   readonly count: number;
+  /** Connections of exporters; absent: none. */
+  readonly streams?: StreamOptions | undefined;
   /** Gives each thread a look into the metadata; absent: there is none. */
   readonly metadata?: Pick<UdmFileStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
@@ -44,6 +48,10 @@ export interface FlowThreadsOptions {
 export interface FlowThreads extends Component {
   /** The ports that are open, in the order of the settings. */
   ports(): readonly number[];
+  /** Those of TCP and TLS. */
+  streamPorts(): readonly number[];
+  /** For TLS handshakes from now on. */
+  setCredentials(credentials: StreamCredentials): void;
   /** Those of a thread that is being started again are missing. */
   exporters(): Promise<readonly ExporterView[]>;
   /** Has the enrichers read their files again. */
@@ -71,7 +79,8 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
     thread: ["decode", "receive"],
   });
   let dead = 0;
-  let ports: readonly number[] = settings.SVC_FLOW_SERVER_UDP_PORT;
+  let ports: readonly number[] = settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [];
+  let { streams } = options;
   let isOpen = false;
 
   const tellHealth = (): void => {
@@ -96,7 +105,10 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
         if (keeper !== undefined) await thread.call("importState", await keeper.statesFor(number));
         await thread.call("start");
       },
-      onChange: onChange("decode"),
+      onChange(isAlive) {
+        onChange("decode")(isAlive);
+        if (isAlive) receiver.thread()?.post("forgotten", number);
+      },
       log,
     }),
   );
@@ -109,6 +121,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
           ip: settings.SVC_FLOW_SERVER_UDP_IP,
           ports,
           receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
+          streams,
           rings,
           logLevel: settings.SVC_LOG_LEVEL,
         } satisfies ReceiveThreadData,
@@ -118,7 +131,11 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
         onDeath,
       }),
     async begin(thread) {
-      ports = await thread.call<readonly number[]>("start");
+      const open = await thread.call<OpenPorts>("start");
+      ({ ports } = open);
+      // A thread that takes its place opens the same.
+      const opened = streams?.ports.map((each, index) => ({ ...each, port: open.streamPorts[index] ?? each.port }));
+      streams = streams && { ...streams, ports: opened ?? [] };
     },
     onChange: onChange("receive"),
     log,
@@ -169,6 +186,12 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
       for (const end of unwatch) end?.();
     },
     ports: () => (isOpen ? ports : []),
+    streamPorts: () => (isOpen ? (streams?.ports.map(({ port }) => port) ?? []) : []),
+    setCredentials(credentials) {
+      const renewed = streams?.ports.map((each) => (each.tls === undefined ? each : { ...each, tls: credentials }));
+      streams = streams && { ...streams, ports: renewed ?? [] };
+      receiver.thread()?.post("credentials", credentials);
+    },
     reload: async () => void (await askAll(decoders, "reload")),
     exporters: async () =>
       (await askAll<readonly ExporterView[]>(decoders, "exporters")).flat().toSorted((a, b) => a.lastSeen - b.lastSeen),

@@ -1,9 +1,9 @@
-// The thread that reads the flow ports: it copies each datagram into the ring of the thread that decodes its exporter.
+// The thread that reads the flow ports: it copies each datagram and message into the ring of the thread that decodes its exporter.
 import { workerData } from "node:worker_threads";
-import { createFlowReceiver, createRingWriter } from "../../flow/index.ts";
+import { createFlowReceiver, createRingWriter, senderAddress, type StreamCredentials } from "../../flow/index.ts";
 import { createMetrics, limitLog, systemClock } from "../../report/index.ts";
-import type { ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
-import { createRingSwitch } from "./ring-switch.ts";
+import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
+import { createRingSwitch, threadFor } from "./ring-switch.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
 const { rings, logLevel, ...options } = workerData as ReceiveThreadData;
@@ -19,16 +19,21 @@ const ringSwitch = createRingSwitch(writers, metrics, (thread) => {
 const receiver = createFlowReceiver({
   ...options,
   take: (bytes, address, port) => ringSwitch.put(bytes, address, port, systemClock.now()),
+  offer: (bytes, address, port) => ringSwitch.offer(bytes, address, port, systemClock.now()),
   log,
   metrics,
   clock: systemClock,
 });
 
 serveThread({
-  async start() {
+  async start(): Promise<OpenPorts> {
     await receiver.start();
-    return receiver.ports();
+    return { ports: receiver.ports(), streamPorts: receiver.streamPorts() };
   },
+  credentials: (credentials: StreamCredentials) => receiver.setCredentials(credentials),
+  /** A decoding thread was started again: it knows no templates of connections. */
+  forgotten: (thread: number) =>
+    receiver.closeSessions((address) => threadFor(senderAddress(address), rings.length) === thread),
   stop: () => receiver.stop(),
   metrics: () => metrics.families(),
 });

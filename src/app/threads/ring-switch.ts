@@ -6,6 +6,8 @@ import type { Labels, Metrics } from "../../report/index.ts";
 export interface RingSwitch {
   /** Puts the datagram into its ring, or drops and counts it when that is full. */
   put(bytes: Uint8Array, address: string, port: number, receivedAt: number): void;
+  /** Puts a message of a connection into its ring. @returns false when it has to wait, because there is no room. */
+  offer(bytes: Uint8Array, address: string, port: number, receivedAt: number): boolean;
 }
 
 /** @param dropped is called for each drop, with the number of the thread. */
@@ -27,6 +29,10 @@ export function createRingSwitch(
     byThread(rings.map((ring) => ring.used())),
   );
   return {
+    offer(bytes, address, port, receivedAt) {
+      const ring = rings[threadFor(senderAddress(address), rings.length)];
+      return ring?.hasRoomForStreams() === true && ring.write(bytes, address, port, receivedAt);
+    },
     put(bytes, address, port, receivedAt) {
       const thread = threadFor(senderAddress(address), rings.length);
       if (rings[thread]?.write(bytes, address, port, receivedAt) === true) return;

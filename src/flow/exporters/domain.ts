@@ -26,7 +26,7 @@ export interface Domain {
   readonly protocol: Protocol;
   /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
-  /** The sender's port where templates are scoped by it (IPFIX). */
+  /** The sender's port, with its session (`sessionPort`), where templates are scoped by it (IPFIX). */
   readonly port: number | undefined;
   /** By id. Changed through the exporter, which counts them. */
   readonly templates: Map<number, KnownTemplate>;

@@ -1,4 +1,5 @@
 import type { NameCounts } from "./options/name-table.ts";
+import { senderPort } from "../intake/tcp/session-port.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";
@@ -67,7 +68,7 @@ function viewDomain({ protocol, id, port, agent, templates, waiting, sequence, s
   return {
     protocol,
     id,
-    port,
+    port: port === undefined ? undefined : senderPort(port),
     agent,
     templates: Array.from(templates, ([templateId, { plan, definedAt, refreshedAt, isRestored }]) => ({
       id: templateId,

@@ -1,5 +1,6 @@
 import { createDomainOptions, type DomainOptions, type DomainOptionsState } from "./options/domain-options.ts";
 import { createOptionsShare, type Budget } from "./limits/options-share.ts";
+import { isSessionPort } from "../intake/tcp/session-port.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
 import { createKnownTemplates } from "./known-templates.ts";
@@ -36,7 +37,7 @@ export interface Exporter {
   /**
    * The domain, made on first sight. Beyond the limit the one not used for longest is forgotten.
    *
-   * @param port the sender's port where the protocol scopes templates by it.
+   * @param port the sender's port, with its session, where the protocol scopes templates by it.
    * @param agent the address of the agent where a sender passes on what several say (sFlow).
    */
   domain(protocol: Protocol, id: number, port?: number, agent?: string): Domain;
@@ -65,7 +66,7 @@ export interface Exporter {
   /**
    * The template of a data set: the domain's own; else, where domains are scoped by port, the only one of that id that
    * the same domain has on other ports (an exporter that sends templates and data from two ports, or started again).
-   * One that came in this run stands before those of an earlier run.
+   * One that came in this run stands before those of an earlier run. Those of a TCP connection are its own alone.
    */
   template(domain: Domain, id: number): KnownTemplate | undefined;
   /** Takes a record of options data of the domain. */
@@ -88,6 +89,8 @@ export interface Exporter {
   shrink(toBytes: number): void;
   /** Takes the record rate; to be called now and then. */
   measure(now: number): void;
+  /** Forgets the domains of a TCP connection that was closed, by its `sessionPort`: their templates ended with it. */
+  endSession(port: number): void;
   /** Forgets everything, before the exporter itself is forgotten. */
   forget(): void;
   templateCount(): number;
@@ -249,7 +252,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     template(domain, id) {
       const own = domain.templates.get(id);
-      if (own !== undefined || domain.port === undefined) return own;
+      if (own !== undefined || domain.port === undefined || isSessionPort(domain.port)) return own;
       return templateOfOtherPorts(domains.values(), domain, id);
     },
     learnOptions(domain, record) {
@@ -294,6 +297,9 @@ export function createExporter(options: ExporterOptions): Exporter {
       exporter.recordsPerSecond = (exporter.records - measured.records) / seconds;
       measured = { at: now, records: exporter.records };
     },
+    endSession(port) {
+      for (const [key, domain] of domains) if (domain.port === port) forgetDomain(key, domain);
+    },
     forget() {
       for (const [key, domain] of domains) forgetDomain(key, domain);
       memory.add(-memoryCosts.exporter);
@@ -312,7 +318,7 @@ function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number)
   let only: KnownTemplate | undefined;
   let isContested = false;
   for (const other of domains) {
-    if (other.id !== of.id || other.protocol !== of.protocol) continue;
+    if (other.id !== of.id || other.protocol !== of.protocol || isSessionPort(other.port ?? 0)) continue;
     const candidate = other.templates.get(id);
     if (candidate === undefined) continue;
     if (only === undefined || (only.isRestored && !candidate.isRestored)) {

@@ -1,4 +1,5 @@
 import type { Budget } from "./limits/options-share.ts";
+import { isSessionPort } from "../intake/tcp/session-port.ts";
 import type { Template } from "./templates/template.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
 import type { Evictions, Limits } from "./limits/limits.ts";
@@ -127,6 +128,8 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
       let expired = 0;
       for (const [known, domain] of order) {
         if (known.refreshedAt >= before) break;
+        // By TCP a template is sent once.
+        if (isSessionPort(domain.port ?? 0)) continue;
         remove(domain, known);
         expired++;
       }

@@ -4,6 +4,18 @@ import { limitLog, type Clock, type Component, type Log, type Metrics } from "..
 import { openSocket } from "./net/open-socket.ts";
 import { askReceiveBuffer } from "./net/receive-buffer.ts";
 import { registerSocketMetrics, type OpenPort } from "./net/socket-metrics.ts";
+import type { OfferMessage } from "./tcp/session.ts";
+import {
+  createStreamReceiver,
+  type StreamLimits,
+  type StreamPort,
+  type StreamReceiver,
+} from "./tcp/stream-receiver.ts";
+
+/** Connections by which exporters send IPFIX. */
+export interface StreamOptions extends StreamLimits {
+  readonly ports: readonly StreamPort[];
+}
 
 export interface FlowReceiverOptions {
   /** The address to bind; empty is all: `::` for both families, `0.0.0.0` on a host without IPv6. */
@@ -14,25 +26,40 @@ export interface FlowReceiverOptions {
   readonly receiveBufferBytes: number;
   /** Takes a datagram with its sender's address and port as the socket gives them. Must not throw. */
   readonly take: (bytes: Buffer, address: string, port: number) => void;
+  /** Ports for TCP and TLS; left out: none. */
+  readonly streams?: StreamOptions | undefined;
+  /** Takes a message of a connection, or has it wait. Must not throw. */
+  readonly offer: OfferMessage;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
 }
 
-export interface FlowReceiver extends Component {
-  /** The ports that are open, in the order given. */
+export interface FlowReceiver extends Component, Pick<StreamReceiver, "closeSessions" | "setCredentials"> {
+  /** The ports of UDP that are open, in the order given. */
   ports(): readonly number[];
+  /** Those of TCP and TLS. */
+  streamPorts(): readonly number[];
 }
 
 interface Listening extends OpenPort {
   readonly socket: Socket;
 }
 
-/** The sockets of the flow ports. Its start fails with a FlowListenError when a port cannot be opened. */
+/** The sockets and connections of the flow ports. Its start fails with a FlowListenError when a port cannot be opened. */
 export function createFlowReceiver(options: FlowReceiverOptions): FlowReceiver {
   const { ip, ports, receiveBufferBytes, take, metrics, log } = options;
   const limited = limitLog(log, options.clock);
   const open: Listening[] = [];
+  const streams = createStreamReceiver({
+    ports: options.streams?.ports ?? [],
+    limits: options.streams ?? { maxConnections: 0, idleMs: 0 },
+    offer: options.offer,
+    limited,
+    log,
+    metrics,
+    clock: options.clock,
+  });
 
   registerSocketMetrics(metrics, () => open);
   const socketErrors = metrics.counter("netgloss_flow_socket_errors_total", "Errors on the sockets of flow ports.");
@@ -51,13 +78,12 @@ export function createFlowReceiver(options: FlowReceiverOptions): FlowReceiver {
   };
 
   const close = async (): Promise<void> => {
-    await Promise.all(
-      open.splice(0).map(({ socket }) => {
-        const closed = once(socket, "close");
-        socket.close();
-        return closed;
-      }),
-    );
+    const sockets = open.splice(0).map(({ socket }) => {
+      const closed = once(socket, "close");
+      socket.close();
+      return closed;
+    });
+    await Promise.all([...sockets, streams.stop()]);
   };
 
   return {
@@ -65,6 +91,7 @@ export function createFlowReceiver(options: FlowReceiverOptions): FlowReceiver {
     async start() {
       try {
         for (const port of ports) await listen(port);
+        await streams.start();
       } catch (error) {
         await close();
         throw error;
@@ -72,5 +99,8 @@ export function createFlowReceiver(options: FlowReceiverOptions): FlowReceiver {
     },
     stop: close,
     ports: () => open.map(({ port }) => port),
+    streamPorts: () => streams.ports(),
+    closeSessions: (which) => streams.closeSessions(which),
+    setCredentials: (credentials) => streams.setCredentials(credentials),
   };
 }

@@ -1,3 +1,4 @@
+import { isSessionPort } from "../../intake/tcp/session-port.ts";
 import type { ExporterTable } from "../exporter-table.ts";
 import type { Exporter } from "../exporter.ts";
 import type { TemplateRecord } from "../templates/plan-cache.ts";
@@ -45,9 +46,10 @@ export interface StateChange {
   readonly forgotten: readonly string[];
 }
 
-/** @returns undefined for an exporter that said nothing worth keeping. */
+/** @returns undefined for an exporter that said nothing worth keeping. What it said by TCP ends with the connection. */
 export function exporterState(exporter: Exporter): ExporterState | undefined {
-  const templates = Array.from(exporter.templates(), ([known, domain]): TemplateState => {
+  const lasting = [...exporter.templates()].filter(([, domain]) => !isSessionPort(domain.port ?? 0));
+  const templates = lasting.map(([known, domain]): TemplateState => {
     return {
       protocol: domain.protocol as StatefulProtocol,
       domain: domain.id,
@@ -58,7 +60,8 @@ export function exporterState(exporter: Exporter): ExporterState | undefined {
     };
   });
   const options = new Map<unknown, OptionsState>();
-  for (const { protocol, id, options: said } of exporter.domains()) {
+  for (const { protocol, id, port, options: said } of exporter.domains()) {
+    if (isSessionPort(port ?? 0)) continue;
     if (protocol !== "netflow9" && protocol !== "ipfix") continue;
     if (said.isEmpty || options.has(said)) continue;
     options.set(said, { protocol, domain: id, ...said.state() });

@@ -8,9 +8,9 @@ const reasons: Readonly<Record<string, string>> = {
 export class FlowListenError extends Error {
   readonly code = "flow_listen_failed";
 
-  constructor(ip: string, port: number, cause: Error) {
+  constructor(ip: string, port: number, cause: Error, transport: "UDP" | "TCP" = "UDP") {
     const { code } = cause as NodeJS.ErrnoException;
-    const where = ip === "" ? `UDP port ${port}` : `UDP port ${port} of ${ip}`;
+    const where = ip === "" ? `${transport} port ${port}` : `${transport} port ${port} of ${ip}`;
     super(`cannot receive flows on ${where}: ${reasons[code ?? ""] ?? cause.message} (${code ?? "unknown"})`, {
       cause,
     });

@@ -11,17 +11,32 @@ const withoutIpv6: ReadonlySet<string | undefined> = new Set(["EAFNOSUPPORT", "E
  * @param ip the address to bind; empty is all: `::` for both families, `0.0.0.0` on a host without IPv6.
  * @throws FlowListenError naming address and port.
  */
-export async function openSocket(ip: string, port: number): Promise<Socket> {
+export function openSocket(ip: string, port: number): Promise<Socket> {
+  return bindAnyFamily(ip, port, "UDP", bind);
+}
+
+/**
+ * Binds an address, or all where it is empty.
+ *
+ * @param open opens the port on an address.
+ * @throws FlowListenError naming address and port.
+ */
+export async function bindAnyFamily<T>(
+  ip: string,
+  port: number,
+  transport: "UDP" | "TCP",
+  open: (address: string, port: number) => Promise<T>,
+): Promise<T> {
   try {
-    return await bind(ip === "" ? "::" : ip, port);
+    return await open(ip === "" ? "::" : ip, port);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (ip !== "" || !withoutIpv6.has(code)) throw new FlowListenError(ip, port, error as Error);
+    if (ip !== "" || !withoutIpv6.has(code)) throw new FlowListenError(ip, port, error as Error, transport);
   }
   try {
-    return await bind("0.0.0.0", port);
+    return await open("0.0.0.0", port);
   } catch (error) {
-    throw new FlowListenError(ip, port, error as Error);
+    throw new FlowListenError(ip, port, error as Error, transport);
   }
 }
 

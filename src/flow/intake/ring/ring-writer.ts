@@ -12,6 +12,8 @@ export interface RingWriter {
   write(bytes: Uint8Array, address: string, port: number, receivedAt: number): boolean;
   /** Bytes in the ring. */
   used(): number;
+  /** Whether it is less than half full: who can wait leaves the other half to datagrams, which cannot. */
+  hasRoomForStreams(): boolean;
 }
 
 /** Addresses come from the network: so many have a number, then numbering begins again. */
@@ -61,6 +63,8 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     return number;
   };
 
+  const used = (): number => (written - Atomics.load(words, control.read)) >>> 0;
+
   return {
     write(bytes, address, port, receivedAt) {
       if (Atomics.load(words, control.forget) === 1) {
@@ -72,6 +76,7 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
       if (Atomics.load(words, control.asleep) === 1 && Atomics.exchange(words, control.asleep, 0) === 1) wake();
       return true;
     },
-    used: () => (written - Atomics.load(words, control.read)) >>> 0,
+    used,
+    hasRoomForStreams: () => used() < capacity / 2,
   };
 }

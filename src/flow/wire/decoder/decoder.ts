@@ -6,7 +6,7 @@ import type { SequenceStep } from "../../exporters/sequence/sequence.ts";
 /** A datagram as it was received. */
 export interface Datagram {
   readonly bytes: Buffer;
-  /** The sender's UDP port. */
+  /** The sender's port, with its session where it has one (`sessionPort`). */
   readonly port: number;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;

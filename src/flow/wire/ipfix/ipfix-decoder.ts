@@ -18,8 +18,8 @@ const optionsTemplateSetId = 3;
 const firstDataSetId = 256;
 
 /**
- * IPFIX over UDP (RFC 7011). Templates are scoped by address, source port and observation domain; see
- * {@link Exporter.template} for a data set whose scope has none.
+ * IPFIX (RFC 7011). Templates are scoped by transport session (address and source port, or TCP connection) and observation
+ * domain; see {@link Exporter.template} for a data set whose scope has none.
  */
 export function createIpfixDecoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
   return {
