@@ -188,3 +188,12 @@ test("connections leave half of a ring to datagrams", () => {
   readAll(reader, ofDatagrams + 1);
   assert.ok(writer.hasRoomForStreams());
 });
+
+test("a read ends after so many bytes, and goes on there", () => {
+  const ring = createRing(ringBytes);
+  const writer = createRingWriter(ring, () => {});
+  const reader = createRingReader(ring);
+  for (const length of [900, 200, 5000, 10]) writer.write(Buffer.alloc(length), "192.0.2.1", 2055, 0);
+  const counts = Array.from({ length: 4 }, () => reader.read(() => {}, 16, 1000));
+  assert.deepEqual(counts, [2, 1, 1, 0]);
+});

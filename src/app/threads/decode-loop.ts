@@ -20,6 +20,8 @@ export interface DecodeLoop {
 
 /** Datagrams taken before the loop looks whether there is room for more lines. */
 const batch = 16;
+/** The same in bytes: messages of TCP are long, and the lines of a few of them fill the room that there is. */
+const batchBytes = 24 * 1024;
 /** How long the event loop of the thread waits at most, for calls and timers. */
 const turnMs = 8;
 /** How long the ring is looked at each millisecond after it was found empty, before the thread sleeps until it is woken. */
@@ -50,9 +52,9 @@ export function createDecodeLoop({ reader, outbox, take, monotonic }: DecodeLoop
   const takeSome = (): boolean => {
     const until = monotonic() + turnMs;
     while (outbox.hasRoom()) {
-      const count = reader.read(take, batch);
-      if (count > 0) empty = 0;
-      if (count < batch) return true;
+      const count = reader.read(take, batch, batchBytes);
+      if (count === 0) return true;
+      empty = 0;
       if (monotonic() >= until) return false;
     }
     return false;

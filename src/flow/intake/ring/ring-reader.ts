@@ -6,11 +6,11 @@ export type TakeDatagram = (bytes: Buffer, address: string, port: number, receiv
 /** The one side of a ring that takes datagrams out. */
 export interface RingReader {
   /**
-   * Hands over the next datagrams in the order in which they were written, `limit` at most.
+   * Hands over the next datagrams in the order in which they were written, `limit` at most, and none after `maxBytes`.
    *
-   * @returns how many were taken out; fewer than `limit` when the ring is empty.
+   * @returns how many were taken out; 0 when the ring is empty.
    */
-  read(take: TakeDatagram, limit: number): number;
+  read(take: TakeDatagram, limit: number, maxBytes?: number): number;
   /**
    * Says that the reader is going to sleep. @returns false when something has come meanwhile: it must read on. Otherwise
    * the writer wakes it at the next write.
@@ -37,9 +37,10 @@ export function createRingReader(ring: RingHandle): RingReader {
   const scratch = Buffer.allocUnsafeSlow(Math.min(bytesOf.length, maxDatagram));
 
   return {
-    read(take, limit) {
+    read(take, limit, maxBytes = Number.POSITIVE_INFINITY) {
       let count = 0;
-      while (count < limit) {
+      let taken = 0;
+      while (count < limit && taken < maxBytes) {
         const read = Atomics.load(words, control.read);
         if (read === Atomics.load(words, control.written)) break;
         const at = (read >>> 0) & mask;
@@ -58,6 +59,7 @@ export function createRingReader(ring: RingHandle): RingReader {
         if (port === addressMark) addresses[exporter] = bytes.toString("latin1");
         else {
           count++;
+          taken += length;
           const address = addresses[exporter];
           if (address === undefined) lost++;
           else take(bytes, address, port, receivedAt);
