@@ -52,6 +52,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "outputs",
     "threads",
     "outputs/outputs-view.ts",
+    "doctor",
     ".",
     "checks",
     "collector-parts.ts",

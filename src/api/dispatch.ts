@@ -6,7 +6,7 @@ import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import { sendError } from "./http/send.ts";
 import { quote } from "../text/index.ts";
-import { viewWithId } from "./pages.ts";
+import { viewsWithId } from "./pages.ts";
 import type { Engine } from "./rpc/engine.ts";
 import type { RpcMethod, RpcService } from "./rpc/method.ts";
 import { acceptedTypes } from "./rpc/protocol.ts";
@@ -46,7 +46,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
   };
 
   const serve = (call: Call): Promise<void> | undefined => {
-    const route = routes.get(call.path) ?? routes.get(viewWithId(call.path));
+    const route = routes.get(call.path) ?? routeWithId(routes, call.path);
     if (route !== undefined) call.label = route.label;
     const fault = call.hostFault();
     if (fault !== undefined) {
@@ -105,6 +105,11 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
       call.breakOff();
     }
   }
+}
+
+function routeWithId(routes: ReadonlyMap<string, Route>, path: string): Route | undefined {
+  const [last, before] = viewsWithId(path);
+  return routes.get(last) ?? routes.get(before);
 }
 
 function isSafe({ method }: Call): boolean {

@@ -4,8 +4,8 @@ import { sendBytes, sendJson } from "./http/send.ts";
 import { apiError } from "./error/api-error.ts";
 
 /**
- * A read-only view: what it returns, or promises, is answered as JSON. A path that ends in `/{id}` takes any one segment there, which
- * is handed to the view; undefined is answered as not found.
+ * A read-only view: what it returns, or promises, is answered as JSON. A path whose last segment, or the one before it, is `{id}` takes
+ * any one segment there, which is handed to the view; undefined is answered as not found.
  */
 export type View = (id: string) => unknown;
 
@@ -18,9 +18,11 @@ export interface ViewDescription {
 
 const idSegment = "/{id}";
 
-/** The path of the view that takes the last segment of this path as its id. */
-export function viewWithId(path: string): string {
-  return path.slice(0, path.lastIndexOf("/")) + idSegment;
+/** The paths of views that take a segment of this path as their id: the last one, or the one before it. */
+export function viewsWithId(path: string): readonly [string, string] {
+  const last = path.lastIndexOf("/");
+  const before = path.lastIndexOf("/", last - 1);
+  return [path.slice(0, last) + idSegment, path.slice(0, Math.max(0, before)) + idSegment + path.slice(last)];
 }
 
 export interface PageParts {
@@ -54,12 +56,13 @@ export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) 
   });
   json("/openapi.json", parts.openApi);
   for (const [path, view] of parts.views) {
-    if (!path.endsWith(idSegment)) {
+    const isLast = path.endsWith(idSegment);
+    if (!isLast && !path.includes(`${idSegment}/`)) {
       json(path, view);
       continue;
     }
     pages.set(path, async (call) => {
-      const id = decodeSegment(call.path.slice(call.path.lastIndexOf("/") + 1));
+      const id = decodeSegment(call.path.split("/").at(isLast ? -1 : -2) ?? "");
       const shown = id === undefined ? undefined : await view(id);
       if (shown !== undefined) return sendJson(call, 200, shown, fresh);
       throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);

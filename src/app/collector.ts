@@ -16,6 +16,8 @@ import {
   createSnmpPart,
   decodingThreads,
 } from "./collector-parts.ts";
+import { createDoctor } from "./doctor/doctor.ts";
+import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-description.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { flowCredentials } from "./flow-streams.ts";
@@ -80,6 +82,13 @@ export function createCollector(options: CollectorOptions): Collector {
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
   const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, sink };
   const flows = createFlows(settings, sources, reporting);
+  const doctor = createDoctor({
+    enabled: flows !== undefined,
+    ports: () => flows?.ports() ?? [],
+    exporters,
+    metrics,
+    clock,
+  });
   const missing = missingForMetadataApi(settings);
   const api = createApiServer({
     ...apiOptions(settings),
@@ -87,12 +96,16 @@ export function createCollector(options: CollectorOptions): Collector {
     version,
     views: new Map<string, View>([
       ["/api/v1/flow/exporters", async () => ({ enabled: flows !== undefined, exporters: await exporters() })],
+      ["/api/v1/flow/exporters/{id}/diagnosis", (id) => doctor.diagnose(id)],
+      ["/api/v1/flow/diagnosis", () => doctor.diagnose()],
       ["/api/v1/outputs", () => outputsView(stores, health.checks())],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
     viewDescriptions: new Map([
       ["/api/v1/flow/exporters", exportersDescription],
+      ["/api/v1/flow/exporters/{id}/diagnosis", exporterDoctorDescription],
+      ["/api/v1/flow/diagnosis", doctorDescription],
       ["/api/v1/outputs", outputsDescription],
     ]),
     ...(snmp !== undefined && { snmp }),
@@ -114,6 +127,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
   if (exporterInterfaces !== undefined) components.push(exporterInterfaces);
+  components.push(doctor);
   if (flows !== undefined) components.push(flows);
   components.push(api);
 

@@ -12,13 +12,35 @@ const object = (properties: Readonly<Record<string, Schema>>, ...optional: reado
 });
 const list = (items: Schema): Schema => ({ type: "array", items });
 
-const template = object({
-  id: integer("Its id."),
-  kind: { enum: ["flows", "options"] },
-  fields: integer("How many fields it has."),
-  definedAt: time("When it came for the first time"),
-  refreshedAt: time("When it came for the last time; for a restored one, when it was read"),
-  origin: { enum: ["received", "restored"], description: "Restored: known from an earlier run, not come again yet." },
+const template = object(
+  {
+    id: integer("Its id."),
+    kind: { enum: ["flows", "options"] },
+    fields: integer("How many fields it has."),
+    sampling: { enum: ["rate", "sampler"], description: "What its records say of sampling, if anything." },
+    namesExporter: { type: "boolean", description: "Whether its records name the exporter (elements 130, 131)." },
+    definedAt: time("When it came for the first time"),
+    refreshedAt: time("When it came for the last time; for a restored one, when it was read"),
+    origin: { enum: ["received", "restored"], description: "Restored: known from an earlier run, not come again yet." },
+  },
+  "sampling",
+);
+
+const sender = object(
+  {
+    port: integer("Its number."),
+    firstSeen: time("Its first datagram in this run"),
+    lastSeen: time("Its last datagram"),
+    bootTime: time("When the exporter started, by its export time and uptime"),
+  },
+  "bootTime",
+);
+
+const rateChange = object({
+  scope: { type: "string" },
+  from: { type: "number" },
+  to: { type: "number" },
+  count: integer("How often a rate of the domain changed in this run."),
 });
 
 const domain = object(
@@ -29,6 +51,11 @@ const domain = object(
     port: integer("Of the sender, where templates are scoped by it."),
     templates: list(template),
     waitingSets: integer("Data sets that wait for their template."),
+    waitingSince: time("Since when there are any"),
+    waitingFor: { ...list({ type: "integer" }), description: "The templates that they wait for." },
+    givenUpSets: integer("Data sets that were given up for want of their template."),
+    received: integer("Units received, counted like `missing`."),
+    missingAt: time("When some were found missing last"),
     missing: integer(
       "Units that never came, by sequence numbers: flows (NetFlow v5), datagrams (v9), records (IPFIX).",
     ),
@@ -37,6 +64,9 @@ const domain = object(
     late: integer("Datagrams that came out of order."),
     resets: integer("How often a new count began."),
     sampling: list(object({ scope: { type: "string" }, rate: { type: "number" } })),
+    samplingChange: rateChange,
+    clockOffset: integer("Milliseconds that the exporter's clock is ahead of the collector's."),
+    senders: { ...list(sender), description: "The ports that its datagrams came from, 8 at most." },
     names: object({
       interfaces: integer("Interfaces named by options."),
       applications: integer("Applications named by options."),
@@ -46,6 +76,10 @@ const domain = object(
   },
   "agent",
   "port",
+  "waitingSince",
+  "missingAt",
+  "samplingChange",
+  "clockOffset",
   "bootTime",
 );
 
@@ -58,9 +92,11 @@ const exporter = object(
     records: integer("Flow records in this run."),
     recordsPerSecond: { type: "number", description: "Over the last minute." },
     manualRate: { type: "number", description: "The operator's sampling rate." },
+    fallbackRate: { type: "number", description: "The operator's rate for the case that the exporter says none." },
     domains: list(domain),
   },
   "manualRate",
+  "fallbackRate",
 );
 
 /** What `GET /api/v1/flow/exporters` answers. */

@@ -16,6 +16,20 @@ test("a view with an id shows one thing; what there is not is not found", async 
   assert.equal((await fetch(`${url}/api/v1/things/a`, { method: "POST" })).status, 405);
 });
 
+test("an id may stand before the last segment", async (t) => {
+  const nested = new Map([["/api/v1/things/{id}/state", (id: string) => (id === "a/b" ? { id } : undefined)]]);
+  const { url } = await startApi(t, { views: nested });
+  const found = await fetch(`${url}/api/v1/things/a%2Fb/state`);
+  assert.deepEqual([found.status, await found.json()], [200, { id: "a/b" }]);
+  for (const path of ["things/c/state", "things/a%2Fb", "things/a%2Fb/other", "things/state", "things/x/y/state"]) {
+    assert.equal((await fetch(`${url}/api/v1/${path}`)).status, 404, path);
+  }
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    paths: Record<string, { get: { parameters: { name: string }[] } }>;
+  };
+  assert.equal(document.paths["/api/v1/things/{id}/state"]?.get.parameters[0]?.name, "id");
+});
+
 test("the OpenAPI document declares the id", async (t) => {
   const { url } = await startApi(t, { views });
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as {

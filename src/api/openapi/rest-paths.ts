@@ -152,7 +152,7 @@ export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions }
   const metricsAuth = authMetrics ? guarded : {};
   const viewPaths = views.map((path) => {
     const name = path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
-    const hasId = path.endsWith("/{id}");
+    const hasId = path.split("/").includes("{id}");
     const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
     const parameters = [{ name: "id", in: "path", required: true, schema: { type: "string" } }];
     const { summary = `The state at ${path}`, schema = {} } = viewDescriptions.get(path) ?? {};

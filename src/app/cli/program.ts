@@ -3,6 +3,7 @@ import { packageVersion } from "../package-root.ts";
 import { SettingsError } from "../settings/index.ts";
 import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
+import { addDoctorCommand } from "./doctor-command.ts";
 import { addFilterCommand } from "./filter-command.ts";
 import { addOutputCommand } from "./output-command.ts";
 import { addReplayCommand } from "./replay-command.ts";
@@ -35,6 +36,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addServeCommand(program, terminal, setExitCode);
   addDemoCommand(program, terminal, setExitCode);
   addConfigCommand(program, terminal, setExitCode);
+  addDoctorCommand(program, terminal, setExitCode);
   addUdmCheckCommand(addUdmCommand(program, terminal), terminal, setExitCode);
   addReplayCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);

@@ -4,6 +4,7 @@ import type { Plan } from "./templates/plan.ts";
 import type { SharedPlan } from "./templates/plan-cache.ts";
 import type { SampleSources } from "./sequence/sample-sources.ts";
 import type { Sequence } from "./sequence/sequence.ts";
+import type { Senders } from "./senders.ts";
 import type { WaitingSets } from "./templates/waiting-sets.ts";
 
 /** A template as its exporter gave it. */
@@ -40,6 +41,26 @@ export interface Domain {
   readonly options: DomainOptions;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
+  /** Export time less time of receipt of the last datagram, milliseconds, where the protocol has an export time. */
+  clockOffset: number | undefined;
+  /** The ports that its datagrams came from. */
+  readonly senders: Senders;
+}
+
+/**
+ * Takes of a datagram who sent it, and how the exporter's clock differs from ours.
+ *
+ * @param exportTime milliseconds since the epoch, where the protocol has it.
+ * @param uptime milliseconds, where the protocol has it.
+ */
+export function noteHeader(
+  domain: Domain,
+  { port, receivedAt }: { readonly port: number; readonly receivedAt: number },
+  exportTime: number | undefined,
+  uptime: number | undefined,
+): void {
+  if (exportTime !== undefined) domain.clockOffset = exportTime - receivedAt;
+  domain.senders.note(port, receivedAt, uptime === undefined ? undefined : (exportTime ?? receivedAt) - uptime);
 }
 
 /** A datagram may be overtaken on its way by others that were sent later by no more than this. */

@@ -1,5 +1,9 @@
 import type { NameCounts } from "./options/name-table.ts";
 import { senderPort } from "../intake/tcp/session-port.ts";
+import type { RateChange } from "./sampling/sampling-table.ts";
+import { samplerElements, samplingElements } from "./sampling/record-rate.ts";
+import type { Template } from "./templates/template.ts";
+import type { Sender } from "./senders.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";
@@ -16,6 +20,8 @@ export interface ExporterView {
   readonly recordsPerSecond: number;
   /** The operator's sampling rate, which stands before those of the domains. */
   readonly manualRate: number | undefined;
+  /** The operator's rate for the case that the exporter says none. */
+  readonly fallbackRate: number | undefined;
   readonly domains: readonly DomainView[];
 }
 
@@ -30,8 +36,18 @@ export interface DomainView {
   readonly templates: readonly TemplateView[];
   /** Data sets that wait for their template. */
   readonly waitingSets: number;
+  /** Since when there are any, milliseconds since the epoch. */
+  readonly waitingSince: number | undefined;
+  /** The templates that they wait for. */
+  readonly waitingFor: readonly number[];
+  /** Data sets that were given up for want of their template. */
+  readonly givenUpSets: number;
+  /** Sequence units received, in the unit of `missing`. */
+  readonly received: number;
   /** Sequence units that never came: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
   readonly missing: number;
+  /** When some were found missing last, milliseconds since the epoch. */
+  readonly missingAt: number | undefined;
   /** Samples missing by the numbers of their data sources, and samples that the agent says it dropped (sFlow). */
   readonly missingSamples: number;
   readonly samplerDrops: number;
@@ -39,6 +55,12 @@ export interface DomainView {
   readonly resets: number;
   /** Sampling rates by what they apply to. */
   readonly sampling: readonly { readonly scope: string; readonly rate: number }[];
+  /** The last change of a rate within one scope. */
+  readonly samplingChange: RateChange | undefined;
+  /** Milliseconds that the exporter's clock is ahead of ours, where the protocol has an export time. */
+  readonly clockOffset: number | undefined;
+  /** The ports that its datagrams came from. */
+  readonly senders: readonly Readonly<Sender>[];
   /** How many names its options gave. */
   readonly names: NameCounts;
   /** When the exporter started by its options, milliseconds since the epoch. */
@@ -49,6 +71,10 @@ export interface TemplateView {
   readonly id: number;
   readonly kind: "flows" | "options";
   readonly fields: number;
+  /** What its records say of sampling: a rate, or a sampler whose rate options give. */
+  readonly sampling: "rate" | "sampler" | undefined;
+  /** Whether its records name the exporter: exporterIPv4Address (130), exporterIPv6Address (131). */
+  readonly namesExporter: boolean;
   /** When it came for the first time, milliseconds since the epoch. */
   readonly definedAt: number;
   /** When it came for the last time; for a restored one, when it was read. */
@@ -58,13 +84,14 @@ export interface TemplateView {
 }
 
 export function viewExporter(exporter: Exporter): ExporterView {
-  const { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate } = exporter;
+  const { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, fallbackRate } = exporter;
   const domains = Array.from(exporter.domains(), viewDomain);
-  return { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, domains };
+  return { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, fallbackRate, domains };
 }
 
-function viewDomain({ protocol, id, port, agent, templates, waiting, sequence, samples, options }: Domain): DomainView {
-  const { missing, recovered, late, resets } = sequence;
+function viewDomain(domain: Domain): DomainView {
+  const { protocol, id, port, agent, templates, waiting, sequence, samples, options, clockOffset } = domain;
+  const { missing, recovered, received, gapAt, late, resets } = sequence;
   return {
     protocol,
     id,
@@ -74,18 +101,34 @@ function viewDomain({ protocol, id, port, agent, templates, waiting, sequence, s
       id: templateId,
       kind: plan.template.scopeCount === undefined ? "flows" : "options",
       fields: plan.lengths.length,
+      sampling: samplingOf(plan.template),
+      namesExporter: plan.template.fields.some(({ pen, id }) => pen === 0 && (id === 130 || id === 131)),
       definedAt,
       refreshedAt,
       origin: isRestored ? "restored" : "received",
     })),
     waitingSets: waiting.count(),
+    waitingSince: waiting.since,
+    waitingFor: waiting.templateIds(),
+    givenUpSets: waiting.dropped,
+    received,
     missing: missing - recovered,
+    missingAt: gapAt,
     missingSamples: samples.missing,
     samplerDrops: samples.drops,
     late,
     resets,
     sampling: [...options.sampling.rates(), ...samples.rates()],
+    samplingChange: options.sampling.lastChange,
+    clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
+    senders: domain.senders.all().map((sender) => ({ ...sender })),
     names: options.names.counts(),
     bootTime: options.bootTime,
   };
+}
+
+function samplingOf({ fields }: Template): TemplateView["sampling"] {
+  const said = fields.filter(({ pen, id }) => pen === 0 && samplingElements.has(id));
+  if (said.some(({ id }) => !samplerElements.has(id))) return "rate";
+  return said.length > 0 ? "sampler" : undefined;
 }

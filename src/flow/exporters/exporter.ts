@@ -10,6 +10,7 @@ import { optionsOnly } from "./options-only.ts";
 import type { Define, PlanCache, TemplateRecord } from "./templates/plan-cache.ts";
 import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
 import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
+import { createSenders } from "./senders.ts";
 import { createSequence } from "./sequence/sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./templates/waiting-sets.ts";
 
@@ -176,6 +177,8 @@ export function createExporter(options: ExporterOptions): Exporter {
           : noSampleSources,
       options: sibling(protocol, id)?.options ?? createDomainOptions(share),
       uptime: undefined,
+      clockOffset: undefined,
+      senders: createSenders(),
     };
   };
 

@@ -2,6 +2,8 @@ import type { FieldValues } from "../../../record/index.ts";
 
 /** Elements that give a rate or a sampler, in flow records or in options. */
 export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 305, 306, 309, 310, 311]);
+/** Of these, the ones that name a sampler. */
+export const samplerElements: ReadonlySet<number> = new Set([48, 302]);
 
 /**
  * One of how many packets was looked at, by what the record itself says: samplingInterval (34), samplerRandomInterval

@@ -20,10 +20,21 @@ export interface SamplingTable {
   readonly isEmpty: boolean;
   /** For people: the rates by what they apply to. */
   rates(): readonly { readonly scope: string; readonly rate: number }[];
+  /** The last change of a rate in this run; undefined while each scope had one rate. */
+  readonly lastChange: RateChange | undefined;
   state(): SamplingState;
   /** Adds what `state` gave, where nothing is known yet. */
   restore(state: SamplingState): void;
   clear(): void;
+}
+
+/** A rate that took the place of another one of the same scope. */
+export interface RateChange {
+  readonly scope: string;
+  readonly from: number;
+  readonly to: number;
+  /** How often a rate of the domain changed. */
+  readonly count: number;
 }
 
 /** Plain data; null is no rate. */
@@ -40,7 +51,12 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
   let commonRate: number | undefined;
   /** Worked out when a record needs it, so that a flood of options costs no more than what is in it. */
   let isCommonKnown = true;
+  let lastChange: RateChange | undefined;
 
+  const noteChange = (scope: string, from: number | undefined, to: number): void => {
+    if (from === undefined || from === to) return;
+    lastChange = { scope, from, to, count: (lastChange?.count ?? 0) + 1 };
+  };
   const common = (): number | undefined => {
     if (!isCommonKnown) {
       isCommonKnown = true;
@@ -55,13 +71,18 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       if (rate === undefined) return false;
       const sampler = recordSampler(options);
       if (sampler !== undefined) {
+        noteChange(`sampler ${sampler}`, samplers.get(sampler), rate);
         const isNew = samplers.set(sampler, rate);
         if (isNew) isCommonKnown = false;
         return isNew;
       }
       const netif = options.get("flow.scope.interface") ?? options.get("flow.in.netif.index");
-      if (typeof netif === "number") return netifs.set(netif, rate);
+      if (typeof netif === "number") {
+        noteChange(`interface ${netif}`, netifs.get(netif), rate);
+        return netifs.set(netif, rate);
+      }
       const isNew = domainRate !== rate;
+      noteChange("domain", domainRate, rate);
       domainRate = rate;
       return isNew;
     },
@@ -82,6 +103,9 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       for (const [index, rate] of netifs.entries()) all.push({ scope: `interface ${index}`, rate });
       if (domainRate !== undefined) all.push({ scope: "domain", rate: domainRate });
       return all;
+    },
+    get lastChange() {
+      return lastChange;
     },
     state: () => ({
       samplers: [...samplers.entries()],

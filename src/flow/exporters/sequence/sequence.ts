@@ -9,6 +9,10 @@ export interface Sequence {
   /** Datagrams that came out of order. */
   late: number;
   resets: number;
+  /** Units received. */
+  received: number;
+  /** When units were found missing last, milliseconds since the epoch. */
+  gapAt: number | undefined;
   /** Gaps that would be none if the exporter counted in a way of its own; from `ownWayAfter` on it is taken to do so. */
   doubts: number;
   /** What these gaps added to `missing`. */
@@ -59,6 +63,8 @@ export function createSequence(): Sequence {
     recovered: 0,
     late: 0,
     resets: 0,
+    received: 0,
+    gapAt: undefined,
     doubts: 0,
     doubtful: 0,
     at: 0,
@@ -81,6 +87,7 @@ export function possibleGap({ at, rate }: Sequence, now: number): number {
 function measure(sequence: Sequence, units: number, now: number): void {
   const { second } = sequence;
   sequence.at = now;
+  sequence.received += units;
   const passed = now - second.at;
   if (passed >= 0 && passed < secondMs) {
     second.units += units;
@@ -112,6 +119,7 @@ export function accountSequence(
   now: number,
 ): SequenceStep {
   const step = accountNumber(sequence, number, units, hasRestarted, now);
+  if (step.missing > 0) sequence.gapAt = now;
   measure(sequence, units?.counted ?? 0, now);
   return step;
 }

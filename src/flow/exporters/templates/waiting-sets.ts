@@ -19,6 +19,12 @@ export interface WaitingSets {
   /** Drops the sets that came before a time, milliseconds since the epoch. Returns how many. */
   dropOlder(than: number): number;
   count(): number;
+  /** Since when there are any, milliseconds since the epoch; those of then may have been dropped. */
+  readonly since: number | undefined;
+  /** Sets that were dropped so far. */
+  readonly dropped: number;
+  /** The templates that sets wait for. */
+  templateIds(): readonly number[];
 }
 
 /** Bytes and sets that wait, counted over several domains. */
@@ -45,6 +51,8 @@ export interface WaitingSetsOptions {
 export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOptions): WaitingSets {
   const budgets = [own, inAll];
   let waiting: WaitingSet[] = [];
+  let since: number | undefined;
+  let droppedInAll = 0;
 
   const account = (set: WaitingSet, sign: 1 | -1): void => {
     for (const budget of budgets) {
@@ -59,13 +67,16 @@ export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOp
   return {
     add(set) {
       let dropped = 0;
+      since ??= set.receivedAt;
       while (!fitsInto(set, own) || !fitsInto(set, inAll)) {
         const oldest = waiting.shift();
         if (oldest === undefined) {
           if (fitsInto(set, own) && reclaim()) continue;
+          droppedInAll++;
           return dropped + 1;
         }
         dropped++;
+        droppedInAll++;
         account(oldest, -1);
       }
       waiting.push(set);
@@ -77,6 +88,7 @@ export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOp
       if (mine.length === 0) return mine;
       waiting = waiting.filter((set) => set.templateId !== templateId);
       for (const set of mine) account(set, -1);
+      since = waiting[0]?.receivedAt;
       return mine;
     },
     dropOlder(than) {
@@ -86,8 +98,17 @@ export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOp
         account(set, -1);
         return false;
       });
+      droppedInAll += length - waiting.length;
+      if (waiting.length === 0) since = undefined;
       return length - waiting.length;
     },
     count: () => waiting.length,
+    get since() {
+      return since;
+    },
+    get dropped() {
+      return droppedInAll;
+    },
+    templateIds: () => [...new Set(waiting.map(({ templateId }) => templateId))].toSorted((a, b) => a - b),
   };
 }

@@ -1,5 +1,5 @@
 import type { Labels, Metrics } from "../../../report/index.ts";
-import { readKernelSockets, type KernelSocket } from "./kernel-socket.ts";
+import { readKernelSockets, type KernelPort } from "./kernel-socket.ts";
 
 /** A port that is open for flows. */
 export interface OpenPort {
@@ -10,7 +10,7 @@ export interface OpenPort {
 
 /** @param open the ports that are open now. */
 export function registerSocketMetrics(metrics: Metrics, open: () => readonly OpenPort[]): void {
-  const fromKernel = (read: (socket: KernelSocket) => number) => (): (readonly [Labels, number])[] => {
+  const fromKernel = (read: (socket: KernelPort) => number) => (): (readonly [Labels, number])[] => {
     const ports = open();
     const sockets = ports.length === 0 ? undefined : readKernelSockets();
     return ports.flatMap(({ port }) => {

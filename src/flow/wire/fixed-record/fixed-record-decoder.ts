@@ -1,5 +1,5 @@
 import type { Decoder } from "../decoder/decoder.ts";
-import { noteUptime } from "../../exporters/domain.ts";
+import { noteHeader, noteUptime } from "../../exporters/domain.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
 import { convertType } from "../../elements/mapping/convert-type.ts";
 import { registeredElements, type ElementNames, type ElementSource } from "../../elements/mapping/element-names.ts";
@@ -106,6 +106,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times }: 
       head.push(...more);
 
       const exportTime = seconds * 1000 + (hasFraction ? Math.floor(nanoseconds / 1_000_000) : 0);
+      noteHeader(domain, datagram, exportTime, uptime);
       const { fallbackRate } = exporter;
       // An interval of 0 is one of every packet, unless the operator knows better.
       const saidRate = headerRate === 0 ? (fallbackRate ?? 1) : headerRate;

@@ -1,4 +1,5 @@
 import type { Decoder } from "../decoder/decoder.ts";
+import { noteHeader } from "../../exporters/domain.ts";
 import type { TemplateRecord } from "../../exporters/exporter.ts";
 import { accountSequence, type SequenceUnits } from "../../exporters/sequence/sequence.ts";
 import { recordHead } from "../decoder/record-head.ts";
@@ -34,6 +35,7 @@ export function createIpfixDecoder({ times, reader, flows, settings }: TemplateD
       const seconds = view.getUint32(4);
       const sequence = view.getUint32(8);
       const domain = exporter.domain("ipfix", view.getUint32(12), datagram.port);
+      noteHeader(domain, datagram, seconds * 1000, undefined);
       const head = recordHead(times, datagram, exporter, {
         type: "ipfix",
         version: 10,

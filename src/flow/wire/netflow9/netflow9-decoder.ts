@@ -1,5 +1,5 @@
 import type { Decoder } from "../decoder/decoder.ts";
-import { noteUptime } from "../../exporters/domain.ts";
+import { noteHeader, noteUptime } from "../../exporters/domain.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
 import { recordHead } from "../decoder/record-head.ts";
 import {
@@ -36,6 +36,7 @@ export function createNetflow9Decoder({ times, reader, flows, settings }: Templa
       const seconds = view.getUint32(8);
       const sequence = view.getUint32(12);
       const domain = exporter.domain("netflow9", view.getUint32(16));
+      noteHeader(domain, datagram, seconds * 1000, uptime);
       const head = recordHead(times, datagram, exporter, {
         type: "netflow",
         version: 9,

@@ -1,6 +1,6 @@
 import { createAgentText } from "./agent-text.ts";
 import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
-import { noteUptime, type Domain } from "../../exporters/domain.ts";
+import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
@@ -94,6 +94,7 @@ export function createSflowDecoder({
       if (header === undefined) return;
       const { sequence, uptime, count } = header;
       const domain = exporter.domain("sflow", header.subAgent, undefined, header.agent);
+      noteHeader(domain, datagram, undefined, uptime);
       const hasRestarted = noteUptime(domain, uptime);
       if (hasRestarted) domain.samples.restart();
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));

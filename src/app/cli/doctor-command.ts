@@ -1,0 +1,61 @@
+import { Option, type Command } from "commander";
+import { addClientOptions, placeOf } from "./client-options.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
+import { createApiCall } from "./udm-client.ts";
+
+/** What the API answers; docs/doctor.md describes it. */
+interface DiagnosisJson {
+  readonly healthy: boolean;
+  readonly ports: readonly number[];
+  readonly exporters: number;
+  readonly diagnoses: readonly {
+    readonly id: string;
+    readonly severity: string;
+    readonly exporter?: string;
+    readonly sentence: string;
+    readonly evidence: Readonly<Record<string, unknown>>;
+    readonly advice: string;
+  }[];
+}
+
+/** `doctor`: asks a running collector why flows are missing or wrong. */
+export function addDoctorCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const doctor = addClientOptions(program.command("doctor [exporter]"))
+    .description("say why flows are missing or wrong, of all exporters or of one; exit code 1 with findings")
+    .addOption(new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text"))
+    .action(async (exporter: string | undefined, { output }: { output: string }) => {
+      const call = createApiCall(await placeOf(doctor, terminal));
+      const path =
+        exporter === undefined
+          ? "/api/v1/flow/diagnosis"
+          : `/api/v1/flow/exporters/${encodeURIComponent(exporter)}/diagnosis`;
+      const answer = (await call("GET", path)) as DiagnosisJson;
+      terminal.out(output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : formatDiagnosis(answer));
+      if (!answer.healthy) setExitCode(exitCodes.failure);
+    });
+}
+
+function formatDiagnosis({ diagnoses, ports, exporters }: DiagnosisJson): string {
+  const many = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const looked = `${many(exporters, "exporter")}, flow port${ports.length === 1 ? "" : "s"} ${ports.join(", ") || "none"}`;
+  const found = ["problem", "warning", "note"].map((severity) =>
+    many(diagnoses.filter((one) => one.severity === severity).length, severity),
+  );
+  const parts = diagnoses.map(({ id, severity, exporter, sentence, evidence, advice }) => {
+    const facts = Object.entries(evidence).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const lines = [
+      `${severity.toUpperCase()} ${id}${exporter === undefined ? "" : ` ${exporter}`}`,
+      `  ${sentence}`,
+      `  Evidence: ${facts.join(" ")}`,
+      `  What to do: ${advice}`,
+    ];
+    return `${lines.map(printable).join("\n")}\n`;
+  });
+  const end = diagnoses.length === 0 ? `No findings (${looked}).` : `${found.join(", ")} (${looked}).`;
+  return [...parts, `${end}\n`].join("\n");
+}
+
+/** Without control characters, which could steer a terminal. */
+function printable(line: string): string {
+  return line.replace(/\p{Cc}/gu, "?");
+}

@@ -1,0 +1,109 @@
+import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import type { ExporterView } from "../../flow/index.ts";
+import type { Clock, Component, MetricFamily, Metrics } from "../../report/index.ts";
+import { diagnose } from "./diagnose.ts";
+import type { Diagnosis } from "./diagnosis.ts";
+import type { Facts, FlowCounts, HostCounters } from "./facts.ts";
+import {
+  countedSince,
+  hostFiles,
+  readHostCounters,
+  readSockets,
+  readStrictInterfaces,
+  type HostFiles,
+} from "./read-host.ts";
+
+export interface DoctorOptions {
+  /** Whether flows are received. */
+  readonly enabled: boolean;
+  /** The flow ports that are open. */
+  readonly ports: () => readonly number[];
+  readonly exporters: () => Promise<readonly ExporterView[]>;
+  readonly metrics: Pick<Metrics, "families">;
+  readonly clock: Clock;
+  /** Default: those of this host. */
+  readonly files?: HostFiles;
+}
+
+/** What the diagnosis of a collector, or of one exporter, is answered with. */
+export interface DoctorAnswer {
+  /** Whether neither a problem nor a warning was found. */
+  readonly healthy: boolean;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly ports: readonly number[];
+  /** How many exporters were looked at. */
+  readonly exporters: number;
+  readonly diagnoses: readonly Diagnosis[];
+}
+
+/** Says why flows are missing or wrong. Starts before the ports open: it compares the host's counters with those of then. */
+export interface Doctor extends Component {
+  /** @returns undefined when the text is no address. */
+  diagnose(address?: string): Promise<DoctorAnswer | undefined>;
+}
+
+export function createDoctor(options: DoctorOptions): Doctor {
+  const { enabled, metrics, clock, files = hostFiles } = options;
+  let startedAt = clock.now();
+  let before: HostCounters | undefined;
+
+  const gather = async (): Promise<Facts> => {
+    const sockets = readSockets(options.ports(), files);
+    return {
+      now: clock.now(),
+      startedAt,
+      enabled,
+      ports: sockets.ports,
+      otherSockets: sockets.others,
+      host: countedSince(before, readHostCounters(files)),
+      strictInterfaces: readStrictInterfaces(files),
+      counts: flowCounts(await metrics.families()),
+      exporters: await options.exporters(),
+    };
+  };
+
+  return {
+    name: "doctor",
+    async start() {
+      startedAt = clock.now();
+      before = readHostCounters(files);
+    },
+    async stop() {},
+    async diagnose(text) {
+      const address = text === undefined ? undefined : parseAddress(text);
+      if (text !== undefined && address === undefined) return undefined;
+      const canonical = address && formatAddress(unmapAddress(address));
+      const facts = await gather();
+      const diagnoses = diagnose(facts, canonical);
+      return {
+        healthy: diagnoses.every(({ severity }) => severity === "note"),
+        at: facts.now,
+        ports: facts.ports.map(({ port }) => port),
+        exporters: facts.exporters.filter((one) => canonical === undefined || one.address === canonical).length,
+        diagnoses,
+      };
+    },
+  };
+}
+
+/** Reasons for which a whole datagram is not decoded, whatever is in it. */
+const refusals: ReadonlySet<unknown> = new Set(["unknown_protocol", "unsupported", "disabled"]);
+
+/** The counts of flows by the collector's metrics. */
+export function flowCounts(families: readonly MetricFamily[]): FlowCounts {
+  const samplesOf = (name: string): MetricFamily["samples"] =>
+    families.flatMap((family) => (family.name === name ? family.samples : []));
+  const sum = (name: string): number => samplesOf(name).reduce((total, [, value]) => total + value, 0);
+  const refused: Record<string, number> = {};
+  for (const [labels, value] of samplesOf("netgloss_flow_drops_total")) {
+    const reason = labels["reason"];
+    if (refusals.has(reason)) refused[String(reason)] = (refused[String(reason)] ?? 0) + value;
+  }
+  return {
+    datagrams: sum("netgloss_flow_datagrams_total"),
+    queueDrops: sum("netgloss_flow_queue_drops_total"),
+    lineDrops: sum("netgloss_flow_lines_dropped_total"),
+    refused,
+  };
+}

@@ -1,0 +1,60 @@
+import type { ExporterView } from "../../flow/index.ts";
+
+/** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
+export interface Facts {
+  readonly now: number;
+  /** When the collector began to receive. */
+  readonly startedAt: number;
+  /** Whether flows are received. */
+  readonly enabled: boolean;
+  /** The flow ports that are open. */
+  readonly ports: readonly PortFacts[];
+  /** Sockets of others at our ports, and at ports that exporters often send to. */
+  readonly otherSockets: readonly OtherSocket[];
+  /** What the host counted since the start; undefined where it has no such counters. */
+  readonly host: HostCounters | undefined;
+  /** Interfaces that drop datagrams whose way back is another one (rp_filter 1). */
+  readonly strictInterfaces: readonly string[];
+  readonly counts: FlowCounts;
+  readonly exporters: readonly ExporterView[];
+}
+
+/** A flow port as the kernel sees it. */
+export interface PortFacts {
+  readonly port: number;
+  /** Datagrams dropped at the full receive buffer; undefined where the kernel does not say. */
+  readonly drops: number | undefined;
+  /** Bytes received and not read yet. */
+  readonly queued: number | undefined;
+}
+
+/** A UDP socket that is not ours. */
+export interface OtherSocket {
+  readonly port: number;
+  /** Whether it takes one address only: at one of our ports it gets what is sent there. */
+  readonly isSpecific: boolean;
+  /** Process id and name, where the collector may see it. */
+  readonly owner: string | undefined;
+  readonly uid: number;
+}
+
+/** Counters of UDP and IP, of all programs of the host or container. */
+export interface HostCounters {
+  /** Datagrams to ports that nobody has open. */
+  readonly noPorts: number;
+  readonly bufferErrors: number;
+  readonly checksumErrors: number;
+  /** Packets dropped because the way back to their sender is another interface. */
+  readonly reversePathFilter: number;
+}
+
+/** What the collector counted since the start. */
+export interface FlowCounts {
+  readonly datagrams: number;
+  /** Datagrams that the queues of decoding threads had no room for. */
+  readonly queueDrops: number;
+  /** Records that the outputs' thread did not take in time. */
+  readonly lineDrops: number;
+  /** Whole datagrams that were not decoded, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+}

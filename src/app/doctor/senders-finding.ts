@@ -1,0 +1,92 @@
+import type { DomainView, ExporterView } from "../../flow/index.ts";
+import type { Diagnosis } from "./diagnosis.ts";
+import { groupBy } from "./group-by.ts";
+import { list, time } from "./wording.ts";
+
+/** A port that was silent for longer is one of an earlier start. */
+const activeMs = 5 * 60_000;
+/** Start times of one device differ by less: its clock runs, and headers have whole seconds. */
+const sameStartMs = 60_000;
+/** Uptimes are modulo 2^32 milliseconds. */
+const uptimeWrapMs = 2 ** 32;
+
+interface ActiveSender {
+  readonly domain: DomainView;
+  readonly port: number;
+  readonly firstSeen: number;
+  readonly lastSeen: number;
+  readonly bootTime: number | undefined;
+}
+
+/**
+ * Several devices that send from one address: NAT, or a relay. Two ports that send at the same time, within one observation domain, are
+ * several exporting processes; start times that differ make them several devices.
+ */
+export function severalDevices(exporter: ExporterView): Diagnosis[] {
+  const { address, domains, lastSeen } = exporter;
+  const namesExporter = domains.some(({ templates }) => templates.some((template) => template.namesExporter));
+  const byDomain = groupBy(
+    domains.flatMap((domain) => domain.senders.map((sender): ActiveSender => ({ domain, ...sender }))),
+    ({ domain: { protocol, id, agent = "" } }) => `${protocol} ${id} ${agent}`,
+  );
+  const groups = [...byDomain.values()].flatMap((all) => {
+    const senders = all.filter((sender) => lastSeen - sender.lastSeen <= activeMs && takesTurns(sender, all));
+    return senders.length > 1 ? [senders] : [];
+  });
+  const [group] = groups.toSorted((a, b) => Number(startsDiffer(b)) - Number(startsDiffer(a)));
+  const [first] = group ?? [];
+  if (group === undefined || first === undefined) return [];
+  const differ = startsDiffer(group);
+  const ports = group.map(({ port }) => port);
+  const { protocol, id, resets, late } = first.domain;
+  const mixed = protocol !== "ipfix";
+  return [
+    {
+      id: "several-devices",
+      severity: differ ? "warning" : "note",
+      exporter: address,
+      sentence: differ
+        ? `Several devices send as ${address}, in the same domain ${id}: ports ${list(ports)} are in use at the same time, and their start times differ. ` +
+          (mixed
+            ? "Their templates, sampling rates and sequence numbers get mixed up."
+            : "Their sampling rates and interface names get mixed up.")
+        : `Several exporting processes send as ${address}, in the same domain ${id}: ports ${list(ports)} are in use at the same time.`,
+      evidence: {
+        protocol,
+        domain: id,
+        senders: group.map(({ port, bootTime, lastSeen: at }) => ({
+          port,
+          lastSeen: time(at),
+          ...(bootTime !== undefined && { startedAt: time(bootTime) }),
+        })),
+        resets,
+        late,
+        namesExporter,
+        domains: domains.length,
+      },
+      advice:
+        "If there is NAT or a relay on the way, let flow exports pass it unchanged, so that each device is known by its own address. If not, give each device or process " +
+        "a Source ID (observation domain) of its own." +
+        (namesExporter
+          ? " Its records name the device in elements 130 or 131 (exporterIPv4Address, exporterIPv6Address)."
+          : ""),
+    },
+  ];
+}
+
+/** Whether it sent before and after another one: a device that started again leaves its old port for good. */
+function takesTurns(sender: ActiveSender, all: readonly ActiveSender[]): boolean {
+  return all.some(
+    (other) => other.port !== sender.port && other.lastSeen >= sender.firstSeen && sender.lastSeen >= other.firstSeen,
+  );
+}
+
+function startsDiffer(senders: readonly ActiveSender[]): boolean {
+  const starts = senders.flatMap(({ bootTime }) => bootTime ?? []);
+  return starts.some((start) =>
+    starts.some((other) => {
+      const apart = Math.abs(start - other) % uptimeWrapMs;
+      return Math.min(apart, uptimeWrapMs - apart) > sameStartMs;
+    }),
+  );
+}

@@ -1,0 +1,46 @@
+const units = [
+  ["day", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+] as const;
+
+/** A time span as people say it, in its two largest units: `3 h`, `1 day 4 h`, `12 s`. */
+export function span(ms: number): string {
+  let rest = Math.round(Math.abs(ms) / 1000) * 1000;
+  const parts: string[] = [];
+  for (const [unit, length] of units) {
+    const count = Math.floor(rest / length);
+    if (count > 0) parts.push(`${count} ${unit === "day" && count > 1 ? "days" : unit}`);
+    else if (parts.length > 0) break;
+    rest -= count * length;
+    if (parts.length === 2) break;
+  }
+  return parts.length > 0 ? parts.join(" ") : "0 s";
+}
+
+export function number(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** `1 datagram`, `2 datagrams`. */
+export function count(value: number, what: string): string {
+  return `${number(value)} ${what}${value === 1 ? "" : "s"}`;
+}
+
+/** A share of all in per cent, with two digits that count. */
+export function percent(share: number): string {
+  return `${Number((100 * share).toPrecision(2))} %`;
+}
+
+/** `2055, 4739 and 6343`; a long list is cut. */
+export function list(items: readonly (string | number)[], most = 8): string {
+  const shown = items.length > most ? [...items.slice(0, most), `${items.length - most} more`] : [...items];
+  const last = shown.pop();
+  if (last === undefined) return "none";
+  return shown.length === 0 ? String(last) : `${shown.join(", ")} and ${last}`;
+}
+
+export function time(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,270 @@
+import type { Facts, HostCounters } from "../../src/app/doctor/facts.ts";
+import { createFlowRig, receivedAt, type FlowRig } from "../support/flow-rig.ts";
+import {
+  dataSet,
+  exportSeconds,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  netflow5,
+  netflow9,
+  netflow9Templates,
+  packetSet,
+  uint,
+  type PacketTemplate,
+} from "../support/flow-packets.ts";
+import { counterSample, flowSample, sflow } from "../support/sflow-packets.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Facts of a collector that has run for an hour and was not busy. */
+function factsOf(rig: FlowRig, changes: Partial<Facts> = {}): Facts {
+  const exporters = rig.pipeline.exporters();
+  return {
+    now: rig.time,
+    startedAt: receivedAt - hour,
+    enabled: true,
+    ports: [{ port: 2055, drops: 0, queued: 0 }],
+    otherSockets: [],
+    host: quietHost,
+    strictInterfaces: [],
+    counts: {
+      datagrams: exporters.reduce((sum, { datagrams }) => sum + datagrams, 0),
+      queueDrops: 0,
+      lineDrops: 0,
+      refused: {},
+    },
+    exporters,
+    ...changes,
+  };
+}
+
+const quietHost: HostCounters = { noPorts: 0, bufferErrors: 0, checksumErrors: 0, reversePathFilter: 0 };
+const nobody = (changes: Partial<Facts> = {}): Facts => factsOf(createFlowRig(), changes);
+
+const bytesOnly: PacketTemplate = { id: 259, fields: fields([1, 4]) };
+const withSampler: PacketTemplate = { id: 260, fields: fields([1, 4], [48, 1]) };
+const samplers: PacketTemplate = { id: 300, scopeCount: 1, fields: fields([1, 4], [48, 1], [50, 4]) };
+const domainRate: PacketTemplate = { id: 301, scopeCount: 1, fields: fields([1, 4], [34, 4]) };
+const flow = dataSet(bytesOnly, [uint(1000, 4)]);
+const samplerSays = (id: number, rate: number): Buffer => dataSet(samplers, [uint(0, 4), uint(id, 1), uint(rate, 4)]);
+const domainSays = (rate: number): Buffer => dataSet(domainRate, [uint(0, 4), uint(rate, 4)]);
+/** In the header of a datagram that is sent now. */
+const secondsAt = (rig: FlowRig): number => Math.floor(rig.time / 1000);
+
+function sent(send: (rig: FlowRig) => void, options?: Parameters<typeof createFlowRig>[0]): FlowRig {
+  const rig = createFlowRig(options);
+  send(rig);
+  return rig;
+}
+
+/** NetFlow v5 of flows that follow one another: nothing is wrong with it. */
+function healthy(rig: FlowRig): void {
+  for (const sequence of [0, 1, 2]) rig.send(netflow5([{}], { sequence }));
+}
+
+export interface DoctorCase {
+  readonly facts: () => Facts;
+  /** The exporter that is asked for. */
+  readonly address?: string;
+}
+
+const heardBy = (changes: (rig: FlowRig) => void) => (): Facts => factsOf(sent(changes));
+
+/** By what is wrong. */
+export const doctorCases: Readonly<Record<string, DoctorCase>> = {
+  healthy: { facts: heardBy(healthy) },
+  "flows are off": { facts: () => nobody({ enabled: false, ports: [] }) },
+  "nothing received yet": { facts: () => nobody({ startedAt: receivedAt - 30 * second }) },
+  "nothing received": { facts: () => nobody() },
+  "nothing received, no counters of the host": {
+    facts: () => nobody({ host: undefined, ports: [{ port: 2055, drops: undefined, queued: undefined }] }),
+  },
+  "nothing received, wrong port": { facts: () => nobody({ host: { ...quietHost, noPorts: 1234 } }) },
+  "nothing received, rp_filter": {
+    facts: () => nobody({ host: { ...quietHost, noPorts: 3, reversePathFilter: 77 }, strictInterfaces: ["eth1"] }),
+  },
+  "nothing received, rp_filter strict and nothing dropped": { facts: () => nobody({ strictInterfaces: ["eth1"] }) },
+  "nothing received, another program at the port": {
+    facts: () => nobody({ otherSockets: [{ port: 2055, isSpecific: true, owner: "812 (nfcapd)", uid: 0 }] }),
+  },
+  "nothing received, another program at a usual port": {
+    facts: () => nobody({ otherSockets: [{ port: 9995, isSpecific: false, owner: undefined, uid: 998 }] }),
+  },
+  "nothing read from the socket": { facts: () => nobody({ ports: [{ port: 2055, drops: 9, queued: 212_992 }] }) },
+  "port shared": {
+    facts: () =>
+      factsOf(sent(healthy), { otherSockets: [{ port: 2055, isSpecific: true, owner: "812 (nfcapd)", uid: 0 }] }),
+  },
+  "datagrams not understood": {
+    facts: () =>
+      factsOf(sent(healthy), {
+        counts: { datagrams: 20, queueDrops: 0, lineDrops: 0, refused: { unknown_protocol: 16, disabled: 1 } },
+      }),
+  },
+  "protocol turned off": {
+    facts: () =>
+      factsOf(sent(healthy), { counts: { datagrams: 20, queueDrops: 0, lineDrops: 0, refused: { disabled: 4 } } }),
+  },
+  "kernel drops": {
+    facts: () =>
+      factsOf(sent(healthy), {
+        ports: [{ port: 2055, drops: 1500, queued: 0 }],
+        counts: { datagrams: 98_500, queueDrops: 0, lineDrops: 0, refused: {} },
+      }),
+  },
+  "queue drops": {
+    facts: () => factsOf(sent(healthy), { counts: { datagrams: 9000, queueDrops: 1000, lineDrops: 70, refused: {} } }),
+  },
+  "never heard": { facts: heardBy(healthy), address: "192.0.2.200" },
+  "never heard, passed on by another": {
+    facts: heardBy((rig) => void rig.send(sflow([flowSample([])], { agent: "192.0.2.200" }))),
+    address: "192.0.2.200",
+  },
+  silent: {
+    facts: heardBy((rig) => {
+      healthy(rig);
+      rig.time += 3 * hour;
+    }),
+  },
+  "template never came": {
+    facts: heardBy((rig) => {
+      for (let i = 0; i < 300; i++) {
+        rig.send(netflow9([packetSet(259, Buffer.alloc(8))], { sequence: i, domain: 7, seconds: secondsAt(rig) }));
+        rig.time += second;
+      }
+    }),
+  },
+  "one of several templates never came": {
+    facts: heardBy((rig) => {
+      for (let i = 0; i < 3; i++) {
+        const sets = [...(i === 0 ? [ipfixTemplates(bytesOnly)] : []), flow, packetSet(400, Buffer.alloc(8))];
+        rig.send(ipfix(sets, { domain: 7, seconds: secondsAt(rig) }), { port: 40_000 });
+        rig.time += minute;
+      }
+    }),
+  },
+  "options and no flows": {
+    facts: heardBy((rig) => {
+      for (let i = 0; i < 7; i++) {
+        rig.send(netflow9([netflow9Templates(bytesOnly)], { sequence: i, seconds: secondsAt(rig) }));
+        rig.time += minute;
+      }
+    }),
+  },
+  "counters and no samples": {
+    facts: heardBy((rig) => {
+      for (let i = 1; i < 8; i++) {
+        rig.send(sflow([counterSample([], i)], { sequence: i }));
+        rig.time += minute;
+      }
+    }),
+  },
+  "sampling not known": { facts: heardBy((rig) => void rig.send(netflow9([netflow9Templates(bytesOnly), flow]))) },
+  "sampler not known": {
+    facts: heardBy((rig) => {
+      rig.send(netflow9([netflow9Templates(withSampler), dataSet(withSampler, [uint(1000, 4), uint(1, 1)])]));
+    }),
+  },
+  "sampling rate goes back and forth": {
+    facts: heardBy((rig) => {
+      rig.send(netflow9([netflow9Templates(bytesOnly), flow, netflow9Templates(domainRate)]));
+      for (const [i, rate] of [100, 1000, 100].entries()) {
+        rig.send(netflow9([domainSays(rate)], { sequence: i + 1 }));
+      }
+    }),
+  },
+  "sampling rate changed": {
+    facts: heardBy((rig) => {
+      rig.send(netflow9([netflow9Templates(bytesOnly), flow, netflow9Templates(domainRate)]));
+      for (const [i, rate] of [100, 100, 1000, 1000].entries()) {
+        rig.send(netflow9([domainSays(rate)], { sequence: i + 1 }));
+      }
+    }),
+  },
+  "samplers disagree": {
+    facts: heardBy((rig) => {
+      rig.send(netflow9([netflow9Templates(bytesOnly), flow, netflow9Templates(samplers)]));
+      rig.send(netflow9([samplerSays(1, 100), samplerSays(2, 1000)], { sequence: 1 }));
+    }),
+  },
+  "samplers named by flows": {
+    facts: heardBy((rig) => {
+      rig.send(netflow9([netflow9Templates(withSampler), netflow9Templates(samplers)]));
+      rig.send(netflow9([samplerSays(1, 100), samplerSays(2, 1000)], { sequence: 1 }));
+      rig.send(netflow9([dataSet(withSampler, [uint(1000, 4), uint(1, 1)])], { sequence: 2 }));
+    }),
+  },
+  "settings override the rate": {
+    facts: () =>
+      factsOf(
+        sent(
+          (rig) => {
+            rig.send(netflow9([netflow9Templates(bytesOnly), flow, netflow9Templates(domainRate)]));
+            rig.send(netflow9([domainSays(100)], { sequence: 1 }));
+          },
+          { samplingRates: new Map([["192.0.2.254", 512]]) },
+        ),
+      ),
+  },
+  "gaps on the way": {
+    facts: heardBy((rig) => {
+      for (const sequence of [0, 1, 40, 41]) rig.send(netflow5([{}], { sequence }));
+    }),
+  },
+  "gaps and drops here": {
+    facts: () =>
+      factsOf(
+        sent((rig) => {
+          for (const sequence of [0, 1, 40, 41]) rig.send(netflow5([{}], { sequence }));
+        }),
+        {
+          ports: [{ port: 2055, drops: 30, queued: 0 }],
+          counts: { datagrams: 400_000, queueDrops: 8, lineDrops: 0, refused: {} },
+        },
+      ),
+  },
+  "agent drops samples": {
+    facts: heardBy((rig) => {
+      rig.send(sflow([flowSample([], { sequence: 1, drops: 0 })], { sequence: 1 }));
+      rig.send(sflow([flowSample([], { sequence: 2, drops: 50 })], { sequence: 2 }));
+    }),
+  },
+  "two devices behind one address": {
+    facts: heardBy((rig) => {
+      for (let i = 0; i < 4; i++) {
+        const seconds = secondsAt(rig);
+        rig.send(netflow5([{}], { sequence: i, seconds, uptime: 100_000 + i * second }), { port: 1024 });
+        rig.send(netflow5([{}], { sequence: i, seconds, uptime: 900_000 + i * second }), { port: 1025 });
+        rig.time += second;
+      }
+    }),
+  },
+  "two processes at one address": {
+    facts: heardBy((rig) => {
+      const seen: PacketTemplate = { id: 259, fields: fields([1, 4], [130, 4], [34, 4]) };
+      const record = dataSet(seen, [uint(1000, 4), uint(0x0a00_0001, 4), uint(1, 4)]);
+      for (const sequence of [0, 1]) {
+        for (const port of [1024, 1025]) {
+          rig.send(ipfix([ipfixTemplates(seen), record], { sequence }), { port });
+          rig.time += 100;
+        }
+      }
+    }),
+  },
+  "a device that started again": {
+    facts: heardBy((rig) => {
+      rig.send(netflow5([{}], { sequence: 0, uptime: 900_000 }), { port: 1024 });
+      rig.send(netflow5([{}], { sequence: 1, uptime: 900_000 }), { port: 1024 });
+      rig.time += second;
+      rig.send(netflow5([{}], { sequence: 0, uptime: 1000, seconds: secondsAt(rig) }), { port: 1025 });
+    }),
+  },
+  "clock in another time zone": {
+    facts: heardBy((rig) => void rig.send(netflow5([{}], { seconds: exportSeconds + 3 * 3600 }))),
+  },
+  "clock off": { facts: heardBy((rig) => void rig.send(netflow5([{}], { seconds: exportSeconds - 400 }))) },
+  "clock never set": { facts: heardBy((rig) => void rig.send(netflow5([{}], { seconds: 86_400 }))) },
+};
