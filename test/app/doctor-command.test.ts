@@ -10,15 +10,18 @@ import { netflow5 } from "../support/flow-packets.ts";
 import { until } from "../support/until.ts";
 
 test("doctor: sentences and JSON of a running collector, and exit codes", async (t) => {
-  const { settings } = readSettings({
-    env: {
-      SVC_API_PORT: "0",
-      SVC_FLOW_SERVER_UDP_ENABLE: "true",
-      SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
-      SVC_FLOW_SERVER_UDP_PORT: "0",
-      SVC_PROCESSOR_POOL_SIZE: "main",
-    },
-  });
+  const { settings } = readSettings(
+    [
+      Object.entries({
+        SVC_API_PORT: "0",
+        SVC_FLOW_SERVER_UDP_ENABLE: "true",
+        SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+        SVC_FLOW_SERVER_UDP_PORT: "0",
+        SVC_PROCESSOR_POOL_SIZE: "main",
+      }).map(([name, text]) => ({ name, text, origin: "test" })),
+    ],
+    () => "",
+  );
   const collector = createCollector({ settings, log: silentLog, clock: systemClock, version: "0" });
   await collector.start();
   t.after(() => collector.stop());
@@ -36,7 +39,7 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
   t.after(() => socket.close());
   const seconds = Math.floor(Date.now() / 1000) - 3 * 3600;
   socket.send(netflow5([{}], { seconds }), port, "127.0.0.1");
-  await until(async () => (await collector.metrics.value("netgloss_flow_exporters")) === 1);
+  await until("an exporter", async () => (await collector.metrics.value("netgloss_flow_exporters")) === 1);
 
   const found = await run("127.0.0.1");
   assert.equal(found.code, 1);

@@ -142,7 +142,7 @@ test("the view of an exporter", () => {
               id: 400,
               kind: "options",
               fields: 2,
-              sampling: undefined,
+              sampling: "rate",
               namesExporter: false,
               definedAt: rig.time,
               refreshedAt: rig.time,
