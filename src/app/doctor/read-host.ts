@@ -7,10 +7,10 @@ const usualPorts: ReadonlySet<number> = new Set([2055, 2056, 4432, 4739, 6343, 9
 
 /** The files of the kernel as text; undefined where there is none. */
 export interface HostFiles {
-  read(path: string): string | undefined;
-  list(path: string): readonly string[];
+  readonly read: (path: string) => string | undefined;
+  readonly list: (path: string) => readonly string[];
   /** Where a symbolic link leads; undefined where that may not be seen. */
-  link(path: string): string | undefined;
+  readonly link: (path: string) => string | undefined;
 }
 
 export const hostFiles: HostFiles = {

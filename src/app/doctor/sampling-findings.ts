@@ -15,13 +15,15 @@ function unknown({ address, domains, manualRate, fallbackRate, records }: Export
   if (manualRate !== undefined || fallbackRate !== undefined) return [];
   if (domains.some(({ sampling }) => sampling.length > 0)) return [];
   const flows = domains.flatMap(({ id, templates }) =>
-    templates.filter(({ kind }) => kind === "flows").map((template) => ({ domain: id, ...template })),
+    templates
+      .filter(({ kind }) => kind === "flows")
+      .map((template) => ({ domain: id, template: template.id, sampling: template.sampling })),
   );
   const silent = flows.filter(({ sampling }) => sampling !== "rate");
   if (silent.length === 0) return [];
   const naming = silent.filter(({ sampling }) => sampling === "sampler");
   const evidence = {
-    templates: silent.map(({ domain, id, sampling }) => ({ domain, template: id, sampling: sampling ?? "none" })),
+    templates: silent.map(({ domain, template, sampling }) => ({ domain, template, sampling: sampling ?? "none" })),
     optionsTemplates: domains.flatMap(({ templates }) => templates.filter(({ kind }) => kind === "options")).length,
   };
   if (naming.length > 0) {

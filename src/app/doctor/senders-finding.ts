@@ -57,7 +57,7 @@ export function severalDevices(exporter: ExporterView): Diagnosis[] {
         senders: group.map(({ port, bootTime, lastSeen: at }) => ({
           port,
           lastSeen: time(at),
-          ...(bootTime !== undefined && { startedAt: time(bootTime) }),
+          startedAt: bootTime === undefined ? undefined : time(bootTime),
         })),
         resets,
         late,

@@ -10,10 +10,10 @@ export function span(ms: number): string {
   let rest = Math.round(Math.abs(ms) / 1000) * 1000;
   const parts: string[] = [];
   for (const [unit, length] of units) {
-    const count = Math.floor(rest / length);
-    if (count > 0) parts.push(`${count} ${unit === "day" && count > 1 ? "days" : unit}`);
+    const whole = Math.floor(rest / length);
+    if (whole > 0) parts.push(`${whole} ${unit === "day" && whole > 1 ? "days" : unit}`);
     else if (parts.length > 0) break;
-    rest -= count * length;
+    rest -= whole * length;
     if (parts.length === 2) break;
   }
   return parts.length > 0 ? parts.join(" ") : "0 s";

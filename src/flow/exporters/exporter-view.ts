@@ -83,6 +83,9 @@ export interface TemplateView {
   readonly origin: "received" | "restored";
 }
 
+/** exporterIPv4Address and exporterIPv6Address. */
+const exporterElements: ReadonlySet<number> = new Set([130, 131]);
+
 export function viewExporter(exporter: Exporter): ExporterView {
   const { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, fallbackRate } = exporter;
   const domains = Array.from(exporter.domains(), viewDomain);
@@ -102,7 +105,7 @@ function viewDomain(domain: Domain): DomainView {
       kind: plan.template.scopeCount === undefined ? "flows" : "options",
       fields: plan.lengths.length,
       sampling: samplingOf(plan.template),
-      namesExporter: plan.template.fields.some(({ pen, id }) => pen === 0 && (id === 130 || id === 131)),
+      namesExporter: plan.template.fields.some((field) => field.pen === 0 && exporterElements.has(field.id)),
       definedAt,
       refreshedAt,
       origin: isRestored ? "restored" : "received",
@@ -121,7 +124,7 @@ function viewDomain(domain: Domain): DomainView {
     sampling: [...options.sampling.rates(), ...samples.rates()],
     samplingChange: options.sampling.lastChange,
     clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
-    senders: domain.senders.all().map((sender) => ({ ...sender })),
+    senders: structuredClone(domain.senders.all()),
     names: options.names.counts(),
     bootTime: options.bootTime,
   };
