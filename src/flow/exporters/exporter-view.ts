@@ -124,10 +124,14 @@ function viewDomain(domain: Domain): DomainView {
     sampling: [...options.sampling.rates(), ...samples.rates()],
     samplingChange: options.sampling.lastChange,
     clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
-    senders: structuredClone(domain.senders.all()),
+    senders: Array.from(domain.senders.all(), viewSender),
     names: options.names.counts(),
     bootTime: options.bootTime,
   };
+}
+
+function viewSender({ port, firstSeen, lastSeen, bootTime }: Readonly<Sender>): Sender {
+  return { port: senderPort(port), firstSeen, lastSeen, bootTime };
 }
 
 function samplingOf({ fields }: Template): TemplateView["sampling"] {
