@@ -85,6 +85,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const doctor = createDoctor({
     enabled: flows !== undefined,
     ports: () => flows?.ports() ?? [],
+    streamPorts: () => flows?.streamPorts() ?? [],
     exporters,
     metrics,
     clock,

@@ -14,4 +14,4 @@ export {
   type Metrics,
   type Reading,
 } from "./metrics.ts";
-export type { MetricFamily } from "./metric-family.ts";
+export type { FamilyReading, MetricFamily } from "./metric-family.ts";

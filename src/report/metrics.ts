@@ -51,6 +51,8 @@ export interface Metrics {
   addSource(read: () => Promise<readonly MetricFamily[]>): void;
   /** All metrics as plain data, without those of sources. */
   families(): Promise<readonly MetricFamily[]>;
+  /** All metrics, with those of sources added up. */
+  everything(): Promise<readonly FamilyReading[]>;
   /** All metrics in the Prometheus text format 0.0.4. */
   render(): Promise<string>;
   /** The current value of one time series; undefined when there is none with exactly these labels. */
@@ -114,6 +116,7 @@ export function createMetrics(): Metrics {
       readAll().map(({ name, type, help, labelNames, samples }) => {
         return { name, type, help, labelNames, samples: [...samples] };
       }),
+    everything: readEverything,
     async render() {
       const families = await readEverything();
       let series = 0;

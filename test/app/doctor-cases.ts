@@ -27,6 +27,7 @@ function factsOf(rig: FlowRig, changes: Partial<Facts> = {}): Facts {
     startedAt: receivedAt - hour,
     enabled: true,
     ports: [{ port: 2055, drops: 0, queued: 0 }],
+    streamPorts: [],
     otherSockets: [],
     host: quietHost,
     strictInterfaces: [],
@@ -82,6 +83,7 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
   "nothing received, no counters of the host": {
     facts: () => nobody({ host: undefined, ports: [{ port: 2055, drops: undefined, queued: undefined }] }),
   },
+  "nothing received by tcp": { facts: () => nobody({ ports: [], streamPorts: [4740] }) },
   "nothing received, wrong port": { facts: () => nobody({ host: { ...quietHost, noPorts: 1234 } }) },
   "nothing received, rp_filter": {
     facts: () => nobody({ host: { ...quietHost, noPorts: 3, reversePathFilter: 77 }, strictInterfaces: ["eth1"] }),

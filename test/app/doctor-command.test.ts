@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { createDoctor } from "../../src/app/doctor/doctor.ts";
 import { readSockets, type HostFiles } from "../../src/app/doctor/read-host.ts";
@@ -9,7 +9,31 @@ import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import { until } from "../support/until.ts";
 
-test("doctor: sentences and JSON of a running collector, and exit codes", async (t) => {
+test("doctor: what threads of their own counted is seen, too", async (t) => {
+  const { collector, port, run } = await start(t, "1");
+  const socket = createSocket("udp4");
+  t.after(() => socket.close());
+  socket.send(Buffer.from("hello"), port, "127.0.0.1");
+  const unknown = { protocol: "unknown" };
+  await until(
+    "a datagram",
+    async () => (await collector.metrics.value("netgloss_flow_datagrams_total", unknown)) === 1,
+  );
+  const { code, out } = await run();
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /^WARNING not-understood\n {2}Of 1 datagram received 1 are neither NetFlow, IPFIX nor sFlow v5\.$/m,
+  );
+});
+
+interface Running {
+  readonly collector: ReturnType<typeof createCollector>;
+  readonly port: number;
+  readonly run: (...argv: string[]) => Promise<{ code: number; out: string; err: string }>;
+}
+
+async function start(t: TestContext, poolSize: string): Promise<Running> {
   const { settings } = readSettings(
     [
       Object.entries({
@@ -17,7 +41,7 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
         SVC_FLOW_SERVER_UDP_ENABLE: "true",
         SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
         SVC_FLOW_SERVER_UDP_PORT: "0",
-        SVC_PROCESSOR_POOL_SIZE: "main",
+        SVC_PROCESSOR_POOL_SIZE: poolSize,
       }).map(([name, text]) => ({ name, text, origin: "test" })),
     ],
     () => "",
@@ -31,6 +55,11 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
   };
 
   const [port = 0] = collector.flowPorts();
+  return { collector, port, run };
+}
+
+test("doctor: sentences and JSON of a running collector, and exit codes", async (t) => {
+  const { collector, port, run } = await start(t, "main");
   const early = await run();
   assert.equal(early.code, 0, early.out);
   assert.equal(early.out, `No findings (0 exporters, flow port ${port}).\n`);
@@ -127,7 +156,15 @@ test("counters of the host count since the start, and so does the reverse path f
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
   const metrics = createMetrics();
-  const doctor = createDoctor({ enabled: true, ports: () => [2055], exporters: async () => [], metrics, clock, files });
+  const doctor = createDoctor({
+    enabled: true,
+    ports: () => [2055],
+    streamPorts: () => [],
+    exporters: async () => [],
+    metrics,
+    clock,
+    files,
+  });
   await doctor.start();
   counted = 8;
   now = 61_000;

@@ -41,7 +41,7 @@ test("the counts of flows come from the metrics that the collector has", async (
   rig.send(Buffer.from("hello"));
   rig.send(Buffer.from([0, 5]));
   rig.send(Buffer.from([0, 0, 0, 5, 0, 0, 0, 1]));
-  assert.deepEqual(flowCounts(await rig.metrics.families()), {
+  assert.deepEqual(flowCounts(await rig.metrics.everything()), {
     datagrams: 3,
     queueDrops: 0,
     lineDrops: 0,

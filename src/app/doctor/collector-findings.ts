@@ -22,20 +22,27 @@ const flowsOff: Diagnosis = {
 };
 
 function nothingReceived(facts: Facts): Diagnosis | undefined {
-  const { now, startedAt, counts, ports, otherSockets, host, strictInterfaces } = facts;
+  const { now, startedAt, counts, ports, streamPorts, otherSockets, host, strictInterfaces } = facts;
   if (counts.datagrams > 0 || now - startedAt < patienceMs) return undefined;
   const [why, advice] = whyNothing(facts);
   return {
     id: "nothing-received",
     severity: "problem",
-    sentence: `No datagram has come in ${span(now - startedAt)} on ${portList(ports)}. ${why}`.trim(),
-    evidence: { since: time(startedAt), ports, host, strictInterfaces, otherSockets },
+    sentence: `No datagram has come in ${span(now - startedAt)} on ${openPorts(facts)}. ${why}`.trim(),
+    evidence: { since: time(startedAt), ports, streamPorts, host, strictInterfaces, otherSockets },
     advice,
   };
 }
 
 /** The likeliest reason by what the host has counted, and what to do about it. */
-function whyNothing({ ports, otherSockets, host, strictInterfaces }: Facts): readonly [why: string, advice: string] {
+function whyNothing(facts: Facts): readonly [why: string, advice: string] {
+  const { ports, streamPorts, otherSockets, host, strictInterfaces } = facts;
+  if (ports.length === 0) {
+    return [
+      "",
+      `Check that exporters connect to an address of this host and TCP port ${list(streamPorts)}, and that no firewall is between. Exporters that send by UDP need SVC_FLOW_SERVER_UDP_ENABLE.`,
+    ];
+  }
   const numbers = ports.map(({ port }) => port);
   const stuck = ports.filter(({ queued = 0, drops = 0 }) => queued > 0 || drops > 0);
   if (stuck.length > 0) {
@@ -150,8 +157,12 @@ function queueDrops({ counts: { queueDrops: inQueues, lineDrops, datagrams } }: 
   };
 }
 
+function openPorts({ ports, streamPorts }: Facts): string {
+  const tcp = streamPorts.length > 0 ? [`TCP port${streamPorts.length > 1 ? "s" : ""} ${list(streamPorts)}`] : [];
+  return [...(ports.length > 0 ? [portList(ports)] : []), ...tcp].join(" or ") || "any port: none is open";
+}
+
 function portList(ports: readonly PortFacts[]): string {
-  if (ports.length === 0) return "any port: none is open";
   return `UDP port${ports.length > 1 ? "s" : ""} ${list(ports.map(({ port }) => port))}`;
 }
 

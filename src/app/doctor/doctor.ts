@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
-import type { Clock, Component, MetricFamily, Metrics } from "../../report/index.ts";
+import type { Clock, Component, FamilyReading, Metrics } from "../../report/index.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { Facts, FlowCounts, HostCounters } from "./facts.ts";
@@ -18,8 +18,10 @@ export interface DoctorOptions {
   readonly enabled: boolean;
   /** The flow ports that are open. */
   readonly ports: () => readonly number[];
+  /** Those of TCP and TLS. */
+  readonly streamPorts: () => readonly number[];
   readonly exporters: () => Promise<readonly ExporterView[]>;
-  readonly metrics: Pick<Metrics, "families">;
+  readonly metrics: Pick<Metrics, "everything">;
   readonly clock: Clock;
   /** Default: those of this host. */
   readonly files?: HostFiles;
@@ -55,10 +57,11 @@ export function createDoctor(options: DoctorOptions): Doctor {
       startedAt,
       enabled,
       ports: sockets.ports,
+      streamPorts: options.streamPorts(),
       otherSockets: sockets.others,
       host: countedSince(before, readHostCounters(files)),
       strictInterfaces: readStrictInterfaces(files),
-      counts: flowCounts(await metrics.families()),
+      counts: flowCounts(await metrics.everything()),
       exporters: await options.exporters(),
     };
   };
@@ -87,13 +90,15 @@ export function createDoctor(options: DoctorOptions): Doctor {
   };
 }
 
+type MetricSample = FamilyReading["samples"] extends Iterable<infer Sample> ? Sample : never;
+
 /** Reasons for which a whole datagram is not decoded, whatever is in it. */
 const refusals: ReadonlySet<unknown> = new Set(["unknown_protocol", "unsupported", "disabled"]);
 
 /** The counts of flows by the collector's metrics. */
-export function flowCounts(families: readonly MetricFamily[]): FlowCounts {
-  const samplesOf = (name: string): MetricFamily["samples"] =>
-    families.flatMap((family) => (family.name === name ? family.samples : []));
+export function flowCounts(families: readonly FamilyReading[]): FlowCounts {
+  const samplesOf = (name: string): MetricSample[] =>
+    families.flatMap((family) => (family.name === name ? [...family.samples] : []));
   const sum = (name: string): number => samplesOf(name).reduce((total, [, value]) => total + value, 0);
   const refused: Record<string, number> = {};
   for (const [labels, value] of samplesOf("netgloss_flow_drops_total")) {

@@ -9,6 +9,8 @@ export interface Facts {
   readonly enabled: boolean;
   /** The flow ports that are open. */
   readonly ports: readonly PortFacts[];
+  /** The ports that are open for IPFIX by TCP and TLS. */
+  readonly streamPorts: readonly number[];
   /** Sockets of others at our ports, and at ports that exporters often send to. */
   readonly otherSockets: readonly OtherSocket[];
   /** What the host counted since the start; undefined where it has no such counters. */
