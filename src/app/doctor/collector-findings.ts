@@ -120,7 +120,7 @@ function notUnderstood({ counts: { refused, datagrams } }: Facts): Diagnosis | u
     evidence: { datagrams, refused },
     advice:
       "The log names the senders (`flow datagram dropped`). Have them send NetFlow v1, v5, v7 or v9, IPFIX or sFlow v5, or send what is not flows " +
-      "to another port. Protocols are turned on by SVC_FLOW_DECODER_*_ENABLE.",
+      "to another port. Protocols are turned on by SVC_PROCESSOR_DECODE_*_ENABLE.",
   };
 }
 
