@@ -30,6 +30,14 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
+/**
+ * Resets a connection. One that is about to end cannot be reset: Node would leave its handle open, and the process would never end.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 /** A TCP proxy on the loopback that has faults. It listens on a free port, if none is given. */
 export async function startFaultProxy(t: TestContext, host: string, port: number, listen = 0): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
@@ -42,12 +50,12 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
   const server = createServer({ allowHalfOpen: true }, (client) => {
     track(client);
     if (proxy.fault === "away") {
-      client.resetAndDestroy();
+      reset(client);
       return;
     }
     const upstream = track(connect({ port, host, allowHalfOpen: true }));
     client.on("close", () => upstream.destroy());
-    upstream.on("close", (hadError) => (hadError ? client.resetAndDestroy() : client.destroySoon()));
+    upstream.on("close", (hadError) => (hadError ? reset(client) : client.destroySoon()));
     client.on("data", (bytes) => refuse(client, bytes));
     pass(client, upstream, "cutRequest", 2000);
     pass(upstream, client, "cutAnswer", 40);
@@ -96,7 +104,7 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
         if (to.writable) to.write(piece);
         if (!isCut) return;
         to.destroySoon();
-        from.resetAndDestroy();
+        reset(from);
       };
       inTurn(send);
     });
@@ -107,7 +115,7 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
     port: (server.address() as AddressInfo).port,
     fault: "pass",
     cut() {
-      for (const socket of sockets) socket.resetAndDestroy();
+      for (const socket of sockets) reset(socket);
     },
     async close() {
       for (const socket of sockets) socket.destroy();
