@@ -21,7 +21,7 @@ export interface DeliveringOutput extends Sink, Component {
   state(): Promise<DeliveryState | undefined>;
 }
 
-/** Lines may wait for others for so long on their way to the thread. */
+/** How long lines may wait for others on their way to the thread, milliseconds. */
 const gatherMs = 50;
 /** Small enough that batches become nearly full. */
 const loanBytes = 1024 * 1024;

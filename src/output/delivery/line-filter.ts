@@ -14,7 +14,7 @@ export interface LineFilterOptions {
   readonly thinning?: Thinning | undefined;
   /** Left out: every record. */
   readonly matches?: MatchesLine | undefined;
-  /** Told of records that do not match, but not of those of other types. */
+  /** Called with how many records do not match, those of other types left out. */
   readonly filtered?: (records: number) => void;
 }
 

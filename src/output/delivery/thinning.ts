@@ -10,7 +10,7 @@ export interface ThinningOptions {
   readonly clock: Pick<Clock, "monotonic">;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** Told of records that are left out. */
+  /** Called with how many records are left out. */
   readonly thinned: (records: number) => void;
 }
 

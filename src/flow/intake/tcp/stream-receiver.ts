@@ -29,7 +29,7 @@ export interface StreamPort {
 export interface StreamLimits {
   /** Connections, of TCP and TLS together. */
   readonly maxConnections: number;
-  /** A connection on which nothing comes for so long is closed. */
+  /** A connection is closed when nothing has come for this time. */
   readonly idleMs: number;
   /** A message must be complete after so long. */
   readonly messageMs?: number;
