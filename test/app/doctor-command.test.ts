@@ -62,7 +62,7 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
   const { collector, port, run } = await start(t, "main");
   const early = await run();
   assert.equal(early.code, 0, early.out);
-  assert.equal(early.out, `No findings (0 exporters, flow port ${port}).\n`);
+  assert.equal(early.out, `No findings so far: nothing has been received yet (0 exporters, flow port ${port}).\n`);
 
   const socket = createSocket("udp4");
   t.after(() => socket.close());

@@ -51,7 +51,8 @@ function formatDiagnosis({ diagnoses, ports, exporters }: DiagnosisJson): string
     ];
     return `${lines.map(printable).join("\n")}\n`;
   });
-  const end = diagnoses.length === 0 ? `No findings (${looked}).` : `${found.join(", ")} (${looked}).`;
+  const none = exporters === 0 ? "No findings so far: nothing has been received yet" : "No findings";
+  const end = `${diagnoses.length === 0 ? none : found.join(", ")} (${looked}).`;
   return [...parts, `${end}\n`].join("\n");
 }
 
