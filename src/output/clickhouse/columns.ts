@@ -29,7 +29,9 @@ const keyFields: ReadonlySet<string> = new Set(["@timestamp", "flow.export.ip.ad
 
 /** Texts of which there are about as many as there are records, so that a dictionary does not help. */
 const isDistinct = (name: string): boolean =>
-  /\.mac\.addrs?$|\.bssid$|^flow\.(community\.id|url\.text|http\.referer|bgp\.as_path)$/.test(name);
+  /\.mac\.addrs?$|\.bssid$|^flow\.((community|conversation|session)\.id|url\.text|http\.referer|bgp\.as_path)$/.test(
+    name,
+  );
 
 const scalarTypes: Readonly<Record<Exclude<FieldType, "keyword">, string>> = {
   ip: "IPv6",
@@ -57,8 +59,15 @@ function columnOf({ name, type, isArray }: RecordField, nameOf: NameOf): Column 
   };
 }
 
-const { export: ofExport, flow, packet, sflow, counters, enriched, snmp } = fieldGroups;
-const ofFlows = [ofExport, flow, packet, sflow, enriched.filter(({ name }) => !name.startsWith("system."))].flat();
+const { export: ofExport, flow, packet, sflow, counters, enriched, ends, snmp } = fieldGroups;
+const ofFlows = [
+  ofExport,
+  flow,
+  packet,
+  sflow,
+  enriched.filter(({ name }) => !name.startsWith("system.")),
+  ends,
+].flat();
 const ofTelemetry = [
   ofExport,
   snmp,

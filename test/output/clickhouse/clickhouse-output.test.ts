@@ -74,6 +74,18 @@ test("tables are made with a typed column for each field, and given the columns 
   await again.close();
 });
 
+test("every field of flow records has a column in the table of flows", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port);
+  await adapter.open(signal);
+  await adapter.close();
+  const made = fake.statements.find((statement) => /CREATE TABLE .*flow`? /.test(statement)) ?? "";
+  const lacking = recordFields
+    .filter(({ name }) => name.startsWith("flow."))
+    .filter(({ name }) => !made.includes(`\`${name.replaceAll(".", "_")}\``));
+  assert.deepEqual(lacking, []);
+});
+
 test("every field of the table of records has a column name of its own", () => {
   const names = recordFields.map(({ name }) => name.replace("@", "").replaceAll(".", "_"));
   assert.equal(new Set(names).size, new Set(recordFields.map(({ name }) => name)).size);
