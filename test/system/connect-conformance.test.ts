@@ -46,6 +46,8 @@ test("the conformance suite of Connect", async (t) => {
 /** The suite wants errors of the server itself without details, where ours have a reason; and it does not know the type of it. */
 const differences = [
   /^actual error contain 1 details; expecting 0$/,
+  // A client that is still sending may see the connection close before it reads the refusal.
+  /^actual error \{code: 1 \(canceled\), .*write: (broken pipe|connection reset by peer)"\} does not match expected code 8 \(resource_exhausted\)$/,
   /^connect error JSON: details\[0\]: could not check debug data because message type "google.rpc.ErrorInfo" could not be resolved/,
 ];
 

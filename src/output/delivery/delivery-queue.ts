@@ -49,6 +49,8 @@ export interface TakenBatch {
  * When the disk fails, batches stay in memory and are sent from there, and the disk is tried again later.
  */
 export interface DeliveryQueue {
+  /** Finds what an earlier run left on disk. A disk that fails is tried again later. */
+  open(): Promise<void>;
   add(held: HeldBatch): void;
   /** The oldest batch; undefined when there is none at present. */
   take(): Promise<TakenBatch | undefined>;
@@ -58,6 +60,8 @@ export interface DeliveryQueue {
   settle(): Promise<void>;
   /** Keeps on disk what is in memory, drops the rest, and closes the spool. All batches that were taken are given back by then. */
   close(): Promise<void>;
+  /** Whether what an earlier run left on disk is known, and counted. */
+  readonly isOpen: boolean;
   /** Bytes in memory, those that are being sent included. */
   readonly memoryBytes: number;
   /** Records that are not delivered: in memory, on disk and being sent. */
@@ -189,6 +193,11 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   };
 
   return {
+    async open() {
+      if (spool === undefined) return;
+      await alone(spool, "read", async () => {}).catch((error: unknown) => spoolFailed("read", error));
+    },
+
     add(held) {
       memoryBytes += held.batch.byteLength;
       wait({ held, left: held.batch });
@@ -266,6 +275,9 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
       }
     },
 
+    get isOpen() {
+      return isOpen || spool === undefined;
+    },
     get memoryBytes() {
       return memoryBytes;
     },

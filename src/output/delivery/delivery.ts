@@ -174,7 +174,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const rename = config.isEcs ? createLineRenamer(ecsNames) : undefined;
 
   return {
-    start: () => sender.start(),
+    start() {
+      void queue.open();
+      sender.start();
+    },
     add(lines, count, done) {
       if (filter === undefined && rename === undefined && retime === undefined) {
         batcher.add(lines, count, done);
@@ -201,7 +204,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const oldestAt = queue.oldestAt;
       return {
         name,
-        state: fault !== undefined ? "failing" : isConnected ? "working" : "connecting",
+        state: fault !== undefined ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
         ...(fault !== undefined && { fault }),
         ...(faultSince !== undefined && { faultSince }),
         queueBytes: queue.memoryBytes,

@@ -41,3 +41,46 @@ test("a stop with much to send cuts no batch off: those begun are acknowledged, 
   assert.equal(acknowledged, begun, "no batch was cut off");
   assert.equal(delivery.state().waitingRecords, records - acknowledged);
 });
+
+test("what an earlier run left on disk is counted while the store is away, and the output is not said to work before", async () => {
+  const disk = createMemoryDisk();
+  let isThere = false;
+  let delivered = 0;
+  const open = async (): Promise<string[]> => {
+    if (!isThere) throw new Error("away");
+    return [];
+  };
+  const run = () =>
+    createDelivery({
+      config: deliveryConfig({ spoolMode: "always", stateDirectory: "/state", spoolBytes: 1 << 20, retryMs: 5 }),
+      adapter: {
+        open,
+        async send(batch) {
+          delivered += batch.count;
+          return allAccepted;
+        },
+        close: async () => {},
+      },
+      instance: "leftovertest",
+      clock: systemClock,
+      random: () => 0.5,
+      log: silentLog,
+      metrics: createMetrics(),
+      onFault() {},
+      io: disk.open().io,
+    });
+  const first = run();
+  first.start();
+  for (let i = 0; i < 100; i++) first.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
+  await until("all is on disk", () => first.state().queueBytes === 0 && first.state().waitingRecords === 100);
+  await first.stop(10);
+
+  const second = run();
+  second.start();
+  await until("the disk is read", () => second.state().waitingRecords === 100);
+  assert.notEqual(second.state().state, "working");
+  isThere = true;
+  await until("all is delivered", () => second.state().state === "working" && second.state().waitingRecords === 0);
+  assert.equal(delivered, 100);
+  await second.stop(100);
+});
