@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import type { RecordFields } from "../../src/record/index.ts";
+import { recordFields, type RecordFields } from "../../src/record/index.ts";
 import { createMetrics, systemClock } from "../../src/report/index.ts";
 import {
   createDefinitionsLoader,
@@ -78,6 +78,40 @@ test("no field of our own set is the start of another, and no attribute is there
     }
   }
   assert.deepEqual(clashes, []);
+});
+
+/** What a value of a syntax is in a record. */
+function jsonTypeOf({ syntax }: Pick<Attribute, "syntax">): "number" | "boolean" | "text" {
+  if (syntax.kind === "truth") return "boolean";
+  return ["number", "scaled", "duration", "temperature", "blocks", "sensor", "interface", "entity"].includes(
+    syntax.kind,
+  )
+    ? "number"
+    : "text";
+}
+
+test("a name has one type and one unit: in all definitions, and in the table of record fields", async () => {
+  const definitions = await shipped();
+  const unitOf = ({ syntax }: Attribute): string =>
+    /^(?:Bytes|Bandwidth|Freq|Percent|Temperature|Power|Energy|Charge|Current|Voltage|Gain)/.exec(syntax.name)?.[0] ??
+    (syntax.kind === "duration" ? "ms" : "");
+  const known = new Map<string, string>();
+  const types: Readonly<Record<string, string>> = { long: "number", unsigned_long: "number", double: "number" };
+  for (const object of definitions.objects.values()) {
+    for (const attribute of object.attributes.values()) {
+      for (const field of fieldNames(attribute)) {
+        if (/\.(?:name|id|oid|index|slot)$/.test(field)) continue;
+        const type = jsonTypeOf(attribute);
+        const said = `${type} ${unitOf(attribute)}`;
+        assert.equal(said, known.get(field) ?? said, `${object.id} ${field}`);
+        known.set(field, said);
+        const inTable = recordFields.find(({ name }) => name === field);
+        if (inTable === undefined) continue;
+        const tableType = inTable.type === "boolean" ? "boolean" : (types[inTable.type] ?? "text");
+        assert.equal(type, tableType, `${object.id} ${field}`);
+      }
+    }
+  }
 });
 
 test("an attribute lies below its object, and what it overrides has the same name", async () => {

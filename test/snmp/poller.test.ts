@@ -33,6 +33,7 @@ describe("polling", { concurrency: 6 }, () => {
       "system.ip.addr": "192.0.2.1",
       "system.host.name": "r1",
       "snmp.object.name": "IF-MIB::ifTable",
+      "snmp.object.entity": "IF-MIB::ifTable.1",
       "netif.index": 1,
       "netif.name": "lo",
       "netif.descr": "lo",

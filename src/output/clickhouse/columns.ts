@@ -29,7 +29,7 @@ const keyFields: ReadonlySet<string> = new Set(["@timestamp", "flow.export.ip.ad
 
 /** Texts of which there are about as many as there are records, so that a dictionary does not help. */
 const isDistinct = (name: string): boolean =>
-  /\.mac\.addrs?$|\.bssid$|^flow\.((community|conversation|session)\.id|url\.text|http\.referer|bgp\.as_path)$/.test(
+  /\.mac\.addrs?$|^snmp\.object\.entity$|\.bssid$|^flow\.((community|conversation|session)\.id|url\.text|http\.referer|bgp\.as_path)$/.test(
     name,
   );
 
@@ -59,7 +59,7 @@ function columnOf({ name, type, isArray }: RecordField, nameOf: NameOf): Column 
   };
 }
 
-const { export: ofExport, flow, packet, sflow, counters, enriched, ends, snmp } = fieldGroups;
+const { export: ofExport, flow, packet, sflow, counters, enriched, ends, snmp, mibs } = fieldGroups;
 const ofFlows = [
   ofExport,
   flow,
@@ -71,6 +71,7 @@ const ofFlows = [
 const ofTelemetry = [
   ofExport,
   snmp,
+  mibs,
   counters,
   enriched.filter(({ name }) => /^(system|flow\.export)\./.test(name)),
 ].flat();

@@ -4,7 +4,7 @@ import { indexBases } from "./index-names.ts";
 import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
 
 /** Of what the template says; one that is older is replaced. */
-export const templateVersion = 2;
+export const templateVersion = 3;
 
 /** Longer texts are kept and not indexed. */
 const keyword = { type: "keyword", ignore_above: 1024 };

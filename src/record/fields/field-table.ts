@@ -5,7 +5,7 @@ import { fieldPatterns } from "./field-patterns.ts";
 import { exportFields, flowFields, packetFields } from "./flow-fields.ts";
 import type { FieldPattern, RecordField } from "./record-field.ts";
 import { sflowFields } from "./sflow-fields.ts";
-import { snmpFields } from "./snmp-fields.ts";
+import { mibFields, snmpFields } from "./snmp-fields.ts";
 
 /** The fields of records by what they are about, in the order of the docs. */
 export const fieldGroups = {
@@ -17,9 +17,10 @@ export const fieldGroups = {
   enriched: enrichedFields,
   ends: endFields,
   snmp: snmpFields,
+  mibs: mibFields,
 } as const satisfies Readonly<Record<string, readonly RecordField[]>>;
 
-/** Every name that records may have, but those of {@link fieldPatterns} and those that definitions give to metrics of SNMP. */
+/** Every name that records may have, but those of {@link fieldPatterns} and others that definitions give to metrics of SNMP. */
 export const recordFields: readonly RecordField[] = Object.values(fieldGroups).flat();
 
 const byName: ReadonlyMap<string, RecordField> = new Map(recordFields.map((field) => [field.name, field]));

@@ -40,8 +40,8 @@ export interface NameTables {
 /**
  * Puts one value into a record. Most syntaxes give one field. An enumeration gives `<field>.name`, and `<field>.id` or
  * `<field>.oid` when its syntax keeps it or there is no label; a bitmap's `.name` is the list of the bits that are set.
- * An interface index gives `<field>.index` and `<field>.name`. A field that already ends in such a word keeps it. Empty
- * text, and a bitmap without a bit, give nothing.
+ * An interface index gives `<field>.index` and `<field>.name`, a MAC address below a name that ends in `.mac` gives
+ * `<field>.addr`. A field that already ends in such a word keeps it. Empty text, and a bitmap without a bit, give nothing.
  *
  * @returns false when the value is not one of the syntax, and nothing was put.
  */
@@ -61,7 +61,7 @@ export function putValue(fields: RecordFields, target: FieldDefinition, value: S
     const label = names.enums.oid.get(target.oidText)?.get(String(converted));
     putLabel(fields, target, "oid", converted, label);
   } else if (converted !== "") {
-    fields.set(target.field, converted);
+    fields.set(plainName(target), converted);
   }
   return true;
 }
@@ -73,7 +73,12 @@ export function fieldNames(target: FieldDefinition): string[] {
   if (isRelated(kind)) return [target.field, ...relatedNames[kind].map((rest) => `${relatedBase(target)}.${rest}`)];
   if (kind === "enum-integer") return [suffixed(target.field, "id"), suffixed(target.field, "name")];
   if (kind === "enum-oid") return [suffixed(target.field, "oid"), suffixed(target.field, "name")];
-  return [kind === "enum-bitmap" ? suffixed(target.field, "name") : target.field];
+  return [kind === "enum-bitmap" ? suffixed(target.field, "name") : plainName(target)];
+}
+
+/** The name of a value that gives one field. */
+function plainName({ field, syntax }: FieldDefinition): string {
+  return syntax.kind === "mac" && field.endsWith(".mac") ? `${field}.addr` : field;
 }
 
 function suffixed(field: string, suffix: string): string {
