@@ -334,7 +334,7 @@ test("rows of the recorded walks say what the devices said", { skip }, () => {
   const load = row("slackware UCD-SNMP-MIB::laTable");
   assert.deepEqual(load, { "cpu.load.index": 1, "cpu.load.name": "Load-1", "cpu.load.avg": 0.46 });
   const ap = row("aruba-7210 WLSX-WLAN-MIB::wlsxWlanAPTable");
-  assert.equal(ap["ap.mac"], "00:0b:86:81:4e:a8");
+  assert.equal(ap["ap.mac.addr"], "00:0b:86:81:4e:a8");
   assert.equal(ap["ap.ip.addr"], "10.20.101.254");
   assert.equal(ap["ap.state.name"], "up");
   assert.equal(ap["ap.uptime"], 1_440_485_000);
