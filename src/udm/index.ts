@@ -1,3 +1,4 @@
+export { renderEntry } from "./model/render-entry.ts";
 export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
 export { udmJson } from "./model/entry-json.ts";
 export { createSharedIndex } from "./index/shared-index.ts";

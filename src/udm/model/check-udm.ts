@@ -88,12 +88,13 @@ const valueRules: ValueRules = {
   *metadata({ metadata }) {
     const seen = new Set<string>();
     for (const [key, value] of metadata) {
-      const field = `metadata[${quote(key)}]`;
       const keyFault = seen.has(key) ? "appears twice" : metadataKeyFault(key);
-      if (keyFault) yield { field, description: `metadata key ${quote(key)} ${keyFault}` };
       const fault = textFault(value, maxMetadataValue);
-      if (fault) yield { field, description: `value ${quote(value)} of metadata key ${quote(key)} ${fault}` };
       seen.add(key);
+      if (!keyFault && !fault) continue;
+      const field = `metadata[${quote(key)}]`;
+      if (keyFault) yield { field, description: `metadata key ${quote(key)} ${keyFault}` };
+      if (fault) yield { field, description: `value ${quote(value)} of metadata key ${quote(key)} ${fault}` };
     }
   },
 };
@@ -112,8 +113,8 @@ function metadataKeyFault(key: string): string | undefined {
   const fault = textFault(key, maxMetadataKey);
   if (fault) return fault;
   if (/\s/u.test(key)) return "contains white space";
-  const names = key.startsWith(".") ? key.slice(1) : key;
-  return names.split(".").includes("") ? "has an empty part between dots" : undefined;
+  const isEmptyPart = key.includes("..") || key.endsWith(".");
+  return isEmptyPart ? "has an empty part between dots" : undefined;
 }
 
 function textFault(text: string, maxLength: number): string | undefined {
