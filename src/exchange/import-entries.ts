@@ -51,8 +51,11 @@ export async function importEntries(
   options: ImportOptions,
 ): Promise<ImportResult> {
   const faults = createFaultList(options.mostFaults ?? 1000);
+  if (options.select !== undefined && options.format !== "json") {
+    throw new ExchangeError("select", `a selection is for JSON, not for ${options.format}`);
+  }
   const text = decodeText(bytes, options.mostBytes ?? 1024 ** 3);
-  return importRows(await rowsOf(text, options, faults), options.map ?? readyMap("netgloss"), faults);
+  return importRows(readers[options.format](text, options, faults), options.map ?? readyMap("netgloss"), faults);
 }
 
 /** {@link importEntries} of objects that are already there. */
@@ -65,21 +68,18 @@ export async function importObjects(
   return importRows(blocksOf(objects, faults), map, faults);
 }
 
-async function rowsOf(text: AsyncGenerator<string>, options: ImportOptions, faults: FaultList): Promise<RowBlocks> {
-  if (options.select !== undefined && options.format !== "json") {
-    throw new ExchangeError("select", `a selection is for JSON, not for ${options.format}`);
-  }
-  switch (options.format) {
-    case "csv":
-      return csvRows(text, options.csv ?? {}, faults);
-    case "ndjson":
-      return ndjsonRows(text, faults);
-    case "json":
-      return jsonRows(await wholeText(text), options.select, faults);
-    case "yaml":
-      return yamlRows(await wholeText(text), faults);
-  }
-}
+type ReadRows = (text: AsyncGenerator<string>, options: ImportOptions, faults: FaultList) => RowBlocks;
+
+const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
+  csv: (text, { csv }, faults) => csvRows(text, csv ?? {}, faults),
+  ndjson: (text, _, faults) => ndjsonRows(text, faults),
+  async *json(text, { select }, faults) {
+    yield* jsonRows(await wholeText(text), select, faults);
+  },
+  async *yaml(text, _, faults) {
+    yield* yamlRows(await wholeText(text), faults);
+  },
+};
 
 async function importRows(blocks: RowBlocks, map: ColumnMap, faults: FaultList): Promise<ImportResult> {
   const maker = createEntryMaker(map, faults);

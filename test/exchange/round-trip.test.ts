@@ -20,11 +20,9 @@ const entries: fc.Arbitrary<ExchangeEntry[]> = fc.uniqueArray(
   fc
     .record({ key: keyText.map(parseKey), values: anyValues, contexts })
     .filter(({ values }) => checkValues(values).length === 0)
-    .map(({ key, values, contexts: where }) => ({
-      key,
-      ...values,
-      ...(where === undefined ? {} : { contexts: where }),
-    })),
+    .map(({ key, values, contexts: where }) =>
+      Object.assign({ key }, values, where === undefined ? {} : { contexts: where }),
+    ),
   { maxLength: 6, selector: ({ key }) => key.text },
 );
 

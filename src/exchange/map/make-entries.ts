@@ -91,7 +91,8 @@ export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker 
     const keys = draft.keys.map((text) => readKey(text, row, bindings));
     if (faults.count > before) return nothing;
     const contexts = map.constants.contexts ?? draft.contexts ?? map.defaults.contexts;
-    return keys.map((key) => ({ key: key as Key, ...values, ...(contexts === undefined ? {} : { contexts }) }));
+    const rest = contexts === undefined ? values : { ...values, contexts };
+    return keys.map((key) => Object.assign({ key: key as Key }, rest));
   };
 
   const readKey = (text: string, row: Row, bindings: Bindings): Key | undefined => {

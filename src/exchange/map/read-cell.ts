@@ -28,10 +28,10 @@ export function valueAt(values: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** The last whole number in a text; "" when it has none. */
+/** The last whole number in a text; the text when it has none. */
 export function lastNumber(text: string): string {
   const numbers = text.match(/\d+/g);
-  return numbers === null ? "" : (numbers[numbers.length - 1] as string).replace(/^0+(?=\d)/, "");
+  return numbers === null ? text : (numbers[numbers.length - 1] as string).replace(/^0+(?=\d)/, "");
 }
 
 const trueTexts: ReadonlySet<string> = new Set(["true", "yes", "on", "y", "t", "1", "x"]);

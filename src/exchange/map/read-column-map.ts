@@ -62,7 +62,7 @@ export function readFixed(given: unknown, field: string): FixedValues {
 }
 
 function readRule(column: string, given: unknown, field: string): ColumnRule {
-  if (typeof given === "string") return { from: [column], to: targetOf(given, field) };
+  if (typeof given === "string") return { from: [column], to: targetOf(given, field), isOptional: false };
   const { to, mask, until, take, split, default: absent, values, optional } = objectOf(given, field, ruleFields);
   const target = targetOf(to, `${field}.to`);
   if (target !== "key" && (mask !== undefined || until !== undefined)) {

@@ -37,7 +37,7 @@ export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions,
     yield* rows.take();
   }
   parser ??= begin(head, options, rows, faults);
-  await end(parser, rows, faults);
+  await finish(parser, rows, faults);
   yield* rows.take();
 }
 
@@ -136,7 +136,7 @@ function write(parser: Parser, piece: string): Promise<void> {
   return new Promise((resolve) => parser.write(piece, () => resolve()));
 }
 
-function end(parser: Parser, rows: RowMaker, faults: FaultList): Promise<void> {
+function finish(parser: Parser, rows: RowMaker, faults: FaultList): Promise<void> {
   return new Promise((resolve) => {
     parser.once("error", (error: CsvError) => {
       addFault(error, rows, faults);

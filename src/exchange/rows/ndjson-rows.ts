@@ -20,8 +20,10 @@ export async function* ndjsonRows(text: AsyncIterable<string>, faults: FaultList
 }
 
 function readLine(line: string, number: number, faults: FaultList): unknown {
-  const fault = (reason: string): undefined =>
-    void faults.add({ row: number, line: number, column: "", field: "", reason });
+  const fault = (reason: string): undefined => {
+    faults.add({ row: number, line: number, column: "", field: "", reason });
+    return undefined;
+  };
   try {
     const values = parseJson(line);
     return isObject(values) ? values : fault("the line is not an object");
