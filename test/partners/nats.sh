@@ -10,7 +10,7 @@ ports 2
 {
   echo "listen: 127.0.0.1:$PORT"
   echo "http: 127.0.0.1:$((PORT + 1))"
-  echo "jetstream { store_dir: \"$DIR/data\", max_memory_store: 256MB, max_file_store: 1GB }"
+  echo "jetstream { store_dir: \"$DIR/data\", max_memory_store: 256MB, max_file_store: 8GB }"
   if [ -n "${NATS_TLS:-}${NATS_MTLS:-}" ]; then
     certificates
     verify=false; [ -z "${NATS_MTLS:-}" ] || verify=true

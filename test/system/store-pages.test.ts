@@ -9,6 +9,8 @@ import { promisify } from "node:util";
 import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { startHttpServer } from "../output/http/http-fixture.ts";
+import { startLokiServer } from "../output/loki/loki-server.ts";
+import { startVictoriaLogsServer } from "../output/victoria-logs/victoria-logs-server.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { startPartner } from "../support/partner.ts";
@@ -105,6 +107,19 @@ test("Elasticsearch", async (t) => {
   await query(bySource, /"source\.ip":"10\.10\.10\.7".*"flow\.src\.ip\.subnet\.name":"hq-office"/, of("password"));
 });
 
+test("OpenSearch", async (t) => {
+  const of = texts(await startPartner(t, "opensearch2"));
+  const [, , example = "", search = ""] = blocksOf("Elasticsearch and OpenSearch", {
+    "https://os-1.example.com:9200": of("url"),
+    "USERNAME=netgloss": `USERNAME=${of("user")}`,
+    "netgloss:$PASSWORD": `${of("user")}:$PASSWORD`,
+    "/run/secrets/password": secretFile(t, of("password")),
+    [caPath]: of("ca"),
+  });
+  await serve(t, example);
+  await query(search, /"flow\.src\.ip\.subnet\.name":"hq-office"/, of("password"));
+});
+
 test("ClickHouse", async (t) => {
   const of = texts(await startPartner(t, "clickhouse"));
   const [example = "", select = ""] = blocksOf("ClickHouse", {
@@ -178,6 +193,20 @@ test("OTLP, Splunk's HTTP Event Collector", async (t) => {
   });
   await serve(t, events);
   await query(`cat ${of("hecFile")}`, /"flow\.src\.ip\.subnet\.name","value":\{"stringValue":"hq-office"/);
+});
+
+test("Loki", async (t) => {
+  const { port } = await startLokiServer(t);
+  const [example = "", select = ""] = blocksOf("Loki", { "https://loki.example.com": `http://127.0.0.1:${port}` });
+  await serve(t, example);
+  await query(select, /"flow\.src\.ip\.subnet\.name\\":\\"hq-office/);
+});
+
+test("VictoriaLogs", async (t) => {
+  const { port } = await startVictoriaLogsServer(t);
+  const [example = "", select = ""] = blocksOf("VictoriaLogs", { "vlogs.example.com:9428": `127.0.0.1:${port}` });
+  await serve(t, example);
+  await query(select, /"_msg":"flow",.*"flow\.src\.ip\.subnet\.name":"hq-office"/);
 });
 
 test("HTTP", async (t) => {

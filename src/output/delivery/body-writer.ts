@@ -1,6 +1,3 @@
-const quote = 0x22;
-const backslash = 0x5c;
-
 /** Writes the body of a request into memory that grows. */
 export interface BodyWriter {
   /** Writes text as UTF-8. */
@@ -35,14 +32,10 @@ export function createBodyWriter(sizeHint: number): BodyWriter {
       at += source.copy(out, at, from, to);
     },
     quoted(source, from, to) {
-      reserve(2 * (to - from) + 2);
-      out[at++] = quote;
-      for (let i = from; i < to; i++) {
-        const byte = source[i] ?? 0;
-        if (byte === quote || byte === backslash) out[at++] = backslash;
-        out[at++] = byte;
-      }
-      out[at++] = quote;
+      // Read as Latin-1 each byte is one character, of those that JSON escapes only quotes and backslashes come.
+      const text = JSON.stringify(source.toString("latin1", from, to));
+      reserve(text.length);
+      at += out.write(text, at, "latin1");
     },
     body: () => out.subarray(0, at),
   };

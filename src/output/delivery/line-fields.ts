@@ -19,9 +19,11 @@ export function fieldKey(name: string): Buffer {
  * @param key of {@link fieldKey}.
  */
 export function findValue(line: Buffer, from: number, to: number, key: Buffer): number {
-  for (let at = line.indexOf(key, from); at >= 0 && at < to; at = line.indexOf(key, at + 1)) {
-    const before = line[at - 1];
-    if (at > from && (before === comma || (before === brace && at === from + 1))) return at + key.length;
+  // A search for what a line has not must end with the line: thousands follow it in the same memory.
+  const own = line.subarray(from, to);
+  for (let at = own.indexOf(key); at >= 0; at = own.indexOf(key, at + 1)) {
+    const before = own[at - 1];
+    if (before === comma || (before === brace && at === 1)) return from + at + key.length;
   }
   return -1;
 }

@@ -6,6 +6,7 @@ import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger } from "../delivery/output-contract.ts";
 import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startLokiServer } from "./loki-server.ts";
 
 const signal = new AbortController().signal;
 
@@ -83,25 +84,14 @@ test("an entry that is refused is found by halves; credentials are judged at fir
 });
 
 test("through every fault nothing is missing, and what is sent again is the entry that it was", async (t) => {
-  const server = await startHttpServer(t);
-  const held = new Map<string, number>();
-  let isLying = false;
-  server.answer = (call, response) => {
-    if (call.method === "POST") {
-      for (const { stream, values } of (JSON.parse(call.body) as Push).streams) {
-        for (const [at, line] of values)
-          held.set(`${JSON.stringify(stream)} ${at} ${line}`, (JSON.parse(line) as { n: number }).n);
-      }
-    }
-    response.writeHead(isLying ? 500 : 204).end();
-  };
+  const server = await startLokiServer(t);
   const proxy = await startFaultProxy(t, "127.0.0.1", server.port);
   const store = {
-    adapter: adapterTo(proxy.port, { compression: "gzip" }),
+    adapter: adapterTo(proxy.port, { compression: "gzip", headers: { "x-scope-orgid": "edge" } }),
     proxy,
     isExactlyOnce: true,
-    numbers: async () => [...held.values()],
-    moods: [() => void (isLying = false), () => void (isLying = true)],
+    numbers: async () => Array.from(server.lines(), (line) => (JSON.parse(line) as { n: number }).n),
+    moods: [() => void (server.status = 204), () => void (server.status = 500)],
   };
   await keepLedger(t, store, { records: 20_000, step: 100, faultMs: 60 });
 });

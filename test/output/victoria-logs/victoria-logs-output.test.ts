@@ -6,6 +6,7 @@ import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startVictoriaLogsServer } from "./victoria-logs-server.ts";
 
 const signal = new AbortController().signal;
 
@@ -40,17 +41,10 @@ test("lines have a message and name their stream's fields", async (t) => {
 });
 
 test("through every fault of the way and of the server nothing is missing", async (t) => {
-  const server = await startHttpServer(t);
-  const held: number[] = [];
-  let status = 200;
-  server.answer = (call, response) => {
-    if (call.method === "POST") {
-      for (const line of call.body.split("\n").slice(0, -1)) held.push((JSON.parse(line) as { n: number }).n);
-    }
-    response.writeHead(status).end();
-  };
+  const server = await startVictoriaLogsServer(t);
   const proxy = await startFaultProxy(t, "127.0.0.1", server.port);
-  const moods = [() => void (status = 200), () => void (status = 503)];
-  const store = { adapter: adapterTo(proxy.port), proxy, isExactlyOnce: false, numbers: async () => held, moods };
+  const numbers = async () => server.lines.map((line) => (JSON.parse(line) as { n: number }).n);
+  const moods = [() => void (server.status = 200), () => void (server.status = 503)];
+  const store = { adapter: adapterTo(proxy.port), proxy, isExactlyOnce: false, numbers, moods };
   await keepLedger(t, store, { records: 20_000, step: 100, faultMs: 60 });
 });

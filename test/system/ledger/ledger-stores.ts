@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
-import { createReadStream } from "node:fs";
-import { createServer } from "node:http";
-import { createServer as createTcpServer, type AddressInfo } from "node:net";
-import { createInterface } from "node:readline";
+import { createServer, type AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Consumer } from "@platformatic/kafka";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { startFaultProxy } from "../../output/delivery/fault-proxy.ts";
 import { killPartner, startPartner, type Partner } from "../../support/partner.ts";
 import type { LedgerStore } from "./ledger.ts";
+import { startHttp, startLoki, startOtelcol, startSyslog, startVictoriaLogs } from "./log-stores.ts";
+import { proxied, visitNumbers } from "./numbered-lines.ts";
 
 /** Starts a store, with a proxy before it. */
 type StartStore = (t: TestContext) => Promise<LedgerStore>;
 
-/** Each kind of store whose protocol says what it has taken, by the name of its output. */
+/** Each kind of store, by the name of its output. */
 export const ledgerStores: Readonly<Record<string, StartStore>> = {
   http: startHttp,
   elasticsearch: (t) => startSearch(t, "elasticsearch"),
@@ -25,39 +23,10 @@ export const ledgerStores: Readonly<Record<string, StartStore>> = {
   nats: startNats,
   otlp: (t) => startOtelcol(t, "otlp"),
   splunk: (t) => startOtelcol(t, "splunk"),
+  loki: startLoki,
+  victorialogs: startVictoriaLogs,
+  syslog: startSyslog,
 };
-
-const bytesPattern = /"flow\.bytes":([0-9]+)/g;
-
-async function proxied(t: TestContext, url: unknown) {
-  const { hostname, port } = new URL(String(url));
-  return startFaultProxy(t, hostname, Number(port));
-}
-
-/** A server that keeps what it has read before it answers. */
-async function startHttp(t: TestContext): Promise<LedgerStore> {
-  const numbers: number[] = [];
-  const server = createServer((request, response) => {
-    let text = "";
-    request.setEncoding("latin1").on("data", (part: string) => (text += part));
-    request.on("end", () => {
-      for (const [, n] of text.matchAll(bytesPattern)) numbers.push(Number(n));
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
-  const proxy = await proxied(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  return {
-    word: "GENERIC_HTTP",
-    output: "http",
-    settings: { ADDRESSES: `http://127.0.0.1:${proxy.port}` },
-    proxy,
-    isHttp: true,
-    twice: "always",
-    read: async (visit) => numbers.forEach((n) => visit(n)),
-  };
-}
 
 async function startSearch(t: TestContext, product: "elasticsearch" | "opensearch"): Promise<LedgerStore> {
   const partner = await startPartner(t, product);
@@ -176,7 +145,6 @@ async function startNats(t: TestContext): Promise<LedgerStore> {
   return {
     word: "NATS",
     output: "nats",
-    // Lines without most of their fields: the server of the test has room for one gigabyte.
     settings: { ADDRESSES: `127.0.0.1:${proxy.port}`, STREAM_DUPLICATE_WINDOW: "3600" },
     proxy,
     isHttp: false,
@@ -196,38 +164,8 @@ async function startNats(t: TestContext): Promise<LedgerStore> {
   };
 }
 
-/** The collector acknowledges what it has not written yet, so it is not killed. */
-async function startOtelcol(t: TestContext, output: "otlp" | "splunk"): Promise<LedgerStore> {
-  const partner = await startPartner(t, "otelcol");
-  const isOtlp = output === "otlp";
-  const proxy = await proxied(t, isOtlp ? partner["otlpHttp"] : partner["hec"]);
-  const address = `http://127.0.0.1:${proxy.port}`;
-  // OTLP has the line, escaped, Splunk's events their fields.
-  const pattern = isOtlp ? /\\"flow\.bytes\\":([0-9]+)/g : /"key":"flow\.bytes","value":\{"\w+":"?([0-9]+)/g;
-  return {
-    word: isOtlp ? "OTLP" : "SPLUNK_HEC",
-    output,
-    settings: isOtlp ? { ADDRESSES: `${address}/v1/logs` } : { ADDRESSES: address, TOKEN: "secret" },
-    proxy,
-    isHttp: true,
-    twice: "always",
-    async read(visit) {
-      // What the exporter has not written yet.
-      await sleep(1500);
-      const path = String(partner[isOtlp ? "otlpFile" : "hecFile"]);
-      for await (const line of createInterface({ input: createReadStream(path, "latin1") })) {
-        for (const [, n] of line.matchAll(pattern)) visit(Number(n));
-      }
-    },
-  };
-}
-
-function visitNumbers(text: string, visit: (n: number) => void): void {
-  for (const [, n] of text.matchAll(bytesPattern)) visit(Number(n));
-}
-
 async function freePort(): Promise<number> {
-  const server = createTcpServer();
+  const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));

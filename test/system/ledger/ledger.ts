@@ -23,7 +23,7 @@ export interface LedgerStore {
    * When a record may be there twice: `never`, `afterKills` of the collector, or `always`, when an acknowledgement is lost.
    */
   readonly twice: "never" | "afterKills" | "always";
-  /** Kills the server; it is started again with its data. Absent: its data would be lost with it. */
+  /** Kills the server; it is started again with its data. Absent: it has acknowledged data that a kill would cost, or is one of the tests. */
   readonly kill?: () => void;
   /** Calls back for each number that the store holds, as often as it holds it. */
   readonly read: (visit: (n: number) => void) => Promise<void>;
@@ -94,7 +94,8 @@ export async function keepCollectorLedger(t: TestContext, store: LedgerStore, op
     sentToThis = 0;
   }
   const done = await disturbance;
-  await until("all is delivered", () => isDelivered(collector, store), 900_000).catch(async (error: unknown) => {
+  const limitMs = Math.max(900_000, 2 * records);
+  await until("all is delivered", () => isDelivered(collector, store), limitMs).catch(async (error: unknown) => {
     assert.fail(`${String(error)}: ${await (await fetch(`${collector.api}/api/v1/outputs`)).text()}`);
   });
   const seconds = (performance.now() - begun) / 1000;
