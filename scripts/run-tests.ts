@@ -1,27 +1,30 @@
 // Runs one kind of tests from dist/: `unit` (Node alone), `system` (needs programs of the host) or `fuzz` (long: those made
 // for it, and the properties of the unit tests with more runs).
 // Further arguments keep only the files whose path contains one of them. The slowest files are named before the last
-// line, which is `N passed, N failed, N skipped`. Those that were slow the last time begin first, so that no long one is left
-// alone at the end.
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+// line, which is `N passed, N failed, N skipped`. Unit tests of a room share processes; those that were slow the last time
+// begin first, so that no long one is left alone at the end.
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { bundleTests, writeBundles } from "./bundle-tests.ts";
 
 const folder = join(import.meta.dirname, "../test");
+const sources = join(import.meta.dirname, "../../test");
 const isSystem = (path: string): boolean => path.startsWith("system/") && path.endsWith(".test.js");
 const isUnit = (path: string): boolean => !path.startsWith("system/") && path.endsWith(".test.js");
 const hasProperties = (path: string): boolean => readFileSync(join(folder, path), "utf8").includes("/support/runs.js");
 
 const kinds = {
-  // More than there are processors: two in three wait for time-outs, sockets and threads more than they work.
-  unit: { matches: isUnit, timeout: 300_000, concurrency: 2 * availableParallelism() + 1 },
-  system: { matches: isSystem, timeout: 1_200_000, concurrency: 1 },
+  // More than there are processors: many wait for time-outs, sockets and threads more than they work.
+  unit: { matches: isUnit, timeout: 600_000, concurrency: 2 * availableParallelism() + 1, isBundled: true },
+  system: { matches: isSystem, timeout: 1_200_000, concurrency: 1, isBundled: false },
   fuzz: {
     matches: (path: string): boolean => path.endsWith(".fuzz.js") || (isUnit(path) && hasProperties(path)),
     timeout: 7_200_000,
     concurrency: 1,
+    isBundled: false,
   },
 };
 
@@ -35,10 +38,11 @@ if (kindName === "fuzz") process.env["NETGLOSS_FUZZ"] = "1";
 const timesFile = join(folder, "../test-times.json");
 const knownTimes = readTimes();
 
-const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  .filter((path) => kind.matches(path) && (filters.length === 0 || filters.some((filter) => path.includes(filter))))
-  .toSorted((a, b) => expectedTime(b) - expectedTime(a) || (a < b ? -1 : 1))
-  .map((path) => join(folder, path));
+const wanted = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((path) => kind.matches(path) && hasSource(path))
+  .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)));
+const bundles = kind.isBundled ? bundleTests(wanted, expectedTime, isAlone) : wanted.map((path) => [path]);
+const files = writeBundles(folder, bundles);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];
@@ -65,7 +69,10 @@ events.on("test:pass", (data) => {
 events.on("test:fail", (data) => {
   if (data.details.type === "suite") return;
   counts.failed++;
-  failures.push(`${relative(folder, data.file ?? "")}: ${data.name}`);
+  const file = data.file ?? "";
+  // Its process ended, or did not end: each of its files may be the one.
+  const inBundle = bundles[files.indexOf(file)] ?? [];
+  failures.push(`${inBundle.length > 0 ? inBundle.join(", ") : relative(folder, file)}: ${data.name}`);
 });
 const report = events.compose(new spec());
 report.pipe(process.stdout);
@@ -91,7 +98,21 @@ function readTimes(): Readonly<Record<string, number>> {
   }
 }
 
+/** The compiler leaves what it made of a source that is gone. */
+function hasSource(path: string): boolean {
+  return existsSync(sourceOf(path));
+}
+
+function sourceOf(path: string): string {
+  return join(sources, path.replace(/\.js$/, ".ts"));
+}
+
+/** Whether it has a comment that says why it needs a process of its own. */
+function isAlone(path: string): boolean {
+  return /^\/\/ A process of its own: /m.test(readFileSync(sourceOf(path), "utf8"));
+}
+
 /** As it took the last time; else a guess by its length. */
 function expectedTime(path: string): number {
-  return knownTimes[path] ?? statSync(join(folder, path)).size / 10;
+  return knownTimes[path] ?? statSync(join(folder, path)).size / 8;
 }

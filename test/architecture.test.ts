@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
-/** What each room under `src/` may import. The table in docs/decisions.md explains the house; this one is the law. */
+/** What each room under `src/` may import. The table in docs/house.md explains the house; this one is the law. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   text: [],
   ip: ["text"],

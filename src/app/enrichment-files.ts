@@ -9,9 +9,9 @@ import {
   readSampleRates,
   readSelection,
 } from "../enrich/index.ts";
-import { errorCode, runAfter } from "../file/index.ts";
+import { isMissing, runAfter } from "../file/index.ts";
 import type { Component, Health, Log } from "../report/index.ts";
-import type { Settings } from "./settings/index.ts";
+import { SettingsError, type Settings } from "./settings/index.ts";
 
 /** A file that adds to records, and what reads it. */
 export interface EnrichmentFile {
@@ -74,7 +74,7 @@ export async function judgeFile(path: string, read: EnrichmentFile["read"]): Pro
       const { findings } = error;
       return { isMissing: false, problems: lines(findings, "error"), warnings: lines(findings, "warning") };
     }
-    if (["ENOENT", "ENOTDIR"].includes(errorCode(error))) return { isMissing: true, problems: [], warnings: [] };
+    if (isMissing(error)) return { isMissing: true, problems: [], warnings: [] };
     const message = error instanceof Error ? error.message : String(error);
     return { isMissing: false, problems: [`${path}: ${message}`], warnings: [] };
   }
@@ -85,13 +85,14 @@ const pollMs = 60_000;
 
 /**
  * Watches whether the files are there: a missing one degrades readiness and is logged, because records go without it. A file that is
- * there and cannot be used makes `start` fail; one that breaks later leaves what was read before.
+ * there and cannot be used makes `start` fail with a SettingsError; one that breaks later leaves what was read before.
  */
 export function createEnrichmentFilesCheck(
   files: readonly EnrichmentFile[],
   { health, log }: { readonly health: Health; readonly log: Log },
 ): Component {
   let missing: readonly string[] = [];
+  const wereThere = new Set<string>();
   let cancel = (): void => {};
 
   const look = async (): Promise<void> => {
@@ -104,8 +105,12 @@ export function createEnrichmentFilesCheck(
     );
     const now = files.map(({ path }) => path).filter((_, i) => there[i] === false);
     const added = now.filter((path) => !missing.includes(path));
-    if (added.length > 0) log.warn({ paths: added }, "files are not there: records go without what they add");
+    const gone = added.filter((path) => wereThere.has(path));
+    const never = added.filter((path) => !wereThere.has(path));
+    if (never.length > 0) log.warn({ paths: never }, "files are not there: records go without what they add");
+    if (gone.length > 0) log.warn({ paths: gone }, "files are no longer there: what was read before stays");
     missing = now;
+    for (const { path } of files) if (!now.includes(path)) wereThere.add(path);
     const detail = now.length > 0 ? `not there: ${now.join(", ")}` : undefined;
     health.set({ name: checkName, ready: true, degraded: now.length > 0, ...(detail !== undefined && { detail }) });
   };
@@ -118,7 +123,7 @@ export function createEnrichmentFilesCheck(
     async start() {
       const judged = await Promise.all(files.map(({ path, read }) => judgeFile(path, read)));
       const problems = judged.flatMap((one) => one.problems);
-      if (problems.length > 0) throw new Error(problems.join("; "));
+      if (problems.length > 0) throw new SettingsError(problems);
       await look();
       schedule();
     },

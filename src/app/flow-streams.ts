@@ -22,6 +22,7 @@ export function flowStreams(settings: Settings): StreamOptions | undefined {
   return {
     ports,
     maxConnections: settings.SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS,
+    maxPerHost: settings.SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS_PER_HOST,
     idleMs: settings.SVC_FLOW_SERVER_TCP_IDLE_TIMEOUT * 1000,
   };
 }

@@ -1,5 +1,6 @@
 import { exitCodes, type SignalSource } from "./cli/terminal.ts";
 import { isExpected, type Clock, type Component, type Log } from "../report/index.ts";
+import { SettingsError } from "./settings/index.ts";
 
 export interface RunOptions {
   readonly log: Log;
@@ -26,7 +27,7 @@ const sameRequestMs = 500;
  * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error
  * that nobody caught is a bug: it is logged and ends the process.
  *
- * @returns the exit code.
+ * @returns the exit code; after a SettingsError of the start that of bad settings.
  */
 export async function runComponent(component: Component, options: RunOptions): Promise<number> {
   const { log, clock, signals, exit, started, reload, reopen } = options;
@@ -62,6 +63,10 @@ export async function runComponent(component: Component, options: RunOptions): P
     try {
       await component.start();
     } catch (error) {
+      if (error instanceof SettingsError) {
+        for (const problem of error.problems) log.error({ error: problem }, "cannot start");
+        return exitCodes.config;
+      }
       log.error({ error: isExpected(error) ? error.message : error }, "cannot start");
       return exitCodes.failure;
     }

@@ -109,6 +109,11 @@ export function errorCode(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
+/** Whether the error is that of a file that is not there. */
+export function isMissing(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
+}
+
 export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode && a.device === b.device;

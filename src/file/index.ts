@@ -1,5 +1,6 @@
 export {
   errorCode,
+  isMissing,
   nodeFileIo,
   sameStamp,
   type FileIo,

@@ -5,6 +5,13 @@ export interface LineOutboxOptions {
   readonly memory: LineMemory;
   /** Wakes the other thread, which then looks for lines. */
   readonly wake: () => void;
+  /**
+   * Called while every slab is in use, after all lines were noted: waits a little for the other thread. It is called
+   * again until it returns false; then lines are lost. Left out: there is no waiting.
+   *
+   * @param times how often it was called before for the same lines.
+   */
+  readonly wait?: (times: number) => boolean;
   /** Called for lines for which there was no memory. */
   readonly dropped: (records: number, bytes: number) => void;
   /** As long as a slab, for lines that are lost because every slab is in use; left out: memory of its own. */
@@ -35,7 +42,7 @@ interface Slab {
   noted: number;
 }
 
-export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutboxOptions): LineOutbox {
+export function createLineOutbox({ memory, wake, wait, dropped, ...options }: LineOutboxOptions): LineOutbox {
   const notes = createNoteWriter(memory, wake);
   const { slabBytes } = memory;
   // A thread before this one may have notes of them.
@@ -67,6 +74,16 @@ export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutb
     if (count > 0 && pending !== undefined && note(pending, from, to, count)) count = 0;
   };
 
+  /** The datagram that is being decoded may have more lines than were free when it began: a message of TCP is long. */
+  const awaitSlab = (): Slab | undefined => {
+    for (let times = 0; ; times++) {
+      const slab = freeSlab();
+      if (slab !== undefined) return slab;
+      flush();
+      if (wait?.(times) !== true) return undefined;
+    }
+  };
+
   /** Notes what is pending, or drops it: something else is to be noted. */
   const settle = (): void => {
     flush();
@@ -77,7 +94,7 @@ export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutb
   /** Lines that were not written to the current slab: what the line buffer had to give memory of its own. */
   const copy = (lines: Uint8Array, records: number): void => {
     settle();
-    const slab = lines.length <= slabBytes ? freeSlab() : undefined;
+    const slab = lines.length <= slabBytes ? awaitSlab() : undefined;
     slab?.buffer.set(lines);
     if (slab === undefined || !note(slab, 0, lines.length, records)) dropped(records, lines.length);
   };
@@ -86,7 +103,7 @@ export function createLineOutbox({ memory, wake, dropped, ...options }: LineOutb
     allocate(bytes) {
       current = undefined;
       if (bytes > slabBytes) return Buffer.allocUnsafeSlow(bytes);
-      const slab = freeSlab();
+      const slab = awaitSlab();
       if (slab === undefined) return (spare ??= Buffer.allocUnsafeSlow(slabBytes));
       current = slab;
       return slab.buffer;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
 import { startDnsServer } from "../support/dns-server.ts";
-import { createFakeTerminal } from "../support/fake-terminal.ts";
+import { createFakeTerminal, type FakeTerminal } from "../support/fake-terminal.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { mmdbFile } from "../support/mmdb-file.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
@@ -146,6 +146,37 @@ test("own host names, selections and sampling rates come from files; a missing f
       next["flow.sample_rate"] === 50
     );
   });
+});
+
+test("serve ends with 78 over a broken file, naming its place; a missing one is logged once, whatever decodes", async (t) => {
+  const directory = tempDirectory(t);
+  const netifs = join(directory, "netifs.yml");
+  const start = (pool: string): FakeTerminal => {
+    return createFakeTerminal(["serve"], {
+      SVC_API_PORT: "0",
+      SVC_FLOW_SERVER_UDP_ENABLE: "true",
+      SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+      SVC_FLOW_SERVER_UDP_PORT: "0",
+      SVC_OUTPUT_STDOUT_ENABLE: "true",
+      SVC_PROCESSOR_POOL_SIZE: pool,
+      SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: netifs,
+    });
+  };
+  writeFileSync(netifs, "192.0.2.1:\n  x: {name: a}\n");
+  const broken = start("main");
+  assert.equal(await runProgram(broken), 78);
+  assert.ok(broken.written.err.includes(`${netifs}:2:3: `), broken.written.err);
+
+  for (const pool of ["main", "1"]) {
+    rmSync(netifs, { force: true });
+    const missing = start(pool);
+    const code = runProgram(missing);
+    await until("the start", () => missing.written.err.includes("netgloss is ready"));
+    missing.signals.emit("SIGTERM", "SIGTERM");
+    assert.equal(await code, 0);
+    assert.equal(missing.written.err.split(netifs).length - 1, 1, missing.written.err);
+  }
 });
 
 test("config check names what is wrong in the files, and what is ignored", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
@@ -93,6 +93,40 @@ test("IPFIX comes by TCP and by TLS from exporters with a certificate, through t
   });
   known.write(data(4));
   await until("the open connection goes on", () => records.length === 4 || undefined);
+});
+
+test("handshakes count among the connections of a host: one that says nothing keeps no others out", async (t) => {
+  const { certPath, keyPath, cert } = selfSignedFiles(t);
+  const { collector } = await start(t, {
+    SVC_PROCESSOR_POOL_SIZE: "main",
+    SVC_FLOW_SERVER_TLS_ENABLE: "true",
+    SVC_FLOW_SERVER_TLS_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_TLS_PORT: "0",
+    SVC_FLOW_SERVER_TLS_CERT_FILEPATH: certPath,
+    SVC_FLOW_SERVER_TLS_KEY_FILEPATH: keyPath,
+    SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS: "3",
+    SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS_PER_HOST: "2",
+  });
+  const silent = (): Socket => {
+    const socket = connectTcp(collector.flowStreamPorts()[0] ?? 0, "127.0.0.1");
+    socket.on("error", () => {});
+    t.after(() => socket.destroy());
+    return socket;
+  };
+  const waiting = [silent(), silent()];
+  await Promise.all(waiting.map((socket) => once(socket, "connect")));
+  const refused = silent();
+  await new Promise((done) => refused.once("close", done));
+  const closed = (reason: string): Promise<number | undefined> =>
+    collector.metrics.value("netgloss_flow_stream_closed_total", { transport: "tls", reason });
+  assert.equal(await closed("host_limit"), 1);
+  assert.equal(await closed("handshake"), 0);
+  const other = open(t, collector, { ca: cert, localAddress: "127.0.0.2" } as ConnectionOptions);
+  await once(other, "secureConnect");
+  other.write(Buffer.concat([templates, data(1)]));
+  await until("its message", async () => {
+    return (await collector.metrics.value("netgloss_flow_stream_messages_total", { transport: "tls" })) === 2;
+  });
 });
 
 test("what does not fit together is said", async (t) => {

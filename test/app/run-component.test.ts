@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
-import { runComponent, type RunOptions } from "../../src/app/index.ts";
+import { runComponent, SettingsError, type RunOptions } from "../../src/app/index.ts";
 import { createLog, type Component } from "../../src/report/index.ts";
 
 interface Run {
@@ -101,6 +101,16 @@ test("a start that fails is one line without a stack, exit code 1", async () => 
   assert.equal(await code, 1);
   assert.match(logged(), /^\S+ ERROR cannot start error="listen EADDRINUSE: port 1"\n$/);
   assert.deepEqual(events, []);
+});
+
+test("a start that fails because of the settings is one line for each problem, exit code 78", async () => {
+  const problems = ["/etc/a.yml:1:2: bad", "/etc/b.yml:3:4: worse"];
+  const { logged, code } = run({ start: () => Promise.reject(new SettingsError(problems)) });
+  assert.equal(await code, 78);
+  assert.match(
+    logged(),
+    /^\S+ ERROR cannot start error="\/etc\/a.yml:1:2: bad"\n\S+ ERROR cannot start error="\/etc\/b.yml:3:4: worse"\n$/,
+  );
 });
 
 for (const event of ["uncaughtException", "unhandledRejection"]) {

@@ -1,3 +1,4 @@
+// A process of its own: it watches how much memory the process has.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fuzzFlows } from "../support/flow-fuzz.ts";

@@ -26,7 +26,7 @@ interface Running {
   readonly log: LogLine[];
   /** Whether there is room for messages. */
   room: boolean;
-  readonly connect: () => Promise<Socket>;
+  readonly connect: (localAddress?: string) => Promise<Socket>;
   readonly value: (name: string, labels?: Record<string, string>) => Promise<number | undefined>;
 }
 
@@ -44,7 +44,7 @@ async function run(t: TestContext, limits: Partial<StreamOptions> = {}): Promise
     ports: [],
     receiveBufferBytes: 4096,
     take() {},
-    streams: { ports: [{ ip: "127.0.0.1", port: 0 }], maxConnections: 10, idleMs: 60_000, ...limits },
+    streams: { ports: [{ ip: "127.0.0.1", port: 0 }], maxConnections: 10, maxPerHost: 10, idleMs: 60_000, ...limits },
     offer(bytes, address, port) {
       if (state.room) received.push({ bytes: Buffer.from(bytes), address, port });
       return state.room;
@@ -64,8 +64,8 @@ async function run(t: TestContext, limits: Partial<StreamOptions> = {}): Promise
     metrics,
     received,
     log,
-    async connect() {
-      const socket = connect(receiver.streamPorts()[0] ?? 0, "127.0.0.1");
+    async connect(localAddress = "127.0.0.1") {
+      const socket = connect({ port: receiver.streamPorts()[0] ?? 0, host: "127.0.0.1", localAddress });
       socket.on("error", () => {});
       sockets.push(socket);
       await once(socket, "connect");
@@ -83,7 +83,7 @@ const closedBy = (reason: string): Record<string, string> => ({ transport: "tcp"
 test("all metrics of connections are there from the start, at zero", async (t) => {
   const { metrics } = await run(t);
   const lines = (await metrics.render()).split("\n").filter((text) => text.startsWith("netgloss_flow_stream_"));
-  assert.equal(lines.length, 2 * (5 + 11) + 1);
+  assert.equal(lines.length, 2 * (5 + 12) + 1);
   assert.deepEqual(
     lines.filter((text) => !text.endsWith(" 0")),
     [],
@@ -175,6 +175,36 @@ test("connections beyond the limit are refused", async (t) => {
   await closing(refused);
   assert.equal(await value("closed_total", closedBy("limit")), 1);
   assert.equal(kept.destroyed, false);
+});
+
+test("one host has no more than its share of the connections; others still get in, and it again once one has ended", async (t) => {
+  const { connect: open, value, log } = await run(t, { maxConnections: 4, maxPerHost: 2 });
+  const kept = [await open(), await open()];
+  await closing(await open());
+  assert.equal(await value("closed_total", closedBy("host_limit")), 1);
+  assert.ok(log.some(({ fields: of }) => /_PER_HOST are open/.test(String(of["reason"]))));
+  const other = await open("127.0.0.2");
+  await until("the other", async () => (await value("connections")) === 3);
+  assert.equal(other.destroyed, false);
+  kept[0]?.end();
+  await until("its end", async () => (await value("connections")) === 2);
+  const again = await open();
+  await until("it again", async () => (await value("connections")) === 3);
+  assert.equal(again.destroyed, false);
+  assert.equal(await value("closed_total", closedBy("host_limit")), 1);
+});
+
+test("connections of a host whose socket is closed and whose messages wait count for it, too", async (t) => {
+  const running = await run(t, { maxPerHost: 1 });
+  running.room = false;
+  (await running.connect()).end(data(1));
+  await until("it waits", async () => (await running.value("pauses_total")) === 1);
+  await until("a refusal", async () => {
+    await closing(await running.connect());
+    return (await running.value("closed_total", closedBy("host_limit"))) === 1;
+  });
+  running.room = true;
+  await until("all is taken", () => running.received.length === 2);
 });
 
 test("an idle connection is closed, and one whose message does not end", async (t) => {

@@ -9,16 +9,26 @@ import { runs } from "../support/runs.ts";
 
 const slabBytes = 2 * 1024 * 1024;
 
-function rig(slabs: number) {
+/** @param takesWhileWaiting the other thread takes and gives back all while the outbox waits; else it does not come round. */
+function rig(slabs: number, takesWhileWaiting = false) {
   const memory = createLineMemory(slabs, slabBytes);
   const got: string[] = [];
   const dones: (() => void)[] = [];
   const lost = { records: 0, bytes: 0 };
   let records = 0;
   let wakes = 0;
+  const waits: number[] = [];
   const outbox = createLineOutbox({
     memory,
     wake: () => void wakes++,
+    wait(times) {
+      waits.push(times);
+      if (times < 3) return true;
+      if (!takesWhileWaiting) return false;
+      inbox.end();
+      for (const done of dones.splice(0)) done();
+      return true;
+    },
     dropped(count, bytes) {
       lost.records += count;
       lost.bytes += bytes;
@@ -40,6 +50,7 @@ function rig(slabs: number) {
     lost,
     records: () => records,
     wakes: () => wakes,
+    waits,
     /** Writes one piece of so many records, each about so long. */
     write: (count: number, length: number) => {
       for (let i = 0; i < count; i++) {
@@ -121,6 +132,19 @@ test("when nothing is given back, what does not fit is dropped and counted, and 
     numbers,
     numbers.toSorted((a, b) => a - b),
   );
+});
+
+test("lines of one long message are more than was free: it waits for the other thread, and nothing is lost", () => {
+  const { outbox, got, lost, write, take, written, waits } = rig(3, true);
+  for (let i = 0; i < 300; i++) write(50, 1000);
+  outbox.flush();
+  take();
+  assert.deepEqual(lost, { records: 0, bytes: 0 });
+  assert.deepEqual(
+    numbersIn(got),
+    Array.from({ length: written() }, (_, i) => i),
+  );
+  assert.deepEqual(waits.slice(0, 5), [0, 1, 2, 3, 0]);
 });
 
 test("when nothing is taken, notes run out in time, and what cannot be told yet gathers", () => {

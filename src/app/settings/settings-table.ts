@@ -179,6 +179,12 @@ export const settingsTable = {
     1000,
     "The most connections of exporters, of TCP and TLS together. Further ones are refused and counted.",
   ),
+  SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS_PER_HOST: row(
+    "Flows",
+    int(1, 60_000, "connections"),
+    100,
+    "The most connections of one host, of TCP and TLS together. Further ones are refused and counted.",
+  ),
   SVC_FLOW_SERVER_TCP_IDLE_TIMEOUT: row(
     "Flows",
     int(1, 1_000_000, "seconds"),

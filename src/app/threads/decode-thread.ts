@@ -24,11 +24,15 @@ const droppedRecords = metrics.counter(
   "Records lost between decoding and the outputs, because the main thread did not take them in time.",
 );
 droppedRecords.add(0);
+/** For the end of a long message the main thread gets this many milliseconds to give back memory; its lines are lost then. */
+const mostWaits = 500;
+const nothing = new Int32Array(new SharedArrayBuffer(4));
 const outbox = createLineOutbox({
   // The same memory as one object: that is how it knows its own lines.
   memory: { ...lines, lines: workspace.memory.buffer },
   spare: workspace.bytes.subarray(spareAt, spareAt + lines.slabBytes),
   wake: () => postNote({ lines: true } satisfies LinesNote),
+  wait: (times) => times < mostWaits && Atomics.wait(nothing, 0, 0, 1) === "timed-out",
   dropped: (records) => droppedRecords.add(records),
 });
 const directory = createInterfaceDirectory();

@@ -1,5 +1,5 @@
 import type { Component, Log, Metrics } from "../../report/index.ts";
-import { createWatchedFile, type FileIo } from "../../file/index.ts";
+import { createWatchedFile, isMissing, type FileIo } from "../../file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./read-map-file.ts";
 
 export interface MapFileOptions<T> {
@@ -52,7 +52,8 @@ export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
       counts.loadFailures++;
       const what = current === undefined ? "records go without it" : "what was read before stays";
       const message = `the file of ${label} cannot be used: ${what}`;
-      if (isMissing(error) && current === undefined) log.warn({ path }, message);
+      // Who watches all files reports a missing one, once.
+      if (isMissing(error)) log.debug({ path }, message);
       else if (!(error instanceof FileFindings)) log.error({ path, error }, message);
       else {
         const errors = error.findings.filter(({ severity }) => severity === "error");
@@ -62,10 +63,6 @@ export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
     },
   });
   return { ...file, label, counts, current: () => current, reload: () => file.reload(true) };
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
 /** Once for all files of one {@link Metrics}. */

@@ -1,5 +1,5 @@
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
-import { createWatchedFile, type FileIo } from "../../file/index.ts";
+import { createWatchedFile, isMissing, type FileIo } from "../../file/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
 import {
   createListeners,
@@ -117,7 +117,8 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
           one.current === undefined
             ? "a MaxMind database cannot be used: records go without it"
             : "a MaxMind database cannot be used: the one read before stays";
-        options.log.error({ path: one.path, error }, message);
+        if (isMissing(error)) options.log.debug({ path: one.path }, message);
+        else options.log.error({ path: one.path, error }, message);
       },
     }),
   );

@@ -53,7 +53,7 @@ export function createFlowReceiver(options: FlowReceiverOptions): FlowReceiver {
   const open: Listening[] = [];
   const streams = createStreamReceiver({
     ports: options.streams?.ports ?? [],
-    limits: options.streams ?? { maxConnections: 0, idleMs: 0 },
+    limits: options.streams ?? { maxConnections: 0, maxPerHost: 0, idleMs: 0 },
     offer: options.offer,
     limited,
     log,

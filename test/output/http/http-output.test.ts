@@ -1,3 +1,4 @@
+// A process of its own: it changes the environment.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAdapter, DeliveryError, type HttpOutputConfig, type OutputAdapter } from "../../../src/output/index.ts";

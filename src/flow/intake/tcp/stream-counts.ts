@@ -13,6 +13,7 @@ export const closeReasons = {
   idle: "nothing came within SVC_FLOW_SERVER_TCP_IDLE_TIMEOUT",
   slow_message: "a message was not complete in time",
   limit: "SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS are open",
+  host_limit: "SVC_FLOW_SERVER_TCP_MAX_CONNECTIONS_PER_HOST are open from this host",
   handshake: "the TLS handshake failed",
   thread_restart: "the thread that decodes its flows was started again and does not know its templates",
   stopped: "the collector stops",

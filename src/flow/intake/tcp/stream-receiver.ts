@@ -29,6 +29,8 @@ export interface StreamPort {
 export interface StreamLimits {
   /** Connections, of TCP and TLS together. */
   readonly maxConnections: number;
+  /** The same of one host. */
+  readonly maxPerHost: number;
   /** A connection is closed when nothing has come for this time. */
   readonly idleMs: number;
   /** A message must be complete after so long. */
@@ -65,14 +67,16 @@ const handshakeMs = 10_000;
 
 export function createStreamReceiver(options: StreamReceiverOptions): StreamReceiver {
   const { limits, limited, log, metrics, clock, offer } = options;
-  const { maxConnections, idleMs, messageMs = defaultMessageMs } = limits;
+  const { maxConnections, maxPerHost, idleMs, messageMs = defaultMessageMs } = limits;
   const counts = createStreamCounts();
   /** By their numbers. */
   const sessions = new Map<number, Session>();
   const waiting = new Set<Session>();
   /** All that are open, with those whose handshake is not done. */
   const sockets = new Set<Socket>();
-  const servers: { readonly server: Server; readonly transport: Transport }[] = [];
+  const servers: Server[] = [];
+  /** They listen to nothing themselves. */
+  const tlsServers: TlsServer[] = [];
   // Those of a thread before this one are not known: begin anywhere.
   let number = randomInt(maxSession);
   let retry: NodeJS.Timeout | undefined;
@@ -96,7 +100,7 @@ export function createStreamReceiver(options: StreamReceiverOptions): StreamRece
     while (sessions.has(number));
     return number;
   };
-  const refuse = (transport: Transport, reason: "limit" | "handshake", detail: object): void => {
+  const refuse = (transport: Transport, reason: "limit" | "host_limit" | "handshake", detail: object): void => {
     counts[transport].closed[reason]++;
     limited.warn({ transport, ...detail, reason: closeReasons[reason] }, "connection of an exporter refused");
   };
@@ -109,6 +113,11 @@ export function createStreamReceiver(options: StreamReceiverOptions): StreamRece
     // Sessions whose socket is closed already count, too, until all they sent is handed over.
     if (sessions.size >= maxConnections) {
       refuse(transport, "limit", { exporter: address });
+      socket.destroy();
+      return;
+    }
+    if (countOf(sessions.values(), (session) => session.address === address) >= maxPerHost) {
+      refuse(transport, "host_limit", { exporter: address });
       socket.destroy();
       return;
     }
@@ -133,8 +142,9 @@ export function createStreamReceiver(options: StreamReceiverOptions): StreamRece
     limited.info({ transport, exporter: address, port }, "an exporter has connected");
   };
 
-  const createFor = (tls: StreamCredentials | undefined): Server => {
-    if (tls === undefined) return createServer((socket) => accept("tcp", socket));
+  /** What is done with a connection that has been accepted. */
+  const createTaker = (tls: StreamCredentials | undefined): ((socket: Socket) => void) => {
+    if (tls === undefined) return (socket) => accept("tcp", socket);
     const server = createTlsServer(
       {
         ...contextOf(tls),
@@ -148,31 +158,40 @@ export function createStreamReceiver(options: StreamReceiverOptions): StreamRece
       refuse("tls", "handshake", { exporter: socket.remoteAddress, error: error.message });
       socket.destroy();
     });
-    return server;
+    tlsServers.push(server);
+    return (socket) => void server.emit("connection", socket);
   };
   const listen = async ({ ip, port: wanted, tls }: StreamPort): Promise<void> => {
     const transport = tls === undefined ? "tcp" : "tls";
+    const take = createTaker(tls);
+    // One host must not take all places by handshakes either, which are no sessions yet.
+    const admit = (socket: Socket): void => {
+      const { remoteAddress: address } = socket;
+      if (countOf(sockets, (other) => other.remoteAddress === address) >= maxPerHost) {
+        refuse(transport, "host_limit", { exporter: address });
+        socket.destroy();
+        return;
+      }
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      take(socket);
+    };
     const server = await bindAnyFamily(ip, wanted, "TCP", async (host, port) => {
-      const made = createFor(tls);
+      const made = createServer(admit);
       made.listen({ host, port, exclusive: true });
       await once(made, "listening");
       return made;
     });
-    // Handshakes are bounded by it, which are no sessions yet.
     server.maxConnections = maxConnections;
-    server.on("connection", (socket) => {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-    });
     server.on("drop", (data) => refuse(transport, "limit", { exporter: data?.remoteAddress }));
     server.on("error", (error) => limited.error({ transport, error }, "error on a flow port"));
-    servers.push({ server, transport });
+    servers.push(server);
     const { address, port } = server.address() as AddressInfo;
     log.info({ address, port, transport }, "receiving flows");
   };
   const stop = async (): Promise<void> => {
     clearInterval(sweep);
-    const closed = servers.splice(0).map(({ server }) => new Promise((done) => void server.close(done)));
+    const closed = servers.splice(0).map((server) => new Promise((done) => void server.close(done)));
     for (const session of sessions.values()) session.close("stopped");
     for (const socket of sockets) socket.destroy();
     await Promise.all(closed);
@@ -201,16 +220,20 @@ export function createStreamReceiver(options: StreamReceiverOptions): StreamRece
       sweep.unref();
     },
     stop,
-    ports: () => servers.map(({ server }) => (server.address() as AddressInfo).port),
+    ports: () => servers.map((server) => (server.address() as AddressInfo).port),
     closeSessions(which) {
       for (const session of sessions.values()) if (which(session.address)) session.close("thread_restart");
     },
     setCredentials(credentials) {
-      for (const { server, transport } of servers) {
-        if (transport === "tls") (server as TlsServer).setSecureContext(contextOf(credentials));
-      }
+      for (const server of tlsServers) server.setSecureContext(contextOf(credentials));
     },
   };
+}
+
+function countOf<T>(all: Iterable<T>, matches: (one: T) => boolean): number {
+  let count = 0;
+  for (const one of all) if (matches(one)) count++;
+  return count;
 }
 
 /** Bytes that came from another thread are no buffers. */

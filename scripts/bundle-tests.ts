@@ -1,0 +1,65 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A process starts in 0.1 s and loads a room in 0.3 s, which is more than most test files take. */
+const bundleMs = 10_000;
+
+/**
+ * Puts test files together that may run in one process: those of a room, up to about {@link bundleMs}. They must not change what
+ * the process has once: its environment, its directory, its listeners.
+ *
+ * @param expectedMs how long a file takes.
+ * @param isAlone whether it needs a process of its own.
+ * @returns the files of each process, the longest process first.
+ */
+export function bundleTests(
+  files: readonly string[],
+  expectedMs: (file: string) => number,
+  isAlone: (file: string) => boolean,
+): readonly string[][] {
+  const bundles: { readonly room: string; readonly files: string[]; ms: number }[] = [];
+  // The longest first, each into the first bundle of its room that has time for it.
+  for (const file of files.toSorted((a, b) => expectedMs(b) - expectedMs(a) || (a < b ? -1 : 1))) {
+    const room = isAlone(file) ? file : (file.split("/")[0] ?? "");
+    const ms = expectedMs(file);
+    const bundle = bundles.find((one) => one.room === room && one.ms + ms <= bundleMs);
+    if (bundle === undefined) bundles.push({ room, files: [file], ms });
+    else {
+      bundle.files.push(file);
+      bundle.ms += ms;
+    }
+  }
+  return bundles.toSorted((a, b) => b.ms - a.ms).map((bundle) => bundle.files);
+}
+
+/**
+ * Writes an entry for each bundle of several files.
+ *
+ * @param folder where the files are.
+ * @returns the file to run for each bundle, in their order.
+ */
+export function writeBundles(folder: string, bundles: readonly (readonly string[])[]): readonly string[] {
+  const entries = join(folder, ".bundles");
+  rmSync(entries, { recursive: true, force: true });
+  mkdirSync(entries);
+  return bundles.map((files, i) => {
+    const [first = ""] = files;
+    if (files.length === 1) return join(folder, first);
+    const path = join(entries, `${first.split("/")[0]}-${i}.js`);
+    writeFileSync(path, entryText(files));
+    return path;
+  });
+}
+
+/** One file that cannot be loaded fails by itself. */
+function entryText(files: readonly string[]): string {
+  return `import { test } from "node:test";
+for (const file of ${JSON.stringify(files)}) {
+  try {
+    await import("../" + file);
+  } catch (error) {
+    test(file + " is loaded", () => { throw error; });
+  }
+}
+`;
+}
