@@ -27,6 +27,9 @@ export async function main(process: NodeJS.Process): Promise<number> {
       return process.stdin;
     },
     err: (text) => void stderr.write(text),
+    ask: async (question, options) =>
+      (await import("./cli/ask-person.ts")).askPerson(question, options?.hidden === true),
+    isWatched: stderr.isTTY,
     signals: process,
     exit: (exitCode) => process.exit(exitCode),
   });

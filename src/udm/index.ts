@@ -1,6 +1,6 @@
-export { renderEntry } from "./model/render-entry.ts";
 export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
 export { udmJson } from "./model/entry-json.ts";
+export { renderEntry } from "./model/render-entry.ts";
 export { createSharedIndex } from "./index/shared-index.ts";
 export { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "./index/lent-builder.ts";
 export type { SharedIndex, SharedIndexOptions, SharedIndexStats } from "./index/index-contract.ts";

@@ -2,38 +2,17 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
+import { startCommandWorld, type CommandRun } from "../support/udm-commands.ts";
 
-type Run = (...argv: string[]) => Promise<{ code: number; out: string; err: string }>;
+type Run = (...argv: string[]) => Promise<CommandRun>;
 
-/** A collector, and `netgloss udm` as its client, which finds it by the same settings. */
+/** `netgloss udm` as the client of a collector. */
 async function start(t: TestContext, more: Record<string, string> = {}): Promise<Run> {
-  const settings = {
-    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
-    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(tempDirectory(t), "ipaddrs.yml"),
-    SVC_API_PORT: "0",
-    ...more,
-  };
-  const layer = Object.entries(settings).map(([name, text]) => ({ name, text, origin: "test" }));
-  const reading = readSettings([layer], () => "");
-  const collector = createCollector({
-    settings: reading.settings,
-    log: silentLog,
-    clock: systemClock,
-    version: "0.0.0",
-  });
-  await collector.start();
-  t.after(() => collector.stop());
-  return async (...argv) => {
-    const env = { ...settings, SVC_API_PORT: String(collector.apiPort()) };
-    const terminal = createFakeTerminal(["udm", ...argv], env);
-    const code = await runProgram(terminal);
-    return { code, ...terminal.written };
-  };
+  const world = await startCommandWorld(t, more);
+  return (...argv) => world.run("udm", ...argv);
 }
 
 test("set creates an entry, changes only what is given, and clears what is named", async (t) => {

@@ -11,12 +11,14 @@ export interface FakeTerminal extends Terminal {
   readonly exits: number[];
 }
 
-/** A terminal that keeps what is written to it. @param input pieces of the standard input. */
+/** A terminal that keeps what is written to it. @param input pieces of the standard input. @param answers what a person answers to questions; without, nobody is there. */
 export function createFakeTerminal(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
   input: readonly (string | Uint8Array)[] = [],
+  answers: readonly string[] = [],
 ): FakeTerminal {
+  const unasked = [...answers];
   const written = { out: "", err: "" };
   const exits: number[] = [];
   return {
@@ -29,6 +31,12 @@ export function createFakeTerminal(
     signals: new EventEmitter(),
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
+    ask(question) {
+      if (answers.length === 0) return Promise.resolve(undefined);
+      written.err += question;
+      return Promise.resolve(unasked.shift());
+    },
+    isWatched: false,
     exit: (code) => void exits.push(code),
   };
 }

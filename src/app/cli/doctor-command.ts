@@ -1,7 +1,6 @@
 import { Option, type Command } from "commander";
-import { addClientOptions, placeOf } from "./client-options.ts";
+import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
-import { createApiCall } from "./udm-client.ts";
 
 /** What the API answers; docs/doctor.md describes it. */
 interface DiagnosisJson {
@@ -24,12 +23,12 @@ export function addDoctorCommand(program: Command, terminal: Terminal, setExitCo
     .description("say why flows are missing or wrong, of all exporters or of one; exit code 1 with findings")
     .addOption(new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text"))
     .action(async (exporter: string | undefined, { output }: { output: string }) => {
-      const call = createApiCall(await placeOf(doctor, terminal));
+      const client = await clientOf(doctor, terminal);
       const path =
         exporter === undefined
           ? "/api/v1/flow/diagnosis"
           : `/api/v1/flow/exporters/${encodeURIComponent(exporter)}/diagnosis`;
-      const answer = (await call("GET", path)) as DiagnosisJson;
+      const answer = (await client.ask("GET", path)) as DiagnosisJson;
       terminal.out(output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : formatDiagnosis(answer));
       if (!answer.healthy) setExitCode(exitCodes.failure);
     });

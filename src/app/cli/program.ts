@@ -1,18 +1,19 @@
 import { Command, CommanderError } from "commander";
 import { packageVersion } from "../package-root.ts";
 import { SettingsError } from "../settings/index.ts";
+import { CommandError, exitCodeOf } from "./command-error.ts";
+import { addCompletionCommand } from "./completion/completion-command.ts";
 import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addFilterCommand } from "./filter-command.ts";
+import { addMetricsCommand } from "./metrics-command.ts";
 import { addOutputCommand } from "./output-command.ts";
 import { addReplayCommand } from "./replay-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { addSnmpCommand } from "./snmp-command.ts";
-import { addUdmCommand } from "./udm-command.ts";
-import { UdmClientError } from "./udm-client.ts";
-import { addUdmCheckCommand } from "./udm-check-command.ts";
+import { addUdmCommand } from "./udm/udm-command.ts";
 
 /** Runs the command line. @returns the exit code. */
 export async function runProgram(terminal: Terminal): Promise<number> {
@@ -37,11 +38,13 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addDemoCommand(program, terminal, setExitCode);
   addConfigCommand(program, terminal, setExitCode);
   addDoctorCommand(program, terminal, setExitCode);
-  addUdmCheckCommand(addUdmCommand(program, terminal), terminal, setExitCode);
+  addUdmCommand(program, terminal, setExitCode);
+  addMetricsCommand(program, terminal);
   addReplayCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);
   addOutputCommand(program, terminal, setExitCode);
   addFilterCommand(program, terminal, setExitCode);
+  addCompletionCommand(program, terminal);
   program
     .command("version")
     .description("show the versions of netgloss and of Node")
@@ -55,23 +58,6 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   }
 }
 
-/** Exit codes by what the API, or the way to it, says. */
-const exitCodeOf: Readonly<Record<string, number>> = {
-  not_found: exitCodes.notFound,
-  already_exists: exitCodes.conflict,
-  aborted: exitCodes.conflict,
-  failed_precondition: exitCodes.conflict,
-  invalid_argument: exitCodes.refused,
-  out_of_range: exitCodes.refused,
-  permission_denied: exitCodes.refused,
-  unauthenticated: exitCodes.refused,
-  resource_exhausted: exitCodes.refused,
-  unimplemented: exitCodes.refused,
-  unavailable: exitCodes.unreachable,
-  unreachable: exitCodes.unreachable,
-  untrusted: exitCodes.unreachable,
-};
-
 /** Errors that the user can fix get one line each; any other is a bug and is thrown on. */
 function explain(error: unknown, terminal: Terminal): number {
   // commander has said what is wrong; help and version come as errors, too.
@@ -80,9 +66,9 @@ function explain(error: unknown, terminal: Terminal): number {
     for (const problem of error.problems) terminal.err(`error: ${problem}\n`);
     return exitCodes.config;
   }
-  if (error instanceof UdmClientError) {
+  if (error instanceof CommandError) {
     terminal.err(`error: ${error.message}\n`);
-    return exitCodeOf[error.code] ?? exitCodes.failure;
+    return exitCodeOf(error);
   }
   throw error;
 }

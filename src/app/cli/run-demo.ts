@@ -10,8 +10,8 @@ import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart } from "../quickstart.ts";
 import { runComponent } from "../run-component.ts";
 import type { DemoCommandOptions } from "./demo-command.ts";
+import { localApiUrl } from "./client/api-place.ts";
 import type { Terminal } from "./terminal.ts";
-import { localApiUrl } from "./udm-client.ts";
 
 /** Runs the demonstration in a temporary directory, which is removed at the end. @returns the exit code. */
 export async function runDemo(options: DemoCommandOptions, terminal: Terminal): Promise<number> {

@@ -7,7 +7,7 @@ import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
 import { runComponent } from "../run-component.ts";
 import type { Settings, SettingsReading } from "../settings/index.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
-import { localApiUrl } from "./udm-client.ts";
+import { localApiUrl } from "./client/api-place.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs the collector until SIGTERM or SIGINT. @returns the exit code. */

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import { addClientOptions, placeOf } from "./client-options.ts";
+import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
-import { createApiCall, type ApiCall } from "./udm-client.ts";
 
 interface DevicesJson {
   readonly enabled: boolean;
@@ -25,14 +24,13 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
   const snmp = program.command("snmp").description("SNMP devices of a running collector, and checks of definitions");
   const client = (name: string, description: string): Command =>
     addClientOptions(snmp.command(name).description(description));
-  const callOf = async (command: Command): Promise<ApiCall> => createApiCall(await placeOf(command, terminal));
   const show = (answer: unknown): void => terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
 
   const apply = client("apply", "read all definitions again and apply them")
     .option("--force", "discover devices again whose definitions have changed")
     .action(async ({ force }: { force?: boolean }) => {
-      const call = await callOf(apply);
-      show(await call("POST", `/api/v1/snmp/apply-definitions?force_rediscovery=${force === true}`));
+      const api = await clientOf(apply, terminal);
+      show(await api.ask("POST", `/api/v1/snmp/apply-definitions?force_rediscovery=${force === true}`));
     });
 
   const rediscover = client("rediscover <ip> [port]", "discover one device again")
@@ -40,9 +38,8 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
     .action(async (ip: string, port: string | undefined, { wait }: { wait?: string }) => {
       const query = wait === undefined ? "" : `?wait=${encodeURIComponent(wait)}`;
       const body = { ip, port: Number(port ?? 161) };
-      const answer = (await (
-        await callOf(rediscover)
-      )("POST", `/api/v1/snmp/rediscover-device${query}`, body)) as object;
+      const api = await clientOf(rediscover, terminal);
+      const answer = (await api.ask("POST", `/api/v1/snmp/rediscover-device${query}`, body)) as object;
       show(answer);
       if ("result" in answer && answer.result === "failed") setExitCode(exitCodes.failure);
     });
@@ -50,12 +47,12 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
   const devices = client("devices [device]", "show all devices, or all about one (ip:port)")
     .option("--json", "one JSON object per line")
     .action(async (device: string | undefined, { json }: { json?: boolean }) => {
-      const call = await callOf(devices);
+      const api = await clientOf(devices, terminal);
       if (device !== undefined) {
-        show(await call("GET", `/api/v1/snmp/devices/${encodeURIComponent(device)}`));
+        show(await api.ask("GET", `/api/v1/snmp/devices/${encodeURIComponent(device)}`));
         return;
       }
-      const answer = (await call("GET", "/api/v1/snmp/devices")) as DevicesJson;
+      const answer = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesJson;
       if (!answer.enabled) terminal.err("SNMP is not enabled in this collector: SVC_INPUT_SNMP_ENABLE is false\n");
       if (json === true) terminal.out(answer.devices.map((row) => `${JSON.stringify(row)}\n`).join(""));
       else terminal.out(textTable(tableHeader, answer.devices.map(tableRow)));

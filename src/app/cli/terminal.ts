@@ -11,6 +11,14 @@ export interface Terminal {
   readonly input: AsyncIterable<string | Uint8Array>;
   /** Writes to the standard error. */
   err(text: string): void;
+  /**
+   * Asks the person at the terminal, whatever the standard input and output are.
+   *
+   * @returns the answer without its line end; undefined when nobody is there, or the input has ended.
+   */
+  ask(question: string, options?: { readonly hidden?: boolean }): Promise<string | undefined>;
+  /** Whether a person reads the standard error: what says how far a command is goes there. */
+  readonly isWatched: boolean;
   readonly signals: SignalSource;
   /** Ends the process at once. */
   exit(code: number): void;

@@ -18,11 +18,13 @@ import { decodeUtf8 } from "./decode-utf8.ts";
 export interface MetadataFinding extends TextPosition {
   readonly severity: "error" | "warning";
   readonly message: string;
+  /** Whether the methods of the API refuse what the file may say. */
+  readonly isRefusedByApi: boolean;
 }
 
 export interface MetadataCheck {
-  /** Entries without an error. */
-  readonly entries: number;
+  /** Those without an error, in the order of the file. */
+  readonly entries: readonly UdmEntry[];
   /** In the order of the file; after an error of syntax nothing more is looked at. */
   readonly findings: readonly MetadataFinding[];
 }
@@ -38,18 +40,19 @@ export function checkMetadataFile(bytes: Uint8Array): MetadataCheck {
     root = readYaml(text, (message, at) => void twice.push([message, at]));
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;
-    return { entries: 0, findings: [{ severity: "error", message: error.message, ...error.position }] };
+    const fault = { severity: "error", message: error.message, isRefusedByApi: true } as const;
+    return { entries: [], findings: [{ ...fault, ...error.position }] };
   }
   const positionOf = createPositions(text);
-  const note = (severity: MetadataFinding["severity"], message: string, at: number): void =>
-    void findings.push({ severity, message, ...positionOf(at) });
+  const note: Note = (severity, message, at, isRefusedByApi = severity === "error") =>
+    void findings.push({ severity, message, isRefusedByApi, ...positionOf(at) });
   for (const [message, at] of twice) note("error", message, at);
   if (root !== undefined && root.kind !== "mapping" && !isNullNode(root)) {
     note("error", "expected a mapping from keys (IP, CIDR or range) to entries", root.at);
   }
   const pairs = root?.kind === "mapping" ? root.pairs : [];
   const firstAt = new Map<string, number>();
-  let entries = 0;
+  const entries: UdmEntry[] = [];
   for (const pair of pairs) {
     const key = readKey(pair, note);
     if (key === undefined) continue;
@@ -61,12 +64,13 @@ export function checkMetadataFile(bytes: Uint8Array): MetadataCheck {
       continue;
     }
     firstAt.set(key.text, pair.key.at);
-    if (checkEntry(key, pair, note)) entries++;
+    const entry = checkEntry(key, pair, note);
+    if (entry !== undefined) entries.push(entry);
   }
   return { entries, findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column) };
 }
 
-type Note = (severity: MetadataFinding["severity"], message: string, at: number) => void;
+type Note = (severity: MetadataFinding["severity"], message: string, at: number, isRefusedByApi?: boolean) => void;
 
 function readKey({ key }: YamlPair, note: Note): Key | undefined {
   try {
@@ -78,8 +82,8 @@ function readKey({ key }: YamlPair, note: Note): Key | undefined {
   }
 }
 
-/** @returns whether the entry can be used. */
-function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): boolean {
+/** @returns the entry; undefined when it cannot be used. */
+function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): UdmEntry | undefined {
   const whole = readOr(key, value);
   if ("message" in whole) {
     // Each field by itself, for an entry is given up at its first fault.
@@ -87,12 +91,12 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): bo
     const faults = fields.map((field) => readOr(key, { ...mappingOf(value), pairs: [field] }));
     const found = faults.filter((fault) => "message" in fault);
     for (const { message, at } of found.length > 0 ? found : [whole]) note("error", message, at);
-    return false;
+    return undefined;
   }
   const { entry, unknownFields } = whole;
   const covers = networkOfKey(key);
   if (covers !== undefined) note("warning", `key ${key.text} has host bits: it covers all of ${covers}`, keyNode.at);
-  for (const { description } of checkValues(entry)) note("warning", `${key.text}: ${description}`, keyNode.at);
+  for (const { description } of checkValues(entry)) note("warning", `${key.text}: ${description}`, keyNode.at, true);
   if (entry.fileOnly?.contexts?.length === 0) {
     note("warning", `${key.text}: its contexts are not known, so that it applies nowhere`, keyNode.at);
   }
@@ -100,7 +104,7 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): bo
     const field = value.kind === "mapping" ? value.pairs.find((pair) => pair.key.text === name) : undefined;
     note("warning", `field ${JSON.stringify(name)} is kept but not used`, field?.key.at ?? keyNode.at);
   }
-  return true;
+  return entry;
 }
 
 const mappingOf = (node: YamlNode): Omit<YamlNode & { kind: "mapping" }, "pairs"> => ({

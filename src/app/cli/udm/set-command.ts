@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { networkOfKey, parseKey } from "../../ip/index.ts";
-import { addClientOptions, placeOf } from "./client-options.ts";
-import { collect } from "./settings-options.ts";
-import type { Terminal } from "./terminal.ts";
-import { textTable } from "./text-table.ts";
-import { createUdmCall, UdmClientError, type UdmCall, type UdmJson } from "./udm-client.ts";
+import { networkOfKey, parseKey } from "../../../ip/index.ts";
+import type { ApiClient } from "../client/api-call.ts";
+import { hasCode } from "../command-error.ts";
+import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { collect } from "../settings-options.ts";
+import type { Terminal } from "../terminal.ts";
+import { callUdm, findUdm, type UdmJson } from "./udm-json.ts";
 
 interface SetOptions {
   readonly name?: string;
@@ -16,30 +17,10 @@ interface SetOptions {
   readonly clear?: readonly string[];
 }
 
-/** `udm …`: a client of the metadata API of a running collector. */
-export function addUdmCommand(program: Command, terminal: Terminal): Command {
-  const udm = program.command("udm").description("read and change the metadata of a running collector");
-
-  const client = (name: string, description: string): Command =>
-    addClientOptions(udm.command(name).description(description));
-  const callOf = async (command: Command): Promise<UdmCall> => createUdmCall(await placeOf(command, terminal));
-
-  const list = client("list [key]", "show all entries, or those related to an address, CIDR or range")
-    .option("--exact", "only the entry with exactly this key")
-    .option("--json", "one JSON object per line")
-    .action(async (key: string | undefined, options: { exact?: boolean; json?: boolean }) => {
-      const request = { ...(key === undefined ? {} : { key }), exact: options.exact === true };
-      const { udms = [] } = (await (await callOf(list))("ListUdms", request)) as { udms?: UdmJson[] };
-      if (options.json) terminal.out(udms.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
-      else terminal.out(textTable(["KEY", "NAME", "TAGS", "VLAN", "INTERNAL", "METADATA"], udms.map(tableRow)));
-    });
-
-  const count = client("count", "show how many entries there are").action(async () => {
-    const { count: entries = 0 } = (await (await callOf(count))("CountUdms", {})) as { count?: number };
-    terminal.out(`${entries}\n`);
-  });
-
-  const set = client("set <key>", "create an entry, or change the given fields of an existing one")
+/** `udm set`: creates an entry, or changes single fields, tags and values of one. */
+export function addSetCommand(udm: Command, terminal: Terminal): void {
+  const set = addClientOptions(udm.command("set <key>"))
+    .description("create an entry, or change the given fields of an existing one")
     .option("--name <name>", "its name")
     .option(
       "--tag <tag>",
@@ -66,28 +47,21 @@ export function addUdmCommand(program: Command, terminal: Terminal): Command {
       if (options.tag?.some(hasSign) === true && !options.tag.every(hasSign)) {
         set.error("error: --tag: either all have a sign (+ or -), or none");
       }
-      terminal.out(`${JSON.stringify(await setEntry(await callOf(set), key, options))}\n`);
+      terminal.out(`${JSON.stringify(await setEntry(await clientOf(set, terminal), key, options))}\n`);
       const network = networkOfKey(parseKey(key));
       if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
     });
-
-  const remove = client("delete <key>", "delete the entry with exactly this key").action(async (key: string) => {
-    await (
-      await callOf(remove)
-    )("DeleteUdm", { key });
-  });
-  return udm;
 }
 
 /** Updates the named fields, or creates the entry. Another client may create or delete it meanwhile: one more try. */
-async function setEntry(call: UdmCall, key: string, options: SetOptions): Promise<unknown> {
+async function setEntry(client: ApiClient, key: string, options: SetOptions): Promise<unknown> {
   const mask = [...new Set([...Object.keys(valuesOf(options, undefined)), ...(options.clear ?? [])])];
   // An empty mask would mean "replace everything".
-  if (mask.length === 0) return call("CreateUdm", { udm: { key } });
+  if (mask.length === 0) return callUdm(client, "CreateUdm", { udm: { key } });
   const needsEntry = options.tag?.some(hasSign) === true || options.meta !== undefined;
   const update = async (): Promise<unknown> => {
-    const before = needsEntry ? await findEntry(call, key) : undefined;
-    return call("UpdateUdm", { udm: { key, ...valuesOf(options, before) }, update_mask: mask.join(",") });
+    const before = needsEntry ? await findUdm(client, key) : undefined;
+    return callUdm(client, "UpdateUdm", { udm: { key, ...valuesOf(options, before) }, update_mask: mask.join(",") });
   };
   try {
     return await update();
@@ -95,16 +69,11 @@ async function setEntry(call: UdmCall, key: string, options: SetOptions): Promis
     if (!hasCode(error, "not_found")) throw error;
   }
   try {
-    return await call("CreateUdm", { udm: { key, ...valuesOf(options, undefined) } });
+    return await callUdm(client, "CreateUdm", { udm: { key, ...valuesOf(options, undefined) } });
   } catch (error) {
     if (!hasCode(error, "already_exists")) throw error;
     return update();
   }
-}
-
-async function findEntry(call: UdmCall, key: string): Promise<UdmJson | undefined> {
-  const { udms = [] } = (await call("ListUdms", { key, exact: true })) as { udms?: UdmJson[] };
-  return udms[0];
 }
 
 /** The fields that the options give, tags and metadata by what the entry has. */
@@ -137,22 +106,6 @@ function changedTags(changes: readonly string[], before: readonly string[] = [])
 }
 
 const hasSign = (tag: string): boolean => /^[+-]/.test(tag);
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof UdmClientError && error.code === code;
-}
-
-function tableRow(entry: UdmJson): string[] {
-  const metadata = Object.entries(entry.metadata ?? {}).map(([key, value]) => `${key}=${value}`);
-  return [
-    entry.key,
-    entry.name ?? "",
-    (entry.tags ?? []).join(","),
-    entry.vlan ?? "",
-    entry.internal ? "yes" : "",
-    metadata.join(" "),
-  ];
-}
 
 function vlan(value: string): string {
   // The API checks the range; as text it goes there exactly.

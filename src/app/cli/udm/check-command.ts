@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import { exitCodes, type Terminal } from "../terminal.ts";
 
 /** `udm check <file>`: judges a metadata file as the collector would read it. Needs no collector and changes nothing. */
-export function addUdmCheckCommand(udm: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+export function addCheckCommand(udm: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   udm
     .command("check <file>")
     .helpGroup("Offline:")

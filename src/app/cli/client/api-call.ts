@@ -1,0 +1,122 @@
+import type { IncomingMessage } from "node:http";
+import { CommandError } from "../command-error.ts";
+import type { ApiPlace } from "./api-place.ts";
+import { answerError, noAnswerError } from "./explain-answer.ts";
+
+/** Requests to the API of one collector. Each rejects with an CommandError. */
+export interface ApiClient {
+  /** Scheme, host, port and path of the API, for messages. */
+  readonly base: string;
+  /** Sends a request and gives the JSON that is answered. */
+  ask(method: "GET" | "POST", path: string, body?: unknown): Promise<unknown>;
+  /** Sends a request and gives the bytes of its answer as they come. A reader that stops early ends the request. */
+  read(method: "GET" | "POST", path: string, options?: ReadOptions): Promise<AsyncIterable<Uint8Array>>;
+}
+
+export interface ReadOptions {
+  readonly body?: unknown;
+  /** Whether the answer has no end of its own, so that silence is no fault. */
+  readonly isEndless?: boolean;
+  /** Of the body; JSON when left out. */
+  readonly contentType?: string;
+}
+
+/** How long a connection may take, and how long a collector may be silent after that, milliseconds. */
+const connectTimeout = 10_000;
+const silenceTimeout = 300_000;
+
+/** A client of the API by HTTP. */
+export function createApiClient(place: ApiPlace): ApiClient {
+  const url = new URL(place.url);
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+
+  const read: ApiClient["read"] = async (method, path, options = {}) => {
+    const response = await send(place, `${base}${path}`, method, options).catch((error: unknown) => {
+      throw noAnswerError(url.origin, error as NodeJS.ErrnoException);
+    });
+    const bytes = bytesOf(response, url.origin);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 200 && statusCode <= 299) return bytes;
+    throw answerError(statusCode, await textOf(bytes), place.credentials !== undefined);
+  };
+  return {
+    base,
+    read,
+    async ask(method, path, body) {
+      const text = await textOf(await read(method, path, { body }));
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        throw new CommandError("unknown", `${base}${path} does not answer as netgloss does: ${text.slice(0, 200)}`);
+      }
+    },
+  };
+}
+
+function headersOf(
+  { credentials }: ApiPlace,
+  { contentType = "application/json" }: ReadOptions,
+): Record<string, string> {
+  if (credentials === undefined) return { "content-type": contentType };
+  const proof =
+    credentials.kind === "token"
+      ? `Bearer ${credentials.token}`
+      : `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64")}`;
+  return { "content-type": contentType, authorization: proof };
+}
+
+async function send(place: ApiPlace, url: string, method: string, options: ReadOptions): Promise<IncomingMessage> {
+  const isTls = url.startsWith("https:");
+  const [{ request }, { rootCertificates }] = await Promise.all([
+    isTls ? import("node:https") : import("node:http"),
+    import("node:tls"),
+  ]);
+  const { ca, cert, key, anyName = false } = place;
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      url,
+      {
+        method,
+        headers: headersOf(place, options),
+        ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+        ...(cert !== undefined && { cert, key: key ?? cert }),
+        ...(anyName && { checkServerIdentity: () => undefined }),
+      },
+      resolve,
+    );
+    const late = setTimeout(() => asked.destroy(timedOut(connectTimeout)), connectTimeout);
+    asked.on("error", reject);
+    asked.on("close", () => clearTimeout(late));
+    asked.on("socket", (socket) => {
+      const connected = (): void => {
+        clearTimeout(late);
+        if (options.isEndless !== true) asked.setTimeout(silenceTimeout, () => asked.destroy(timedOut(silenceTimeout)));
+      };
+      if (socket.connecting) socket.once(isTls ? "secureConnect" : "connect", connected);
+      else connected();
+    });
+    const { body } = options;
+    asked.end(
+      body === undefined || typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+    );
+  });
+}
+
+function timedOut(ms: number): Error {
+  return Object.assign(new Error(`nothing for ${ms / 1000} s`), { code: "ETIMEDOUT" });
+}
+
+async function* bytesOf(response: IncomingMessage, origin: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* response as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new CommandError("unreachable", `the answer of ${origin} was cut off: ${message}`);
+  }
+}
+
+async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of bytes) parts.push(part);
+  return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError, type Command } from "commander";
+import { CommandError } from "../command-error.ts";
+import { addConfigOption, commandSettings } from "../settings-options.ts";
+import type { Terminal } from "../terminal.ts";
+import { createApiClient, type ApiClient } from "./api-call.ts";
+import { placeOfSettings, placeOfUrl, type ApiPlace } from "./api-place.ts";
+import { credentialsOf } from "./credentials.ts";
+import { pathOfProfiles, readProfile, type Profile } from "./profile.ts";
+
+interface ClientOptions {
+  readonly url?: string;
+  readonly profile?: string;
+  readonly ca?: string;
+  readonly user?: string;
+  readonly passwordFile?: string;
+  readonly tokenFile?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly config?: readonly string[];
+}
+
+/** Adds the options of a command that asks a running collector. */
+export function addClientOptions(command: Command): Command {
+  return addConfigOption(command)
+    .helpGroup("Through the API:")
+    .option(
+      "--url <url>",
+      "the URL of the API (or NETGLOSS_URL; default: of the profile, or from the settings)",
+      httpUrl,
+    )
+    .option("--profile <name>", "a profile of ~/.config/netgloss/config.yml (or NETGLOSS_PROFILE)")
+    .option("--user <name>", "who asks (or NETGLOSS_USER); without a password from elsewhere it is asked for")
+    .option("--password-file <file>", "a file with the password (or NETGLOSS_PASSWORD, NETGLOSS_PASSWORD_FILE)")
+    .option("--token-file <file>", "a file with an API token (or NETGLOSS_TOKEN, NETGLOSS_TOKEN_FILE)")
+    .option("--ca <file>", "certificates in PEM to trust, in addition to those of the system (or NETGLOSS_CA)")
+    .option("--cert <file>", "the client's own certificate in PEM")
+    .option("--key <file>", "its key in PEM (default: in the file of the certificate)");
+}
+
+/** The client of a command with {@link addClientOptions}. */
+export async function clientOf(command: Command, terminal: Terminal): Promise<ApiClient> {
+  return createApiClient(await placeOf(command, terminal));
+}
+
+/**
+ * Where the collector is that a command asks, and as whom. What a flag says wins, then the environment, then the profile, then the settings
+ * of a collector on this host. A profile that is only the current one gives way to `--config`.
+ *
+ * @throws SettingsError; CommandError `usage` for a file that cannot be read or a profile that is not there.
+ */
+export async function placeOf(command: Command, terminal: Terminal): Promise<ApiPlace> {
+  const options = command.opts<ClientOptions>();
+  const { env } = terminal;
+  const givenUrl = options.url ?? (options.profile === undefined ? checkedUrl(env["NETGLOSS_URL"]) : undefined);
+  const profile = await profileOf(options, terminal, givenUrl);
+  const url = givenUrl ?? profile.url;
+  const found =
+    url === undefined ? placeOfSettings((await commandSettings(command, terminal)).settings) : placeOfUrl(url);
+
+  const file = (option: string, path: string | undefined): string | undefined =>
+    path === undefined ? undefined : readText(option, path);
+  const ca = file("--ca", options.ca ?? env["NETGLOSS_CA"] ?? profile.ca);
+  const cert = file("--cert", options.cert ?? profile.cert);
+  const key = file("--key", options.key ?? profile.key);
+  for (const [option, text] of Object.entries({ "--ca": ca, "--cert": cert })) {
+    if (text !== undefined && !text.includes("-----BEGIN CERTIFICATE-----")) fail(`${option}: no certificate in PEM`);
+  }
+  const credentials = await credentialsOf({ options, profile, found, readText }, terminal);
+  return {
+    ...found,
+    ...(credentials !== undefined && { credentials }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+function fail(message: string): never {
+  throw new CommandError("usage", message);
+}
+
+/** The profile that is asked for, else the current one where nothing else says which collector is meant. */
+async function profileOf(options: ClientOptions, terminal: Terminal, givenUrl: string | undefined): Promise<Profile> {
+  const name = options.profile ?? terminal.env["NETGLOSS_PROFILE"];
+  const isElsewhere = options.config !== undefined || givenUrl !== undefined;
+  if (isElsewhere && options.profile === undefined) return {};
+  return readProfile(pathOfProfiles(terminal.env), name, fail);
+}
+
+function readText(option: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    return fail(`${option}: ${(error as Error).message}`);
+  }
+}
+
+function checkedUrl(text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  return isHttpUrl(text) ? text : fail(`NETGLOSS_URL: ${expectedUrl}`);
+}
+
+const expectedUrl = "expected a URL such as https://netgloss.example.com:8080.";
+
+function httpUrl(text: string): string {
+  if (!isHttpUrl(text)) throw new InvalidArgumentError(expectedUrl);
+  return text;
+}
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.search + url.hash === "";
+}

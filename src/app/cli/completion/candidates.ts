@@ -1,0 +1,122 @@
+import type { Argument, Command, Option } from "commander";
+import type { Terminal } from "../terminal.ts";
+import { pathOfProfiles, profileNames } from "../client/profile.ts";
+import { fileCandidates } from "./completion-scripts.ts";
+import { fieldCandidates } from "./field-candidates.ts";
+import { keyCandidates } from "./key-candidates.ts";
+
+/** What a word may become. */
+export interface Candidate {
+  readonly text: string;
+  readonly help?: string;
+}
+
+/** Where the word to be completed stands. */
+interface Place {
+  readonly command: Command;
+  /** The option whose value it is. */
+  readonly option: Option | undefined;
+  /** Arguments of the command before it. */
+  readonly given: number;
+  /** The words after those that name the command, without the last one. */
+  readonly rest: readonly string[];
+}
+
+/** What the last of the words may become, by the commands and options of the program and by what the collector has. */
+export async function candidates(
+  program: Command,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<readonly Candidate[]> {
+  const last = words.at(-1) ?? "";
+  const place = placeOf(program, words.slice(0, -1));
+  const found =
+    place.option === undefined ? await atArgument(place, last, terminal) : await ofOption(place.option, last, terminal);
+  return found.filter(({ text }) => text === fileCandidates || text.startsWith(last));
+}
+
+function placeOf(program: Command, before: readonly string[]): Place {
+  let command = program;
+  let option: Option | undefined;
+  let rest: string[] = [];
+  let given = 0;
+  for (const word of before) {
+    if (option !== undefined) {
+      option = undefined;
+      rest.push(word);
+    } else if (word.startsWith("-") && word !== "-") {
+      const known = command.options.find(({ long, short: letter }) => word === long || word === letter);
+      option = known?.required === true ? known : undefined;
+      rest.push(word);
+    } else {
+      const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+      if (next !== undefined) [command, rest, given] = [next, [], 0];
+      else {
+        rest.push(word);
+        given++;
+      }
+    }
+  }
+  return { command, option, given, rest };
+}
+
+async function atArgument(
+  { command, given, rest }: Place,
+  last: string,
+  terminal: Terminal,
+): Promise<readonly Candidate[]> {
+  if (last.startsWith("-")) {
+    const options = command.options.filter(({ hidden }) => !hidden);
+    const all = options.flatMap(({ long, description }) =>
+      long === undefined ? [] : [{ text: long, help: short(description) }],
+    );
+    return [...all, { text: "--help", help: "show help" }];
+  }
+  const commands = command.createHelp().visibleCommands(command);
+  if (commands.length > 0) return commands.map((one) => ({ text: one.name(), help: short(one.description()) }));
+  const known = command.registeredArguments;
+  const argument = known[given] ?? (known.at(-1)?.variadic === true ? known.at(-1) : undefined);
+  return argument === undefined ? [] : ofArgument(argument, { command, rest, last, terminal });
+}
+
+interface Asked {
+  readonly command: Command;
+  readonly rest: readonly string[];
+  readonly last: string;
+  readonly terminal: Terminal;
+}
+
+async function ofArgument(argument: Argument, asked: Asked): Promise<readonly Candidate[]> {
+  if (argument.argChoices !== undefined) return argument.argChoices.map((text) => ({ text }));
+  const name = argument.name();
+  if (/^keys?$/.test(name)) return keyCandidates(asked.command, asked.rest, asked.last, asked.terminal);
+  if (name === "expression") return fieldCandidates(asked.last);
+  return /^(?:files?|dir|directory)$/.test(name) ? [{ text: fileCandidates }] : [];
+}
+
+async function ofOption(option: Option, last: string, terminal: Terminal): Promise<readonly Candidate[]> {
+  if (option.argChoices !== undefined) return option.argChoices.map((text) => ({ text }));
+  if (option.long === "--profile") return profileCandidates(terminal);
+  if (/<(?:file|path|dir)>/.test(option.flags)) return [{ text: fileCandidates }];
+  if (/<(?:filter|expression|fields?)>/.test(option.flags)) return fieldCandidates(last);
+  return option.flags.includes("[value]") ? [{ text: "true" }, { text: "false" }] : [];
+}
+
+async function profileCandidates({ env }: Terminal): Promise<readonly Candidate[]> {
+  class Unreadable extends Error {}
+  const fail = (message: string): never => {
+    throw new Unreadable(message);
+  };
+  try {
+    return (await profileNames(pathOfProfiles(env), fail)).map((text) => ({ text }));
+  } catch (error) {
+    if (error instanceof Unreadable) return [];
+    throw error;
+  }
+}
+
+/** One line that fits beside the candidate. */
+function short(text: string): string {
+  const line = text.split(/[;:(\n\t]/)[0] ?? "";
+  return line.trim();
+}

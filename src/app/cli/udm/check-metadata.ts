@@ -1,0 +1,30 @@
+import { checkMetadataFile } from "../../../udm/index.ts";
+import { readInput } from "../read-input.ts";
+import type { Terminal } from "../terminal.ts";
+
+/**
+ * Judges a metadata file by the rules by which the collector reads it, and writes all that it finds.
+ *
+ * @param path also of a pipe: `-`, `/dev/stdin`, `<(…)`.
+ * @returns whether the file can be used.
+ */
+export async function checkMetadata(path: string, terminal: Terminal): Promise<boolean> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readInput(path, terminal);
+  } catch (error) {
+    terminal.err(`error: ${(error as Error).message}\n`);
+    return false;
+  }
+  const { entries, findings } = checkMetadataFile(bytes);
+  for (const { severity, line, column, message } of findings) {
+    terminal.err(`${severity}: ${path}:${line}:${column}: ${message}\n`);
+  }
+  const errors = findings.filter(({ severity }) => severity === "error").length;
+  if (errors > 0) {
+    terminal.err(`${path}: ${errors} ${errors === 1 ? "error" : "errors"}: the collector would not read this file\n`);
+    return false;
+  }
+  terminal.out(`${path}: ${entries.length} ${entries.length === 1 ? "entry" : "entries"}\n`);
+  return true;
+}

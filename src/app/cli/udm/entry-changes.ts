@@ -1,0 +1,62 @@
+import type { ApiClient } from "../client/api-call.ts";
+import { callUdm, findUdm, readUdms, type UdmJson } from "./udm-json.ts";
+
+/** What becomes of one key. Without `before` it is created, without `after` deleted. */
+export interface EntryChange {
+  readonly key: string;
+  readonly before?: UdmJson;
+  readonly after?: UdmJson;
+}
+
+/** Up to so many entries are asked for one by one; beyond, all are listed. */
+const askedSingly = 20;
+
+/** The entries of a collector with these keys, by key. Keys are canonical. */
+export async function currentEntries(client: ApiClient, keys: Iterable<string>): Promise<Map<string, UdmJson>> {
+  const wanted = new Set(keys);
+  const found = new Map<string, UdmJson>();
+  if (wanted.size <= askedSingly) {
+    for (const key of wanted) {
+      const entry = await findUdm(client, key);
+      if (entry !== undefined) found.set(key, entry);
+    }
+    return found;
+  }
+  for await (const batch of readUdms(client, {})) {
+    for (const entry of batch) if (wanted.has(entry.key)) found.set(entry.key, entry);
+  }
+  return found;
+}
+
+/** What has to happen so that each of these keys has the entry that is wanted; others are left alone. */
+export function changesTo(wanted: ReadonlyMap<string, UdmJson>, current: ReadonlyMap<string, UdmJson>): EntryChange[] {
+  const changes: EntryChange[] = [];
+  for (const [key, after] of wanted) {
+    const before = current.get(key);
+    if (before === undefined) changes.push({ key, after });
+    else if (!isSameEntry(before, after)) changes.push({ key, before, after });
+  }
+  return changes;
+}
+
+/** Whether two entries have the same values; the order of metadata does not count. */
+export function isSameEntry(a: UdmJson, b: UdmJson): boolean {
+  return canonical(a) === canonical(b);
+}
+
+function canonical({ name, tags, vlan, internal, metadata = {} }: UdmJson): string {
+  const pairs = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([name ?? "", tags ?? [], vlan ?? "0", internal ?? false, pairs]);
+}
+
+/** Makes the changes: all creations as one, then all updates as one, then the deletions. */
+export async function makeChanges(client: ApiClient, changes: readonly EntryChange[]): Promise<void> {
+  const requests = (isNew: boolean): { udm: UdmJson }[] =>
+    changes.flatMap(({ before, after }) =>
+      after !== undefined && (before === undefined) === isNew ? [{ udm: after }] : [],
+    );
+  const [created, updated] = [requests(true), requests(false)];
+  if (created.length > 0) await callUdm(client, "BatchCreateUdms", { requests: created });
+  if (updated.length > 0) await callUdm(client, "BatchUpdateUdms", { requests: updated });
+  for (const { key, after } of changes) if (after === undefined) await callUdm(client, "DeleteUdm", { key });
+}

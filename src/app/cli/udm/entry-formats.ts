@@ -1,0 +1,102 @@
+import { Option } from "commander";
+import { tableWriter } from "../text-table.ts";
+import type { UdmJson } from "./udm-json.ts";
+
+/** How entries are written. Of each batch the text; at the end what closes it. */
+export interface EntryFormat {
+  readonly batch: (entries: readonly UdmJson[]) => string;
+  readonly end: () => string;
+}
+
+export const formatNames = ["table", "json", "ndjson", "yaml", "csv", "name"] as const;
+export type FormatName = (typeof formatNames)[number];
+
+/** `-o, --output`. */
+export function outputOption(formats: readonly FormatName[] = formatNames, fallback: FormatName = "table"): Option {
+  return new Option("-o, --output <format>", "how to write it").choices([...formats]).default(fallback);
+}
+
+const columns = ["KEY", "NAME", "TAGS", "VLAN", "INTERNAL", "METADATA"];
+
+const formats: Readonly<Record<FormatName, () => EntryFormat | Promise<EntryFormat>>> = {
+  table: () => tableWriter(columns, tableRow),
+  json: jsonArray,
+  ndjson: () => lines((entry) => JSON.stringify(entry)),
+  yaml: async () => yaml((await import("./entry-yaml.ts")).entryYaml),
+  csv,
+  name: () => lines(({ key }) => key),
+};
+
+/** A writer of entries. */
+export async function entryFormat(name: FormatName): Promise<EntryFormat> {
+  return formats[name]();
+}
+
+/** A metadata file. */
+function yaml(textOf: (entry: UdmJson) => string): EntryFormat {
+  let isEmpty = true;
+  return {
+    batch(entries) {
+      isEmpty &&= entries.length === 0;
+      return entries.map(textOf).join("");
+    },
+    end: () => (isEmpty ? "{}\n" : ""),
+  };
+}
+
+function lines(line: (entry: UdmJson) => string): EntryFormat {
+  return { batch: (entries) => entries.map((entry) => `${line(entry)}\n`).join(""), end: () => "" };
+}
+
+/** One array, an element a line. */
+function jsonArray(): EntryFormat {
+  let before = "[";
+  return {
+    batch(entries) {
+      let text = "";
+      for (const entry of entries) {
+        text += `${before}\n${JSON.stringify(entry)}`;
+        before = ",";
+      }
+      return text;
+    },
+    end: () => (before === "[" ? "[]\n" : "\n]\n"),
+  };
+}
+
+/** RFC 4180 with line feeds; tags with commas between, metadata as JSON. */
+function csv(): EntryFormat {
+  let header = "key,name,tags,vlan,internal,metadata\n";
+  return {
+    batch(entries) {
+      const rows = entries.map(({ key, name = "", tags = [], vlan = "", internal = false, metadata }) =>
+        [
+          key,
+          name,
+          tags.join(","),
+          vlan,
+          internal ? "true" : "",
+          metadata === undefined ? "" : JSON.stringify(metadata),
+        ]
+          .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+          .join(","),
+      );
+      const text = header + rows.map((row) => `${row}\n`).join("");
+      header = "";
+      return text;
+    },
+    end: () => header,
+  };
+}
+
+function tableRow(entry: UdmJson): string[] {
+  const metadata = Object.entries(entry.metadata ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [
+    entry.key,
+    entry.name ?? "",
+    (entry.tags ?? []).join(","),
+    entry.vlan ?? "",
+    entry.internal === true ? "yes" : "",
+    metadata.join(" "),
+  ];
+}

@@ -1,0 +1,19 @@
+import type { Command } from "commander";
+import type { Terminal } from "../terminal.ts";
+import { addApplyCommand } from "./apply-command.ts";
+import { addCheckCommand } from "./check-command.ts";
+import { addDeleteCommand } from "./delete-command.ts";
+import { addEditCommand } from "./edit-command.ts";
+import { addReadCommands } from "./read-commands.ts";
+import { addSetCommand } from "./set-command.ts";
+
+/** `udm …`: the metadata of a running collector, and of files. */
+export function addUdmCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const udm = program.command("udm").description("read and change the metadata of a running collector");
+  addReadCommands(udm, terminal);
+  addSetCommand(udm, terminal);
+  addEditCommand(udm, terminal);
+  addApplyCommand(udm, terminal, setExitCode);
+  addDeleteCommand(udm, terminal);
+  addCheckCommand(udm, terminal, setExitCode);
+}
