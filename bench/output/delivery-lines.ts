@@ -107,6 +107,7 @@ function configOf(given: Partial<DeliveryConfig>): DeliveryConfig {
     recordTypes: ["flow", "flow_option", "telemetry"],
     filter: "",
     thinRate: 0,
+    hasScaledCounters: true,
     dropFields: [],
     isEcs: false,
     batchBytes: 8 << 20,

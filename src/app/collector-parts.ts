@@ -82,7 +82,12 @@ export function createOutputs(
     const lineFilter = createLineFilter({
       matches: filter && compileLineFilter(filter),
       filtered: (records) => outputMetrics.filtered(name, records),
-      thinning: thinningOf(thinRate, false, reporting.clock, (records) => outputMetrics.thinned(name, records)),
+      thinning: thinningOf(settings, {
+        maxRate: thinRate,
+        byExporter: false,
+        clock: reporting.clock,
+        thinned: (records) => outputMetrics.thinned(name, records),
+      }),
     });
     return lineFilter === undefined ? output : filteredSink(output, lineFilter);
   };

@@ -32,6 +32,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     samplingFile: enrichment.samplingFile,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
+    scaleCounters: settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
     protocolsOff: protocolsOff(settings),
     sflowSamples: {

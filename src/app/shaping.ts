@@ -1,4 +1,11 @@
-import { createLineFilter, createThinning, cutTime, type FieldEdit, type Thinning } from "../output/index.ts";
+import {
+  createLineFilter,
+  createThinning,
+  cutTime,
+  type FieldEdit,
+  type Thinning,
+  type ThinningOptions,
+} from "../output/index.ts";
 import { recordFields, type ShapeLines } from "../record/index.ts";
 import type { Clock, Metrics } from "../report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
@@ -14,22 +21,22 @@ export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Cloc
     "Records left out because their exporter sends more than SVC_PROCESSOR_THIN_EXPORTER_RATE; others stand for them.",
   );
   thinned.add(0);
+  const maxRate = settings.SVC_PROCESSOR_THIN_EXPORTER_RATE;
   return createLineFilter({
     dropFields: settings.SVC_PROCESSOR_DROP_FIELDS,
     edits: recordEdits(settings),
-    thinning: thinningOf(settings.SVC_PROCESSOR_THIN_EXPORTER_RATE, true, clock, (records) => thinned.add(records)),
+    thinning: thinningOf(settings, { maxRate, byExporter: true, clock, thinned: (records) => thinned.add(records) }),
   });
 }
 
 /** Undefined without a limit. */
 export function thinningOf(
-  maxRate: number,
-  byExporter: boolean,
-  clock: Clock,
-  thinned: (records: number) => void,
+  settings: PlainSettings,
+  options: Pick<ThinningOptions, "maxRate" | "byExporter" | "clock" | "thinned">,
 ): Thinning | undefined {
-  if (maxRate === 0) return undefined;
-  return createThinning({ maxRate, byExporter, clock, random: Math.random, thinned });
+  if (options.maxRate === 0) return undefined;
+  const hasScaledCounters = settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE;
+  return createThinning({ ...options, hasScaledCounters, random: Math.random });
 }
 
 /** What becomes of fields of all records. */

@@ -28,6 +28,7 @@ import { createFlowCounts } from "./flow-counts.ts";
 import { registerExporterMetrics } from "./exporter-metrics.ts";
 import { registerFlowMetrics, registerRoleMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
+import { nameCounters, plainCounters, scaledCounters } from "./elements/mapping/counter-names.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
 import { createManualRates, type RatesFile, type SamplingRates } from "./exporters/sampling/manual-rates.ts";
@@ -55,6 +56,8 @@ export interface FlowPipelineOptions {
   readonly ends?: FlowEndsOptions | undefined;
   /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
   readonly optionsRecords?: boolean;
+  /** Whether the plain names of counters are those of the estimates by the sampling rate. Default true. */
+  readonly scaleCounters?: boolean;
   /** Whether a record of both directions of a biflow becomes one of each. Default false: it stays one. */
   readonly splitBiflows?: boolean;
   /** Elements in addition to those of the registries, checked by `readElements`. */
@@ -122,7 +125,10 @@ export const tidyEveryMs = 60_000;
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
   const { splitBiflows = false, protocolsOff = [], sflowSamples } = options;
-  const elements = rememberNames(createElementSource(options.elements ?? []));
+  const counters = (options.scaleCounters ?? true) ? scaledCounters : plainCounters;
+  const exported = createElementSource(options.elements ?? []);
+  const elements = rememberNames(nameCounters(exported, counters));
+  const optionsElements = rememberNames(exported);
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
   const exporters = createExporterTable(
@@ -131,12 +137,13 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   );
   const templates: TemplateSettings = {
     maxFields: limits.fieldsPerTemplate,
-    planTemplate: (template) => buildPlan(template, { elements, splitBiflows }),
+    planTemplate: (template) =>
+      buildPlan(template, { elements: template.scopeCount === undefined ? elements : optionsElements, splitBiflows }),
   };
   const restored = { templates: 0 };
   const limitedLog = limitLog(log, clock);
   const times = createTimeFormat();
-  const reader = createRecordReader(times, templates.planTemplate);
+  const reader = createRecordReader(times, templates.planTemplate, counters);
   const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
@@ -154,6 +161,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     communityId,
     filter,
     ends,
+    counters,
     counts: slowFields,
   });
   const samples = createSampleLines({
@@ -163,6 +171,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     filter,
     workspace,
     ends,
+    counters,
     book: flows.book,
     counts: paths,
   });
@@ -187,6 +196,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
       reader,
       flows,
       samples,
+      counters,
       settings: templates,
       ...(sflowSamples !== undefined && { sflowSamples }),
     }),

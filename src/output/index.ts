@@ -24,7 +24,7 @@ export type { Outcome, OutputAdapter } from "./delivery/output-adapter.ts";
 export type { Compression } from "./delivery/compress.ts";
 export type { RecordType } from "./delivery/record-type.ts";
 export { cutTime, type FieldEdit } from "./delivery/line-editor.ts";
-export { createThinning, type Thinning } from "./delivery/thinning.ts";
+export { createThinning, type Thinning, type ThinningOptions } from "./delivery/thinning.ts";
 export { createLineFilter } from "./delivery/line-filter.ts";
 export { createLineRenamer } from "./delivery/line-renamer.ts";
 export { fieldNames } from "./delivery/field-names.ts";

@@ -64,7 +64,7 @@ async function killAndRestart(t: TestContext, before: number, after: number | "m
     return text.endsWith("\n") && text;
   });
   const record = JSON.parse(line) as Record<string, unknown>;
-  assert.equal(record["flow.scaled.bytes"], 1000);
+  assert.equal(record["flow.bytes"], 1000);
   assert.equal(record["flow.in.netif.name"], "eth7");
 
   const view = (await (await fetch(`${second.api}/api/v1/flow/exporters`)).json()) as {

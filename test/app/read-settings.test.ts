@@ -46,7 +46,7 @@ test("everything is off and empty by default, as the contract has it", () => {
     if (/^SVC_OUTPUT_.+_(?:INDEX_TEMPLATE|TLS|PRODUCER_IDEMPOTENCE)_ENABLE$/.test(name)) continue;
     // Nor how an input works while it is off.
     if (/^SVC_PROCESSOR_DECODE_|^SVC_INPUT_SNMP_PERSIST_/.test(name)) continue;
-    const isOn = /^SVC_PROCESSOR_ENRICH_(?:COMMUNITYID|CONVERSATIONID)_ENABLE$/.test(name);
+    const isOn = /^SVC_PROCESSOR_(?:ENRICH_COMMUNITYID|ENRICH_CONVERSATIONID|SCALE_COUNTERS)_ENABLE$/.test(name);
     assert.equal(settings[name], isOn, name);
   }
   assert.equal(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH, "");

@@ -77,7 +77,7 @@ test("a biflow is one record unless the operator wants two", async () => {
   const rig = createFlowRig();
   const [record, ...rest] = rig.send(datagram(9000, 12));
   assert.equal(rest.length, 0);
-  assert.equal(record?.["flow.reverse.bytes"], 9000);
+  assert.equal(record?.["flow.reverse.raw.bytes"], 9000);
   assert.equal(record?.["flow.reverse.start.timestamp"], "2023-11-14T22:13:10.100Z");
 });
 
@@ -99,25 +99,26 @@ test("two records: each has its direction's values, the second the sides in each
     "flow.biflow.direction.id": 2,
     "flow.biflow.direction.name": "reverseInitiator",
     "flow.start.timestamp": "2023-11-14T22:13:10.100Z",
-    "flow.bytes": 9000,
-    "flow.packets": 12,
+    "flow.raw.bytes": 9000,
+    "flow.bytes_layer": "l3",
+    "flow.raw.packets": 12,
     "tcp.flags.bits": 18,
     "tcp.flags.tags": ["SYN", "ACK"],
     "ip.version.ver": 4,
     "ip.version.name": "IPv4",
     "flow.ie.samplingInterval": 10,
     "flow.sample_rate": 10,
-    "flow.scaled.bytes": 90_000,
-    "flow.scaled.packets": 120,
+    "flow.bytes": 90_000,
+    "flow.packets": 120,
     "flow.community.id": first?.["flow.community.id"],
   });
   assert.deepEqual(
     Object.keys(first ?? {}).filter((name) => name.startsWith("flow.reverse.")),
     [],
   );
-  assert.equal(first?.["flow.bytes"], 1500);
+  assert.equal(first?.["flow.raw.bytes"], 1500);
   assert.equal(first["flow.next_hop.ip.addr"], "203.0.113.9");
-  assert.equal(first["flow.scaled.bytes"], 15_000);
+  assert.equal(first["flow.bytes"], 15_000);
   assert.equal(records[1]?.["flow.export.ip.addr"], "192.0.2.254");
   assert.equal(await rig.value("netgloss_flow_records_total", { protocol: "ipfix" }), 2);
 });
@@ -152,11 +153,12 @@ test("what a firewall says of initiator and responder is two directions, too", (
     "flow.dst.nat.ip.addr": "203.0.113.7",
     "flow.firewall.event.id": 2,
     "flow.firewall.event.name": "Flow Deleted",
-    "flow.bytes": 9000,
+    "flow.raw.bytes": 9000,
+    "flow.bytes_layer": "l4",
     "ip.version.ver": 4,
     "ip.version.name": "IPv4",
     "flow.sample_rate": 1,
-    "flow.scaled.bytes": 9000,
+    "flow.bytes": 9000,
     "flow.sampling.assumed": true,
   });
 });

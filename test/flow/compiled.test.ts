@@ -26,11 +26,11 @@ import { goldenCases } from "./golden-cases.ts";
 /** Cases without anything rare: the kernel does all of their records by itself. */
 const isPlain = /everyday|softflowd|rate-by|netflow[1579]-(two|icmp)|netflow9-variable|ipfix-(milli|enterprise|mapped)/;
 
-for (const [name, datagrams] of goldenCases) {
+for (const [name, datagrams, options = {}] of goldenCases) {
   // Without options records, only datagrams with options can come out in another way.
   for (const optionsRecords of /option|sampl|rate|name|scope/.test(name) ? [true, false] : [true]) {
     test(`as the model: ${name}${optionsRecords ? ", with options" : ""}`, async () => {
-      const twins = await createFlowTwins({ optionsRecords });
+      const twins = await createFlowTwins({ optionsRecords, ...options });
       for (const datagram of datagrams) {
         if ("bytes" in datagram) twins.send(datagram.bytes, datagram);
         else twins.send(datagram);
@@ -68,6 +68,7 @@ const interfaceNames = new Map(Array.from({ length: 20 }, (_, index) => [index, 
 for (const [name, datagrams] of goldenCases) {
   test(`as the model, with every enricher: ${name}`, async () => {
     const twins = await createFlowTwins({
+      scaleCounters: false,
       addresses: { sources: [everySecond], locality: true },
       more(metrics) {
         const directory = createInterfaceDirectory();

@@ -20,6 +20,7 @@ import {
   type PacketField,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
+import type { FlowPipelineOptions } from "../../src/flow/index.ts";
 import { sflowGoldenCases } from "./sflow-golden-cases.ts";
 
 export interface SentDatagram {
@@ -29,7 +30,11 @@ export interface SentDatagram {
 }
 
 /** Datagrams that hold an oddity, in the order in which they are sent. */
-export type GoldenCase = readonly [name: string, datagrams: readonly (Buffer | SentDatagram)[]];
+export type GoldenCase = readonly [
+  name: string,
+  datagrams: readonly (Buffer | SentDatagram)[],
+  options?: Pick<FlowPipelineOptions, "scaleCounters">,
+];
 
 const v4Source = ipv4("192.0.2.1");
 const v4Destination = ipv4("198.51.100.2");
@@ -362,6 +367,15 @@ export const goldenCases: readonly GoldenCase[] = [
         [v4Source, v4Destination, uint(1500, 4), uint(9000, 4), uint(3, 4), uint(7, 4), uint(2, 1)],
       ]),
     ],
+  ],
+  [
+    "netflow9-initiator-and-responder-not-scaled",
+    [
+      netflow9Record({ id: 263, fields: fields([8, 4], [12, 4], [231, 4], [232, 4], [298, 4], [299, 4], [34, 4]) }, [
+        [v4Source, v4Destination, uint(1500, 4), uint(9000, 4), uint(3, 4), uint(7, 4), uint(100, 4)],
+      ]),
+    ],
+    { scaleCounters: false },
   ],
   [
     "netflow9-forwarding-status",

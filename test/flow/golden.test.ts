@@ -10,9 +10,9 @@ const folder = resolve(import.meta.dirname, "../../../test/flow/golden");
 /** Set it to write what comes out instead of comparing with it; then read every line of the difference. */
 const isUpdate = process.env["UPDATE_GOLDEN"] === "1";
 
-for (const [name, datagrams] of goldenCases) {
+for (const [name, datagrams, options] of goldenCases) {
   test(`golden: ${name}`, async () => {
-    const actual = `${JSON.stringify(await outcome(datagrams), null, 2)}\n`;
+    const actual = `${JSON.stringify(await outcome(datagrams, options), null, 2)}\n`;
     const path = join(folder, `${name}.json`);
     if (isUpdate) {
       mkdirSync(folder, { recursive: true });
@@ -29,8 +29,8 @@ test("every golden file belongs to a case, and no name stands for two cases", ()
 });
 
 /** The records by datagram, without what all have in common, and everything that was counted. */
-async function outcome(datagrams: GoldenCase[1]): Promise<unknown> {
-  const rig = createFlowRig({ communityId: true, ends: allEnds });
+async function outcome(datagrams: GoldenCase[1], options: GoldenCase[2] = {}): Promise<unknown> {
+  const rig = createFlowRig({ communityId: true, ends: allEnds, ...options });
   const records = datagrams.map((datagram) =>
     "bytes" in datagram ? rig.send(datagram.bytes, datagram) : rig.send(datagram),
   );

@@ -43,7 +43,7 @@ function send(rig: FlowRig, template: PacketTemplate, values: readonly number[],
 
 const rateOf = (record: Json): unknown => [
   record["flow.sample_rate"],
-  record["flow.scaled.bytes"],
+  record["flow.bytes"],
   ...(record["flow.sampling.assumed"] === true ? ["assumed"] : []),
 ];
 const none = [1, 100, "assumed"];
@@ -174,8 +174,8 @@ for (const [name, values, expected] of selectors) {
     const rate = expected ?? 1;
     assert.equal(small?.["flow.sample_rate"], rate);
     assert.equal(small["flow.sampling.assumed"], expected === undefined ? true : undefined);
-    assert.equal(small["flow.scaled.bytes"], Math.round(11 * rate));
-    assert.equal(big?.["flow.scaled.bytes"], `${(bytes * BigInt(rate * 2)) / 2n}n`);
+    assert.equal(small["flow.bytes"], Math.round(11 * rate));
+    assert.equal(big?.["flow.bytes"], `${(bytes * BigInt(rate * 2)) / 2n}n`);
   });
 }
 

@@ -27,11 +27,11 @@ test("the operator's rate wins over the sample's, and estimates follow it; a dis
   const rig = createFlowRig({ samplingRates: new Map([["192.0.2.254", 10]]) });
   const [flow, discarded] = rig.send(sflow([flowSample([header]), discardSample([header], 258)]));
   assert.equal(flow?.["flow.sample_rate"], 10);
-  assert.equal(flow?.["flow.scaled.bytes"], 10_000);
-  assert.equal(flow?.["flow.scaled.packets"], 10);
+  assert.equal(flow?.["flow.bytes"], 10_000);
+  assert.equal(flow?.["flow.packets"], 10);
   assert.equal(discarded?.["flow.sample_rate"], 1);
   assert.equal(discarded["flow.sampling.assumed"], true);
-  assert.equal(discarded["flow.scaled.bytes"], discarded["flow.bytes"]);
+  assert.equal(discarded["flow.bytes"], discarded["flow.raw.bytes"]);
 });
 
 test("a sender may pass on what several agents say: each has its own numbers", async () => {

@@ -50,7 +50,7 @@ test("what an exporter told decodes the first datagram of the next run: template
   after.pipeline.importState(throughFile(before.pipeline.exportState("all").changed));
   assert.deepEqual(sendData(after), expected);
   assert.equal(expected?.["flow.in.netif.name"], "eth7");
-  assert.equal(expected["flow.scaled.bytes"], 1000);
+  assert.equal(expected["flow.bytes"], 1000);
   assert.equal(expected["flow.start.timestamp"], "2023-11-14T22:12:25.000Z");
   assert.equal(after.send(netflow9([dataSet(flow, record)]), { address: "192.0.2.9" }).length, 1);
   assert.equal(await after.value("netgloss_flow_templates_restored_total"), 4);
@@ -77,7 +77,7 @@ test("state is plain data: it can be cloned to another thread, and goes to whoev
 test("an exporter that starts again from another port is decoded by what it told from the old one", () => {
   const rig = createFlowRig();
   rig.pipeline.importState(taughtRig().pipeline.exportState("all").changed);
-  assert.equal(sendData(rig, 9999)?.["flow.bytes"], 100);
+  assert.equal(sendData(rig, 9999)?.["flow.raw.bytes"], 100);
 });
 
 test("a template that comes replaces the restored one, of the same port or not; the view tells which is which", () => {
@@ -94,7 +94,7 @@ test("a template that comes replaces the restored one, of the same port or not; 
     rig.send(ipfix([ipfixTemplates(other)]), { port });
     assert.equal(origin(rig, port), "received");
     for (const from of [port, 6000]) {
-      assert.equal(sendData(rig, from)?.["flow.packets"], 100, `template on ${port}, data on ${from}`);
+      assert.equal(sendData(rig, from)?.["flow.raw.packets"], 100, `template on ${port}, data on ${from}`);
     }
   }
   const rig = createFlowRig();
@@ -107,7 +107,7 @@ test("what came in this run stands when state is read behind it", () => {
   const rig = createFlowRig();
   rig.send(ipfix([ipfixTemplates(other)]), { port: 4000 });
   rig.pipeline.importState(taughtRig().pipeline.exportState("all").changed);
-  assert.equal(sendData(rig)?.["flow.packets"], 100);
+  assert.equal(sendData(rig)?.["flow.raw.packets"], 100);
 });
 
 test("only what is new is a change: templates and options that come again are none", () => {
@@ -169,12 +169,12 @@ test("by default a template is good for ever, and a restored one ages from the r
   const rig = taughtRig();
   rig.time += 20 * 86_400_000;
   rig.pipeline.tidy();
-  assert.equal(sendData(rig)?.["flow.bytes"], 100);
+  assert.equal(sendData(rig)?.["flow.raw.bytes"], 100);
   const later = createFlowRig({ templateTtlMs: 60_000 });
   later.time = rig.time;
   later.pipeline.importState(rig.pipeline.exportState("all").changed);
   later.pipeline.tidy();
-  assert.equal(sendData(later)?.["flow.bytes"], 100);
+  assert.equal(sendData(later)?.["flow.raw.bytes"], 100);
 });
 
 test("an exporter that is silent for long is forgotten, in a run and between two", async () => {

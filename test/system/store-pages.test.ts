@@ -130,7 +130,7 @@ test("ClickHouse", async (t) => {
   await query(select, /hq-office/, of("password"));
 
   await serve(t, example, { SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE: "true", SVC_OUTPUT_CLICKHOUSE_TABLE_PREFIX: "ecs_" });
-  const byName = select.replace("flow_scaled_bytes", "network_bytes").replace("netgloss_flow", "ecs_flow");
+  const byName = select.replace("flow_bytes", "network_bytes").replace("netgloss_flow", "ecs_flow");
   await query(byName, /hq-office/, of("password"));
 });
 

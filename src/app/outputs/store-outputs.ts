@@ -177,6 +177,7 @@ function deliveryConfig(name: string, word: StoreWord, settings: Settings): Deli
     recordTypes: settings[of("ALLOWED_RECORD_TYPES")],
     filter: settings[of("FILTER")],
     thinRate: settings[of("THIN_RATE")],
+    hasScaledCounters: settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE,
     dropFields: settings[of("DROP_FIELDS")],
     isEcs: settings[of("ECS_ENABLE")],
     ...timestampField(settings[of("TIMESTAMP_SOURCE")]),

@@ -69,7 +69,7 @@ const commonRows = (store: string) => ({
     group,
     int(0, 10_000_000, "records a second"),
     0,
-    "The most flow records that go to this output. Of more, one stands for several: its sampling rate and estimates are multiplied. 0 is no limit.",
+    "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
   DROP_FIELDS: row(
     group,

@@ -407,11 +407,17 @@ export const settingsTable = {
     "Records that this filter is true of are dropped, of flows and of SNMP. Empty is none.",
     "proto = udp and port = 161",
   ),
+  SVC_PROCESSOR_SCALE_COUNTERS_ENABLE: row(
+    "Records",
+    bool,
+    true,
+    "Whether flow.bytes and flow.packets are multiplied by the sampling rate; flow.raw.* then has them as exported. Otherwise they are as exported, and flow.scaled.* has the products.",
+  ),
   SVC_PROCESSOR_THIN_EXPORTER_RATE: row(
     "Records",
     int(0, 10_000_000, "records a second"),
     0,
-    "The most flow records of each exporter. Of more, one stands for several: its sampling rate and estimates are multiplied. 0 is no limit.",
+    "The most flow records of each exporter. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
   SVC_PROCESSOR_DROP_FIELDS: row(
     "Records",
@@ -669,7 +675,7 @@ export const settingsTable = {
     "Outputs",
     int(0, 10_000_000, "records a second"),
     0,
-    "The most flow records that go to this output. Of more, one stands for several: its sampling rate and estimates are multiplied. 0 is no limit.",
+    "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
   SVC_OUTPUT_FILE_PATH: row(
     "Outputs",

@@ -1,5 +1,6 @@
 import type { RecordFields, Value } from "../../record/index.ts";
 import { icmpName } from "./kernel/icmp-names.ts";
+import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { isSwappedIcmpV6 } from "./kernel/icmp-types.ts";
 import { scaleCounters } from "../exporters/sampling/scale-counters.ts";
 
@@ -8,8 +9,9 @@ import { scaleCounters } from "../exporters/sampling/scale-counters.ts";
  * VLANs of both ways, whether a session of TCP was established, and estimates of the counters.
  *
  * @param rate one of how many packets was looked at; undefined when that is not known: then it counts as 1.
+ * @param counters what the counters are called.
  */
-export function completeFlow(record: RecordFields, rate: number | undefined): void {
+export function completeFlow(record: RecordFields, rate: number | undefined, counters: CounterNames): void {
   if (!record.has("ip.version.ver")) {
     const address = record.get("flow.src.ip.addr") ?? record.get("flow.dst.ip.addr");
     if (typeof address === "string") record.set("ip.version.ver", address.includes(":") ? 6 : 4);
@@ -19,7 +21,7 @@ export function completeFlow(record: RecordFields, rate: number | undefined): vo
   addVlans(record);
   const established = isEstablished(record.get("l4.proto.id"), record.get("tcp.flags.bits"));
   if (established !== undefined) record.set("l4.session.established", established);
-  scaleCounters(record, rate);
+  scaleCounters(record, rate, counters);
 }
 
 /** A VLAN of 0 is none: it is not among those of the flow. */

@@ -10,6 +10,8 @@ export interface DeliveryConfig {
   readonly filter: string;
   /** Flow records a second; 0: as many as there are. */
   readonly thinRate: number;
+  /** Whether `flow.bytes` and its kin are estimates by the sampling rate. */
+  readonly hasScaledCounters: boolean;
   readonly dropFields: readonly string[];
   /** Whether fields have the names of the Elastic Common Schema. Whatever else names fields does so before that. */
   readonly isEcs: boolean;

@@ -162,6 +162,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         : createThinning({
             maxRate: config.thinRate,
             byExporter: false,
+            hasScaledCounters: config.hasScaledCounters,
             clock,
             random,
             thinned: (records) => report.thinned(records),

@@ -7,6 +7,8 @@ export interface ThinningOptions {
   readonly maxRate: number;
   /** Whether each exporter may send so many, or all together. */
   readonly byExporter: boolean;
+  /** Whether `flow.bytes` and its kin are estimates by the sampling rate; else those are below `flow.scaled`. */
+  readonly hasScaledCounters: boolean;
   readonly clock: Pick<Clock, "monotonic">;
   /** From 0 up to 1. */
   readonly random: () => number;
@@ -44,8 +46,8 @@ interface Stream {
 const rateKey = fieldKey("flow.sample_rate");
 const exporterKey = fieldKey("flow.export.ip.addr");
 /** What grows with the sampling rate. */
-const weightedFields = [
-  "flow.sample_rate",
+const estimates = ["flow.bytes", "flow.packets", "flow.reverse.bytes", "flow.reverse.packets"];
+const estimatesAside = [
   "flow.scaled.bytes",
   "flow.scaled.packets",
   "flow.reverse.scaled.bytes",
@@ -55,7 +57,9 @@ const second = 1000;
 /** Forged senders are exporters, too. */
 const maxStreams = 16_384;
 
-export function createThinning({ maxRate, byExporter, clock, random, thinned }: ThinningOptions): Thinning {
+export function createThinning(options: ThinningOptions): Thinning {
+  const { maxRate, byExporter, hasScaledCounters, clock, random, thinned } = options;
+  const weightedFields = ["flow.sample_rate", ...(hasScaledCounters ? estimates : estimatesAside)];
   const streams = new Map<string, Stream>();
   let now = 0;
   let leftOut = 0;

@@ -58,10 +58,16 @@ flow.bgp.next_hop.ip.addr | ip | | 203.0.113.10 | next hop of BGP | IE 18, 63; s
 flow.bgp.as_path | keyword | | 64500 64501 {64502,64503} | AS path to the destination, sets in braces | sFlow gateway
 flow.bgp.communities | keyword[] | | ["64496:100","65535:65281"] | communities of the route | sFlow gateway
 flow.bgp.local_pref | long | | 100 | local preference of the route | sFlow gateway
-flow.bytes | unsigned_long | bytes | 1500 | bytes as exported; counts since the last record before counts since the beginning | IE 1, 23, 231, 352, 85, 171, 353; NetFlow v1, v5, v7; sFlow
-flow.packets | unsigned_long | packets | 3 | packets as exported; counts since the last record before counts since the beginning | IE 2, 24, 298, 86, 172; NetFlow v1, v5, v7; sFlow
-flow.reverse.bytes | unsigned_long | bytes | 9000 | bytes of the reverse direction | IE 232; RFC 5103
-flow.reverse.packets | unsigned_long | packets | 12 | packets of the reverse direction | IE 299; RFC 5103
+flow.bytes | unsigned_long | bytes | 1536000 | bytes that passed: those exported times the sampling rate, rounded; counts since the last record before counts since the beginning | IE 1, 23, 231, 352, 85, 171, 353; NetFlow v1, v5, v7; sFlow
+flow.raw.bytes | unsigned_long | bytes | 1500 | bytes as exported; absent where counters are not scaled | IE 1, 23, 231, 352, 85, 171, 353; NetFlow v1, v5, v7; sFlow
+flow.bytes_layer | keyword | | l3 | what the bytes are the length of: l2 frames, l3 IP packets, l4 what TCP and UDP carry | IE 1, 23, 231, 352, 85, 171, 353; NetFlow v1, v5, v7; sFlow
+flow.packets | unsigned_long | packets | 3072 | packets that passed: those exported times the sampling rate, rounded; counts since the last record before counts since the beginning | IE 2, 24, 298, 86, 172; NetFlow v1, v5, v7; sFlow
+flow.raw.packets | unsigned_long | packets | 3 | packets as exported; absent where counters are not scaled | IE 2, 24, 298, 86, 172; NetFlow v1, v5, v7; sFlow
+flow.reverse.bytes | unsigned_long | bytes | 9216000 | bytes of the reverse direction, like flow.bytes | IE 232; RFC 5103
+flow.reverse.raw.bytes | unsigned_long | bytes | 9000 | bytes of the reverse direction as exported | IE 232; RFC 5103
+flow.reverse.bytes_layer | keyword | | l4 | what the bytes of the reverse direction are the length of | IE 232; RFC 5103
+flow.reverse.packets | unsigned_long | packets | 12288 | packets of the reverse direction, like flow.packets | IE 299; RFC 5103
+flow.reverse.raw.packets | unsigned_long | packets | 12 | packets of the reverse direction as exported | IE 299; RFC 5103
 flow.start.timestamp | date_nanos | | 2026-11-22T03:59:55Z | when the first packet was seen; of sFlow, when the sample was received; of the beginning of a packet, when it was observed | IE 156, 154, 152, 158, 150, 22, 325, 324, 323, 322; NetFlow v1, v5, v7; sFlow
 flow.end.timestamp | date_nanos | | 2026-11-22T03:59:59Z | when the last packet was seen; of sFlow, when the sample was received; of the beginning of a packet, when it was observed | IE 157, 155, 153, 159, 151, 21, 325, 324, 323, 322; NetFlow v1, v5, v7; sFlow
 flow.end.reason.id | long | | 3 | why the flow ended | IE 136
@@ -70,8 +76,8 @@ flow.direction.name | keyword | | ingress | ingress or egress: where the flow wa
 flow.biflow.direction.id | long | | 1 | who of source and destination began the flow | IE 239
 flow.biflow.direction.name | keyword | | initiator | who of source and destination began the flow, IANA's text | IE 239
 flow.sample_rate | double | | 1024 | one of so many packets was looked at | sampling
-flow.scaled.bytes | unsigned_long | bytes | 1536000 | estimate: flow.bytes times the sampling rate, rounded | sampling
-flow.scaled.packets | unsigned_long | packets | 3072 | estimate: flow.packets times the sampling rate, rounded | sampling
+flow.scaled.bytes | unsigned_long | bytes | 1536000 | where counters are not scaled: the estimate, flow.bytes times the sampling rate, rounded | sampling
+flow.scaled.packets | unsigned_long | packets | 3072 | where counters are not scaled: the estimate, flow.packets times the sampling rate, rounded | sampling
 flow.reverse.scaled.bytes | unsigned_long | bytes | 9216000 | the same for flow.reverse.bytes | sampling
 flow.reverse.scaled.packets | unsigned_long | packets | 12288 | the same for flow.reverse.packets | sampling
 flow.sampling.assumed | boolean |  | true | nobody says the sampling rate: it counts as 1; else absent | derived

@@ -8,6 +8,7 @@ import { registerFlowMetrics, registerRoleMetrics } from "../../../src/flow/flow
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/time-format.ts";
+import { nameCounters, plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { rememberNames } from "../../../src/flow/elements/mapping/remember-names.ts";
 import { createFlowEnds } from "../../../src/flow/line/roles/flow-ends.ts";
 import { createManualRates } from "../../../src/flow/exporters/sampling/manual-rates.ts";
@@ -23,16 +24,20 @@ import { createModelReader } from "./model-reader.ts";
 export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipeline, "process" | "tidy"> {
   const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, splitBiflows = false } = options;
   const limitedLog = limitLog(log, clock);
-  const elements = rememberNames(createElementSource(options.elements ?? []));
+  const counters = (options.scaleCounters ?? true) ? scaledCounters : plainCounters;
+  const exported = createElementSource(options.elements ?? []);
+  const elements = rememberNames(nameCounters(exported, counters));
+
   const limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
   const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
   const settings = {
     maxFields: limits.fieldsPerTemplate,
-    planTemplate: (template: Parameters<typeof buildPlan>[0]) => buildPlan(template, { elements, splitBiflows }),
+    planTemplate: (template: Parameters<typeof buildPlan>[0]) =>
+      buildPlan(template, { elements: template.scopeCount === undefined ? elements : exported, splitBiflows }),
   };
   const times = createTimeFormat();
-  const reader = createRecordReader(times, settings.planTemplate);
+  const reader = createRecordReader(times, settings.planTemplate, counters);
   const samples = { compiled: 0, interpreted: 0 };
   const plans = { size: 0, counts: { compiled: 0, evicted: 0 }, find: () => assertUnused() };
   registerFlowMetrics(
@@ -54,13 +59,15 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     decoders: createDecoders({
       times,
       reader,
-      flows: createModelReader(reader),
+      flows: createModelReader(reader, counters),
+      counters,
       samples: createSampleLines({
         lines,
         enricher: undefined,
         communityId,
         workspace,
         ends,
+        counters,
         book: undefined,
         counts: samples,
       }),

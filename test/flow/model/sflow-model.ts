@@ -1,5 +1,6 @@
 import { formatAddressBytes } from "../../../src/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
+import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/wire/packet/parse-packet.ts";
@@ -139,7 +140,7 @@ function readRecords(record: RecordFields, sample: Xdr, rate: number | undefined
     structures.push({ key, content: sample.take(Math.min(length, sample.bytes.length - sample.at)) });
     sample.at = Math.min(sample.bytes.length, sample.at + ((4 - (length % 4)) % 4));
   }
-  record.set("flow.packets", 1);
+  record.set("flow.raw.packets", 1);
   const header = structures.find(({ key, content }) => key === 1 && content.length >= 16)?.content;
   const hexes = new Map<string, string[]>();
   const first = new Map<number, { key: number; content: Buffer }>();
@@ -158,20 +159,24 @@ function readRecords(record: RecordFields, sample: Xdr, rate: number | undefined
   if (header !== undefined) putHeader(record, header);
   else {
     const length = (record.get("agent.frame") ?? record.get("agent.length")) as number | undefined;
-    if (length !== undefined) record.set("flow.bytes", length);
+    if (length !== undefined) {
+      record.set("flow.bytes_layer", record.has("agent.frame") ? "l2" : "l3");
+      record.set("flow.raw.bytes", length);
+    }
   }
   record.delete("agent.frame");
   record.delete("agent.length");
   for (const [name, texts] of hexes) record.set(name, texts);
   addIcmp(record);
-  completeFlow(record, rate);
+  completeFlow(record, rate, scaledCounters);
   return record;
 }
 
 function putHeader(record: RecordFields, content: Buffer): void {
   const protocol = content.readUInt32BE(0);
   const bytes = content.subarray(16, 16 + content.readUInt32BE(12));
-  record.set("flow.bytes", content.readUInt32BE(4));
+  record.set("flow.bytes_layer", "l2");
+  record.set("flow.raw.bytes", content.readUInt32BE(4));
   const start = starts[protocol];
   if (start === undefined) {
     record.set("flow.sample.header.protocol.id", protocol);

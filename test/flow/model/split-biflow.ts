@@ -34,8 +34,8 @@ export function splitBiflow(record: RecordFields, head: ReadonlySet<string>): Re
 
 /** Exporters that see one direction only say zero of the other. */
 function isEmptyFlow(reversed: RecordFields): boolean {
-  const bytes = reversed.get("flow.bytes");
-  const packets = reversed.get("flow.packets");
+  const bytes = reversed.get("flow.raw.bytes") ?? reversed.get("flow.bytes");
+  const packets = reversed.get("flow.raw.packets") ?? reversed.get("flow.packets");
   return (bytes === 0 || packets === 0) && (bytes ?? 0) === 0 && (packets ?? 0) === 0;
 }
 

@@ -7,6 +7,7 @@ export function deliveryConfig(given: Partial<DeliveryConfig> = {}): DeliveryCon
     recordTypes: ["flow", "flow_option", "telemetry"],
     filter: "",
     thinRate: 0,
+    hasScaledCounters: true,
     dropFields: [],
     isEcs: false,
     batchBytes: 1000,

@@ -28,6 +28,7 @@ test("sums by site stay right within 1 % when one record of a hundred is kept", 
   const thinning = createThinning({
     maxRate: 1000,
     byExporter: true,
+    hasScaledCounters: true,
     clock,
     random,
     thinned: (records) => void (thinned += records),
@@ -51,7 +52,7 @@ test("sums by site stay right within 1 % when one record of a hundred is kept", 
       of.bytes += 10 * bytes;
       of.packets += 10;
       of.records++;
-      lines += `{"s":"${site}","flow.export.ip.addr":"192.0.2.1","flow.sample_rate":10,"flow.scaled.bytes":${10 * bytes},"flow.scaled.packets":10}\n`;
+      lines += `{"s":"${site}","flow.export.ip.addr":"192.0.2.1","flow.raw.bytes":${bytes},"flow.sample_rate":10,"flow.bytes":${10 * bytes},"flow.packets":10}\n`;
     }
     const shaped = shape?.(Buffer.from(lines), perBatch);
     for (const line of Buffer.from(shaped?.lines ?? [])
@@ -61,12 +62,12 @@ test("sums by site stay right within 1 % when one record of a hundred is kept", 
       const record = JSON.parse(line) as {
         s: string;
         "flow.sample_rate": number;
-        "flow.scaled.bytes": number;
-        "flow.scaled.packets": number;
+        "flow.bytes": number;
+        "flow.packets": number;
       };
       const of = got[record.s] as Site;
-      of.bytes += record["flow.scaled.bytes"];
-      of.packets += record["flow.scaled.packets"];
+      of.bytes += record["flow.bytes"];
+      of.packets += record["flow.packets"];
       of.records += record["flow.sample_rate"] / 10;
       kept++;
     }
@@ -89,13 +90,14 @@ test("each exporter has its own rate, and what has no sampling rate is not thinn
   const thinning = createThinning({
     maxRate: 2,
     byExporter: true,
+    hasScaledCounters: false,
     clock,
     random: () => 0,
     thinned: (records) => void (thinned += records),
   });
   const shape = createLineFilter({ thinning, dropFields: ["x"] });
   const flow = (exporter: number, rate = "1"): string =>
-    `{"flow.export.ip.addr":"192.0.2.${exporter}","x":1,"flow.sample_rate":${rate},"flow.scaled.bytes":18446744073709551615}\n`;
+    `{"flow.export.ip.addr":"192.0.2.${exporter}","x":1,"flow.bytes":7,"flow.sample_rate":${rate},"flow.scaled.bytes":18446744073709551615}\n`;
   const pass = (lines: string): string[] =>
     Buffer.from(shape?.(Buffer.from(lines), lines.split("\n").length - 1)?.lines ?? [])
       .toString()
@@ -107,7 +109,7 @@ test("each exporter has its own rate, and what has no sampling rate is not thinn
   const [first = "", ...rest] = pass(flow(1, "1.5").repeat(4));
   assert.equal(
     first,
-    '{"flow.export.ip.addr":"192.0.2.1","flow.sample_rate":3,"flow.scaled.bytes":36893488147419103230}',
+    '{"flow.export.ip.addr":"192.0.2.1","flow.bytes":7,"flow.sample_rate":3,"flow.scaled.bytes":36893488147419103230}',
   );
   assert.equal(rest.length, 1);
   assert.equal(thinned, 2);
@@ -116,4 +118,23 @@ test("each exporter has its own rate, and what has no sampling rate is not thinn
   clock.at = 1000;
   const later = pass(flow(1).repeat(3)).map((line) => (JSON.parse(line) as Record<string, number>)["flow.sample_rate"]);
   assert.deepEqual(later, [3]);
+});
+
+test("scaled counters grow with the rate, those as exported stay", () => {
+  const thinning = createThinning({
+    maxRate: 1,
+    byExporter: false,
+    hasScaledCounters: true,
+    clock: { monotonic: () => 0 },
+    random: () => 0,
+    thinned() {},
+  });
+  const shape = createLineFilter({ thinning });
+  const line =
+    '{"flow.raw.bytes":7,"flow.reverse.raw.packets":1,"flow.sample_rate":1,"flow.bytes":7,"flow.packets":9007199254740993,"flow.reverse.packets":1}\n';
+  const shaped = Buffer.from(shape?.(Buffer.from(line.repeat(3)), 3)?.lines ?? []).toString();
+  assert.equal(
+    shaped,
+    `${line}{"flow.raw.bytes":7,"flow.reverse.raw.packets":1,"flow.sample_rate":2,"flow.bytes":14,"flow.packets":18014398509481986,"flow.reverse.packets":2}\n`,
+  );
 });

@@ -46,6 +46,8 @@ const taken = [
   "flow.out.vrf.rd",
   "flow.outer",
   "flow.pop3",
+  "flow.bytes_layer",
+  "flow.raw",
   "flow.record",
   "flow.reverse",
   "flow.sample_rate",

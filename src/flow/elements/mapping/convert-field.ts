@@ -71,6 +71,12 @@ const ofNumber =
     return typeof value === "number" ? convert(value) : undefined;
   };
 
+/** Always the same text, where the bytes are a number. */
+const constant =
+  (text: string): Convert =>
+  (source, at, length) =>
+    toUnsigned(source, at, length) === undefined ? undefined : text;
+
 const nameOf = (names: ReadonlyMap<number, string>): Convert => ofNumber((value) => names.get(value));
 
 /** The conversions of {@link fieldNames} beyond the plain value. */
@@ -94,6 +100,9 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
     const seconds = Math.floor(microseconds / 1_000_000);
     return source.times.fraction(seconds, microseconds - seconds * 1_000_000, 6);
   },
+  l2: constant("l2"),
+  l3: constant("l3"),
+  l4: constant("l4"),
   dscp: ofNumber((value) => (value < 256 ? value >>> 2 : undefined)),
   ecn: ofNumber((value) => (value < 256 ? value & 3 : undefined)),
   protocolName: ofNumber((value) => protocolNames[value]),

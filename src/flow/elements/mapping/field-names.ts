@@ -25,7 +25,10 @@ export type Conversion =
   | "icmpType"
   | "icmpCode"
   | "applicationId"
-  | "routeDistinguisher";
+  | "routeDistinguisher"
+  | "l2"
+  | "l3"
+  | "l4";
 
 /** One element under one of our names. */
 export type FieldName = readonly [element: number, name: string, conversion: Conversion];
@@ -122,12 +125,21 @@ export const fieldNames: readonly FieldName[] = [
   [85, "flow.bytes", "value"],
   [171, "flow.bytes", "value"],
   [353, "flow.bytes", "value"],
+  // What these are the length of: frames, IP packets, or what is in TCP and UDP.
+  [1, "flow.bytes_layer", "l3"],
+  [23, "flow.bytes_layer", "l3"],
+  [231, "flow.bytes_layer", "l4"],
+  [352, "flow.bytes_layer", "l2"],
+  [85, "flow.bytes_layer", "l3"],
+  [171, "flow.bytes_layer", "l3"],
+  [353, "flow.bytes_layer", "l2"],
   [2, "flow.packets", "value"],
   [24, "flow.packets", "value"],
   [298, "flow.packets", "value"],
   [86, "flow.packets", "value"],
   [172, "flow.packets", "value"],
   [232, "flow.reverse.bytes", "value"],
+  [232, "flow.reverse.bytes_layer", "l4"],
   [299, "flow.reverse.packets", "value"],
 
   [156, "flow.start.timestamp", "value"],

@@ -1,23 +1,17 @@
 import type { RecordFields, Value } from "../../../record/index.ts";
-
-const counters = [
-  ["flow.bytes", "flow.scaled.bytes"],
-  ["flow.packets", "flow.scaled.packets"],
-  ["flow.reverse.bytes", "flow.reverse.scaled.bytes"],
-  ["flow.reverse.packets", "flow.reverse.scaled.packets"],
-] as const;
+import { eachCounter, type CounterNames } from "../../elements/mapping/counter-names.ts";
 
 /**
  * Adds the rate, and the estimates of what really passed: counter times rate, rounded to a whole number. Estimates of
  * whole rates are exact. A rate that is not known counts as 1, and `flow.sampling.assumed` says so: sums of estimates then need
  * no case distinction.
  */
-export function scaleCounters(record: RecordFields, rate: number | undefined): void {
-  const counted = counters.filter(([counter]) => isCounter(record.get(counter)));
+export function scaleCounters(record: RecordFields, rate: number | undefined, counters: CounterNames): void {
+  const counted = eachCounter(counters).filter(({ exported }) => isCounter(record.get(exported)));
   if (rate === undefined && counted.length === 0) return;
   record.set("flow.sample_rate", rate ?? 1);
-  for (const [counter, estimate] of counted) {
-    const value = record.get(counter);
+  for (const { exported, estimate } of counted) {
+    const value = record.get(exported);
     const scaled = value === undefined ? undefined : scaleCounter(value, rate ?? 1);
     if (scaled !== undefined) record.set(estimate, scaled);
   }

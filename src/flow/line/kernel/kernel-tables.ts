@@ -1,4 +1,5 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { base64Pairs, digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
@@ -8,14 +9,10 @@ import * as layout from "./layout.ts";
 const kernelTexts: readonly (readonly [number: number, text: string])[] = [
   [layout.versionText, ',"ip.version.ver":'],
   [layout.rateText, ',"flow.sample_rate":'],
-  [layout.scaledOctetsText, ',"flow.scaled.bytes":'],
-  [layout.scaledPacketsText, ',"flow.scaled.packets":'],
   [layout.icmpTypeText, ',"icmp.type.id":'],
   [layout.icmpCodeText, ',"icmp.code.id":'],
   [layout.communityIdText, ',"flow.community.id":"1:'],
   [layout.assumedText, ',"flow.sampling.assumed":true'],
-  [layout.reverseOctetsText, ',"flow.reverse.scaled.bytes":'],
-  [layout.reversePacketsText, ',"flow.reverse.scaled.packets":'],
   [layout.labelText, ',"mpls.label.id":['],
   [layout.labelExpText, '],"mpls.label.exp":['],
   [layout.labelBottomText, '],"mpls.label.bottom":['],
@@ -33,6 +30,13 @@ const kernelTexts: readonly (readonly [number: number, text: string])[] = [
   ...roleMethods.map((name, i) => [layout.methodTexts + i, `,"flow.clisrv.method":"${name}"`] as const),
 ];
 
+const estimateTexts = (counters: CounterNames): typeof kernelTexts => [
+  [layout.scaledOctetsText, `,"${counters.bytes.estimate}":`],
+  [layout.scaledPacketsText, `,"${counters.packets.estimate}":`],
+  [layout.reverseOctetsText, `,"${counters.reverseBytes.estimate}":`],
+  [layout.reversePacketsText, `,"${counters.reversePackets.estimate}":`],
+];
+
 /** By which groups are zero: where the first longest run of at least two begins (four bits), and its length (four bits). */
 const zeroGroupGaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
   let best = 0;
@@ -45,7 +49,7 @@ const zeroGroupGaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
 });
 
 /** Puts what the kernel looks things up in where it expects it. */
-export function writeKernelTables({ bytes, view }: Workspace): void {
+export function writeKernelTables({ bytes, view }: Workspace, counters: CounterNames): void {
   const put = (table: Uint8Array | Uint16Array | Uint32Array | Int16Array, at: number): void =>
     bytes.set(new Uint8Array(table.buffer, table.byteOffset, table.byteLength), at);
   put(digits.subarray(0, 256), layout.octetTable);
@@ -59,7 +63,7 @@ export function writeKernelTables({ bytes, view }: Workspace): void {
   put(icmpV6Types, layout.icmpV6TypeTable);
   writeIcmpNames({ bytes, view });
   view.setFloat64(layout.renderedRate, Number.NaN, true);
-  for (const [number, text] of kernelTexts) {
+  for (const [number, text] of [...kernelTexts, ...estimateTexts(counters)]) {
     const at = layout.texts + layout.textBytes * number;
     bytes[at + layout.textLength] = bytes.write(text, at);
   }

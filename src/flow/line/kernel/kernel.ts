@@ -4,6 +4,7 @@ import {
   type AddressTableAccess,
   type Workspace,
 } from "../../../record/index.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 import { hasWebAssembly, KernelError } from "./kernel-error.ts";
 import * as layout from "./layout.ts";
@@ -56,13 +57,16 @@ export interface Kernel {
   prefetchSamples(count: number): void;
 }
 
-/** @throws KernelError where the kernel cannot run. */
-export function createKernel(workspace: Workspace, imports: KernelImports): Kernel {
+/**
+ * @param counters what the counters and their estimates are called.
+ * @throws KernelError where the kernel cannot run.
+ */
+export function createKernel(workspace: Workspace, imports: KernelImports, counters: CounterNames): Kernel {
   const { wasm } = workspace.memory;
   if (layout.linesEnd > kernelReserve)
     throw new RangeError("the kernel's layout is larger than its share of a workspace");
   if (wasm === undefined) throw new KernelError(hasWebAssembly() ? "no_memory" : "no_webassembly");
-  writeKernelTables(workspace);
+  writeKernelTables(workspace, counters);
   const { bytes, view } = workspace;
   const fillSecond = (at: number, second: number): void => {
     view.setBigInt64(at, BigInt(second), true);

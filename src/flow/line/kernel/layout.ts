@@ -64,6 +64,9 @@ export const filterDrops = 1;
 /** The other side is to judge the line. */
 export const filterAsks = 2;
 
+/** Whether it tests estimates of the counters, a byte. */
+export const filterTakesEstimates = 368;
+
 /** A node of the program of a filter: a test of a slot, and where it leads. */
 export const filterNodeBytes = 48;
 export const nodeTest = 0;
@@ -129,6 +132,9 @@ export const tcpFlagsSlot = 17;
 export const biflowDirectionSlot = 18;
 export const firewallEventSlot = 19;
 export const natEventSlot = 20;
+/** Estimates, kept for a filter that asks for them. */
+export const scaledOctetsSlot = 21;
+export const scaledPacketsSlot = 22;
 
 /** Texts that a kernel writes by itself: 63 bytes and their number. */
 export const texts = 1536;

@@ -18,6 +18,9 @@ export type ValueKind =
   | "icmpType"
   | "icmpCode"
   | "applicationId"
+  | "l2"
+  | "l3"
+  | "l4"
   | "other";
 
 const kinds = new Map<Convert, ValueKind>([
@@ -35,6 +38,9 @@ const kinds = new Map<Convert, ValueKind>([
   [convertField.icmpType, "icmpType"],
   [convertField.icmpCode, "icmpCode"],
   [convertField.applicationId, "applicationId"],
+  [convertField.l2, "l2"],
+  [convertField.l3, "l3"],
+  [convertField.l4, "l4"],
 ]);
 
 /** Those whose values follow from more than the field's bytes. */
@@ -63,6 +69,9 @@ const fits: Readonly<Partial<Record<ValueKind, Fit>>> = {
   ipv6: [16, 16],
   mac: [6, 6],
   hex: [1, Number.POSITIVE_INFINITY],
+  l2: [1, 8],
+  l3: [1, 8],
+  l4: [1, 8],
 };
 
 /** Undefined for kinds whose values do not follow from the length alone. */

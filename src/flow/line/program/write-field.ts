@@ -198,6 +198,11 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
       writeApplicationId(writer, place, length);
       if (slot !== layout.unusedSlot) writer.operation({ code: layout.opPlace, place, length, slot });
       break;
+    case "l2":
+    case "l3":
+    case "l4":
+      writer.text(`"${kind}"`);
+      break;
     case "ipv4":
     case "ipv6":
     case "mac":

@@ -81,7 +81,9 @@ function bySyn(record: FieldValues): Role | undefined {
   const flags = record.get("tcp.flags.bits");
   if (typeof flags !== "number" || (flags & syn) === 0) return undefined;
   if ((flags & ack) === 0) return { client: "source", method: "tcp_syn" };
-  return record.get("flow.packets") === 1 ? { client: "destination", method: "tcp_syn" } : undefined;
+  // What the exporter saw: an estimate may stand in its place.
+  const packets = record.get("flow.raw.packets") ?? record.get("flow.packets");
+  return packets === 1 ? { client: "destination", method: "tcp_syn" } : undefined;
 }
 
 function byIcmp(record: FieldValues): Role | undefined {

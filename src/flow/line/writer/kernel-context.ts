@@ -1,4 +1,5 @@
 import type { LineEnricher, RenderedFields, Workspace } from "../../../record/index.ts";
+import { plainCounters, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import * as layout from "../kernel/layout.ts";
 import { filterFields, filterProgram } from "../program/filter-program.ts";
 import type { RecordFilter } from "./record-filter.ts";
@@ -13,19 +14,24 @@ const slotNames: readonly (readonly [name: string, slot: number])[] = [
   ["l4.proto.id", layout.protocolSlot],
   ["icmp.type.id", layout.icmpTypeSlot],
   ["icmp.code.id", layout.icmpCodeSlot],
-  ["flow.bytes", layout.octetsSlot],
-  ["flow.packets", layout.packetsSlot],
   ["flow.src.as.asn", layout.sourceAsSlot],
   ["flow.dst.as.asn", layout.destinationAsSlot],
   ["ip.version.ver", layout.versionSlot],
   ["flow.src.vlan.tag.id", layout.sourceVlanSlot],
   ["flow.dst.vlan.tag.id", layout.destinationVlanSlot],
-  ["flow.reverse.bytes", layout.reverseOctetsSlot],
-  ["flow.reverse.packets", layout.reversePacketsSlot],
   ["tcp.flags.bits", layout.tcpFlagsSlot],
   ["flow.biflow.direction.id", layout.biflowDirectionSlot],
   ["flow.firewall.event.id", layout.firewallEventSlot],
   ["flow.nat.event.id", layout.natEventSlot],
+];
+
+const counterSlots = (counters: CounterNames): typeof slotNames => [
+  [counters.bytes.exported, layout.octetsSlot],
+  [counters.packets.exported, layout.packetsSlot],
+  [counters.reverseBytes.exported, layout.reverseOctetsSlot],
+  [counters.reversePackets.exported, layout.reversePacketsSlot],
+  [counters.bytes.estimate, layout.scaledOctetsSlot],
+  [counters.packets.estimate, layout.scaledPacketsSlot],
 ];
 
 /** What holds for the records of a set. */
@@ -74,7 +80,7 @@ export function canEnrich({ numbers, addresses }: LineEnricher): boolean {
   return (
     addresses.length <= 1 &&
     addresses.every(({ table }) => table !== undefined) &&
-    slotsOf(numbers).size < layout.maxSlots &&
+    slotsOf(numbers, plainCounters).size < layout.maxSlots &&
     nameBitsOf(numbers).size <= layout.maxNumbers &&
     numbers.length <= layout.maxNumbers
   );
@@ -86,8 +92,10 @@ export function createKernelContext(
   { numbers, addresses }: LineEnricher,
   communityId: boolean,
   filter: RecordFilter | undefined,
+  counters: CounterNames,
 ): KernelContext {
-  const slots = slotsOf(numbers, filter === undefined ? [] : filterFields(filter.filter));
+  const filtered = filter === undefined ? [] : filterFields(filter.filter);
+  const slots = slotsOf(numbers, counters, filtered);
   const nameBits = nameBitsOf(numbers);
   const [table] = addresses;
 
@@ -109,6 +117,8 @@ export function createKernelContext(
     const { bytes, start } = filterProgram(filter.filter, slots);
     memory.set(bytes, layout.filterProgram);
     view.setUint32(layout.filterStart, start, true);
+    const estimates = [counters.bytes.estimate, counters.packets.estimate];
+    view.setUint8(layout.filterTakesEstimates, estimates.some((name) => filtered.includes(name)) ? 1 : 0);
   }
 
   return {
@@ -151,8 +161,12 @@ export function createKernelContext(
 }
 
 /** @param wanted further names that may have a slot, as far as there are some left. */
-function slotsOf(numbers: LineEnricher["numbers"], wanted: readonly string[] = []): ReadonlyMap<string, number> {
-  const slots = new Map(slotNames);
+function slotsOf(
+  numbers: LineEnricher["numbers"],
+  counters: CounterNames,
+  wanted: readonly string[] = [],
+): ReadonlyMap<string, number> {
+  const slots = new Map([...slotNames, ...counterSlots(counters)]);
   const watched = numbers.flatMap(({ field, scope }) => (scope === undefined ? [field] : [field, scope]));
   for (const name of [...watched, ...rateInputs, ...optionNumbers]) {
     if (!slots.has(name)) slots.set(name, slots.size + 1);

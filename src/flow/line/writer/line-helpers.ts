@@ -1,6 +1,7 @@
 import type { RecordFields, Value, Workspace } from "../../../record/index.ts";
 import { swapSides } from "../biflow/biflow-names.ts";
 import { isReverseName, nameIn, reverseNames, type Direction } from "../biflow/direction.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { convertField } from "../../elements/mapping/convert-field.ts";
 import { toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../../elements/mapping/field-source.ts";
@@ -59,6 +60,7 @@ export interface LineHelpersOptions {
   readonly book: StepBook;
   readonly times: TimeFormat;
   readonly reader: RecordReader;
+  readonly counters: CounterNames;
   readonly values: RecordSlots;
   readonly slots: ReadonlyMap<string, number>;
   readonly writer: ValueWriter;
@@ -76,7 +78,7 @@ interface Rendered {
 }
 
 export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
-  const { workspace, book, times, reader, values, slots, writer, counts } = options;
+  const { workspace, book, times, reader, counters, values, slots, writer, counts } = options;
   const { bytes: memory, view } = workspace;
   /** Where the kernel has them of records of variable length: little-endian like all processors that Node runs on. */
   const places: FieldPlaces = {
@@ -86,7 +88,7 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
   const lineFields = createLineFields(places);
   const listText = createListText(reader, places, times);
   const shapes = createListShapes(workspace);
-  const sections = createSectionSteps(workspace, book, places, times);
+  const sections = createSectionSteps({ workspace, book, places, times, counters });
   const record: RecordFields = new Map();
   let set: HelpedSet | undefined;
   let source: FieldSource | undefined;

@@ -8,8 +8,9 @@ import {
   type Workspace,
 } from "../../../record/index.ts";
 import type { DecodeOutput } from "../../wire/decoder/decoder.ts";
-import { createKernel, type Kernel } from "../kernel/kernel.ts";
+import { createKernel, type Kernel, type KernelImports } from "../kernel/kernel.ts";
 import * as layout from "../kernel/layout.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { flowRate, isOneRate } from "../../exporters/sampling/flow-rate.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
@@ -30,7 +31,7 @@ import type { RecordFilter } from "./record-filter.ts";
 import type { FlowEnds } from "../roles/flow-ends.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import { createValueWriter } from "./value-writer.ts";
-import { writeEstimates } from "./write-estimates.ts";
+import { createWriteEstimates } from "./write-estimates.ts";
 import { copyText } from "../text/write-values.ts";
 
 export interface LineWriterOptions {
@@ -44,6 +45,8 @@ export interface LineWriterOptions {
   /** Left out: all records are wanted. */
   readonly filter?: RecordFilter | undefined;
   readonly ends: FlowEnds;
+  /** What the counters are called. */
+  readonly counters: CounterNames;
   readonly counts: SlowFieldCounts;
 }
 
@@ -64,12 +67,12 @@ const flushBytes = 256 * 1024;
 
 /** @throws KernelError where the kernel cannot run. */
 export function createLineWriter(options: LineWriterOptions): LineWriter {
-  const { reader, times, lines, workspace, communityId, filter, ends, counts } = options;
+  const { reader, times, lines, workspace, communityId, filter, ends, counters, counts } = options;
   if (!workspace.takeKernel()) throw new TypeError("a workspace has one kernel");
   const { bytes: memory, view } = workspace;
   const { lines: ofLines } = options.enricher;
   const enricher = ofLines !== undefined && canEnrich(ofLines) ? ofLines : bareEnricher;
-  const context = createKernelContext(workspace, enricher, communityId, filter);
+  const context = createKernelContext(workspace, enricher, communityId, filter, counters);
   const { slots, nameBits } = context;
   const head = createLineHead(memory, layout.headText, layout.headTextBytes);
   const exporter = createExporterAdditions(enricher);
@@ -81,6 +84,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     book,
     times,
     reader,
+    counters,
     values,
     slots,
     writer: createValueWriter(workspace),
@@ -93,7 +97,8 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   let plan: Plan | undefined;
   let rates = rateSources(noSources);
 
-  const kernel = createKernel(workspace, {
+  const writeEstimates = createWriteEstimates(counters);
+  const kernelImports: KernelImports = {
     writeValue: (helper, at, from, length, slot) => helpers.writeValue(helper, at, from, length, slot),
     hasValue: (helper, from, length) => helpers.hasValue(helper, from, length),
     help: (helper, at, from) => helpers.help(helper, at, from),
@@ -111,7 +116,8 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     },
     judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
     locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
-  });
+  };
+  const kernel = createKernel(workspace, kernelImports, counters);
 
   const plans = createCompiledPlans({
     memory: createProgramMemory(workspace),

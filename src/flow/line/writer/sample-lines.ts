@@ -13,11 +13,12 @@ import { createLineHead } from "./line-head.ts";
 import type { RecordFilter } from "./record-filter.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
 import type { FlowEnds } from "../roles/flow-ends.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { maxNumberAddition, writeNumberAddition } from "../program/number-addition.ts";
-import { writeEstimates } from "./write-estimates.ts";
+import { createWriteEstimates } from "./write-estimates.ts";
 import { copyText } from "../text/write-values.ts";
 import type { Began, DecodeOutput } from "../../wire/decoder/decoder.ts";
-import { createKernel } from "../kernel/kernel.ts";
+import { createKernel, type KernelImports } from "../kernel/kernel.ts";
 import { maxDatagram, type SampleLines } from "../../wire/decoder/sample-lines.ts";
 import * as layout from "../kernel/layout.ts";
 import type { RecordHead } from "../../wire/decoder/record-head.ts";
@@ -34,6 +35,8 @@ export interface SampleLinesOptions {
   readonly filter?: RecordFilter | undefined;
   readonly workspace: Workspace;
   readonly ends: FlowEnds;
+  /** What the counters are called. */
+  readonly counters: CounterNames;
   /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
   readonly book: StepBook | undefined;
   readonly counts: PathCounts;
@@ -74,7 +77,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     steps.putInto(record, starts[position] as number, ends[position] as number, source);
     addIcmp(record);
     const rate = rates[position] as number;
-    completeFlow(record, rate < 0 ? undefined : rate);
+    completeFlow(record, rate < 0 ? undefined : rate, options.counters);
     counts.interpreted++;
     output?.flow(record, began);
   };
@@ -112,6 +115,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   return {
     book,
     steps,
+    counters: options.counters,
     base: layout.input,
     begin(datagram, head, exporter, to) {
       count = 0;
@@ -153,9 +157,10 @@ function createKernelLines({
   communityId,
   filter,
   ends,
+  counters,
 }: SampleLinesOptions & { readonly enricher: LineEnricher }) {
   const { bytes: memory, view } = workspace;
-  const context = createKernelContext(workspace, enricher, communityId, filter);
+  const context = createKernelContext(workspace, enricher, communityId, filter, counters);
   const values = createRecordSlots(workspace, context.slots, context.nameBits);
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
@@ -163,7 +168,8 @@ function createKernelLines({
   const none = (): never => {
     throw new TypeError("samples have no template");
   };
-  const kernel = createKernel(workspace, {
+  const writeEstimates = createWriteEstimates(counters);
+  const kernelImports: KernelImports = {
     writeValue: none,
     hasValue: none,
     help: none,
@@ -181,7 +187,8 @@ function createKernelLines({
       return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
     },
     locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
-  });
+  };
+  const kernel = createKernel(workspace, kernelImports, counters);
   const maxAdditions =
     enricher.numbers.length * maxNumberAddition +
     enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength, 0);

@@ -1,6 +1,7 @@
 import type { RecordFields, Workspace } from "../../../record/index.ts";
 import { toHex } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/field-source.ts";
+import { bytesLayer, type BytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { ipLengthOf, levelWithin } from "../../wire/packet/flow-level.ts";
 import { createPacketSteps, type PacketSteps } from "../../wire/packet/packet-steps.ts";
@@ -41,27 +42,35 @@ interface Uses {
 /** Larger numbers are no steps. */
 const maxNumber = 0xffff_ffff;
 
-/**
- * @param workspace, book of the kernel that writes the steps.
- * @param places where the fields of the record at hand are.
- */
-export function createSectionSteps(
-  workspace: Workspace,
-  book: StepBook,
-  places: FieldPlaces,
-  times: TimeFormat,
-): SectionSteps {
+export interface SectionStepsOptions {
+  /** Of the kernel that writes the steps, as the book. */
+  readonly workspace: Workspace;
+  readonly book: StepBook;
+  /** Where the fields of the record at hand are. */
+  readonly places: FieldPlaces;
+  readonly times: TimeFormat;
+  readonly counters: CounterNames;
+}
+
+export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
+  const { workspace, book, places, times } = options;
+  const counters = { bytes: options.counters.bytes.exported, packets: options.counters.packets.exported };
   const list = createStepList(book, workspace);
   const packet = createParsedPacket();
   const uses = new WeakMap<Plan, Uses>();
   const fields: RecordFields = new Map();
   // Most exporters send no packets: their steps take memory, and time.
-  let made: { readonly packets: PacketSteps; readonly count: Step; readonly bytes: Step } | undefined;
+  let made:
+    | { readonly packets: PacketSteps; readonly count: Step; readonly bytes: Readonly<Record<BytesLayer, Step>> }
+    | undefined;
   const stepsOfPackets = () =>
     (made ??= {
       packets: createPacketSteps(book),
-      count: book.field("flow.packets", "number"),
-      bytes: book.field("flow.bytes", "number"),
+      count: book.field(counters.packets, "number"),
+      bytes: {
+        l2: book.field(counters.bytes, "number", [[bytesLayer, "l2"]]),
+        l3: book.field(counters.bytes, "number", [[bytesLayer, "l3"]]),
+      },
     });
 
   /** Of the section at hand. */
@@ -142,12 +151,14 @@ export function createSectionSteps(
       }
       if (isEmpty) list.give(name, toHex(from, at, length) as string);
       else if (start !== "mpls") {
-        if (!has("flow.packets")) list.add(count, 1);
-        const size = has("flow.bytes") ? undefined : sizeOf(of, of.get("flow.ie.ipTotalLength"), ipLengthOf(packet));
-        if (size !== undefined && size > maxNumber) {
-          list.give("flow.bytes", size);
-          of.set("flow.bytes", size);
-        } else if (size !== undefined) list.add(bytes, size);
+        if (!has(counters.packets)) list.add(count, 1);
+        const ownLength = of.get("flow.ie.ipTotalLength");
+        const size = has(counters.bytes) ? undefined : sizeOf(of, ownLength, ipLengthOf(packet));
+        if (size !== undefined && size.bytes > maxNumber) {
+          list.give(bytesLayer, size.layer);
+          list.give(counters.bytes, size.bytes);
+          of.set(counters.bytes, size.bytes);
+        } else if (size !== undefined) list.add(bytes[size.layer], size.bytes);
       }
       return list.takeRoom();
     },

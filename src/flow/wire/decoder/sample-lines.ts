@@ -1,5 +1,6 @@
 import type { DecodeOutput } from "./decoder.ts";
 import type { RecordHead } from "./record-head.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
 import type { ByteSource } from "../steps/step-value.ts";
@@ -10,6 +11,8 @@ export const maxDatagram = 65_535;
 /** Passes samples on: as lines that the kernel writes, or as fields. */
 export interface SampleLines {
   readonly book: StepBook;
+  /** What the counters are called. */
+  readonly counters: CounterNames;
   /** Where the steps of the next sample are to be added. */
   readonly steps: StepList;
   /**

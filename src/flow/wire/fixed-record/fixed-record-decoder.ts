@@ -1,6 +1,7 @@
 import type { Decoder } from "../decoder/decoder.ts";
 import { noteHeader, noteUptime } from "../../exporters/domain.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
+import { nameCounters, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import { convertType } from "../../elements/mapping/convert-type.ts";
 import { registeredElements, type ElementNames, type ElementSource } from "../../elements/mapping/element-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
@@ -50,6 +51,8 @@ export interface FixedRecordParts {
   readonly times: TimeFormat;
   /** Reads flow records. */
   readonly flows: FlowReader;
+  /** What the counters are called. */
+  readonly counters: CounterNames;
 }
 
 /**
@@ -57,7 +60,7 @@ export interface FixedRecordParts {
  * milliseconds, seconds and nanoseconds of the export (32 bits each), and records of one length. They are read by the plan
  * of a template, like those of the later versions.
  */
-export function createFixedRecordDecoder(format: FixedFormat, { flows, times }: FixedRecordParts): Decoder {
+export function createFixedRecordDecoder(format: FixedFormat, { flows, times, counters }: FixedRecordParts): Decoder {
   const { protocol, version, headerLength } = format;
   const plans = new Map<FixedLayout, Plan>();
 
@@ -68,7 +71,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times }: 
       typeof element === "number" ? { pen: 0, id: element, length } : { pen: ownPen, id: i, length },
     );
     const template = { id: 0, dialect: "netflow9", fields, scopeCount: undefined } as const;
-    const plan = buildPlan(template, { elements: elementsOf(layout) }) as Plan;
+    const plan = buildPlan(template, { elements: nameCounters(elementsOf(layout), counters) }) as Plan;
     plans.set(layout, plan);
     return plan;
   };

@@ -4,6 +4,7 @@ import { createParsedPacket, flowLevelOf, parsePacket } from "../packet/parse-pa
 import type { PacketStart } from "../packet/parse-start.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { Part } from "../steps/step-book.ts";
+import { bytesLayer } from "../../elements/mapping/counter-names.ts";
 import type { SampleLines } from "../decoder/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
 import { createGatewaySteps } from "./gateway-steps.ts";
@@ -45,7 +46,7 @@ const unknown = 0xffff_ffff;
 const headerHead = 16;
 
 export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
-  const { book, steps: list } = lines;
+  const { book, steps: list, counters } = lines;
   const number = (name: string) => book.field(name, "number");
   const sequence = number("flow.sample.sequence");
   const sourceType = number("flow.sample.source.type.id");
@@ -88,8 +89,9 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
       [sourceIndex, 8, "uint32"],
       [drops, 12, "uint32"],
     ]),
-    packets: number("flow.packets"),
-    bytes: number("flow.bytes"),
+    packets: number(counters.packets.exported),
+    frame: book.field(counters.bytes.exported, "number", [[bytesLayer, "l2"]]),
+    packet: book.field(counters.bytes.exported, "number", [[bytesLayer, "l3"]]),
     headerProtocol: number("flow.sample.header.protocol.id"),
   };
   const packetSteps = createPacketSteps(book);
@@ -199,8 +201,8 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
       } else isCut = addStructure(source, key, from, to) || isCut;
     }
     if (headerIndex >= 0) frameLength = source.view.getUint32((records.starts[headerIndex] as number) + 4);
-    else if (frameLength < 0) frameLength = packetLength;
-    if (frameLength >= 0) list.add(own.bytes, frameLength);
+    if (frameLength >= 0) list.add(own.frame, frameLength);
+    else if (packetLength >= 0) list.add(own.packet, packetLength);
     if (hasPacket) packetSteps.add(list, packet, agentVlan);
     if (!hex.isEmpty) hex.take((name, spans) => list.giveHex(name, spans));
     checkRecords(context, records, isCut);

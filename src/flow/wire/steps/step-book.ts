@@ -25,8 +25,8 @@ type Fields = readonly (readonly [name: string, value: Value | undefined])[];
 
 /** Defines steps. */
 export interface StepBook {
-  /** A field whose value is of a kind. */
-  field(name: string, kind: StepKind): Step;
+  /** A field whose value is of a kind. @param before fields that are always the same before it. */
+  field(name: string, kind: StepKind, before?: Fields): Step;
   /** Fields that are always the same. @param name of the one whose number others of the line follow from; it goes with the step. */
   fixed(fields: Fields, name?: string): Step;
   /** Several steps as one: their values lie together, so the place where they begin is enough. */
@@ -146,14 +146,18 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       if (step === undefined) throw new RangeError(`no step at ${at}`);
       return step;
     },
-    field(name, kind) {
+    field(name, kind, before = []) {
       const [code, maxLength, opening] = codes[kind];
       const operation = { code, slot: slotOf(name), argument: variants[kind] ?? 0 };
       const read = readStepValue[kind];
-      return add(`,${JSON.stringify(name)}:${opening}`, operation, {
-        names: [name],
+      const known = present(before);
+      return add(`${renderFields(known).toString()},${JSON.stringify(name)}:${opening}`, operation, {
+        names: [...known.map(([each]) => each), name],
         maxValue: maxLength,
-        put: (record, value, source) => void record.set(name, read(value, source)),
+        put(record, value, source) {
+          for (const [each, fixed] of known) record.set(each, fixed);
+          record.set(name, read(value, source));
+        },
       });
     },
     fixed(fields, name) {

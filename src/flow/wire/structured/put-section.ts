@@ -1,5 +1,6 @@
 import type { FieldsUnderWay, FieldValues, Scalar, Value } from "../../../record/index.ts";
 import { toHex } from "../../elements/mapping/convert-type.ts";
+import { bytesLayer, type BytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { FieldSource } from "../../elements/mapping/field-source.ts";
 import type { PacketFields } from "../packet/packet-fields.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
@@ -27,22 +28,25 @@ export function putSection(
   source: FieldSource,
   section: SectionField,
   packets: PacketFields,
+  { bytes, packets: count }: CounterNames,
 ): void {
   const { start, name, at, length } = section;
   const first = startOf(record, source.view, start, at);
   const ownLength = record.get("flow.ie.ipTotalLength");
   const said = first && packets.read(source, at, at + length, first, record);
   if (said === undefined || said.size === 0) {
-    const bytes = toHex(source, at, length) as Scalar;
+    const hex = toHex(source, at, length) as Scalar;
     const before = record.get(name);
-    record.set(name, before === undefined ? bytes : [before, bytes].flat());
+    record.set(name, before === undefined ? hex : [before, hex].flat());
     return;
   }
   for (const [each, value] of said) if (!record.has(each)) record.set(each, value);
   if (start === "mpls") return;
-  if (!record.has("flow.packets")) record.set("flow.packets", 1);
-  const size = record.has("flow.bytes") ? undefined : sizeOf(record, ownLength, packets.ipLength);
-  if (size !== undefined) record.set("flow.bytes", size);
+  if (!record.has(count.exported)) record.set(count.exported, 1);
+  const size = record.has(bytes.exported) ? undefined : sizeOf(record, ownLength, packets.ipLength);
+  if (size === undefined) return;
+  record.set(bytesLayer, size.layer);
+  record.set(bytes.exported, size.bytes);
 }
 
 /**
@@ -50,9 +54,14 @@ export function putSection(
  *
  * @param ownLength what the record itself says in ipTotalLength. @param ipLength by the IP header, -1 when there is none.
  */
-export function sizeOf(record: FieldValues, ownLength: Value | undefined, ipLength: number): number | undefined {
-  const size = record.get("flow.ie.dataLinkFrameSize") ?? ownLength ?? ipLength;
-  return typeof size === "number" && size > 0 ? size : undefined;
+export function sizeOf(
+  record: FieldValues,
+  ownLength: Value | undefined,
+  ipLength: number,
+): { readonly bytes: number; readonly layer: BytesLayer } | undefined {
+  const frame = record.get("flow.ie.dataLinkFrameSize");
+  const bytes = frame ?? ownLength ?? ipLength;
+  return typeof bytes === "number" && bytes > 0 ? { bytes, layer: frame === undefined ? "l3" : "l2" } : undefined;
 }
 
 /** What a section begins with; undefined when it is none that can be parsed. */

@@ -1,5 +1,6 @@
 import type { FieldsUnderWay, RecordFields } from "../../../record/index.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
+import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/field-source.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
@@ -50,9 +51,13 @@ export interface RecordReader {
 /**
  * A reader with its working memory: it interprets the plan of a template, field by field.
  *
- * @param planTemplate for the elements of lists.
+ * @param planTemplate for the elements of lists. @param counters what the counters are called.
  */
-export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate): RecordReader {
+export function createRecordReader(
+  times: TimeFormat,
+  planTemplate: PlanTemplate,
+  counters: CounterNames,
+): RecordReader {
   let places = createFieldPlaces(64);
   const packets = createPacketFields();
   const elementPlans = createElementPlans(planTemplate);
@@ -105,7 +110,7 @@ export function createRecordReader(times: TimeFormat, planTemplate: PlanTemplate
       const span = spans[i]?.[0];
       if (step.kind === "packet" && span !== undefined && span.length > 0) {
         const { start, name } = step;
-        putSection(record, source, { start, name, at: span.at, length: span.length }, packets);
+        putSection(record, source, { start, name, at: span.at, length: span.length }, packets, counters);
       }
     });
   };

@@ -62,6 +62,22 @@ function estimate(p: usize, known: f64): usize {
   return known < 0 ? putText(p, L.assumedText) : p;
 }
 
+/** The estimate of a counter as the value of a slot. */
+@inline
+function estimateOf(counter: i64): i64 {
+  if (counter < 0) return L.isAbsent;
+  return counter <= load<i64>(L.largestCounter) ? counter * <i64>load<u64>(L.rateFactor) : L.isOther;
+}
+
+/** Keeps the estimates that a filter tests. */
+function keepEstimates(): void {
+  const known = load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate);
+  const rate = known < 0 ? 1.0 : known;
+  if (rate != load<f64>(L.renderedRate)) renderRate(rate);
+  keep(L.scaledOctetsSlot, estimateOf(slot(L.octetsSlot)));
+  keep(L.scaledPacketsSlot, estimateOf(slot(L.packetsSlot)));
+}
+
 /** What is added to numbers; 0 when there is no room for it. Leaves a bit for each that was. */
 function addNumbers(p: usize): usize {
   const count = <i32>load<u8>(L.numberCount);
@@ -146,6 +162,7 @@ function writeRole(p: usize, began: i32, source: usize, destination: usize, leng
  * @param fieldsAt where the fields of the line begin, @param began what is known of who began the flow.
  */
 export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: i32): usize {
+  if (load<u8>(L.filterTakesEstimates) != 0) keepEstimates();
   if (!isWanted()) return unwanted;
   const source = slot(L.sourceSlot);
   const destination = slot(L.destinationSlot);
