@@ -15,6 +15,7 @@ import { createCoveringSearch } from "../../src/udm/index/covering-entries.ts";
 import { addressWords } from "../../src/udm/index/key-words.ts";
 import { layouts } from "../../src/udm/index/node-layout.ts";
 import { createSnapshotPin } from "../../src/udm/index/reader-slots.ts";
+import { firstState } from "../../src/udm/index/view-table.ts";
 import { rootOf } from "../../src/udm/index/snapshot-record.ts";
 import { createCursor } from "../../src/udm/index/tree-cursor.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -78,6 +79,7 @@ function createFinder(shared: SharedIndex, family: Family, queries: readonly big
   const handle = shared.handle();
   const pin = createSnapshotPin(handle.control, handle);
   const search = createCoveringSearch(new Int32Array(handle.heap));
+  const views = new Int32Array(handle.views);
   const words = new Int32Array(4 * queries.length);
   for (const [i, value] of queries.entries()) words.set(addressWords({ family, value }), 4 * i);
   const address = new Int32Array(4);
@@ -85,7 +87,7 @@ function createFinder(shared: SharedIndex, family: Family, queries: readonly big
     let found = 0;
     for (let at = 0; at < words.length; at += 4) {
       for (let w = 0; w < 4; w++) address[w] = words[at + w] as number;
-      found += search.find(pin.pin(), family, address);
+      found += search.find(views[firstState(pin.pin())] as number, family, address);
       pin.unpin();
     }
     if (found === 0) throw new Error("nothing was found");
@@ -142,7 +144,8 @@ function postgresPeer(
 function measureWithin(shared: SharedIndex, queries: readonly bigint[], name: string): void {
   const handle = shared.handle();
   const words = new Int32Array(handle.heap);
-  const root = rootOf(words, createSnapshotPin(handle.control, handle).pin(), 4);
+  const view = createSnapshotPin(handle.control, handle).pin();
+  const root = rootOf(words, new Int32Array(handle.views)[firstState(view)] as number, 4);
   const items = new Int32Array(1024);
   for (const [length, count] of [
     [24, 50_000],

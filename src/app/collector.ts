@@ -74,7 +74,12 @@ export function createCollector(options: CollectorOptions): Collector {
   const { outputs, stores } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
-  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, { forFlows: decodesHere });
+  const enrichment = createEnrichment(
+    plainSettings(settings),
+    metadata && { watch: metadata.watchAddresses },
+    reporting,
+    { forFlows: decodesHere },
+  );
   const sink = fanOut([...outputs, ...stores, ...sinks]);
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);

@@ -19,6 +19,7 @@ export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread.ts";
 export { createUdmFileStore } from "./store/udm-file-store.ts";
 export type { UdmFileStore, UdmFileStoreOptions } from "./store/file-store-contract.ts";
+export type { LayerChanges, LayeredEntry, UdmLayer, UdmLayers } from "./store/udm-layers.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./model/udm-error.ts";
 export type {
   AddressIndex,

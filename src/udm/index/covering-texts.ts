@@ -1,13 +1,16 @@
 import { parseKey, type Family } from "../../ip/index.ts";
 import type { CoveringEntryTexts } from "../model/udm-index.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
-import { contextMask, jsonStart, jsonWord, serialOf } from "./entry-block.ts";
+import { contextMask, jsonStart, jsonWord, serialOf, writtenWord } from "./entry-block.ts";
 import { blockOf } from "./node-layout.ts";
 
-/** Finds the texts of the entries that cover an address in a state that is held or pinned. */
+/** Finds the texts of the entries that cover an address in states that are held or pinned. */
 export interface CoveringTexts {
-  /** @param snapshot 0 before there is any state. @returns what may be read until the next call, while the state is held. */
-  find(snapshot: number, family: Family, address: Int32Array): CoveringEntryTexts;
+  /**
+   * @param states holds `count` states from `from` on, one for each layer; of equal keys the earlier layer's comes first.
+   * @returns what may be read until the next call, while the states are held.
+   */
+  find(states: Int32Array, from: number, count: number, family: Family, address: Int32Array): CoveringEntryTexts;
 }
 
 const quote = 0x22;
@@ -32,6 +35,8 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
   const texts = { bytes, starts, ends, ids, contexts, count: 0, isOfOneAddress: false };
   /** Of each text found: the length of its prefix, -1 for a range. */
   const lengths: number[] = [];
+  /** Of each text found: the number of its layer. */
+  const layers: number[] = [];
   const rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
   const put = (to: number, from: number): void => {
@@ -41,6 +46,7 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     ids[2 * to + 1] = ids[2 * from + 1] as number;
     contexts[to] = contexts[from] as number;
     lengths[to] = lengths[from] as number;
+    layers[to] = layers[from] as number;
   };
 
   const prefixLength = (start: number): number => {
@@ -66,39 +72,66 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     return last - first;
   };
 
+  /** Whether the key of a text is written before that of one of the same size from an earlier layer. Keys of one layer come in order. */
+  const isWrittenBefore = (i: number, other: number, bits: number): boolean => {
+    if (layers[i] === layers[other]) return false;
+    const block = ids[2 * i] as number;
+    const otherBlock = ids[2 * other] as number;
+    for (let w = 0; w < bits / 32; w++) {
+      const a = (words[block + writtenWord + w] as number) >>> 0;
+      const b = (words[otherBlock + writtenWord + w] as number) >>> 0;
+      if (a !== b) return a < b;
+    }
+    return false;
+  };
+
   /** Whether the text at a position is more specific than one that comes before it in lists ({@link compareSpecificity}). */
   const isBefore = (i: number, other: number, bits: number): boolean => {
     const length = lengths[i] as number;
     const otherLength = lengths[other] as number;
     // Of prefixes the longer one.
-    if (length >= 0 && otherLength >= 0) return length > otherLength;
+    if (length >= 0 && otherLength >= 0) {
+      return length === otherLength ? isWrittenBefore(i, other, bits) : length > otherLength;
+    }
     const size = sizeOf(i, bits);
     const otherSize = sizeOf(other, bits);
-    return size === otherSize ? length >= 0 && otherLength < 0 : size < otherSize;
+    if (size !== otherSize) return size < otherSize;
+    return length >= 0 === otherLength >= 0 ? isWrittenBefore(i, other, bits) : length >= 0;
+  };
+
+  /** Puts what a state has where it belongs among what earlier ones have. */
+  const place = (state: number, layer: number, family: Family, address: Int32Array): void => {
+    const bits = family === 4 ? 32 : 128;
+    const found = search.find(state, family, address);
+    readAhead(words, search.items, found);
+    const before = texts.count;
+    // The one to be placed is kept behind the others meanwhile.
+    const last = before + found;
+    for (let i = 0; i < found; i++) {
+      const item = search.items[i] as number;
+      const block = blockOf(item);
+      const rank = item & 3;
+      const start = jsonStart(words, block);
+      starts[last] = start;
+      ends[last] = start + (words[block + jsonWord] as number);
+      ids[2 * last] = block;
+      ids[2 * last + 1] = serialOf(words, block);
+      contexts[last] = contextMask(words, bytes, block);
+      lengths[last] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(start);
+      layers[last] = layer;
+      let to = before + i;
+      // Lists have the wider first, so most go to the front.
+      for (; to > 0 && isBefore(last, to - 1, bits); to--) put(to, to - 1);
+      put(to, last);
+    }
+    texts.count = last;
   };
 
   return {
-    find(snapshot, family, address) {
-      const bits = family === 4 ? 32 : 128;
-      const count = snapshot === 0 ? 0 : search.find(snapshot, family, address);
-      readAhead(words, search.items, count);
-      for (let i = 0; i < count; i++) {
-        const item = search.items[i] as number;
-        const block = blockOf(item);
-        const rank = item & 3;
-        const start = jsonStart(words, block);
-        // Lists have the wider first, so most go to the front; the one to be placed is kept behind the others meanwhile.
-        starts[count] = start;
-        ends[count] = start + (words[block + jsonWord] as number);
-        ids[2 * count] = block;
-        ids[2 * count + 1] = serialOf(words, block);
-        contexts[count] = contextMask(words, bytes, block);
-        lengths[count] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(start);
-        let to = i;
-        for (; to > 0 && isBefore(count, to - 1, bits); to--) put(to, to - 1);
-        put(to, count);
-      }
-      texts.count = count;
+    find(states, from, stateCount, family, address) {
+      texts.count = 0;
+      for (let s = 0; s < stateCount; s++) place(states[from + s] as number, s, family, address);
+      const { count } = texts;
       texts.isOfOneAddress = count > 0 && lengths[0] === lengthOfIp;
       return texts;
     },

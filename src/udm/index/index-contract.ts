@@ -39,6 +39,13 @@ export interface SharedIndex {
    * @returns where it may differ from the one that was published before; undefined: anywhere.
    */
   publish(index: UdmIndex): readonly AddressRange[] | undefined;
+  /**
+   * Makes these states the other layers that readers see, in their order behind the published one, all at once. They must be held
+   * for as long as they are layers.
+   *
+   * @param changed where what readers see may differ from before; undefined: anywhere.
+   */
+  publishLayers(states: readonly UdmIndex[], changed: readonly AddressRange[] | undefined): void;
   /** Gives a state up at once whose object nobody uses any more. */
   release(index: UdmIndex): void;
   /** What a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */

@@ -1,5 +1,5 @@
-// What the threads exchange about states, in words of one small shared buffer. Word 0: the published state. Word 1: the
-// low 32 bits of its version, written after it, so that a thread never takes an old state for the new version. Then a
+// What the threads exchange about views, in words of one small shared buffer. Word 0: the published view. Word 1: the
+// low 32 bits of its version, written after it, so that a thread never takes an old view for the new version. Then a
 // slot for each reader, on a line of the processor's cache of its own.
 const publishedWord = 0;
 const versionWord = 1;
@@ -20,9 +20,9 @@ export interface ReaderSlot {
 
 /** The writer's side. */
 export interface Publisher {
-  publish(snapshot: number, version: number): void;
-  /** Whether a reader is at this state. One that is no longer published gets no new readers. */
-  isPinned(snapshot: number): boolean;
+  publish(view: number, version: number): void;
+  /** Whether a reader is at this view. One that is no longer published gets no new readers. */
+  isPinned(view: number): boolean;
   pinnedReaders(): number;
   /** @returns undefined when all are taken. */
   takeSlot(): ReaderSlot | undefined;
@@ -40,11 +40,11 @@ export function createPublisher(control: SharedArrayBuffer): Publisher {
     return found;
   };
   return {
-    publish(snapshot, version) {
-      Atomics.store(words, publishedWord, snapshot);
+    publish(view, version) {
+      Atomics.store(words, publishedWord, view);
       Atomics.store(words, versionWord, version);
     },
-    isPinned: (snapshot) => count((pinned) => pinned === snapshot) > 0,
+    isPinned: (view) => count((pinned) => pinned === view) > 0,
     pinnedReaders: () => count((pinned) => pinned !== 0),
     takeSlot() {
       for (let slot = 0; slot < slots; slot++) {
@@ -69,9 +69,9 @@ function freeSlot(words: Int32Array, at: number, ticket: number): void {
 export interface SnapshotPin {
   version(): number;
   /**
-   * Keeps the published state from being freed until `unpin`. One at a time.
+   * Keeps the published view from being freed until `unpin`. One at a time.
    *
-   * @returns the state, 0 when nothing was published yet.
+   * @returns the view, 0 when nothing was published yet.
    */
   pin(): number;
   unpin(): void;
@@ -86,10 +86,10 @@ export function createSnapshotPin(control: SharedArrayBuffer, { slot, ticket }: 
     version: () => Atomics.load(words, versionWord),
     pin() {
       for (;;) {
-        const snapshot = Atomics.load(words, publishedWord);
-        Atomics.store(words, at + pinnedWord, snapshot);
+        const view = Atomics.load(words, publishedWord);
+        Atomics.store(words, at + pinnedWord, view);
         // The writer looks at the slots after it has published: either it sees ours, or we see what it published.
-        if (Atomics.load(words, publishedWord) === snapshot) return snapshot;
+        if (Atomics.load(words, publishedWord) === view) return view;
       }
     },
     unpin: () => void Atomics.store(words, at + pinnedWord, 0),

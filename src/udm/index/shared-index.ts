@@ -1,6 +1,6 @@
 import type { Family, Key } from "../../ip/index.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
-import type { UdmEdit, UdmIndex } from "../model/udm-index.ts";
+import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-index.ts";
 import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ring.ts";
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
 import { findKey } from "./find-key.ts";
@@ -16,9 +16,12 @@ import { reserveHeap } from "./reserve-heap.ts";
 import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
 import { createStateQuestions } from "./state-questions.ts";
 import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
+import { createViewBuffer, createViewTable, mostStates } from "./view-table.ts";
 
 /** About what a small change leaves behind. */
 const snapshotWeight = 8 * 1024;
+/** Of an entry of a big change. */
+const entryWeight = 64;
 const cachedEntries = 4096;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
@@ -32,6 +35,8 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const { words } = heap;
   const control = createControl(maxReaders);
   const changeBuffer = createChangeBuffer();
+  const viewBuffer = createViewBuffer(maxReaders);
+  const views = createViewTable(viewBuffer);
   const publisher = createPublisher(control);
   const releaser = createReleaser(heap);
   let writer = createEntryWriter(heap);
@@ -46,10 +51,16 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const lost = new FinalizationRegistry<number>((snapshot) => giveUp(snapshot));
   const lostRoots = new FinalizationRegistry<Roots>((roots) => releaseRoots(roots));
   const noteChanges = createChangeWriter(changeBuffer);
+  /** The state of the entries of people that is published; 0 before there is any. */
   let published = 0;
   let publishedSerial = 0;
+  /** Those of the other layers, in their order. */
+  let layers: readonly number[] = [];
+  let layerChanges = 0;
+  /** The view that readers see. */
+  let shown = 0;
   let lastSerial = 0;
-  /** States that were published and may still have readers. */
+  /** Views that were shown and may still have readers. */
   let retired: number[] = [];
   let heldSnapshots = 0;
   let isWorking = false;
@@ -72,9 +83,10 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   };
 
   const sweepRetired = (): void => {
-    retired = retired.filter((snapshot) => {
-      if (publisher.isPinned(snapshot)) return true;
-      releaseSnapshot(snapshot);
+    retired = retired.filter((view) => {
+      if (publisher.isPinned(view)) return true;
+      for (const snapshot of views.states(view)) releaseSnapshot(snapshot);
+      views.free(view);
       return false;
     });
     work();
@@ -106,18 +118,32 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     while (releaser.work(freedATurn));
   };
 
-  const writeEntry = (entry: UdmEntry): number => {
+  const writeEntry = (entry: UdmEntry, yaml: string | undefined): number => {
     try {
-      return writer.write(entry, keyWords);
+      return writer.write(entry, keyWords, yaml);
     } catch (error) {
       if (!(error instanceof HeapFullError)) throw error;
     }
     freeAll();
     try {
-      return writer.write(entry, keyWords);
+      return writer.write(entry, keyWords, yaml);
     } catch (error) {
       throw error instanceof HeapFullError ? fullError(heap, limits) : error;
     }
+  };
+
+  /** Lets readers see what is published, all of it at once. */
+  const showView = (changed: readonly AddressRange[] | undefined): void => {
+    const states = published === 0 ? layers : [published, ...layers];
+    for (const snapshot of states) retain(words, snapshot);
+    const view = views.add(states);
+    // Both parts only grow, so that no version comes twice.
+    const version = (published === 0 ? 0 : versionOf(words, published)) + layerChanges;
+    noteChanges(version, changed);
+    publisher.publish(view, version);
+    if (shown !== 0) retired.push(shown);
+    shown = view;
+    sweepRetired();
   };
 
   /** Gives a state an object, which holds it. */
@@ -148,7 +174,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     const roots: Roots = { 4: rootOf(words, before, 4), 6: rootOf(words, before, 6) };
     const version = versionOf(words, before) + 1;
     /** What is garbage when the edit is. */
-    const state = { size: sizeOf(words, before), isDone: false };
+    const state = { size: sizeOf(words, before), puts: 0, isDone: false };
     /** Of entries that may have changed; undefined when there are too many. */
     let keys: Key[] | undefined = [];
     const noteKey = (key: Key): void => {
@@ -174,11 +200,11 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
         const item = find(key);
         return item === 0 ? undefined : reader.entry(blockOf(item));
       },
-      put(entry) {
+      put(entry, yaml) {
         const { family } = entry.key;
         const isNew = find(entry.key) === 0;
         if (isNew && state.size >= maxEntries) throw tooManyError(limits);
-        const block = writeEntry(entry);
+        const block = writeEntry(entry, yaml);
         try {
           makeRoom();
         } catch (error) {
@@ -188,6 +214,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
         noteKey(entry.key);
         roots[family] = editors[family].put(roots[family], keyWords, block | keyWords.rank);
         if (isNew) state.size++;
+        state.puts++;
       },
       delete(key) {
         if (find(key) === 0) return false;
@@ -214,7 +241,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
         makeRoom();
         end();
         const snapshot = writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version });
-        return show(snapshot, keys && { since, keys }, snapshotWeight);
+        return show(snapshot, keys && { since, keys }, Math.max(snapshotWeight, state.puts * entryWeight));
       },
       drop() {
         end();
@@ -246,14 +273,20 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       const changed = changes?.since === publishedSerial ? changes.keys : undefined;
       // Reported once; what is published again later differs from something else.
       hold.changes = undefined;
-      retain(words, snapshot);
-      noteChanges(versionOf(words, snapshot), changed);
-      publisher.publish(snapshot, versionOf(words, snapshot));
-      if (published !== 0) retired.push(published);
       published = snapshot;
       publishedSerial = hold.serial;
-      sweepRetired();
+      showView(changed);
       return changed;
+    },
+    publishLayers(states, changed) {
+      if (states.length >= mostStates) throw new Error(`there may be ${mostStates - 1} layers at most`);
+      layers = states.map((index) => {
+        const snapshot = heldByIndex.get(index)?.snapshot ?? 0;
+        if (snapshot === 0) throw new Error("not a state of this index");
+        return snapshot;
+      });
+      layerChanges++;
+      showView(changed);
     },
     release(index) {
       const hold = heldByIndex.get(index);
@@ -266,7 +299,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     handle() {
       const slot = publisher.takeSlot();
       if (slot === undefined) throw new Error(`an index has ${maxReaders} readers at most`);
-      return { heap: heap.buffer, control, changes: changeBuffer, ...slot };
+      return { heap: heap.buffer, control, views: viewBuffer, changes: changeBuffer, ...slot };
     },
     closeReader(handle) {
       publisher.freeSlot(handle);

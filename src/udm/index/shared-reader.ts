@@ -1,4 +1,4 @@
-import type { Address, Family } from "../../ip/index.ts";
+import { compareKeys, type Address, type Family } from "../../ip/index.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import type { AddressIndex } from "../model/udm-index.ts";
 import { createChangeReader, type Changes } from "./change-ring.ts";
@@ -8,15 +8,17 @@ import { createEntryReader } from "./entry-block.ts";
 import { addressWords, setBytesWords, setPlainWords } from "./key-words.ts";
 import { blockOf } from "./node-layout.ts";
 import { createSnapshotPin, type ReaderSlot } from "./reader-slots.ts";
+import { firstState, stateCount } from "./view-table.ts";
 
 /** What another thread needs to read an index; goes through `postMessage`. For one reader. */
 export interface SharedIndexHandle extends ReaderSlot {
   readonly heap: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
+  readonly views: SharedArrayBuffer;
   readonly changes: SharedArrayBuffer;
 }
 
-/** Reads the published state from any thread, without ever waiting. */
+/** Reads what is published of all layers from any thread, without ever waiting. */
 export interface SharedIndexReader {
   /**
    * The low 32 bits of the version that is published, by one atomic load. What is looked up after this is of that
@@ -28,7 +30,7 @@ export interface SharedIndexReader {
    * changes come with the next call.
    */
   changes(): Changes;
-  /** Every entry that covers the address, in list order, all of one state. The address is taken as it is (no unmapping). */
+  /** Every entry that covers the address, in list order, of one key in the order of the layers, all of one view. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
   /** {@link AddressIndex.texts} */
   readonly texts: AddressIndex["texts"];
@@ -44,6 +46,7 @@ const cachedEntries = 4096;
 /** Opens a handle; once only. */
 export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
   const { heap, control, changes } = handle;
+  const views = new Int32Array(handle.views);
   const pin = createSnapshotPin(control, handle);
   const search = createCoveringSearch(new Int32Array(heap));
   const entries = createEntryReader(heap, cachedEntries);
@@ -53,12 +56,15 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
 
   const covering = (family: Family, address: Int32Array): UdmEntry[] => {
     if (!isOpen) throw new Error("this reader was closed");
-    const snapshot = pin.pin();
+    const view = pin.pin();
     try {
-      const count = snapshot === 0 ? 0 : search.find(snapshot, family, address);
+      const states = stateCount(views, view);
       const found: UdmEntry[] = [];
-      for (let i = 0; i < count; i++) found.push(entries.entry(blockOf(search.items[i] as number)));
-      return found;
+      for (let s = 0; s < states; s++) {
+        const count = search.find(views[firstState(view) + s] as number, family, address);
+        for (let i = 0; i < count; i++) found.push(entries.entry(blockOf(search.items[i] as number)));
+      }
+      return states < 2 ? found : found.sort((a, b) => compareKeys(a.key, b.key));
     } finally {
       pin.unpin();
     }
@@ -75,9 +81,9 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
     texts(a, b, c, d, use) {
       if (!isOpen) throw new Error("this reader was closed");
       const family = setPlainWords(scratch, a, b, c, d);
-      const snapshot = pin.pin();
+      const view = pin.pin();
       try {
-        return use(texts.find(snapshot, family, scratch));
+        return use(texts.find(views, firstState(view), stateCount(views, view), family, scratch));
       } finally {
         pin.unpin();
       }

@@ -31,6 +31,7 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
   const texts = createRenderedTexts(buffer);
   const coveringTexts = createCoveringTexts(buffer);
   const keyWords = createKeyWords();
+  const state = new Int32Array(1);
 
   const of = (held: () => number): Questions => {
     const root = (family: Family): number => rootOf(words, held(), family);
@@ -78,7 +79,8 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
       },
       texts(a, b, c, d, use) {
         const family = setPlainWords(keyWords.first, a, b, c, d);
-        return use(coveringTexts.find(held(), family, keyWords.first));
+        state[0] = held();
+        return use(coveringTexts.find(state, 0, 1, family, keyWords.first));
       },
       within: (bounds) => iterable(() => read([inBounds(bounds)])),
       entries: () => iterable(() => read(all())),

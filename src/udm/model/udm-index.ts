@@ -85,9 +85,10 @@ export interface UdmEdit {
   /**
    * Adds the entry or replaces the one with its key.
    *
+   * @param yaml its text in the file; "" for an entry that never goes there. Left out: what `renderEntry` makes.
    * @throws UdmError `resource_exhausted` when there is no room; nothing has changed then.
    */
-  put(entry: UdmEntry): void;
+  put(entry: UdmEntry, yaml?: string): void;
   /** @returns whether there was such an entry. */
   delete(key: Key): boolean;
   /** Remembers the edit as it is. One of the two calls must follow, and no other mark be open meanwhile. */

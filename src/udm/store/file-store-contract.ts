@@ -2,7 +2,9 @@ import type { Worker } from "node:worker_threads";
 import type { FileIo } from "../../file/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
 import type { SharedIndexHandle } from "../index/shared-reader.ts";
+import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
 import type { UdmStore } from "../model/udm-store.ts";
+import type { UdmLayers } from "./udm-layers.ts";
 
 export interface UdmFileStoreOptions {
   /** Path of the YAML file. */
@@ -37,6 +39,15 @@ export interface UdmFileStore extends UdmStore, Component {
    * needs its own. It sees no entries while no state could be read.
    */
   readerHandle(): SharedIndexHandle;
+  /** What sources add, apart from what people wrote; look-ups see all of it. */
+  readonly layers: UdmLayers;
+  /**
+   * Calls the listener with what look-ups see of all layers, at once if there is anything, and with another object after each change,
+   * together with where it may be; undefined: anywhere.
+   *
+   * @returns a function that ends it.
+   */
+  watchAddresses(listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void): () => void;
   /** To be called when a thread with a reader has ended, however that was. */
   closeReader(handle: SharedIndexHandle): void;
 }

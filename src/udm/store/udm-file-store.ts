@@ -21,6 +21,8 @@ import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
+import { createAddressWatch } from "./address-watch.ts";
+import { createUdmLayers } from "./udm-layers.ts";
 import { createUdmSaver } from "./udm-saver.ts";
 import type { UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 
@@ -76,6 +78,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const loads = createLoadReport(path, log, health, report);
   const audit = createAuditLog(log, clock, after);
   const listeners = new Set<StateListener>();
+  const addresses = createAddressWatch(shared, log);
 
   let isRunning = false;
   let index: UdmIndex | undefined;
@@ -107,6 +110,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     const changed = shared.publish(next);
     index = next;
     for (const listener of listeners) notify(listener, next, changed);
+    addresses.changed(changed);
   };
 
   const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<readonly UdmEntry[]>[]> => {
@@ -141,6 +145,12 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   };
 
   const queue = createCommitQueue(commitGroup);
+  const layers = createUdmLayers({
+    shared,
+    own: () => index,
+    alone: (action) => queue.alone(action),
+    changed: addresses.changed,
+  });
 
   const read = async (): Promise<UdmIndex> => {
     if (owned && isLoaded) {
@@ -279,6 +289,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         throw error;
       }
     },
+
+    layers,
+
+    watchAddresses: (listener) => addresses.add(listener, index !== undefined || layers.list().length > 0),
 
     readerHandle: () => shared.handle(),
     closeReader: (handle) => shared.closeReader(handle),

@@ -1,0 +1,44 @@
+import type { Log } from "../../report/index.ts";
+import type { SharedIndex } from "../index/index-contract.ts";
+import { openSharedIndex, type SharedIndexReader } from "../index/shared-reader.ts";
+import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
+
+type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) => void;
+
+/** Tells who looks up addresses in this thread of each change of any layer. */
+export interface AddressWatch {
+  /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
+  add(listener: AddressListener, hasState: boolean): () => void;
+  changed(changed: readonly AddressRange[] | undefined): void;
+}
+
+export function createAddressWatch(shared: SharedIndex, log: Log): AddressWatch {
+  const listeners = new Set<AddressListener>();
+  let reader: SharedIndexReader | undefined;
+
+  /** Another object for each version: that is how a listener knows them apart. */
+  const now = (): AddressIndex => {
+    reader ??= openSharedIndex(shared.handle());
+    const { covering, texts } = reader;
+    return { covering, texts };
+  };
+  const notify = (listener: AddressListener, index: AddressIndex, changed?: readonly AddressRange[]): void => {
+    try {
+      listener(index, changed);
+    } catch (error) {
+      log.error({ error }, "a listener to metadata changes failed");
+    }
+  };
+  return {
+    add(listener, hasState) {
+      listeners.add(listener);
+      if (hasState) notify(listener, now());
+      return () => void listeners.delete(listener);
+    },
+    changed(changed) {
+      if (listeners.size === 0) return;
+      const index = now();
+      for (const listener of listeners) notify(listener, index, changed);
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { compareSpecificity, type Address, type Key } from "../../ip/index.ts";
+import { mostChanges } from "../index/change-ring.ts";
+import type { SharedIndex } from "../index/index-contract.ts";
+import { nextTurn } from "../model/next-turn.ts";
+import { sameEntry } from "../model/same-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { UdmError } from "../model/udm-error.ts";
+import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-index.ts";
+
+/** Entries that no person wrote, kept apart from all others. */
+export interface UdmLayer {
+  readonly name: string;
+  readonly index: UdmIndex;
+}
+
+/** An entry with the layer that has it; undefined: the entries of people. */
+export interface LayeredEntry {
+  readonly layer: string | undefined;
+  readonly entry: UdmEntry;
+}
+
+/** What would make the entries of a layer others. */
+export interface LayerChanges {
+  readonly added: readonly UdmEntry[];
+  /** As they become. */
+  readonly changed: readonly UdmEntry[];
+  readonly removed: readonly UdmEntry[];
+  readonly unchanged: number;
+}
+
+/**
+ * The layers behind the entries of people. At a look-up all take part: the most specific entry first, of equal keys the
+ * person's, then those of the layers in their order.
+ */
+export interface UdmLayers {
+  /** In the order of their priority. */
+  list(): readonly UdmLayer[];
+  /**
+   * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
+   * goes with them.
+   */
+  setNames(names: readonly string[]): void;
+  /** What {@link replace} would change. Takes turns of the event loop. @throws UdmError `not_found` for an unknown layer. */
+  compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges>;
+  /**
+   * Makes these the entries of a layer. Look-ups go on meanwhile; they see all of the old ones, then all of the new ones. One call
+   * for a layer at a time.
+   *
+   * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room; the layer is as it was then.
+   */
+  replace(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges>;
+  /** Every entry that covers the address, of all layers: the most specific first, of equal keys in the order of the layers. */
+  covering(address: Address): readonly LayeredEntry[];
+}
+
+export interface UdmLayersOptions {
+  readonly shared: SharedIndex;
+  /** The entries of people; undefined before there is a state of them. */
+  readonly own: () => UdmIndex | undefined;
+  /** Runs an action while nothing else changes the index. */
+  readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
+  /** Called after a change, with where it may be; undefined: anywhere. */
+  readonly changed: (changed: readonly AddressRange[] | undefined) => void;
+}
+
+/** Entries compared or changed between two turns of the event loop: a few milliseconds. */
+const entriesATurn = 500;
+
+export function createUdmLayers({ shared, own, alone, changed: report }: UdmLayersOptions): UdmLayers {
+  let layers: readonly UdmLayer[] = [];
+
+  const find = (name: string): UdmLayer => {
+    const layer = layers.find((one) => one.name === name);
+    if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
+    return layer;
+  };
+
+  const publish = (next: readonly UdmLayer[], changed: readonly AddressRange[] | undefined): void => {
+    layers = next;
+    shared.publishLayers(
+      next.map(({ index }) => index),
+      changed,
+    );
+    report(changed);
+  };
+
+  const compare = async (name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> => {
+    const { index } = find(name);
+    const added: UdmEntry[] = [];
+    const changed: UdmEntry[] = [];
+    const keys = new Set<string>();
+    for (const [i, entry] of entries.entries()) {
+      if (i % entriesATurn === entriesATurn - 1) await nextTurn();
+      keys.add(entry.key.text);
+      const before = index.get(entry.key);
+      if (before === undefined) added.push(entry);
+      else if (!sameEntry(before, entry)) changed.push(entry);
+    }
+    const removed: UdmEntry[] = [];
+    // Most often nothing has gone, and then nothing needs to be read.
+    if (index.size + added.length > keys.size) {
+      let read = 0;
+      for (const entry of index.entries()) {
+        if (++read % entriesATurn === 0) await nextTurn();
+        if (!keys.has(entry.key.text)) removed.push(entry);
+      }
+    }
+    return { added, changed, removed, unchanged: keys.size - added.length - changed.length };
+  };
+
+  const apply = async (index: UdmIndex, { added, changed, removed }: LayerChanges): Promise<UdmIndex> => {
+    const put = (edit: UdmEdit, entry: UdmEntry): void => edit.put(entry, entry.fileOnly?.yaml ?? "");
+    const steps = [
+      ...inParts(removed, (edit, entry) => void edit.delete(entry.key)),
+      ...inParts(changed, put),
+      ...inParts(added, put),
+    ];
+    const edit = await alone(async () => index.edit());
+    try {
+      for (const step of steps) {
+        await alone(async () => step(edit));
+        await nextTurn();
+      }
+      return await alone(async () => edit.done());
+    } catch (error) {
+      await alone(async () => edit.drop());
+      throw error;
+    }
+  };
+
+  return {
+    list: () => layers,
+    setNames(names) {
+      const next = names.map((name) => layers.find((layer) => layer.name === name) ?? { name, index: shared.empty() });
+      if (next.length === layers.length && next.every((layer, i) => layer === layers[i])) return;
+      publish(next, undefined);
+    },
+    compare,
+    async replace(name, entries) {
+      const layer = find(name);
+      const changes = await compare(name, entries);
+      const { added, changed, removed } = changes;
+      const count = added.length + changed.length + removed.length;
+      if (count === 0) return changes;
+      const index = await apply(layer.index, changes);
+      // It may have gone meanwhile.
+      if (!layers.includes(layer)) throw new UdmError("not_found", `there is no layer ${name} any more`);
+      const keys: Key[] | undefined =
+        count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
+      publish(
+        layers.map((one) => (one === layer ? { name, index } : one)),
+        keys,
+      );
+      return changes;
+    },
+    covering(address) {
+      const of = (layer: string | undefined, index: UdmIndex): LayeredEntry[] =>
+        index.covering(address).map((entry) => ({ layer, entry }));
+      const people = own();
+      const all = people === undefined ? [] : of(undefined, people);
+      for (const { name, index } of layers) all.push(...of(name, index));
+      return all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
+    },
+  };
+}
+
+function inParts(
+  entries: readonly UdmEntry[],
+  change: (edit: UdmEdit, entry: UdmEntry) => void,
+): ((edit: UdmEdit) => void)[] {
+  return Array.from({ length: Math.ceil(entries.length / entriesATurn) }, (_, part) => (edit: UdmEdit) => {
+    const start = part * entriesATurn;
+    for (const entry of entries.slice(start, start + entriesATurn)) change(edit, entry);
+  });
+}
