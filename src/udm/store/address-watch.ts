@@ -9,7 +9,7 @@ type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) 
 export interface AddressWatch {
   /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
   add(listener: AddressListener, hasState: boolean): () => void;
-  changed(changed: readonly AddressRange[] | undefined): void;
+  readonly changed: (changed: readonly AddressRange[] | undefined) => void;
 }
 
 export function createAddressWatch(shared: SharedIndex, log: Log): AddressWatch {
@@ -18,9 +18,8 @@ export function createAddressWatch(shared: SharedIndex, log: Log): AddressWatch 
 
   /** Another object for each version: that is how a listener knows them apart. */
   const now = (): AddressIndex => {
-    reader ??= openSharedIndex(shared.handle());
-    const { covering, texts } = reader;
-    return { covering, texts };
+    const open = (reader ??= openSharedIndex(shared.handle()));
+    return { covering: (address) => open.covering(address), texts: open.texts };
   };
   const notify = (listener: AddressListener, index: AddressIndex, changed?: readonly AddressRange[]): void => {
     try {

@@ -47,7 +47,7 @@ export interface UdmFileStore extends UdmStore, Component {
    *
    * @returns a function that ends it.
    */
-  watchAddresses(listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void): () => void;
+  readonly watchAddresses: (listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void) => () => void;
   /** To be called when a thread with a reader has ended, however that was. */
   closeReader(handle: SharedIndexHandle): void;
 }
