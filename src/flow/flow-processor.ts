@@ -1,3 +1,4 @@
+import { senderAddress } from "./intake/net/sender-address.ts";
 import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink, ShapeLines } from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
@@ -159,11 +160,4 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       flush();
     },
   };
-}
-
-/** The address of a sender as records have it: IPv4 as such on a dual-stack socket, IPv6 without its zone. */
-export function senderAddress(address: string): string {
-  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice(7);
-  const zone = address.indexOf("%");
-  return zone < 0 ? address : address.slice(0, zone);
 }

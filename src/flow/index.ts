@@ -6,7 +6,6 @@ export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { checkKernel } from "./line/kernel/kernel.ts";
 export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
-export { senderAddress } from "./flow-processor.ts";
 export {
   createFlowReceiver,
   type FlowReceiver,

@@ -15,7 +15,7 @@ export {
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { ShapedLines, ShapeLines } from "./shape-lines.ts";
 export { lendLines, type Sink } from "./sink.ts";
-export { renderField, renderFields, type RenderedFields } from "./rendered-fields.ts";
+export { fieldStart, renderField, renderFields, renderValue, type RenderedFields } from "./rendered-fields.ts";
 export {
   createWorkspace,
   createWorkspaceMemory,

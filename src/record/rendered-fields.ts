@@ -10,10 +10,15 @@ export function renderFields(fields: readonly (readonly [name: string, value: Va
 
 /** The text of one of them. */
 export function renderField(name: string, value: Value): string {
-  return `,${JSON.stringify(name)}:${renderValue(value)}`;
+  return fieldStart(name) + renderValue(value);
 }
 
-function renderValue(value: Value): string {
+/** What stands before the value of a field: a comma, the name, a colon. */
+export function fieldStart(name: string): string {
+  return `,${JSON.stringify(name)}:`;
+}
+
+export function renderValue(value: Value): string {
   if (typeof value === "object") return `[${value.map(renderValue).join(",")}]`;
   return typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }

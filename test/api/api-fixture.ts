@@ -2,6 +2,7 @@ import type { TestContext } from "node:test";
 import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/api/index.ts";
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/report/index.ts";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.ts";
+import { until as untilFound } from "../support/until.ts";
 
 export interface ApiFixture {
   readonly server: ApiServer;
@@ -76,9 +77,5 @@ export async function postJson(url: string, body: unknown, headers: Record<strin
 
 /** Waits until the condition holds. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await untilFound(what, holds);
 }

@@ -222,7 +222,7 @@ test("headers without measure", async (t) => {
 
 test("noise on the wire while others are served", async (t) => {
   const { port, url, metrics } = await startApi(t, {
-    limits: { headersTimeout: 200, idleTimeout: 1000, stallTimeout: 1000 },
+    limits: { headersTimeout: 1500, idleTimeout: 4000, stallTimeout: 4000 },
   });
   const preface = bytesOf("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   const noise = Array.from({ length: 60 }, (_, i) => {

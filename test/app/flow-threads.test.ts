@@ -81,7 +81,7 @@ async function start(t: TestContext, threads: number, settings: Record<string, s
 
 const withoutTimes = ({ "@timestamp": _received, ...rest }: Json): Json => rest;
 
-for (const threads of [0, 1, 3]) {
+for (const threads of [1, 3]) {
   test(`with ${threads} decoding threads every exporter's records come, in its order, as they are decoded elsewhere`, async (t) => {
     const { collector, records, sendFrom } = await start(t, threads);
     const addresses = Array.from({ length: 12 }, (_, i) => `127.0.1.${i + 1}`);

@@ -15,7 +15,7 @@ function needsRealProgram({ text }: PageCommand): boolean {
 for (const page of pagesWithCommands()) {
   test(`${page}: every command works as it is written, against what npm start starts`, async (t) => {
     if (requireProgram(t, "curl", "apt-get install curl") === undefined) return;
-    const count = await runPage(t, page, { standIns: true, isLeftOut: needsRealProgram });
+    const count = await runPage(t, page, { standIns: true, threads: "main", isLeftOut: needsRealProgram });
     const left = commandsOf(page).filter((one) => one.untested !== undefined || needsRealProgram(one)).length;
     assert.equal(count + left, commandsOf(page).length);
     assert.ok(count > 0);

@@ -29,9 +29,14 @@ async function outputsOf({ api }: CollectorProcess): Promise<Record<string, unkn
   return answer.outputs;
 }
 
-const settingsFor = (server: HttpServerFake, directory: string, mode: string): Record<string, string> => ({
+const settingsFor = (
+  server: HttpServerFake,
+  directory: string,
+  mode: string,
+  threads: "main" | "1" = "main",
+): Record<string, string> => ({
   SVC_FLOW_SERVER_UDP_ENABLE: "true",
-  SVC_PROCESSOR_POOL_SIZE: "1",
+  SVC_PROCESSOR_POOL_SIZE: threads,
   SVC_STATE_DIRECTORY_PATH: directory,
   SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
   SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: `http://127.0.0.1:${server.port}/in`,
@@ -57,7 +62,7 @@ test("an output's @timestamp is the end of the flow when its settings say so", a
 
 test("flows reach a store over HTTP; while it is away the collector is degraded, not dead, and nothing is lost", async (t) => {
   const server = await startHttpServer(t);
-  const collector = await startCollectorProcess({ settings: settingsFor(server, tempDirectory(t), "overflow") });
+  const collector = await startCollectorProcess({ settings: settingsFor(server, tempDirectory(t), "overflow", "1") });
   t.after(() => collector.end("SIGKILL"));
   await sendFlows(t, collector.flowPort, 0, 20);
   await until("the records arrive", () => ports(server).length === 20);

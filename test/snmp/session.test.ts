@@ -115,6 +115,17 @@ test("nothing listens: the request times out and names the agent", async () => {
   client.close();
 });
 
+test("an answer that arrived while the process was held up is read before the request is given up", async () => {
+  const { open, network, client, metrics } = createSessionFixture();
+  const answer = open({ timeout: 20, retries: 0 }).get([sysName]);
+  const until = performance.now() + 60;
+  while (performance.now() < until);
+  assert.equal(text((await answer).varbinds[0]?.value), "r1");
+  assert.equal(network.sent.length, 1);
+  assert.equal(await metrics.value("netgloss_snmp_request_errors_total", { code: "timeout" }), 0);
+  client.close();
+});
+
 test("a lost request is sent again, under another id", async () => {
   const { open, agent, network, client, metrics } = createSessionFixture();
   let seen = 0;
@@ -145,9 +156,15 @@ test("the answer to an earlier try is taken after a later one was sent", async (
 test("tries wait the same time, or with exponential time-outs twice as long each", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { open, network, client } = createSessionFixture();
-  const sentAfter = (ms: number): number => {
-    t.mock.timers.tick(ms);
-    return network.sent.length;
+  const sentAfter = async (times: readonly number[]): Promise<number[]> => {
+    const counts: number[] = [];
+    for (const ms of times) {
+      t.mock.timers.tick(ms);
+      // What has arrived is read before a try is given up.
+      await new Promise(setImmediate);
+      counts.push(network.sent.length);
+    }
+    return counts;
   };
   const silent = { ip: "198.51.100.7", timeout: 1000, retries: 3 };
   const even = open(silent).get([sysName]);
@@ -156,9 +173,9 @@ test("tries wait the same time, or with exponential time-outs twice as long each
     assert.rejects(even, { code: "timeout", message: /4 tries/ }),
     assert.rejects(exponential, { code: "timeout", message: /4 tries/ }),
   ]);
-  assert.deepEqual([0, 999, 1, 1000, 1000, 1000].map(sentAfter), [2, 2, 4, 5, 7, 7]);
+  assert.deepEqual(await sentAfter([0, 999, 1, 1000, 1000, 1000]), [2, 2, 4, 5, 7, 7]);
   // The exponential one has sent after 0, 1 and 3 seconds, its last comes after 7 and ends after 15.
-  assert.deepEqual([2999, 1, 8000].map(sentAfter), [7, 8, 8]);
+  assert.deepEqual(await sentAfter([2999, 1, 8000]), [7, 8, 8]);
   await outcome;
   client.close();
 });

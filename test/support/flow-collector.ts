@@ -11,7 +11,7 @@ export interface FlowCollector {
   readonly send: (datagram: Uint8Array) => Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Ends with the test. */
+/** Ends with the test. The main thread decodes, unless the settings say otherwise. */
 export async function startFlowCollector(
   t: TestContext,
   settings: Readonly<Record<string, string>>,
@@ -21,6 +21,7 @@ export async function startFlowCollector(
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_PROCESSOR_POOL_SIZE: "main",
     ...settings,
   };
   const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "test" }));

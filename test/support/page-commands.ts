@@ -47,7 +47,16 @@ export function commandsOf(page: string): PageCommand[] {
 export async function runPage(
   t: TestContext,
   page: string,
-  { standIns, isLeftOut }: { readonly standIns: boolean; readonly isLeftOut: (command: PageCommand) => boolean },
+  {
+    standIns,
+    threads = "auto",
+    isLeftOut,
+  }: {
+    readonly standIns: boolean;
+    /** Which threads decode: commands of pages do not show it. */
+    readonly threads?: "auto" | "main";
+    readonly isLeftOut: (command: PageCommand) => boolean;
+  },
 ): Promise<number> {
   const directory = tempDirectory(t);
   for (const name of ["bin", "config", "dist", "node_modules", "package.json", "definitions"]) {
@@ -59,7 +68,11 @@ export async function runPage(
     writeFileSync(join(directory, "grpcurl"), grpcurlStandIn);
     chmodSync(join(directory, "grpcurl"), 0o755);
   }
-  const collector = await startCollectorProcess({ cwd: directory, args: ["--config", "config/quickstart.yml"] });
+  const collector = await startCollectorProcess({
+    settings: { SVC_PROCESSOR_POOL_SIZE: threads },
+    cwd: directory,
+    args: ["--config", "config/quickstart.yml"],
+  });
   t.after(() => collector.end());
   const { host, port } = new URL(collector.api);
   const env = {

@@ -4,7 +4,7 @@ import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState }
 import { createLineOutbox } from "../../output/index.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
-import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
+import type { InterfaceChange } from "../../snmp/index.ts";
 import { openSharedIndex } from "../../udm/index.ts";
 import { decodingOptions, hasInterfaceNames } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
@@ -35,7 +35,9 @@ const outbox = createLineOutbox({
   wait: (times) => times < mostWaits && Atomics.wait(nothing, 0, 0, 1) === "timed-out",
   dropped: (records) => droppedRecords.add(records),
 });
-const directory = createInterfaceDirectory();
+// The room is large, and a thread that needs nothing of it is to start without it.
+const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
+const directory = named?.createInterfaceDirectory();
 const metadata = handle && createThreadMetadata(openSharedIndex(handle));
 const enrichment = createEnrichment(
   settings,
@@ -47,7 +49,7 @@ const options = decodingOptions(settings, {
   elements,
   threads: count,
   enrichment,
-  interfaces: hasInterfaceNames(settings) ? createInterfaceEnricher(directory, metrics) : undefined,
+  interfaces: named && directory && named.createInterfaceEnricher(directory, metrics),
   sink: outbox,
   allocate: (bytes) => outbox.allocate(bytes),
   workspace,
@@ -75,7 +77,7 @@ const loop = createDecodeLoop({
 const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
 
 serveThread({
-  interfaces: (change: InterfaceChange) => directory.change(change),
+  interfaces: (change: InterfaceChange) => directory?.change(change),
   async start() {
     await startComponents(enrichment.components, log);
     loop.start();

@@ -1,6 +1,11 @@
 // The thread that reads the flow ports: it copies each datagram and message into the ring of the thread that decodes its exporter.
 import { workerData } from "node:worker_threads";
-import { createFlowReceiver, createRingWriter, senderAddress, type StreamCredentials } from "../../flow/index.ts";
+import {
+  createFlowReceiver,
+  createRingWriter,
+  senderAddress,
+  type StreamCredentials,
+} from "../../flow/intake/index.ts";
 import { createMetrics, limitLog, systemClock } from "../../report/index.ts";
 import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { createRingSwitch, threadFor } from "./ring-switch.ts";

@@ -1,4 +1,4 @@
-import { senderAddress, type RingWriter } from "../../flow/index.ts";
+import { senderAddress, type RingWriter } from "../../flow/intake/index.ts";
 import { hashText } from "../../text/index.ts";
 import type { Labels, Metrics } from "../../report/index.ts";
 

@@ -169,7 +169,7 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     counts.sentBytes += datagram.length;
     peer.counts.sentBytes += datagram.length;
     const factor = exchange.exponentialTimeout ? 2 ** (tries - 1) : 1;
-    pending.timer = setTimeout(expire, Math.min(exchange.timeout * factor, 0x7fffffff), pending);
+    pending.timer = setTimeout(expireAfterReading, Math.min(exchange.timeout * factor, 0x7fffffff), pending);
     sockets.send(peer, datagram, (error) => {
       if (passingSendErrors.has(error.code ?? "")) return;
       const code = error.code === "EMSGSIZE" ? "too_big" : "unreachable";
@@ -185,6 +185,9 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
       finish(pending, asSnmpError(error, "unsupported"));
     }
   };
+
+  /** Where the process was held up, answers may have arrived that nobody has read yet: they come first. */
+  const expireAfterReading = (pending: Pending): void => void setImmediate(expire, pending);
 
   const expire = (pending: Pending): void => {
     const { call, ids } = pending;

@@ -56,7 +56,7 @@ export function createFakeNetwork(): FakeNetwork {
       opened++;
       sockets.add(handlers);
       const { openError } = network;
-      setImmediate(() => {
+      queueMicrotask(() => {
         if (openError === undefined) handlers.onReady(receiveBufferBytes);
         else handlers.onError(openError);
       });

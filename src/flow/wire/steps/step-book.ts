@@ -1,4 +1,11 @@
-import { renderFields, type RecordFields, type Value, type Workspace } from "../../../record/index.ts";
+import {
+  fieldStart,
+  renderFields,
+  renderValue,
+  type RecordFields,
+  type Value,
+  type Workspace,
+} from "../../../record/index.ts";
 import { createProgramWriter, type Operation } from "../../line/kernel/program-writer.ts";
 import * as layout from "../../line/kernel/layout.ts";
 import { readPart, readStepValue, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
@@ -193,15 +200,14 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       });
     },
     entry(size, fieldsOf, { number, upper } = {}) {
-      const all = Array.from({ length: size }, (_, value) => present(fieldsOf(value)));
-      const texts = memory === undefined ? [] : all.map((fields) => renderFields(fields));
-      const table = Buffer.alloc(8 * texts.length);
-      const textsAt = place(Buffer.concat(texts));
-      let at = textsAt;
-      texts.forEach((text, i) => {
+      const { texts, names } = renderEntries(size, fieldsOf);
+      const lengths = texts.map((text) => Buffer.byteLength(text));
+      const table = Buffer.alloc(8 * size);
+      let at = place(Buffer.from(texts.join("")));
+      lengths.forEach((length, i) => {
         table.writeUInt32LE(at, 8 * i);
-        table.writeUInt32LE(text.length, 8 * i + 4);
-        at += text.length;
+        table.writeUInt32LE(length, 8 * i + 4);
+        at += length;
       });
       const operation = {
         code: layout.stepEntry,
@@ -209,16 +215,33 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         length: slotOf(upper),
         argument: place(table),
       };
-      const maxLength = Math.max(0, ...texts.map(({ length }) => length));
       return add("", operation, {
-        names: [...new Set(all.flatMap((fields) => fields.map(([name]) => name)))],
-        maxValue: maxLength,
+        names: [...names],
+        maxValue: Math.max(0, ...lengths),
         put(record, value) {
-          for (const [name, own] of all[value] ?? []) record.set(name, own);
+          if (value >= size) return;
+          for (const [name, own] of fieldsOf(value)) if (own !== undefined) record.set(name, own);
         },
       });
     },
   };
+}
+
+/** There are thousands of entries at each start: a name is quoted once. */
+function renderEntries(size: number, fieldsOf: (number: number) => Fields): { texts: string[]; names: Set<string> } {
+  const quoted = new Map<string, string>();
+  const texts: string[] = [];
+  for (let number = 0; number < size; number++) {
+    let text = "";
+    for (const [name, value] of fieldsOf(number)) {
+      if (value === undefined) continue;
+      let start = quoted.get(name);
+      if (start === undefined) quoted.set(name, (start = fieldStart(name)));
+      text += start + renderValue(value);
+    }
+    texts.push(text);
+  }
+  return { texts, names: new Set(quoted.keys()) };
 }
 
 function present(fields: Fields): [string, Value][] {
