@@ -39,6 +39,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
       flows: settings.SVC_PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE,
       counters: settings.SVC_PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE,
     },
+    relays: settings.SVC_FLOW_DECODER_RELAYS,
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
     limits: { memoryInAll: Math.floor(settings.SVC_FLOW_DECODER_MEMORY_MAX_SIZE / threads) },
     filter: recordFilter(settings),

@@ -86,15 +86,18 @@ const domain = object(
 const exporter = object(
   {
     address: { type: "string" },
+    relay: { type: "string", description: "The relay whose records named it last." },
+    isRelay: { type: "boolean", description: "Whether its records may name other exporters." },
     firstSeen: time("Its first datagram"),
     lastSeen: time("Its last datagram"),
-    datagrams: integer("Datagrams in this run."),
+    datagrams: integer("Its own datagrams in this run."),
     records: integer("Flow records in this run."),
     recordsPerSecond: { type: "number", description: "Over the last minute." },
     manualRate: { type: "number", description: "The operator's sampling rate." },
     fallbackRate: { type: "number", description: "The operator's rate for the case that the exporter says none." },
     domains: list(domain),
   },
+  "relay",
   "manualRate",
   "fallbackRate",
 );

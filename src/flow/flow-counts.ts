@@ -15,6 +15,8 @@ export interface ProtocolCounts {
   flows: number;
   options: number;
   counters: number;
+  /** Records that name another exporter than their sender, which is no relay. */
+  claims: number;
   readonly sets: Record<SetKind, number>;
   readonly templates: Record<TemplateChange, number>;
   readonly drops: Record<DropReason, number>;
@@ -44,6 +46,7 @@ export function createFlowCounts(): FlowCounts {
     flows: 0,
     options: 0,
     counters: 0,
+    claims: 0,
     sets: zeros(setKinds, () => 0),
     templates: zeros(templateChanges, () => 0),
     drops: zeros(Object.keys(dropReasons) as DropReason[], () => 0),

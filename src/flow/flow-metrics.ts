@@ -38,6 +38,11 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_records_total", "Flow records decoded.", (of) => of.flows);
   byProtocol("netgloss_flow_options_records_total", "Records of options data decoded.", (of) => of.options);
   byProtocol("netgloss_flow_counters_records_total", "Records of counters decoded.", (of) => of.counters);
+  byProtocol(
+    "netgloss_flow_exporter_claims_ignored_total",
+    "Records that name another exporter than their sender, which is not in SVC_FLOW_DECODER_RELAYS.",
+    (of) => of.claims,
+  );
   byKind("netgloss_flow_sets_total", "Sets and samples in datagrams.", "kind", (of) => of.sets);
   byKind("netgloss_flow_templates_total", "Templates received, by what they changed.", "change", (of) => of.templates);
   byKind("netgloss_flow_drops_total", "What could not be decoded, by reason.", "reason", (of) => of.drops);

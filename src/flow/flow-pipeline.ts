@@ -31,6 +31,7 @@ import { createFlowProcessor } from "./flow-processor.ts";
 import { nameCounters, plainCounters, scaledCounters } from "./elements/mapping/counter-names.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
+import { createRelays } from "./exporters/relays.ts";
 import { createManualRates, type RatesFile, type SamplingRates } from "./exporters/sampling/manual-rates.ts";
 import { createSampleLines } from "./line/writer/sample-lines.ts";
 import {
@@ -67,6 +68,8 @@ export interface FlowPipelineOptions {
   /** Which samples of sFlow become records. Default: both. */
   readonly sflowSamples?: SflowSamples;
   readonly limits?: Partial<Limits>;
+  /** Addresses and CIDRs in canonical text of senders whose records may name other exporters. Default: none. */
+  readonly relays?: readonly string[];
   /** Changes lines before they leave; left out: they stay as they are. */
   readonly shape?: ShapeLines | undefined;
   /** Only records that it is true of become lines. Left out: all. */
@@ -134,6 +137,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const exporters = createExporterTable(
     limits,
     createManualRates(options.samplingRates ?? new Map(), options.samplingFile),
+    createRelays(options.relays ?? []),
   );
   const templates: TemplateSettings = {
     maxFields: limits.fieldsPerTemplate,
@@ -231,7 +235,9 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
         if (which === "changed" && !exporter.isChanged) continue;
         exporter.isChanged = false;
         exporter.keptAt = now;
-        const state = exporterState(exporter);
+        // What a relay says of it comes to the relay's thread, which may not be that of its own address.
+        const isNamedOnly = exporter.relay !== undefined && exporter.datagrams === 0;
+        const state = isNamedOnly ? undefined : exporterState(exporter);
         if (state === undefined) forgotten.push(exporter.address);
         else changed.push(state);
       }

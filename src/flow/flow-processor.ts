@@ -85,6 +85,11 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         ends.complete(record, rendered, client);
         append(record);
       },
+      from(exporter) {
+        settle(of);
+        source = exporter;
+      },
+      claimed: (records) => void (of.claims += records),
       wrote(flows) {
         of.flows += flows;
         if (lines.byteLength >= flushBytes) flush();
@@ -123,16 +128,26 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     DecodeOutput
   >;
 
+  /** Whose records are read, and how many there were before. */
+  let source: Exporter | undefined;
+  let settled = 0;
+  /** Gives the exporter at hand its records. */
+  function settle(of: ProtocolCounts): void {
+    if (source !== undefined) source.records += of.flows - settled;
+    settled = of.flows;
+  }
+
   const decode = (protocol: Protocol, decoder: Decoder, bytes: Buffer, exporter: Exporter, port: number): void => {
     const of = counts[protocol];
-    const before = of.flows;
+    source = exporter;
+    settled = of.flows;
     try {
       decoder.decode({ bytes, port, receivedAt: exporter.lastSeen }, exporter, outputs[protocol]);
     } catch (error) {
       of.drops.internal++;
       log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
     }
-    exporter.records += of.flows - before;
+    settle(of);
   };
 
   return {

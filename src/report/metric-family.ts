@@ -41,18 +41,19 @@ export function readFamily({ read, ...head }: ReadMetric): FamilyReading {
 
 /**
  * One family of several, of which each has counted its part: counters and histograms add up, and so do gauges, of which
- * each says how much there is.
+ * each says how much there is. Of times the latest counts.
  */
 export function joinFamilies(families: readonly [FamilyReading, ...FamilyReading[]]): FamilyReading {
   const [first] = families;
   if (families.length === 1) return first;
+  const isTime = first.name.endsWith("_timestamp_seconds");
   const sums = new Map<string, [Labels, number, string?]>();
   for (const { samples } of families) {
     for (const [labels, value, name] of samples) {
       const key = JSON.stringify([name, Object.entries(labels).map(([label, of]) => [label, String(of)])]);
       const sum = sums.get(key);
       if (sum === undefined) sums.set(key, name === undefined ? [labels, value] : [labels, value, name]);
-      else sum[1] += value;
+      else sum[1] = isTime ? Math.max(sum[1], value) : sum[1] + value;
     }
   }
   return { ...first, samples: [...sums.values()] };

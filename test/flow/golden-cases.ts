@@ -1045,6 +1045,27 @@ export const goldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
+    "ipfix-exporters-behind-a-relay",
+    [
+      {
+        bytes: ipfixRecord({ id: 256, fields: fields([130, 4], [8, 4], [12, 4], [1, 4]) }, [
+          ipv4("203.0.113.1"),
+          ...simpleRecord(40),
+        ]),
+        address: "198.51.100.9",
+      },
+    ],
+  ],
+  [
+    "ipfix-exporter-claimed-by-no-relay",
+    [
+      ipfixRecord({ id: 256, fields: fields([130, 4], [8, 4], [12, 4], [1, 4]) }, [
+        ipv4("203.0.113.1"),
+        ...simpleRecord(40),
+      ]),
+    ],
+  ],
+  [
     "ipfix-mapped-address",
     [ipfixRecord({ id: 256, fields: fields([27, 16]) }, [hex("00000000000000000000ffffc0000201")])],
   ],

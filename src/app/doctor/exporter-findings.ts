@@ -16,7 +16,7 @@ const noFlowsAfterMs = 5 * 60_000;
 /** What is wrong with one exporter. */
 export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const quiet = silent(exporter, facts);
-  // What an earlier run knew says nothing of today.
+  // What an earlier run knew says nothing of today, and what a relay passes on is judged by its own datagrams.
   if (exporter.datagrams === 0) return quiet;
   return [
     ...quiet,
@@ -59,11 +59,11 @@ export function neverHeard(address: string, { exporters, startedAt, now, ports }
   };
 }
 
-function silent({ address, lastSeen, datagrams, recordsPerSecond }: ExporterView, facts: Facts): Diagnosis[] {
+function silent({ address, relay, lastSeen, datagrams, recordsPerSecond }: ExporterView, facts: Facts): Diagnosis[] {
   const { now, startedAt } = facts;
   const quietMs = now - (datagrams > 0 ? lastSeen : Math.max(lastSeen, startedAt));
   if (quietMs < silentAfterMs) return [];
-  const isEarlier = datagrams === 0;
+  const isEarlier = datagrams === 0 && relay === undefined;
   return [
     {
       id: "silent",
@@ -71,7 +71,9 @@ function silent({ address, lastSeen, datagrams, recordsPerSecond }: ExporterView
       exporter: address,
       sentence: isEarlier
         ? `${address} is known from an earlier run, but has sent nothing since the collector started ${span(now - startedAt)} ago.`
-        : `${address} has sent nothing for ${span(quietMs)}; before, ${count(datagrams, "datagram")} came.`,
+        : relay === undefined || datagrams > 0
+          ? `${address} has sent nothing for ${span(quietMs)}; before, ${count(datagrams, "datagram")} came.`
+          : `The relay ${relay} has passed on nothing of ${address} for ${span(quietMs)}.`,
       evidence: { lastSeen: time(lastSeen), datagrams, recordsPerSecond, startedAt: time(startedAt) },
       advice:
         "Check that the device is up, still exports to this host, and reaches it. If it was taken out of service, there is nothing to do: it is forgotten in time.",

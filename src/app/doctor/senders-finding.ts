@@ -24,6 +24,8 @@ interface ActiveSender {
  */
 export function severalDevices(exporter: ExporterView): Diagnosis[] {
   const { address, domains, lastSeen } = exporter;
+  // Its records say which device they are of.
+  if (exporter.isRelay) return [];
   const namesExporter = domains.some(({ templates }) => templates.some((template) => template.namesExporter));
   const byDomain = groupBy(
     domains.flatMap((domain) => domain.senders.map((sender): ActiveSender => ({ domain, ...sender }))),
@@ -68,7 +70,7 @@ export function severalDevices(exporter: ExporterView): Diagnosis[] {
         "If there is NAT or a relay on the way, let flow exports pass it unchanged, so that each device is known by its own address. If not, give each device or process " +
         "a Source ID (observation domain) of its own." +
         (namesExporter
-          ? " Its records name the device in elements 130 or 131 (exporterIPv4Address, exporterIPv6Address)."
+          ? ` Its records name the device in elements 130 or 131 (exporterIPv4Address, exporterIPv6Address): if ${address} is a relay of yours, list it in SVC_FLOW_DECODER_RELAYS.`
           : ""),
     },
   ];

@@ -299,6 +299,13 @@ export const samplingRates: SettingType<ReadonlyMap<string, number>> = {
   format: (rates) => [...rates].map(([exporter, rate]) => `${exporter}=${rate}`).join(","),
 };
 
+/** An IP address or a CIDR, in canonical text. */
+export const addressOrPrefix: SettingType<string> = {
+  expected: "an IP address or a CIDR",
+  parse: addressOrCidr,
+  format: (value) => value,
+};
+
 function addressOrCidr(text: string): string | undefined {
   const address = parseAddress(text);
   if (address !== undefined) return formatAddress(unmapAddress(address));

@@ -15,6 +15,7 @@ import {
   orWord,
   path,
   plainText,
+  addressOrPrefix,
   samplingRates,
   secret,
   size,
@@ -282,6 +283,13 @@ export const settingsTable = {
     bool,
     false,
     "Splits a record with both directions of a flow into two records.",
+  ),
+  SVC_FLOW_DECODER_RELAYS: row(
+    "Flows",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of relays: their NetFlow v9 and IPFIX records may name the exporter (exporterIPv4Address, exporterIPv6Address). Anybody else's are taken as the sender's own.",
+    "192.0.2.9,198.51.100.0/28",
   ),
   SVC_FLOW_DECODER_TEMPLATE_TTL: row(
     "Flows",

@@ -50,8 +50,15 @@ const keptAgainMs = 6 * 3_600_000;
 /** Of the places, so much is there for the others: one in ten. */
 const freshShare = 0.1;
 
-/** @param rates the operator's sampling rates. */
-export function createExporterTable(limits: Limits, rates: ManualRates): ExporterTable {
+/**
+ * @param rates the operator's sampling rates.
+ * @param isRelay whether the records of a sender may name other exporters.
+ */
+export function createExporterTable(
+  limits: Limits,
+  rates: ManualRates,
+  isRelay: (address: string) => boolean = () => false,
+): ExporterTable {
   /** Each in the order of use. */
   const fresh = new Map<string, Exporter>();
   const proven = new Map<string, Exporter>();
@@ -103,12 +110,14 @@ export function createExporterTable(limits: Limits, rates: ManualRates): Exporte
     }
     return false;
   };
-  const freePlace = (): void =>
-    void evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh]);
+  const freePlace = (spared?: string): boolean =>
+    evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh], spared);
   const create = (address: string, now: number): Exporter => {
     forgotten.delete(address);
     return createExporter({
       address,
+      isRelay: isRelay(address),
+      named,
       rates,
       now,
       limits,
@@ -120,6 +129,25 @@ export function createExporterTable(limits: Limits, rates: ManualRates): Exporte
     });
   };
   const find = (address: string): Exporter | undefined => fresh.get(address) ?? proven.get(address);
+  /** Makes it the one that was used last. */
+  const use = (exporter: Exporter, now: number): void => {
+    const { address, firstSeen } = exporter;
+    fresh.delete(address);
+    proven.delete(address);
+    (now - firstSeen >= provenAfterMs ? proven : fresh).set(address, exporter);
+  };
+  /** Within a datagram of a relay, which must not be forgotten meanwhile. */
+  function named(relay: Exporter, address: string, now: number): Exporter {
+    let exporter = find(address);
+    if (exporter === undefined) {
+      if (size() >= limits.exporters && !freePlace(relay.address)) return relay;
+      exporter = create(address, now);
+    }
+    use(exporter, now);
+    exporter.relay = relay.address;
+    exporter.lastSeen = now;
+    return exporter;
+  }
   const size = (): number => fresh.size + proven.size;
   function* all(): Iterable<Exporter> {
     yield* fresh.values();
@@ -158,10 +186,7 @@ export function createExporterTable(limits: Limits, rates: ManualRates): Exporte
         if (size() >= limits.exporters) freePlace();
         exporter = create(address, now);
       }
-      const isProven = now - exporter.firstSeen >= provenAfterMs;
-      fresh.delete(address);
-      proven.delete(address);
-      (isProven ? proven : fresh).set(address, exporter);
+      use(exporter, now);
       last = exporter;
       return exporter;
     },

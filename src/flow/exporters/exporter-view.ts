@@ -11,9 +11,14 @@ import type { Exporter } from "./exporter.ts";
 /** What is known of an exporter, for people: a copy. */
 export interface ExporterView {
   readonly address: string;
+  /** The relay whose records named it last. */
+  readonly relay: string | undefined;
+  /** Whether its records may name other exporters. */
+  readonly isRelay: boolean;
   /** Milliseconds since the epoch. */
   readonly firstSeen: number;
   readonly lastSeen: number;
+  /** Its own: none where a relay passes its records on. */
   readonly datagrams: number;
   readonly records: number;
   /** Over the last whole minute. */
@@ -83,13 +88,23 @@ export interface TemplateView {
   readonly origin: "received" | "restored";
 }
 
-/** exporterIPv4Address and exporterIPv6Address. */
-const exporterElements: ReadonlySet<number> = new Set([130, 131]);
-
 export function viewExporter(exporter: Exporter): ExporterView {
-  const { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, fallbackRate } = exporter;
+  const { address, relay, isRelay, firstSeen, lastSeen, datagrams, records, recordsPerSecond } = exporter;
+  const { manualRate, fallbackRate } = exporter;
   const domains = Array.from(exporter.domains(), viewDomain);
-  return { address, firstSeen, lastSeen, datagrams, records, recordsPerSecond, manualRate, fallbackRate, domains };
+  return {
+    address,
+    relay,
+    isRelay,
+    firstSeen,
+    lastSeen,
+    datagrams,
+    records,
+    recordsPerSecond,
+    manualRate,
+    fallbackRate,
+    domains,
+  };
 }
 
 function viewDomain(domain: Domain): DomainView {
@@ -105,7 +120,7 @@ function viewDomain(domain: Domain): DomainView {
       kind: plan.template.scopeCount === undefined ? "flows" : "options",
       fields: plan.lengths.length,
       sampling: samplingOf(plan.template),
-      namesExporter: plan.template.fields.some((field) => field.pen === 0 && exporterElements.has(field.id)),
+      namesExporter: plan.exporterFields.length > 0,
       definedAt,
       refreshedAt,
       origin: isRestored ? "restored" : "received",

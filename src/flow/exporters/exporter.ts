@@ -20,6 +20,16 @@ export type { TemplateRecord } from "./templates/plan-cache.ts";
 export interface Exporter {
   /** Its address in canonical text; IPv4-mapped ones as IPv4. */
   readonly address: string;
+  /** Whether the operator lets it name other exporters in its records. */
+  readonly isRelay: boolean;
+  /** The relay that named it last; undefined where none did. */
+  relay: string | undefined;
+  /**
+   * The exporter that a record of this relay names, as heard of now; this one where there is no place for another.
+   *
+   * @param address canonical text.
+   */
+  named(address: string, now: number): Exporter;
   /** The sampling rate that the operator gave for it. */
   readonly manualRate: number | undefined;
   /** The one that the operator gave for the case that it says none. */
@@ -109,6 +119,9 @@ export interface SharedBudgets {
 
 export interface ExporterOptions {
   readonly address: string;
+  readonly isRelay: boolean;
+  /** The exporter that its records name. */
+  readonly named: (by: Exporter, address: string, now: number) => Exporter;
   readonly rates: ManualRates;
   readonly now: number;
   readonly limits: Limits;
@@ -198,6 +211,9 @@ export function createExporter(options: ExporterOptions): Exporter {
 
   const exporter: Exporter = {
     address,
+    isRelay: options.isRelay,
+    relay: undefined,
+    named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),
     get manualRate() {
       return rate().manualRate;
     },

@@ -11,6 +11,7 @@ import { createTimeFormat } from "../../../src/flow/elements/mapping/time-format
 import { nameCounters, plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { rememberNames } from "../../../src/flow/elements/mapping/remember-names.ts";
 import { createFlowEnds } from "../../../src/flow/line/roles/flow-ends.ts";
+import { createRelays } from "../../../src/flow/exporters/relays.ts";
 import { createManualRates } from "../../../src/flow/exporters/sampling/manual-rates.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/writer/slow-fields.ts";
 import { buildPlan } from "../../../src/flow/exporters/templates/build-plan.ts";
@@ -30,7 +31,11 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
 
   const limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
-  const exporters = createExporterTable(limits, createManualRates(options.samplingRates ?? new Map()));
+  const exporters = createExporterTable(
+    limits,
+    createManualRates(options.samplingRates ?? new Map()),
+    createRelays(options.relays ?? []),
+  );
   const settings = {
     maxFields: limits.fieldsPerTemplate,
     planTemplate: (template: Parameters<typeof buildPlan>[0]) =>

@@ -46,10 +46,24 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
     lengths: fields.map(({ length }) => length),
     hasVariableLength: fields.some(({ length }) => length === variableLength),
     minLength,
+    exporterFields: exporterFields(template),
     bootTimeField: fields.findIndex(({ pen, id }) => pen === 0 && id === systemInitTimeMilliseconds),
     hasInitiator: fields.some(({ pen, id }) => pen === 0 && initiatorElements.has(id)),
     namesSampling: fields.some(({ pen, id }) => pen === 0 && samplingElements.has(id)),
   };
+}
+
+/** exporterIPv4Address and exporterIPv6Address, with the length of their values. */
+const exporterElements = [
+  [130, 4],
+  [131, 16],
+] as const;
+
+/** The fields that name the exporter, IPv4 first. */
+function exporterFields({ fields }: Template): number[] {
+  return exporterElements.flatMap(([element, length]) =>
+    fields.flatMap((field, i) => (field.pen === 0 && field.id === element && field.length === length ? [i] : [])),
+  );
 }
 
 /** A field under one name. */

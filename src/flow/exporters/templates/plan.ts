@@ -81,6 +81,8 @@ export interface Plan {
   readonly minLength: number;
   /** The field with the exporter's start time (systemInitTimeMilliseconds), -1 when there is none. */
   readonly bootTimeField: number;
+  /** The fields that name the exporter (exporterIPv4Address, exporterIPv6Address), in the order in which they count. */
+  readonly exporterFields: readonly number[];
   /** Whether records count what initiator and responder sent: the source is the initiator. */
   readonly hasInitiator: boolean;
   /** Whether records say something of sampling: a rate or a sampler. */

@@ -64,6 +64,10 @@ export interface Began {
 export interface DecodeOutput {
   /** A flow, complete but for what enrichment adds and what is said of both ends. The record is the taker's. */
   flow(record: RecordFields, began?: Began): void;
+  /** What follows is of this exporter: the sender, or one that a relay names. */
+  from(exporter: Exporter): void;
+  /** Records name another exporter, and their sender is no relay. */
+  claimed(records: number): void;
   /** So many flows have become lines already, without being records. */
   wrote(flows: number): void;
   /** A record of options data. The record is the taker's. */

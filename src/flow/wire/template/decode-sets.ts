@@ -1,5 +1,5 @@
 import type { RecordFields } from "../../../record/index.ts";
-import type { ByteRange, FlowReader } from "../decoder/flow-reader.ts";
+import type { ByteRange, FlowReader, ReadResult } from "../decoder/flow-reader.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder/decoder.ts";
 import type { Domain } from "../../exporters/domain.ts";
@@ -9,6 +9,7 @@ import type { ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
+import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
 import type { RecordReader } from "./record-reader.ts";
 
 /** What decoders of templates are made of. */
@@ -107,22 +108,78 @@ function decodeRecords(
   return undefined;
 }
 
-function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
-  const { exporter, domain, output, flows } = message;
+function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext): ReadResult {
+  if (plan.exporterFields.length === 0) return readFlowsOf(message, message.exporter, plan, range, context);
+  const { exporter: sender, output } = message;
+  let count = 0;
+  let isCut = false;
+  for (const { start, end, records, exporter } of exporterRuns(plan, range)) {
+    const source = namedExporter(message, exporter, records);
+    const head = source === sender ? context.head : namedHead(context.head, source, sender);
+    output.from(source);
+    const read = readFlowsOf(message, source, plan, { bytes: range.bytes, start, end }, { ...context, head });
+    count += read.count;
+    isCut = read.isCut;
+  }
+  output.from(sender);
+  return { count, isCut };
+}
+
+function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: ByteRange, context: RecordContext) {
+  const { output, flows } = message;
+  const domain = domainOf(message, exporter);
   const { manualRate, fallbackRate } = exporter;
   const lists = listsOf(message, plan);
   const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), lists };
   return flows.read(plan, range, context, sources, output);
 }
 
+/** Where the options of an exporter are: a relay's say nothing of those that it names. */
+function domainOf({ exporter: sender, domain }: Message, exporter: Exporter): Domain {
+  return exporter === sender ? domain : exporter.domain(domain.protocol, domain.id, domain.port);
+}
+
+/** The exporter of records that name one: the sender itself unless it is a relay. */
+function namedExporter({ exporter, datagram, output }: Message, named: string | undefined, records: number): Exporter {
+  if (named === undefined || named === exporter.address) return exporter;
+  if (exporter.isRelay) return exporter.named(named, datagram.receivedAt);
+  output.claimed(records);
+  return exporter;
+}
+
+/** The head of records that a relay passes on. */
+function namedHead(head: RecordContext["head"], { address }: Exporter, relay: Exporter): RecordContext["head"] {
+  return head.flatMap((field): RecordContext["head"] =>
+    field[0] === "flow.export.ip.addr"
+      ? [
+          [field[0], address],
+          ["flow.export.relay.ip.addr", relay.address],
+        ]
+      : [field],
+  );
+}
+
 function readOptions(message: Message, plan: Plan, range: ByteRange, context: RecordContext) {
-  const { exporter, domain, output, reader } = message;
+  const { exporter, output, reader } = message;
   const head = [...context.head, ["flow.record.type", "options"] as const];
   const take = (record: RecordFields): void => {
-    exporter.learnOptions(domain, record);
+    const source = plan.exporterFields.length === 0 ? exporter : namedExporter(message, namedIn(record), 1);
+    source.learnOptions(domainOf(message, source), record);
+    if (source !== exporter) {
+      record.set("flow.export.ip.addr", source.address);
+      record.set("flow.export.relay.ip.addr", exporter.address);
+    }
     output.options(record);
   };
   return reader.read(plan, range, { ...context, head }, take, listsOf(message, plan));
+}
+
+/** The exporter that a record of options data names. */
+function namedIn(record: RecordFields): string | undefined {
+  const ipv4 = record.get("flow.ie.exporterIPv4Address");
+  if (typeof ipv4 === "string" && ipv4 !== "0.0.0.0") return ipv4;
+  const ipv6 = record.get("flow.ie.exporterIPv6Address");
+  return typeof ipv6 === "string" && ipv6 !== "::" ? canonicalAddress(ipv6) : undefined;
 }
 
 /** What lists in records of a plan need; undefined where it has none. */
