@@ -114,6 +114,8 @@ test("the view of an exporter", () => {
   assert.deepEqual(rig.pipeline.exporters(), [
     {
       address: "192.0.2.254",
+      relay: undefined,
+      isRelay: false,
       firstSeen: rig.time - 1000,
       lastSeen: rig.time,
       datagrams: 3,
