@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["report", "record", "filter"],
-  api: ["text", "ip", "report", "udm", "exchange", "snmp"],
+  api: ["text", "ip", "report", "record", "filter", "udm", "exchange", "snmp"],
   app: [
     "text",
     "ip",
@@ -65,7 +65,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   ],
   flow: ["protocol.ts", "intake", "elements", "exporters", "line/kernel", "wire", "line", "exporters/state", "."],
   filter: [["filter.ts", "filter-error.ts"], ["syntax", "vocabulary"], "check", "evaluate", "."],
-  udm: ["model", "index", "store"],
+  udm: ["model", "index", "history", "store"],
   exchange: [["exchange-error.ts", "exchange-entry.ts", "fault-list.ts"], "rows", "map", "."],
   enrich: [
     ["place-fields.ts", "recent-cache.ts", "files"],
@@ -80,7 +80,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["dns", "mmdb", "names", "netif", "sampling"],
     ".",
   ],
-  api: ["error", "json", "http", "guard", "rpc", "udm", "services", "pages.ts", "openapi", "."],
+  api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "."],
   snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],
 };
 

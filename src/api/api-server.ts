@@ -16,6 +16,9 @@ import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
+import { toolsMethods } from "./tools/tools-methods.ts";
+import type { ToolsSource } from "./tools/tools-context.ts";
+import { createOrigins } from "./udm/write-origin.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
 
@@ -32,6 +35,8 @@ export interface ApiServerOptions {
   readonly maxBatchSize: number;
   readonly unknownFields: UnknownFields;
   readonly udm: UdmSource;
+  /** The same for the service of tools; without it there is none. */
+  readonly tools?: ToolsSource;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -74,10 +79,13 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
+  const originOf = createOrigins(basicAuth?.username);
+  const { maxBatchSize, tools } = options;
   const { routes, servicePaths, openLabels } = createRoutes({
     ...options,
     services: [
-      udmMethods(createUdmService(options.udm, options.maxBatchSize, basicAuth?.username)),
+      udmMethods(createUdmService(options.udm, maxBatchSize, originOf)),
+      ...(tools === undefined ? [] : [toolsMethods({ source: tools, originOf, maxBatchSize })]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),

@@ -1,3 +1,4 @@
+import type { DescService } from "@bufbuild/protobuf";
 import type { Metrics } from "../report/index.ts";
 import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
@@ -72,11 +73,10 @@ export function createRoutes(parts: RouteParts): Routes {
     serve: (call) => snmp.rediscoverDevice(call),
   });
 
-  const described = files.registry.getService(UdmService.typeName);
-  if (described === undefined) throw new Error("the embedded schema has no UdmService");
+  const described = parts.services.map(({ schema }) => describedService(files, schema.typeName));
   const document = openApiDocument({
     ...parts,
-    service: described,
+    services: described,
     prefix: contractPrefix,
     views: [...parts.views.keys()],
   });
@@ -85,6 +85,13 @@ export function createRoutes(parts: RouteParts): Routes {
 
   const openLabels = new Set(["livez", "readyz", "Health/Check", ...(parts.authMetrics ? [] : ["metrics"])]);
   return { routes, servicePaths, openLabels };
+}
+
+/** A service with the comments of the schema. */
+function describedService({ registry }: SchemaFiles, typeName: string): DescService {
+  const service = registry.getService(typeName);
+  if (service === undefined) throw new Error(`the embedded schema has no ${typeName}`);
+  return service;
 }
 
 function allServices({ services, health }: RouteParts, files: SchemaFiles): readonly RpcService[] {

@@ -96,6 +96,10 @@ export function createCollector(options: CollectorOptions): Collector {
     clock,
   });
   const missing = missingForMetadataApi(settings);
+  const writtenMetadata =
+    metadata !== undefined && missing.length === 0
+      ? metadata
+      : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` };
   const api = createApiServer({
     ...apiOptions(settings),
     ...reporting,
@@ -115,10 +119,8 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/outputs", outputsDescription],
     ]),
     ...(snmp !== undefined && { snmp }),
-    udm:
-      metadata !== undefined && missing.length === 0
-        ? metadata
-        : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` },
+    udm: writtenMetadata,
+    tools: writtenMetadata,
   });
 
   // Each part runs before what feeds it starts, and outlives it.

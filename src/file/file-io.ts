@@ -56,6 +56,8 @@ export interface FileIo {
   create(path: string, mode: number): Promise<OpenFile>;
   /** Opens a file that is there, to be written from its start on. */
   openExisting(path: string): Promise<OpenFile>;
+  /** Opens a file that is there, to be written behind its end. */
+  openToAppend(path: string): Promise<OpenFile>;
   openFolder(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
   /** Gives the file a second name, which must not exist. */
@@ -72,6 +74,8 @@ export const nodeFileIo: FileIo = {
   create: async (path, mode) =>
     openFile(await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode)),
   openExisting: async (path) => openFile(await open(path, constants.O_WRONLY | constants.O_NOFOLLOW)),
+  openToAppend: async (path) =>
+    openFile(await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)),
   openFolder: async (path) => openFile(await open(path, constants.O_RDONLY | constants.O_DIRECTORY)),
   rename: (from, to) => rename(from, to),
   link: (from, to) => link(from, to),

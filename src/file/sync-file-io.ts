@@ -29,6 +29,8 @@ export const syncFileIo: FileIo = {
   create: async (path, mode) =>
     openFile(openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode)),
   openExisting: async (path) => openFile(openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW)),
+  openToAppend: async (path) =>
+    openFile(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)),
   openFolder: async (path) => openFile(openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)),
   rename: async (from, to) => renameSync(from, to),
   link: async (from, to) => linkSync(from, to),

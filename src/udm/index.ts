@@ -1,5 +1,7 @@
 export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
-export { udmJson } from "./model/entry-json.ts";
+export { parseUdmJson, udmJson } from "./model/entry-json.ts";
+export { otherFields, withContexts } from "./model/entry-contexts.ts";
+export { sameEntry } from "./model/same-entry.ts";
 export { renderEntry } from "./model/render-entry.ts";
 export { createSharedIndex } from "./index/shared-index.ts";
 export { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "./index/lent-builder.ts";
@@ -18,7 +20,9 @@ export { checkMetadataFile, type MetadataCheck, type MetadataFinding } from "./s
 export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread.ts";
 export { createUdmFileStore } from "./store/udm-file-store.ts";
-export type { UdmFileStore, UdmFileStoreOptions } from "./store/file-store-contract.ts";
+export type { UdmFileStore, UdmFileStoreOptions, UdmStoreWithHistory } from "./store/file-store-contract.ts";
+export type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history/history-contract.ts";
+export { isChange, type EntryChange } from "./model/apply-writes.ts";
 export type { LayerChanges, LayeredEntry, UdmLayer, UdmLayers } from "./store/udm-layers.ts";
 export { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./model/udm-error.ts";
 export type {
@@ -32,4 +36,4 @@ export type {
   UdmSelection,
   UdmText,
 } from "./model/udm-index.ts";
-export type { UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";
+export type { EditedEntry, UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";

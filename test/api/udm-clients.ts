@@ -3,22 +3,32 @@ import { connect as connectHttp2 } from "node:http2";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { credentials, Client as GrpcClient, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { fromBinary, fromJson, toBinary, toJson, type DescMethodUnary, type JsonValue } from "@bufbuild/protobuf";
+import {
+  fromBinary,
+  fromJson,
+  toBinary,
+  toJson,
+  type DescMethodUnary,
+  type DescService,
+  type JsonValue,
+} from "@bufbuild/protobuf";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { BadRequestSchema } from "../../src/api/gen/google/rpc/details_pb.ts";
 import { UdmService } from "../../src/api/gen/udm/v1/udm_pb.ts";
+import type { UdmToolsService } from "../../src/api/gen/udm/v1/udm_tools_pb.ts";
 
 export type Outcome =
   | { readonly code: "ok"; readonly answer: JsonValue }
   | { readonly code: string; readonly message: string; readonly fields: readonly string[] };
 
 export type UdmMethod = keyof typeof UdmService.method;
+export type ToolsMethod = keyof typeof UdmToolsService.method;
 
-export interface UdmClient {
+export interface UdmClient<Method extends string = UdmMethod> {
   /** @param request proto3 JSON, its masks as strings. */
-  call(method: UdmMethod, request: JsonValue): Promise<Outcome>;
+  call(method: Method, request: JsonValue): Promise<Outcome>;
   close(): void;
 }
 
@@ -27,6 +37,8 @@ export interface Target {
   /** A certificate to trust; undefined for a server in clear. */
   readonly ca: string | undefined;
   readonly prefix: string;
+  /** Without it the service of the eight methods. */
+  readonly service?: DescService;
 }
 
 export type ClientKind = keyof typeof makers;
@@ -49,13 +61,15 @@ const makers = {
 
 export const clientKinds = Object.keys(makers) as ClientKind[];
 
-export function createUdmClient(kind: ClientKind, target: Target): UdmClient {
-  return makers[kind](target);
+export function createUdmClient<Method extends string = UdmMethod>(kind: ClientKind, target: Target): UdmClient<Method> {
+  return makers[kind](target) as UdmClient<Method>;
 }
 
-function descOf(method: UdmMethod): DescMethodUnary {
-  return UdmService.method[method];
+function descOf({ service = UdmService }: Target, method: string): DescMethodUnary {
+  return service.method[method] as DescMethodUnary;
 }
+
+const nameOf = ({ service = UdmService }: Target): string => service.typeName;
 
 function baseUrl({ port, ca, prefix }: Target): string {
   return `${ca === undefined ? "http" : "https"}://localhost:${port}${prefix}`;
@@ -69,12 +83,12 @@ function byConnect(target: Target, protocol: string, httpVersion: "1.1" | "2", u
     "grpc-web": () => createGrpcWebTransport(options),
     grpc: () => createGrpcTransport(options),
   };
-  const client = createClient(UdmService, (transports[protocol] as () => Transport)());
+  const client = createClient(target.service ?? UdmService, (transports[protocol] as () => Transport)());
   return {
     async call(method, request) {
-      const { input, output } = descOf(method);
+      const { input, output } = descOf(target, method);
       try {
-        const send = client[method] as (message: unknown) => Promise<never>;
+        const send = (client as Record<string, unknown>)[method] as (message: unknown) => Promise<never>;
         return { code: "ok", answer: toJson(output, await send(fromJson(input, request))) };
       } catch (error) {
         const refused = ConnectError.from(error);
@@ -85,13 +99,14 @@ function byConnect(target: Target, protocol: string, httpVersion: "1.1" | "2", u
   };
 }
 
-function byGrpcJs({ port, ca, prefix }: Target): UdmClient {
+function byGrpcJs(target: Target): UdmClient {
+  const { port, ca, prefix } = target;
   const secure = ca === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca));
   const client = new GrpcClient(`localhost:${port}`, secure);
   return {
     call(method, request) {
-      const { input, output, name } = descOf(method);
-      const path = `${prefix}/${UdmService.typeName}/${name}`;
+      const { input, output, name } = descOf(target, method);
+      const path = `${prefix}/${nameOf(target)}/${name}`;
       return new Promise((resolve) => {
         client.makeUnaryRequest(
           path,
@@ -140,7 +155,7 @@ function restHttp1(target: Target): UdmClient {
     call: (method, body) =>
       new Promise((resolve, reject) => {
         const sent = request(
-          `${baseUrl(target)}/${UdmService.typeName}/${descOf(method).name}`,
+          `${baseUrl(target)}/${nameOf(target)}/${descOf(target, method).name}`,
           { method: "POST", headers: { "content-type": "application/json" }, ...(target.ca ? { ca: target.ca } : {}) },
           (response) => {
             const chunks: Buffer[] = [];
@@ -162,7 +177,7 @@ function restHttp2(target: Target): UdmClient {
       new Promise((resolve, reject) => {
         const stream = session.request({
           ":method": "POST",
-          ":path": `${target.prefix}/${UdmService.typeName}/${descOf(method).name}`,
+          ":path": `${target.prefix}/${nameOf(target)}/${descOf(target, method).name}`,
           "content-type": "application/json",
         });
         let status: number | undefined;

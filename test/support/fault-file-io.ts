@@ -64,6 +64,7 @@ export function faultFileIo(inner: FileIo): FaultFileIo {
     list: (folder) => call("list", () => inner.list(folder)),
     create: async (path, mode) => wrap(await call("create", () => inner.create(path, mode)), "file"),
     openExisting: async (path) => wrap(await call("openExisting", () => inner.openExisting(path)), "target"),
+    openToAppend: async (path) => wrap(await call("openToAppend", () => inner.openToAppend(path)), "history"),
     openFolder: async (path) => wrap(await call("openFolder", () => inner.openFolder(path)), "folder"),
     rename: (from, to) => call("rename", () => inner.rename(from, to)),
     link: (from, to) => call("link", () => inner.link(from, to)),

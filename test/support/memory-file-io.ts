@@ -127,6 +127,7 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
       inode.isOverwritten = true;
       return openFile(inode, 0);
     },
+    openToAppend: async (path) => openFile(find(path)),
     openFolder: async () => openFolder,
     rename: async (from, to) => {
       names.set(to, find(from));

@@ -54,12 +54,13 @@ function violationsOf(index: UdmIndex, writes: readonly UdmWrite[]): CodedViolat
     const exists = index.get(key) !== undefined;
     if (earlier < i) refuse("invalid_argument", `is already in the batch, at position ${earlier}`);
     else if (op === "create" && exists) refuse("already_exists", "already exists");
-    else if (op !== "create" && !exists) refuse("not_found", "does not exist");
+    else if (op !== "create" && op !== "edit" && !exists) refuse("not_found", "does not exist");
   }
   return violations.slice(0, maxViolations);
 }
 
 function outcome(write: UdmWrite, old: UdmEntry | undefined): UdmEntry {
+  if (write.op === "edit") throw new Error("edits are for stores with a history");
   if (write.op === "delete") return old as UdmEntry;
   const result = { ...(old ?? { name: "", tags: [], vlan: 0n, internal: false, metadata: new Map() }), key: write.key };
   const fields = write.op === "update" ? (write.fields ?? udmFields) : udmFields;

@@ -139,7 +139,10 @@ test("an edit is given up when a batch fails by no refusal", async () => {
   const key = parseKey("10.0.0.1");
   const broken = { op: "create", key, values: { ...udmEntry("::"), tags: undefined } } as never;
   await assert.rejects(
-    applyBatches(counting, [[{ op: "create", key: parseKey("10.0.0.2"), values: udmEntry("::") }], [broken]]),
+    applyBatches(counting, [
+      { writes: [{ op: "create", key: parseKey("10.0.0.2"), values: udmEntry("::") }] },
+      { writes: [broken] },
+    ]),
     TypeError,
   );
   assert.equal(dropped, 1);

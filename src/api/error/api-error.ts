@@ -9,6 +9,7 @@ export type ApiErrorCode =
   | "invalid_argument"
   | "not_found"
   | "already_exists"
+  | "failed_precondition"
   | "unauthenticated"
   | "permission_denied"
   | "resource_exhausted"

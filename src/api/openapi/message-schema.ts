@@ -74,6 +74,7 @@ function fieldSchema(field: DescField): JsonSchema {
 function scalarSchema(scalar: ScalarType | undefined): JsonSchema {
   if (scalar === ScalarType.BOOL) return { type: "boolean" };
   if (scalar === ScalarType.INT32) return { type: "integer", format: "int32" };
+  if (scalar === ScalarType.UINT32) return { type: "integer", minimum: 0, maximum: 4_294_967_295 };
   if (scalar !== ScalarType.UINT64) return { type: "string" };
   return {
     description: "Up to 18446744073709551615. Answers carry a string.",

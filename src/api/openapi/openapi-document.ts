@@ -8,8 +8,8 @@ import { commentOf } from "./schema-comments.ts";
 export interface OpenApiParts {
   readonly version: string;
   /** With the comments of the schema. */
-  readonly service: DescService;
-  /** Where the service is: `/api/v1/enrich/ipaddr`. */
+  readonly services: readonly DescService[];
+  /** Where the services are: `/api/v1/enrich/ipaddr`. */
   readonly prefix: string;
   readonly hasBasicAuth: boolean;
   /** Whether /metrics asks for credentials too. */
@@ -21,8 +21,9 @@ export interface OpenApiParts {
 
 /** The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON. */
 export function openApiDocument(parts: OpenApiParts): JsonSchema {
-  const { service, prefix } = parts;
-  const messages = reachableMessages(service.methods.flatMap(({ input, output }) => [input, output]));
+  const { prefix } = parts;
+  const methods = parts.services.flatMap((service) => service.methods);
+  const messages = reachableMessages(methods.flatMap(({ input, output }) => [input, output]));
   return {
     openapi: "3.1.0",
     info: {
@@ -30,7 +31,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
       version: parts.version,
       summary: "Metadata on IP addresses, and SNMP operations.",
       description:
-        "The methods of UdmService are also served at the root, and by Connect, gRPC-Web and gRPC on the same port.",
+        "The methods of UdmService and UdmToolsService are also served at the root, and by Connect, gRPC-Web and gRPC on the same port.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -42,7 +43,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
     ],
     paths: {
       ...Object.fromEntries(
-        service.methods.map((method) => [`${prefix}/${service.typeName}/${method.name}`, { post: methodPath(method) }]),
+        methods.map((method) => [`${prefix}/${method.parent.typeName}/${method.name}`, { post: methodPath(method) }]),
       ),
       ...snmpPaths(applyDefinitionsPath, rediscoverDevicePath),
       ...pagePaths(parts),

@@ -12,6 +12,7 @@ export const errorSchema: JsonSchema = {
         "invalid_argument",
         "not_found",
         "already_exists",
+        "failed_precondition",
         "unauthenticated",
         "permission_denied",
         "resource_exhausted",

@@ -1,9 +1,6 @@
-import type { ConnectError } from "@connectrpc/connect";
-import { KeyError, parseKey, type Key } from "../../ip/index.ts";
 import {
   checkUdm,
   maxViolations,
-  UdmError,
   type UdmEntry,
   type UdmField,
   type UdmIndex,
@@ -21,10 +18,13 @@ import type {
   Udm,
   UpdateUdmRequest,
 } from "../gen/udm/v1/udm_pb.ts";
-import { apiError, violationsError, type FieldViolation } from "../error/api-error.ts";
-import type { Caller } from "../http/call.ts";
+import { apiError, type FieldViolation } from "../error/api-error.ts";
+import type { Waiting } from "../http/call.ts";
+import { requireBatchSize } from "./batch-size.ts";
 import { listOf, type EntryList } from "./entry-list.ts";
 import { parseUpdateMask } from "./parse-update-mask.ts";
+import { badRequest, requestKey, toApiError } from "./store-fault.ts";
+import type { OriginOf, WriteCaller } from "./write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
@@ -49,6 +49,9 @@ export interface UdmService {
 /** What a list is of: everything, one entry, or what is related to a key. */
 export type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
 
+/** Who waits for a write. */
+type Caller = Waiting & WriteCaller;
+
 /** Path of the n-th write of a request: empty, or `requests[n].`. */
 type PathOf = (index: number) => string;
 
@@ -60,9 +63,9 @@ const checkedPerTurn = 100;
 
 /**
  * @param maxBatchSize most elements of a batch.
- * @param user whom each caller has authenticated as; undefined when nobody has to.
+ * @param originOf says where a write came from.
  */
-export function createUdmService(source: UdmSource, maxBatchSize: number, user?: string): UdmService {
+export function createUdmService(source: UdmSource, maxBatchSize: number, originOf: OriginOf): UdmService {
   const store = (): UdmStore => {
     if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
     return source;
@@ -84,11 +87,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number, user?:
   ): Promise<readonly UdmEntry[]> => {
     caller.throwIfAborted();
     try {
-      return await store().commit(writes, {
-        method,
-        ...(user !== undefined && { user }),
-        ...(caller.peer !== undefined && { peer: caller.peer }),
-      });
+      return await store().commit(writes, originOf(method, caller));
     } catch (error) {
       throw toApiError(error, fieldPath);
     }
@@ -104,11 +103,7 @@ export function createUdmService(source: UdmSource, maxBatchSize: number, user?:
     pathOf: PathOf,
   ): Promise<readonly UdmEntry[]> => {
     store();
-    if (udms.length > maxBatchSize) {
-      const message = `the batch has ${udms.length} entries: SVC_API_MAX_BATCH_SIZE allows ${maxBatchSize}; send several batches`;
-      const metadata = { setting: "SVC_API_MAX_BATCH_SIZE", limit: String(maxBatchSize) };
-      throw apiError("resource_exhausted", "BATCH_TOO_LARGE", message, { metadata });
-    }
+    requireBatchSize(udms.length, maxBatchSize);
     const writes: UdmWrite[] = [];
     const violations: FieldViolation[] = [];
     for (const [i, udm] of udms.entries()) {
@@ -204,39 +199,6 @@ function checkWrite(
   }
   if (op === "create") return { write: { op, key: checked.key, values: checked.values } };
   return { write: { op, key: checked.key, values: checked.values, ...(fields === undefined ? {} : { fields }) } };
-}
-
-function requestKey(text: string): Key {
-  try {
-    return parseKey(text);
-  } catch (error) {
-    if (!(error instanceof KeyError)) throw error;
-    throw badRequest([{ field: "key", description: error.message }]);
-  }
-}
-
-function badRequest(violations: readonly FieldViolation[]): ConnectError {
-  return violationsError("invalid_argument", "INVALID_FIELD", violations.slice(0, maxViolations));
-}
-
-const reasons = {
-  invalid_argument: "INVALID_FIELD",
-  not_found: "KEY_NOT_FOUND",
-  already_exists: "KEY_EXISTS",
-  unavailable: "STORE_UNAVAILABLE",
-  resource_exhausted: "LIMIT_EXCEEDED",
-} as const;
-
-/** Anything but a refusal of the store stays as it is: a fault of ours. */
-function toApiError(error: unknown, fieldPath: (index: number) => string): unknown {
-  if (!(error instanceof UdmError)) return error;
-  const { code, message } = error;
-  if (error.violations.length === 0) return apiError(code, reasons[code], message);
-  const violations = error.violations.map(({ index, field, description }) => ({
-    field: `${fieldPath(index)}${field}`,
-    description,
-  }));
-  return violationsError(code, reasons[code], violations);
 }
 
 function first(entries: readonly UdmEntry[]): UdmEntry {

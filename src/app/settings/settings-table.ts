@@ -75,6 +75,12 @@ export const settingsTable = {
     2_000_000,
     "The most metadata entries. 1 KB of address space is reserved for each (4 GB at most); memory is used only by entries that exist.",
   ),
+  SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE: row(
+    "Metadata",
+    size(0, 64 * GiB),
+    64 * MiB,
+    "The most bytes of the history of metadata changes, kept in SVC_STATE_DIRECTORY_PATH: the oldest go first. 0 keeps none.",
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     "Metadata",
     int(1, 31_536_000, "seconds"),

@@ -6,6 +6,8 @@ const fields = new Map<string, KnownField>([
   ["tag", { fields: ["tags"], type: "text", unit: "" }],
   ["tags", { fields: ["tags"], type: "text", unit: "" }],
   ["vlan", { fields: ["vlan"], type: "number", unit: "" }],
+  ["context", { fields: ["contexts"], type: "text", unit: "" }],
+  ["contexts", { fields: ["contexts"], type: "text", unit: "" }],
   ["internal", { fields: ["internal"], type: "boolean", unit: "" }],
 ]);
 

@@ -4,41 +4,48 @@ import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from ".
 import type { UdmEdit } from "./udm-index.ts";
 import type { UdmWrite } from "./udm-store.ts";
 import { quote } from "../../text/index.ts";
+import { sameEntry } from "./same-entry.ts";
+
+/** What a write did to its key; undefined is no entry. */
+export interface EntryChange {
+  readonly before: UdmEntry | undefined;
+  readonly after: UdmEntry | undefined;
+}
 
 /**
  * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several turns of the event
  * loop; nothing else may use the edit meanwhile.
  *
- * @returns one entry for each write: as it is afterwards, or for a delete as it was.
+ * @returns what each write did.
  * @throws UdmError with all violations, at most {@link maxViolations}; its code is that of the first.
  */
-export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): Promise<readonly UdmEntry[]> {
+export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): Promise<readonly EntryChange[]> {
   const violations: UdmViolation[] = [];
   let code: UdmErrorCode | undefined;
-  const results: UdmEntry[] = [];
+  const results: EntryChange[] = [];
   const firstIndex = new Map<string, number>();
 
   for (const [index, write] of writes.entries()) {
     if (index % itemsATurn === itemsATurn - 1) await nextTurn();
-    const found = edit.get(write.key);
+    const before = edit.get(write.key);
     const earlier = firstIndex.get(write.key.text);
     if (earlier === undefined) firstIndex.set(write.key.text, index);
-    const refusal = refuse(write, found, earlier);
-    if (refusal === undefined) {
-      results.push(resultOf(write, found));
+    const outcome = refuse(write, before, earlier) ?? resultOf(write, before);
+    if (!("refused" in outcome)) {
+      results.push({ before, after: outcome.entry });
     } else if (violations.length < maxViolations) {
-      code ??= refusal.code;
-      violations.push({ index, field: "key", description: refusal.description });
+      code ??= outcome.refused;
+      violations.push({ index, field: outcome.field, description: outcome.description });
     }
   }
   if (code !== undefined) throw new UdmError(code, violations[0]?.description ?? "", violations);
 
   const mark = edit.mark();
   try {
-    for (const [index, entry] of results.entries()) {
+    for (const [index, { before, after }] of results.entries()) {
       if (index % itemsATurn === itemsATurn - 1) await nextTurn();
-      if (writes[index]?.op === "delete") edit.delete(entry.key);
-      else edit.put(entry);
+      if (after !== undefined) edit.put(after);
+      else if (before !== undefined) edit.delete(before.key);
     }
   } catch (error) {
     mark.undo();
@@ -48,31 +55,39 @@ export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): P
   return results;
 }
 
-function refuse(
-  write: UdmWrite,
-  found: UdmEntry | undefined,
-  earlier: number | undefined,
-): { code: UdmErrorCode; description: string } | undefined {
+/** Whether there is a difference. */
+export function isChange({ before, after }: EntryChange): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  return !sameEntry(before, after);
+}
+
+interface Refusal {
+  readonly refused: UdmErrorCode;
+  readonly field: string;
+  readonly description: string;
+}
+
+function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | undefined): Refusal | undefined {
   const key = `key ${quote(write.key.text)}`;
+  const no = (refused: UdmErrorCode, description: string): Refusal => ({ refused, field: "key", description });
   if (earlier !== undefined) {
-    return { code: "invalid_argument", description: `${key} is already in the batch, at position ${earlier}` };
+    return no("invalid_argument", `${key} is already in the batch, at position ${earlier}`);
   }
-  if (write.op === "create" && found !== undefined) {
-    return { code: "already_exists", description: `${key} already exists` };
-  }
-  if (write.op !== "create" && found === undefined) {
-    return { code: "not_found", description: `${key} does not exist` };
+  if (write.op === "create" && found !== undefined) return no("already_exists", `${key} already exists`);
+  if ((write.op === "update" || write.op === "delete") && found === undefined) {
+    return no("not_found", `${key} does not exist`);
   }
   return undefined;
 }
 
-/** The entry that the write leaves, or that a delete takes away. */
-function resultOf(write: UdmWrite, found: UdmEntry | undefined): UdmEntry {
-  if (write.op === "delete") return found as UdmEntry;
+/** The entry that the write leaves, if any. */
+function resultOf(write: UdmWrite, found: UdmEntry | undefined): { readonly entry: UdmEntry | undefined } | Refusal {
+  if (write.op === "edit") return write.edit(found);
+  if (write.op === "delete") return { entry: undefined };
   const { key } = write;
-  if (found === undefined) return { key, ...onlyValues(write.values) };
+  if (found === undefined) return { entry: { key, ...onlyValues(write.values) } };
   const values = { ...onlyValues(found), ...changedValues(write) };
-  return found.fileOnly === undefined ? { key, ...values } : { key, ...values, fileOnly: found.fileOnly };
+  return { entry: { key, ...values, ...(found.fileOnly !== undefined && { fileOnly: found.fileOnly }) } };
 }
 
 function changedValues(write: Extract<UdmWrite, { op: "create" | "update" }>): Partial<UdmValues> {

@@ -3,9 +3,16 @@
  * - `invalid_argument`: the request breaks a rule, or names one key twice.
  * - `not_found`, `already_exists`: as the state is after the writes before this one.
  * - `unavailable`: the file could not be read at start, or cannot be saved; nothing has changed.
+ * - `failed_precondition`: others have changed what the write was made for.
  * - `resource_exhausted`: a configured limit would be exceeded.
  */
-export type UdmErrorCode = "invalid_argument" | "not_found" | "already_exists" | "unavailable" | "resource_exhausted";
+export type UdmErrorCode =
+  | "invalid_argument"
+  | "not_found"
+  | "already_exists"
+  | "failed_precondition"
+  | "unavailable"
+  | "resource_exhausted";
 
 /** One thing that is wrong with one write of a batch. */
 export interface UdmViolation {

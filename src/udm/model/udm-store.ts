@@ -1,5 +1,6 @@
 import type { Key } from "../../ip/index.ts";
 import type { UdmEntry, UdmField, UdmValues } from "./udm-entry.ts";
+import type { UdmErrorCode } from "./udm-error.ts";
 import type { AddressRange, UdmIndex } from "./udm-index.ts";
 
 /** One change. Keys and values have been checked by the rules of `checkUdm`. */
@@ -7,7 +8,14 @@ export type UdmWrite =
   | { readonly op: "create"; readonly key: Key; readonly values: UdmValues }
   /** Without `fields` all values are replaced, else only those named; file-only fields always stay. */
   | { readonly op: "update"; readonly key: Key; readonly values: UdmValues; readonly fields?: readonly UdmField[] }
-  | { readonly op: "delete"; readonly key: Key };
+  | { readonly op: "delete"; readonly key: Key }
+  /** What becomes of the entry is decided when its turn comes, by what is there then. Fields known in the file only are its matter, too. */
+  | { readonly op: "edit"; readonly key: Key; readonly edit: (found: UdmEntry | undefined) => EditedEntry };
+
+/** What an edit makes of an entry: undefined is none; or why it refuses. */
+export type EditedEntry =
+  | { readonly entry: UdmEntry | undefined }
+  | { readonly refused: UdmErrorCode; readonly field: string; readonly description: string };
 
 /** Where a write came from, for the log. */
 export interface WriteOrigin {
@@ -17,6 +25,16 @@ export interface WriteOrigin {
   readonly user?: string;
   /** Address of the client. */
   readonly peer?: string;
+  /** Who the history names where nobody was authenticated: `cli`, the name of a source. */
+  readonly author?: string;
+}
+
+/** What became of a batch that is saved. */
+export interface UdmCommit {
+  /** One for each write: as it now is, or as it was for one that is gone; without those that an edit left as missing as it found them. */
+  readonly entries: readonly UdmEntry[];
+  /** The number of the change in the history; undefined when there is none: nothing changed, or no history is kept. */
+  readonly change: number | undefined;
 }
 
 /**

@@ -1,5 +1,4 @@
-import { applyWrites } from "../model/apply-writes.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
+import { applyWrites, type EntryChange } from "../model/apply-writes.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 import type { UdmWrite } from "../model/udm-store.ts";
@@ -7,10 +6,17 @@ import { createChangeLog } from "./change-log.ts";
 import type { Outcome } from "./commit-queue.ts";
 import { noteChanges } from "./note-changes.ts";
 
+/** Writes that are applied as one. */
+export interface WriteBatch {
+  readonly writes: readonly UdmWrite[];
+  /** The version of the state that they were made for, where they are good for no other one. */
+  readonly onVersion?: number | undefined;
+}
+
 /** What became of the batches of a group. */
 export interface AppliedBatches {
-  /** One for each batch, in their order. */
-  readonly outcomes: readonly Outcome<readonly UdmEntry[]>[];
+  /** What the writes of each did, in their order. */
+  readonly outcomes: readonly Outcome<readonly EntryChange[]>[];
   /** Undefined when no batch changed anything. */
   readonly changed: { readonly next: UdmIndex; readonly changes: Uint8Array } | undefined;
 }
@@ -21,19 +27,17 @@ export interface AppliedBatches {
  *
  * @throws what is no refusal of one batch; the edit is given up then.
  */
-export async function applyBatches(
-  before: UdmIndex,
-  batches: readonly (readonly UdmWrite[])[],
-): Promise<AppliedBatches> {
+export async function applyBatches(before: UdmIndex, batches: readonly WriteBatch[]): Promise<AppliedBatches> {
   const edit = before.edit();
   try {
     const changes = createChangeLog();
-    const outcomes: Outcome<readonly UdmEntry[]>[] = [];
-    for (const batch of batches) {
+    const outcomes: Outcome<readonly EntryChange[]>[] = [];
+    for (const { writes, onVersion } of batches) {
       try {
-        const result = await applyWrites(edit, batch);
+        if (onVersion !== undefined && (onVersion !== before.version || !changes.isEmpty)) throw overtaken();
+        const result = await applyWrites(edit, writes);
         outcomes.push({ result });
-        await noteChanges(changes, batch, result);
+        await noteChanges(changes, result);
       } catch (error) {
         if (!(error instanceof UdmError)) throw error;
         outcomes.push({ error });
@@ -46,4 +50,8 @@ export async function applyBatches(
     edit.drop();
     throw error;
   }
+}
+
+function overtaken(): UdmError {
+  return new UdmError("failed_precondition", "others have changed the metadata meanwhile: try again");
 }

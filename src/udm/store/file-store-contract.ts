@@ -3,7 +3,8 @@ import type { FileIo } from "../../file/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
 import type { SharedIndexHandle } from "../index/shared-reader.ts";
 import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
-import type { UdmStore } from "../model/udm-store.ts";
+import type { UdmHistory } from "../history/history-contract.ts";
+import type { UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import type { UdmLayers } from "./udm-layers.ts";
 
 export interface UdmFileStoreOptions {
@@ -24,6 +25,8 @@ export interface UdmFileStoreOptions {
   readonly threadBytes?: number;
   /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
   readonly stateDirectory?: string;
+  /** Most bytes of the history of changes, which is in the state directory; 0 for none. */
+  readonly historyBytes?: number;
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after?: (action: () => void, ms: number) => () => void;
   readonly log: Log;
@@ -32,8 +35,20 @@ export interface UdmFileStoreOptions {
   readonly health: Health;
 }
 
+/** A store that remembers what was changed. */
+export interface UdmStoreWithHistory extends UdmStore {
+  readonly history: UdmHistory;
+  /**
+   * As {@link UdmStore.commit}, with the number of the change.
+   *
+   * @param onVersion of the state that the writes were made for, where they are good for no other one.
+   * @throws UdmError; `failed_precondition` when the state is another one by then.
+   */
+  submit(writes: readonly UdmWrite[], origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
+}
+
 /** A store that threads can look into. */
-export interface UdmFileStore extends UdmStore, Component {
+export interface UdmFileStore extends UdmStoreWithHistory, Component {
   /**
    * What a reader in another thread needs to see each state as soon as its commit is answered; each reader
    * needs its own. It sees no entries while no state could be read.

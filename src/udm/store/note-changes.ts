@@ -1,17 +1,13 @@
 import type { ChangeLog } from "./change-log.ts";
+import type { EntryChange } from "../model/apply-writes.ts";
 import { itemsATurn, nextTurn } from "../model/next-turn.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
-import type { UdmWrite } from "../model/udm-store.ts";
 import { renderEntry } from "../model/render-entry.ts";
 
-/** Adds what a batch does to the file. @param entries what the writes made of each entry, in their order. */
-export async function noteChanges(
-  changes: ChangeLog,
-  writes: readonly UdmWrite[],
-  entries: readonly UdmEntry[],
-): Promise<void> {
-  for (const [i, entry] of entries.entries()) {
+/** Adds what a batch does to the file. */
+export async function noteChanges(changes: ChangeLog, done: readonly EntryChange[]): Promise<void> {
+  for (const [i, { before, after }] of done.entries()) {
     if (i % itemsATurn === itemsATurn - 1) await nextTurn();
-    changes.add(entry.key, writes[i]?.op === "delete" ? undefined : renderEntry(entry));
+    if (after !== undefined) changes.add(after.key, renderEntry(after));
+    else if (before !== undefined) changes.add(before.key, undefined);
   }
 }

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { applyBatches } from "./apply-batches.ts";
 import { createLoadReport } from "./load-report.ts";
 import { createAuditLog } from "./audit-log.ts";
@@ -21,15 +22,18 @@ import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
-import { createAddressWatch } from "./address-watch.ts";
-import { createUdmLayers } from "./udm-layers.ts";
-import { createUdmSaver } from "./udm-saver.ts";
-import type { UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
+import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
+import type { UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { EntryChange } from "../model/apply-writes.ts";
+import { createHistory } from "../history/history.ts";
+import type { UdmLayers } from "./udm-layers.ts";
 
 /** One call of `commit`. */
 interface Batch {
   readonly writes: readonly UdmWrite[];
   readonly origin: WriteOrigin;
+  readonly onVersion: number | undefined;
 }
 
 type StateListener = Parameters<UdmStore["watch"]>[0];
@@ -42,6 +46,9 @@ interface FileState extends Omit<LoadedState, "built"> {
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
+
+/** Without {@link UdmFileStoreOptions.historyBytes}. */
+const defaultHistoryBytes = 64 * 1024 * 1024;
 
 /** Smaller files are read and written faster than a thread is asked. In bytes. */
 const bigFile = 256 * 1024;
@@ -77,6 +84,15 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
   const loads = createLoadReport(path, log, health, report);
   const audit = createAuditLog(log, clock, after);
+  const history = createHistory({
+    io,
+    path: join(stateDirectory, `${fileNameOf(path)}.history-`),
+    maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
+    clock,
+    log,
+    metrics: options.metrics,
+    health,
+  });
   const listeners = new Set<StateListener>();
   const addresses = createAddressWatch(shared, log);
 
@@ -113,26 +129,48 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     addresses.changed(changed);
   };
 
-  const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<readonly UdmEntry[]>[]> => {
+  const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> => {
     if (!isLoaded) throw fault;
-    const { outcomes, changed } = await applyBatches(
-      current(),
-      batches.map(({ writes }) => writes),
+    const { outcomes, changed } = await applyBatches(current(), batches);
+    let numbers: readonly (number | undefined)[] = [];
+    if (changed !== undefined) {
+      const { next, changes } = changed;
+      report.groupSize(batches.length);
+      try {
+        numbers = await note(batches, outcomes);
+        seen = await save(changes, next);
+      } catch (error) {
+        await history.takeBack();
+        shared.release(next);
+        throw error;
+      }
+      makeCurrent(next);
+      history.keep();
+      for (const [i, { writes, origin }] of batches.entries()) {
+        if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, next.version, origin);
+      }
+    }
+    return outcomes.map((outcome, i) =>
+      "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
     );
-    if (changed === undefined) return outcomes;
-    const { next, changes } = changed;
-    report.groupSize(batches.length);
+  };
+
+  /** Puts a group into the history. @returns the number of each batch. */
+  const note = async (
+    batches: readonly Batch[],
+    outcomes: readonly Outcome<readonly EntryChange[]>[],
+  ): Promise<readonly (number | undefined)[]> => {
+    const group = batches.map(({ writes, origin }, i) => {
+      const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
+      const method = origin.method ?? writes[0]?.op ?? "";
+      return { author: origin.user ?? origin.author ?? "", method, changes: "result" in outcome ? outcome.result : [] };
+    });
     try {
-      seen = await save(changes, next);
+      return await history.append(group);
     } catch (error) {
-      shared.release(next);
-      throw error;
+      const message = `the history of the metadata cannot be written, nothing has changed: ${messageOf(error)}`;
+      throw new UdmError("unavailable", message, [], { cause: error });
     }
-    makeCurrent(next);
-    for (const [i, { writes, origin }] of batches.entries()) {
-      if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, next.version, origin);
-    }
-    return outcomes;
   };
 
   const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
@@ -168,6 +206,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         throw contentError(error, path, stamp);
       });
       makeCurrent(state.index);
+      if (owned) await history.open(state.index);
       isLoaded = true;
       if (owned) saver.loaded({ stamp, isOurs: state.isOurs, isInThread: state.isInThread });
       loads.loaded(state, stamp !== undefined);
@@ -243,6 +282,19 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     }
   };
 
+  const submit: UdmFileStore["submit"] = async (writes, origin = {}, onVersion) => {
+    const start = clock.monotonic();
+    try {
+      if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
+      const committed = await queue.submit({ writes, origin, onVersion });
+      report.committed("ok", clock.monotonic() - start);
+      return committed;
+    } catch (error) {
+      report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
+      throw error;
+    }
+  };
+
   return {
     name: "metadata",
 
@@ -268,6 +320,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         isLoaded = false;
         fault = new UdmError("unavailable", "the metadata store was stopped");
       }
+      await history.close();
       await thread?.stop();
       await lock?.release();
       lock = undefined;
@@ -277,18 +330,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
 
     current,
 
-    async commit(writes, origin = {}) {
-      const start = clock.monotonic();
-      try {
-        if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
-        const entries = await queue.submit({ writes, origin });
-        report.committed("ok", clock.monotonic() - start);
-        return entries;
-      } catch (error) {
-        report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
-        throw error;
-      }
-    },
+    history,
+    submit,
+    commit: async (writes, origin) => (await submit(writes, origin)).entries,
 
     layers,
 
@@ -303,6 +347,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       return () => void listeners.delete(listener);
     },
   };
+}
+
+function entriesOf(done: readonly EntryChange[]): readonly UdmEntry[] {
+  return done.flatMap(({ before, after }) => after ?? before ?? []);
 }
 
 function messageOf(error: unknown): string {

@@ -205,9 +205,14 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
   };
 }
 
-/** One file for each target, named by a digest. */
+/** One file for each target. */
 function imagePathOf(stateDirectory: string, target: string): string {
-  return join(stateDirectory, `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}.image`);
+  return join(stateDirectory, `${fileNameOf(target)}.image`);
+}
+
+/** How files in the state directory that belong to a metadata file begin: with a digest of its path. */
+export function fileNameOf(target: string): string {
+  return `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}`;
 }
 
 /** The text of all entries, with a turn of the event loop between its pieces. */

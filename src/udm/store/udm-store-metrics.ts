@@ -10,6 +10,7 @@ const commitResults = [
   "invalid_argument",
   "not_found",
   "already_exists",
+  "failed_precondition",
   "unavailable",
   "resource_exhausted",
 ] as const satisfies readonly CommitResult[];

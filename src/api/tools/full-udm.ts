@@ -1,0 +1,105 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  checkUdm,
+  isChange,
+  otherFields,
+  udmContexts,
+  withContexts,
+  type EntryChange,
+  type UdmContext,
+  type UdmEntry,
+  type UdmField,
+} from "../../udm/index.ts";
+import { quote } from "../../text/index.ts";
+import type { FieldViolation } from "../error/api-error.ts";
+import {
+  EntryChangeSchema,
+  FullUdmSchema,
+  type EntryChange as EntryChangeMessage,
+  type FullUdm,
+} from "../gen/udm/v1/udm_tools_pb.ts";
+
+/** The message of an entry. */
+export function fullUdm(entry: UdmEntry): FullUdm {
+  const { key, name, tags, vlan, internal, metadata, fileOnly } = entry;
+  // Without a prototype `__proto__` is a key like any other.
+  const pairs = Object.create(null) as Record<string, string>;
+  for (const [at, value] of metadata) pairs[at] = value;
+  return create(FullUdmSchema, {
+    key: key.text,
+    name,
+    tags: [...tags],
+    vlan,
+    internal,
+    metadata: pairs,
+    ...(fileOnly !== undefined && { contexts: [...(fileOnly.contexts ?? [])], otherFields: otherFields(entry) }),
+  });
+}
+
+export function entryChange({ before, after }: EntryChange): EntryChangeMessage {
+  return create(EntryChangeSchema, {
+    key: (after ?? before)?.key.text ?? "",
+    ...(before !== undefined && { before: fullUdm(before) }),
+    ...(after !== undefined && { after: fullUdm(after) }),
+  });
+}
+
+/** What a request says of an entry. */
+export interface RequestedEntry {
+  readonly entry: UdmEntry;
+  /** As the request has them, where it names any. */
+  readonly contexts: readonly UdmContext[];
+}
+
+/**
+ * Checks an entry of a request by the rules of the eight methods, and its contexts.
+ *
+ * @param fields those that the request changes.
+ * @returns the entry without its contexts; or all that is wrong, the fields without their path.
+ */
+export function readFullUdm(
+  udm: FullUdm | undefined,
+  fields?: readonly UdmField[],
+): RequestedEntry | { readonly violations: readonly FieldViolation[] } {
+  if (udm === undefined) return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
+  const { key, name, tags, vlan, internal } = udm;
+  const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields);
+  const faults = udm.contexts.flatMap((text, i) => (isContext(text) ? [] : [contextFault(text, i)]));
+  if (!checked.ok) return { violations: [...checked.violations, ...faults] };
+  if (faults.length > 0) return { violations: faults };
+  return { entry: { key: checked.key, ...checked.values }, contexts: udm.contexts.filter(isContext) };
+}
+
+function isContext(text: string): text is UdmContext {
+  return (udmContexts as readonly string[]).includes(text);
+}
+
+function contextFault(text: string, i: number): FieldViolation {
+  const description = `context ${quote(text)} is not known: expected ${udmContexts.join(", ")}`;
+  return { field: `contexts[${i}]`, description };
+}
+
+/** The entry with its own contexts where it has any, else with what the file alone knows of the one before. */
+export function afterReplacement(before: UdmEntry | undefined, { entry, contexts }: RequestedEntry): UdmEntry {
+  const kept = before?.fileOnly === undefined ? entry : { ...entry, fileOnly: before.fileOnly };
+  return contexts.length === 0 ? kept : withContexts(kept, contexts);
+}
+
+/** What became of how many entries. */
+export interface ChangeCounts {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+}
+
+export function countChanges(changes: readonly EntryChange[]): ChangeCounts {
+  const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
+  for (const change of changes) {
+    if (!isChange(change)) counts.unchanged++;
+    else if (change.before === undefined) counts.created++;
+    else if (change.after === undefined) counts.deleted++;
+    else counts.updated++;
+  }
+  return counts;
+}

@@ -1,0 +1,85 @@
+import { setImmediate } from "node:timers/promises";
+import { toBinary, toJsonString, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { encode, type CodecName, type Encodable, type Encoded } from "../rpc/encoded.ts";
+import { varintSize, writeVarint } from "../udm/varint.ts";
+
+/** So many elements are made at once. */
+const elementsAtOnce = 100;
+
+/** A message with a list that may be long. */
+export interface ListedMessage<D extends DescMessage, E extends DescMessage> {
+  readonly desc: D;
+  /** The message, its list empty. */
+  readonly rest: MessageShape<D>;
+  /** The list: a field of messages, whose number is below 16. */
+  readonly field: keyof MessageShape<D> & string;
+  readonly element: E;
+  readonly count: number;
+  /** Made when it is needed. */
+  readonly at: (i: number) => MessageShape<E>;
+}
+
+/** The answer of a message with a list: at once when that is short, else piece by piece. */
+export function listedAnswer<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): Encodable {
+  return { encode: (codec) => encodeListed(codec, message) };
+}
+
+function encodeListed<D extends DescMessage, E extends DescMessage>(
+  codec: CodecName,
+  message: ListedMessage<D, E>,
+): Encoded {
+  const { desc, rest, field, count, at } = message;
+  if (count <= elementsAtOnce) {
+    return encode(codec, desc, { ...rest, [field]: Array.from({ length: count }, (_, i) => at(i)) });
+  }
+  let made: Buffer[] | undefined;
+  const pieces = codec === "json" ? jsonPieces(message) : protoPieces(message);
+  return {
+    async size(isWanted) {
+      made = [];
+      let size = 0;
+      for (const piece of pieces()) {
+        made.push(piece);
+        size += piece.length;
+        await setImmediate();
+        if (!isWanted()) return undefined;
+      }
+      return size;
+    },
+    pieces: () => made ?? pieces(),
+  };
+}
+
+function jsonPieces<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): () => Iterable<Buffer> {
+  const { desc, rest, field, element, count, at } = message;
+  return function* () {
+    const name = desc.field[field]?.jsonName ?? field;
+    for (let i = 0; i < count; i += elementsAtOnce) {
+      let text = i === 0 ? `{"${name}":[` : ",";
+      const end = Math.min(count, i + elementsAtOnce);
+      for (let n = i; n < end; n++) text += `${n === i ? "" : ","}${toJsonString(element, at(n))}`;
+      yield Buffer.from(text);
+    }
+    const others = toJsonString(desc, rest).slice(1);
+    yield Buffer.from(others === "}" ? "]}" : `],${others}`);
+  };
+}
+
+function protoPieces<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): () => Iterable<Buffer> {
+  const { desc, rest, field, element, count, at } = message;
+  return function* () {
+    const tag = ((desc.field[field]?.number ?? 0) << 3) | 2;
+    for (let i = 0; i < count; i += elementsAtOnce) {
+      const parts: Uint8Array[] = [];
+      for (let n = i; n < Math.min(count, i + elementsAtOnce); n++) {
+        const bytes = toBinary(element, at(n));
+        const head = Buffer.alloc(1 + varintSize(bytes.length));
+        head[0] = tag;
+        writeVarint(bytes.length, head, 1);
+        parts.push(head, bytes);
+      }
+      yield Buffer.concat(parts);
+    }
+    yield Buffer.from(toBinary(desc, rest));
+  };
+}

@@ -1,0 +1,186 @@
+import { create } from "@bufbuild/protobuf";
+import { ConnectError, Code } from "@connectrpc/connect";
+import { isChange, maxViolations, type EntryChange, type UdmEntry, type UdmIndex, type UdmWrite } from "../../udm/index.ts";
+import { quote } from "../../text/index.ts";
+import { apiError, type FieldViolation } from "../error/api-error.ts";
+import {
+  EntryChangeSchema,
+  ReplaceUdmsResponseSchema,
+  type FullUdm,
+  type ReplaceUdmsRequest,
+} from "../gen/udm/v1/udm_tools_pb.ts";
+import type { Encodable } from "../rpc/encoded.ts";
+import { badRequest } from "../udm/store-fault.ts";
+import { afterReplacement, countChanges, entryChange, readFullUdm, type RequestedEntry } from "./full-udm.ts";
+import { listedAnswer } from "./listed-answer.ts";
+import { readScope, type Scope } from "./scope.ts";
+import { scanEntries } from "./search/scan-entries.ts";
+import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./tools-context.ts";
+
+/** How often a difference is made afresh because others have written meanwhile. */
+const attempts = 4;
+const defaultMaxDeletes = "20%";
+
+/** @throws ConnectError `invalid_argument`; `failed_precondition` for more deletions than are allowed, or entries that are not in the scope. */
+export async function replaceUdms(
+  context: ToolsContext,
+  request: ReplaceUdmsRequest,
+  caller: ToolsCaller,
+): Promise<Encodable> {
+  context.store();
+  const scope = readScope(request.scope);
+  const mayDelete = readMaxDeletes(request.maxDeletes);
+  const wanted = await readWanted(request.udms, scope);
+  for (let attempt = 1; ; attempt++) {
+    const index = context.current();
+    const difference = await differenceOf(index, scope, wanted, () => caller.throwIfAborted());
+    if (!request.dryRun) requireFewDeletes(difference, mayDelete, scope);
+    try {
+      const change = request.dryRun ? 0 : await commit(context, difference.changes, caller, index.version);
+      return answer(difference, change);
+    } catch (error) {
+      const isOvertaken = error instanceof ConnectError && error.code === Code.FailedPrecondition;
+      if (!isOvertaken || attempt === attempts || context.current().version === index.version) throw error;
+    }
+  }
+}
+
+interface Difference {
+  readonly changes: readonly EntryChange[];
+  readonly unchanged: number;
+  /** How many entries there were in the scope. */
+  readonly before: number;
+}
+
+/** @returns the entries of the request by key. */
+async function readWanted(udms: readonly FullUdm[], scope: Scope): Promise<ReadonlyMap<string, RequestedEntry>> {
+  const wanted = new Map<string, RequestedEntry>();
+  const violations: FieldViolation[] = [];
+  for (const [i, udm] of udms.entries()) {
+    if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
+    const read = readFullUdm(udm);
+    const faults = "violations" in read ? read.violations : placeFaults(read, scope, wanted);
+    violations.push(...below(`udms[${i}]`, faults));
+    if (violations.length >= maxViolations) break;
+    if (!("violations" in read)) wanted.set(read.entry.key.text, read);
+  }
+  if (violations.length > 0) throw badRequest(violations);
+  return wanted;
+}
+
+function placeFaults(
+  { entry }: RequestedEntry,
+  scope: Scope,
+  wanted: ReadonlyMap<string, RequestedEntry>,
+): readonly FieldViolation[] {
+  const key = quote(entry.key.text);
+  if (wanted.has(entry.key.text)) return [{ field: "key", description: `key ${key} is given twice` }];
+  if (scope.has(entry)) return [];
+  return [{ field: "key", description: `the entry of ${key} is not in the scope: ${scope.description}` }];
+}
+
+async function differenceOf(
+  index: UdmIndex,
+  scope: Scope,
+  wanted: ReadonlyMap<string, RequestedEntry>,
+  check: () => void,
+): Promise<Difference> {
+  const changes: EntryChange[] = [];
+  const met = new Set<string>();
+  let before = 0;
+  await scanEntries(index, { within: scope.within, anyOf: scope.anyOf, check }, (entry) => {
+    if (!scope.has(entry)) return true;
+    before++;
+    const requested = wanted.get(entry.key.text);
+    if (requested !== undefined) met.add(entry.key.text);
+    // What is alike in all that the API shows differs in its contexts at most.
+    if (requested?.contexts.length === 0 && !isChange({ before: entry, after: requested.entry })) return true;
+    const found = index.get(entry.key) as UdmEntry;
+    const change = { before: found, after: requested && afterReplacement(found, requested) };
+    if (isChange(change)) changes.push(change);
+    return true;
+  });
+  const unchanged = before - changes.length;
+  await addNew(index, wanted, met, changes);
+  return { changes, unchanged, before };
+}
+
+/** What is wanted and was not met in the scope. @throws ConnectError when it is there all the same, outside of the scope. */
+async function addNew(
+  index: UdmIndex,
+  wanted: ReadonlyMap<string, RequestedEntry>,
+  met: ReadonlySet<string>,
+  changes: EntryChange[],
+): Promise<void> {
+  const strangers: FieldViolation[] = [];
+  let i = 0;
+  for (const [key, requested] of wanted) {
+    if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
+    if (!met.has(key)) {
+      if (index.get(requested.entry.key) === undefined) {
+        changes.push({ before: undefined, after: afterReplacement(undefined, requested) });
+      } else {
+        const description = `key ${quote(key)} exists, and its entry is not in the scope: it would be overwritten`;
+        strangers.push({ field: `udms[${i}].key`, description });
+      }
+    }
+    if (strangers.length >= maxViolations) break;
+    i++;
+  }
+  const [first] = strangers;
+  if (first === undefined) return;
+  const more = strangers.length > 1 ? ` (and ${strangers.length - 1} more)` : "";
+  throw apiError("failed_precondition", "NOT_IN_SCOPE", `${first.description}${more}`, { violations: strangers });
+}
+
+/** How many of so many entries may be deleted. */
+type MayDelete = (entries: number) => { readonly count: number; readonly text: string };
+
+/** @throws ConnectError `invalid_argument` */
+function readMaxDeletes(given: string): MayDelete {
+  const text = given === "" ? defaultMaxDeletes : given;
+  const [, digits, percent] = /^(\d{1,15}(?:\.\d{1,6})?)(%?)$/.exec(text) ?? [];
+  const isWhole = digits?.includes(".") === false;
+  if (digits === undefined || (percent === "" && !isWhole) || (percent === "%" && Number(digits) > 100)) {
+    const description = `max_deletes ${quote(text)} is neither a number nor a percentage such as ${defaultMaxDeletes}`;
+    throw badRequest([{ field: "max_deletes", description }]);
+  }
+  const value = Number(digits);
+  if (percent === "") return () => ({ count: value, text });
+  return (entries) => ({ count: Math.floor((entries * value) / 100), text });
+}
+
+function requireFewDeletes({ changes, before }: Difference, mayDelete: MayDelete, scope: Scope): void {
+  const { deleted } = countChanges(changes);
+  const { count, text } = mayDelete(before);
+  if (deleted <= count) return;
+  const message = `${deleted} of ${before} entries would be deleted (${scope.description}): max_deletes ${text} allows ${count}`;
+  throw apiError("failed_precondition", "TOO_MANY_DELETES", message, {
+    metadata: { deleted: String(deleted), allowed: String(count) },
+  });
+}
+
+async function commit(
+  context: ToolsContext,
+  changes: readonly EntryChange[],
+  caller: ToolsCaller,
+  version: number,
+): Promise<number> {
+  const writes = changes.flatMap(({ before, after }): UdmWrite[] => {
+    const key = (after ?? before)?.key;
+    return key === undefined ? [] : [{ op: "edit", key, edit: () => ({ entry: after }) }];
+  });
+  return context.commit("ReplaceUdms", writes, caller, () => "", version);
+}
+
+function answer({ changes, unchanged }: Difference, change: number): Encodable {
+  const { created, updated, deleted } = countChanges(changes);
+  return listedAnswer({
+    desc: ReplaceUdmsResponseSchema,
+    rest: create(ReplaceUdmsResponseSchema, { created, updated, deleted, unchanged, change }),
+    field: "changes",
+    element: EntryChangeSchema,
+    count: changes.length,
+    at: (i) => entryChange(changes[i] as EntryChange),
+  });
+}

@@ -1,0 +1,66 @@
+import type { Filter } from "../../../filter/index.ts";
+import type { Key } from "../../../ip/index.ts";
+import { findInJson, type FindBytes } from "./find-bytes.ts";
+
+/** What can be known of the entries that a filter is true of before they are looked into. */
+export interface Narrowed {
+  /** Of each, one has to be found in the JSON of an entry. */
+  readonly anyOf: readonly (readonly FindBytes[])[];
+  /** They lie within this key. */
+  readonly within: Key | undefined;
+  /** They have this tag. */
+  readonly tag: string | undefined;
+  /** Whether the filter asks for what the JSON of entries does not have. */
+  readonly asksForContexts: boolean;
+}
+
+/** More alternatives take longer to be looked for than entries to be looked into. */
+const mostAlternatives = 4;
+const nothing: Narrowed = { anyOf: [], within: undefined, tag: undefined, asksForContexts: false };
+
+export function narrowFilter(filter: Filter | undefined): Narrowed {
+  if (filter === undefined) return nothing;
+  const terms = filter.kind === "and" ? filter.filters : [filter];
+  const tags = terms.flatMap((term) => (term.kind === "texts" && term.fields[0] === "tags" ? [term.values] : []));
+  const keys = terms.flatMap((term) => (term.kind === "addresses" ? [term.keys] : []));
+  return {
+    anyOf: terms.flatMap((term) => {
+      const found = alternatives(term);
+      return found === undefined ? [] : [found];
+    }),
+    tag: tags.find(({ length }) => length === 1)?.[0],
+    within: keys.find((each) => each.length === 1 && !isMapped(each[0] as Key))?.[0],
+    asksForContexts: hasField(filter, "contexts"),
+  };
+}
+
+/** One of which has to be in an entry that the filter is true of; undefined: nobody knows. */
+function alternatives(filter: Filter): readonly FindBytes[] | undefined {
+  if (filter.kind === "or") {
+    const all = filter.filters.map(alternatives);
+    const flat = all.flatMap((each) => each ?? []);
+    return all.includes(undefined) || flat.length > mostAlternatives ? undefined : flat;
+  }
+  const texts = textsOf(filter);
+  if (texts === undefined || texts.length > mostAlternatives) return undefined;
+  const found = texts.map(findInJson);
+  return found.includes(undefined) ? undefined : (found as FindBytes[]);
+}
+
+function textsOf(filter: Filter): readonly string[] | undefined {
+  // What contexts say is not in the JSON, and numbers may be written in other ways.
+  if (!("fields" in filter) || filter.fields.includes("contexts")) return undefined;
+  if (filter.kind === "texts") return filter.values;
+  return filter.kind === "pattern" && !/[*?^$\\]/.test(filter.pattern) ? [filter.pattern] : undefined;
+}
+
+function hasField(filter: Filter, name: string): boolean {
+  if ("filters" in filter) return filter.filters.some((each) => hasField(each, name));
+  if (filter.kind === "not") return hasField(filter.filter, name);
+  return "fields" in filter && filter.fields.includes(name);
+}
+
+/** IPv4-mapped addresses count as IPv4, elsewhere than they lie. */
+function isMapped({ family, first }: Key): boolean {
+  return family === 6 && first >> 32n <= 0xffffn;
+}

@@ -1,0 +1,70 @@
+import { compareKeys, familyBits, formatAddress, parseKey, type Family, type Key } from "../../../ip/index.ts";
+import { parseUdmJson, type UdmEntry, type UdmIndex } from "../../../udm/index.ts";
+import { turn } from "../tools-context.ts";
+import type { FindBytes } from "./find-bytes.ts";
+
+export interface ScanOptions {
+  /** Only entries that lie within this key. */
+  readonly within?: Key | undefined;
+  /** Only entries behind this key in the order of lists. */
+  readonly after?: Key | undefined;
+  /** Of each, one has to be found in the JSON of an entry. */
+  readonly anyOf?: readonly (readonly FindBytes[])[];
+  /** Called between turns of the event loop. @throws to end the scan. */
+  readonly check?: () => void;
+}
+
+/** JSON taken at a time, in bytes. */
+const portionBytes = 262_144;
+/** After how many milliseconds other requests get a turn. */
+const turnMs = 5;
+
+/**
+ * Entries in the order of lists, without what the file alone knows of them. Takes many turns of the event loop; the state stays
+ * the same meanwhile.
+ *
+ * @param take @returns whether to go on.
+ */
+export async function scanEntries(
+  index: UdmIndex,
+  options: ScanOptions,
+  take: (entry: UdmEntry) => boolean,
+): Promise<void> {
+  const { after, anyOf = [], check } = options;
+  let since = performance.now();
+  for (const bounds of boundsOf(options)) {
+    const selection = bounds === "all" ? "all" : { within: bounds };
+    for (const { bytes, starts, ends, count } of index.jsonTexts(selection, portionBytes)) {
+      const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      for (let i = 0; i < count; i++) {
+        const start = starts[i] as number;
+        const end = ends[i] as number;
+        if (!anyOf.every((finds) => finds.some((find) => find(bytes, start, end) >= 0))) continue;
+        const values = parseUdmJson(buffer.toString("utf8", start, end));
+        const entry = { ...values, key: parseKey(values.key) };
+        if (after !== undefined && compareKeys(entry.key, after) <= 0) continue;
+        if (!take(entry)) return;
+      }
+      if (performance.now() - since < turnMs) continue;
+      await turn();
+      check?.();
+      since = performance.now();
+    }
+  }
+}
+
+/** Keys that hold all that is asked for, in order. */
+function boundsOf({ within, after }: ScanOptions): readonly (Key | "all")[] {
+  if (after === undefined) return [within ?? "all"];
+  const { family, first } = after;
+  const from = rangeKey(family, first, (1n << BigInt(familyBits(family))) - 1n);
+  const others = family === 4 ? [parseKey("::/0")] : [];
+  if (within === undefined) return [from, ...others];
+  if (within.family !== family) return within.family > family ? [within] : [];
+  if (within.last < first) return [];
+  return [first > within.first ? rangeKey(family, first, within.last) : within];
+}
+
+function rangeKey(family: Family, first: bigint, last: bigint): Key {
+  return parseKey(`${formatAddress({ family, value: first })}-${formatAddress({ family, value: last })}`);
+}

@@ -1,0 +1,82 @@
+import type { UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../udm/index.ts";
+import { apiError, type FieldViolation } from "../error/api-error.ts";
+import type { Waiting } from "../http/call.ts";
+import { toApiError } from "../udm/store-fault.ts";
+import type { OriginOf, WriteCaller } from "../udm/write-origin.ts";
+
+/** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
+export type ToolsSource = UdmStoreWithHistory | { readonly disabled: string };
+
+export interface ToolsOptions {
+  readonly source: ToolsSource;
+  readonly originOf: OriginOf;
+  /** Most elements of a batch. */
+  readonly maxBatchSize: number;
+}
+
+/** Who calls a method. */
+export type ToolsCaller = Waiting & WriteCaller;
+
+/** What every method of the service needs. */
+export interface ToolsContext extends ToolsOptions {
+  /** @throws ConnectError `unimplemented` when the API is not enabled. */
+  store(): UdmStoreWithHistory;
+  /** @throws ConnectError `unavailable` */
+  current(): UdmIndex;
+  /**
+   * Commits writes.
+   *
+   * @param fieldPath what stands before the fields of the n-th write in errors.
+   * @returns the number of the change; 0 for none.
+   * @throws ConnectError
+   */
+  commit(
+    method: string,
+    writes: readonly UdmWrite[],
+    caller: ToolsCaller,
+    fieldPath: (index: number) => string,
+    onVersion?: number,
+  ): Promise<number>;
+}
+
+export function createToolsContext(options: ToolsOptions): ToolsContext {
+  const store = (): UdmStoreWithHistory => {
+    const { source } = options;
+    if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
+    return source;
+  };
+  return {
+    ...options,
+    store,
+    current() {
+      try {
+        return store().current();
+      } catch (error) {
+        throw toApiError(error, () => "");
+      }
+    },
+    async commit(method, writes, caller, fieldPath, onVersion) {
+      caller.throwIfAborted();
+      if (writes.length === 0) return 0;
+      try {
+        return (await store().submit(writes, options.originOf(method, caller), onVersion)).change ?? 0;
+      } catch (error) {
+        throw toApiError(error, fieldPath);
+      }
+    },
+  };
+}
+
+/** Violations with a path before their fields; a field that is empty is the path itself. */
+export function below(path: string, violations: readonly FieldViolation[]): readonly FieldViolation[] {
+  return violations.map(({ field, description }) => ({ field: field === "" ? path : `${path}.${field}`, description }));
+}
+
+/** How many elements are worked on before other requests get a turn. */
+export const elementsPerTurn = 100;
+
+/** Lets other requests go first. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+

@@ -1,0 +1,28 @@
+import { UdmToolsService as schema } from "../gen/udm/v1/udm_tools_pb.ts";
+import { unary, type RpcService } from "../rpc/method.ts";
+import { listChanges, undoChange } from "./changes.ts";
+import { batchDeleteUdms } from "./delete-udms.ts";
+import { replaceUdms } from "./replace-udms.ts";
+import { searchUdms } from "./search/search-udms.ts";
+import { createTagKeys } from "./search/tag-keys.ts";
+import { createToolsContext, type ToolsOptions } from "./tools-context.ts";
+import { batchUpsertUdms } from "./upsert-udms.ts";
+
+/** udm.v1.UdmToolsService: one row for each method. */
+export function toolsMethods(options: ToolsOptions): RpcService {
+  const context = createToolsContext(options);
+  const tagKeys = createTagKeys(() => context.store());
+  const { method } = schema;
+  return {
+    schema,
+    requireEnabled: () => void context.store(),
+    methods: [
+      unary(method.listChanges, (request) => listChanges(context, request)),
+      unary(method.undoChange, (request, call) => undoChange(context, request, call)),
+      unary(method.batchDeleteUdms, (request, call) => batchDeleteUdms(context, request, call)),
+      unary(method.batchUpsertUdms, (request, call) => batchUpsertUdms(context, request, call)),
+      unary(method.replaceUdms, (request, call) => replaceUdms(context, request, call)),
+      unary(method.searchUdms, (request, call) => searchUdms(context, tagKeys, request, call)),
+    ],
+  };
+}

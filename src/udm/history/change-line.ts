@@ -1,0 +1,110 @@
+import { crc32 } from "node:zlib";
+import { parseKey } from "../../ip/index.ts";
+import type { EntryChange } from "../model/apply-writes.ts";
+import { parseUdmJson, udmJson } from "../model/entry-json.ts";
+import { itemsATurn, nextTurn } from "../model/next-turn.ts";
+import type { UdmEntry, UdmFileOnly } from "../model/udm-entry.ts";
+import type { ChangeHead, UdmChange } from "./history-contract.ts";
+
+// A change is a line of columns with tabs between them, which JSON has none of: checksum of what follows it (8 hexadecimal digits), head as JSON,
+// then four for each entry: before as JSON, what the file alone knew of it as JSON, and the same two after. Empty: there is none.
+
+const checksumDigits = 8;
+const savedMark = '{"saved":true}';
+const tab = 0x09;
+export const lineEnd = 0x0a;
+/** Stands before each key of a line, and, for quotes in texts are escaped, nowhere else. */
+const keyMark = Buffer.from('{"key":"');
+const quote = 0x22;
+
+/** The head of a line. */
+export interface LineHead extends ChangeHead {
+  /** The number of the first change that was saved by the same replacement of the file. */
+  readonly group: number;
+  readonly isCut: boolean;
+}
+
+/** @returns the line; without its entries when it would be longer than `maxBytes`. */
+export async function encodeLine(
+  head: Omit<LineHead, "isCut">,
+  changes: readonly EntryChange[],
+  maxBytes: number,
+): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for (let i = 0; i < changes.length && size <= maxBytes; i += itemsATurn) {
+    const part = Buffer.from(changes.slice(i, i + itemsATurn).map(changeColumns).join(""));
+    parts.push(part);
+    size += part.length;
+    if (i + itemsATurn < changes.length) await nextTurn();
+  }
+  const isCut = size > maxBytes;
+  const start = Buffer.from(`\t${JSON.stringify({ ...head, isCut })}`);
+  const rest = Buffer.concat([start, ...(isCut ? [] : parts)]);
+  return { bytes: Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]), isCut };
+}
+
+/** A line that says that all changes before it are in the file. */
+export function encodeMark(): Buffer {
+  const rest = Buffer.from(`\t${savedMark}`);
+  return Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]);
+}
+
+/** Whether a line is the one of {@link encodeMark}. */
+export function isMark(line: Buffer): boolean {
+  return line.toString("latin1", checksumDigits + 1) === savedMark;
+}
+
+/** @param line without its end. @returns undefined when it is not as it was written. */
+export function readHead(line: Buffer): LineHead | undefined {
+  if (line.length < checksumDigits + 2 || line[checksumDigits] !== tab) return undefined;
+  if (line.toString("latin1", 0, checksumDigits) !== checksum(line.subarray(checksumDigits))) return undefined;
+  const end = line.indexOf(tab, checksumDigits + 1);
+  return JSON.parse(line.toString("utf8", checksumDigits + 1, end < 0 ? line.length : end)) as LineHead;
+}
+
+/** @param line as {@link readHead} takes it, found good. */
+export function readChange(line: Buffer): UdmChange {
+  const [, head = "", ...columns] = line.toString().split("\t");
+  const { group: _, ...rest } = JSON.parse(head) as LineHead;
+  const changes: EntryChange[] = [];
+  for (let i = 0; i < columns.length; i += 4) {
+    changes.push({ before: readSide(columns[i], columns[i + 1]), after: readSide(columns[i + 2], columns[i + 3]) });
+  }
+  return { ...rest, changes };
+}
+
+/** The texts of all keys of a line, some more than once. */
+export function* keysOf(line: Buffer): Iterable<string> {
+  for (let at = line.indexOf(keyMark); at >= 0; at = line.indexOf(keyMark, at)) {
+    at += keyMark.length;
+    const end = line.indexOf(quote, at);
+    yield line.toString("latin1", at, end);
+    at = end;
+  }
+}
+
+/** What a line has in it when the entry with this key is among those that changed. */
+export function keyPattern(key: string): Buffer {
+  return Buffer.from(`{"key":"${key}"`);
+}
+
+function changeColumns({ before, after }: EntryChange): string {
+  return `${sideColumns(before)}${sideColumns(after)}`;
+}
+
+function sideColumns(entry: UdmEntry | undefined): string {
+  if (entry === undefined) return "\t\t";
+  return `\t${udmJson(entry)}\t${entry.fileOnly === undefined ? "" : JSON.stringify(entry.fileOnly)}`;
+}
+
+function readSide(json = "", fileOnly = ""): UdmEntry | undefined {
+  if (json === "") return undefined;
+  const values = parseUdmJson(json);
+  const entry = { ...values, key: parseKey(values.key) };
+  return fileOnly === "" ? entry : { ...entry, fileOnly: JSON.parse(fileOnly) as UdmFileOnly };
+}
+
+function checksum(bytes: Uint8Array): string {
+  return crc32(bytes).toString(16).padStart(checksumDigits, "0");
+}

@@ -1,0 +1,302 @@
+// The methods of UdmToolsService: each over every protocol, then one by one.
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { parseKey } from "../../src/ip/index.ts";
+import { startTools, type ToolsFixture } from "./tools-fixture.ts";
+import { clientKinds, type Outcome } from "./udm-clients.ts";
+
+const plan = `10.0.0.0/8:
+  name: ten
+  tags:
+    - pci
+10.1.0.0/16:
+  name: office
+  contexts:
+    - endpoint
+  owner: bob
+10.1.0.1:
+  name: gateway
+  vlan: 7
+  metadata:
+    .site: AMS1
+192.0.2.0/24: {}
+"2001:db8::/32":
+  name: six
+  tags:
+    - pci
+    - old
+`;
+
+const keysOf = (answer: Record<string, JsonValue>, list = "udms"): unknown[] =>
+  ((answer[list] ?? []) as { key: string }[]).map(({ key }) => key);
+const refusal = (outcome: Outcome): unknown[] => ("fields" in outcome ? [outcome.code, ...outcome.fields] : ["ok"]);
+const message = (outcome: Outcome): string => ("message" in outcome ? outcome.message : "");
+
+suite("over every protocol", { concurrency: true }, () => {
+  for (const kind of clientKinds) {
+    test(kind, async (t) => {
+      const { ask, call } = await startTools(t, plan, { kind });
+      const upserted = await ask("batchUpsertUdms", {
+        requests: [{ udm: { key: "10.1.0.0/16" }, addTags: ["new"] }, { udm: { key: "10.9.0.0/16" }, setMetadata: { a: "b" } }],
+      });
+      assert.deepEqual(upserted, {
+        udms: [
+          { key: "10.1.0.0/16", name: "office", tags: ["new"], contexts: ["endpoint"], otherFields: "owner: bob\n" },
+          { key: "10.9.0.0/16", metadata: { a: "b" } },
+        ],
+        created: 1,
+        updated: 1,
+        change: 1,
+      });
+      const scope = { within: "10.1.0.0/16" };
+      const udms = [{ key: "10.1.0.0/16", name: "office" }, { key: "10.1.0.2" }];
+      const replaced = await ask("replaceUdms", { udms, scope, maxDeletes: "1" });
+      assert.deepEqual(keysOf(replaced, "changes"), ["10.1.0.0/16", "10.1.0.1", "10.1.0.2"]);
+      assert.deepEqual(await ask("batchDeleteUdms", { keys: ["10.1.0.2", "10.9.9.9"], ignoreMissing: true }), {
+        deleted: 1,
+        change: 3,
+      });
+      assert.deepEqual(keysOf(await ask("undoChange", { id: 3 }), "changes"), ["10.1.0.2"]);
+      assert.deepEqual(keysOf(await ask("searchUdms", { filter: "tag = pci" })), ["10.0.0.0/8", "2001:db8::/32"]);
+      const { changes, last } = await ask("listChanges", { withoutEntries: true, pageSize: 2 });
+      assert.equal(last, 4);
+      assert.deepEqual(
+        (changes as { method: string; number: number }[]).map(({ method, number }) => [method, number]),
+        [
+          ["UndoChange", 4],
+          ["BatchDeleteUdms", 3],
+        ],
+      );
+      const refused = await call("batchDeleteUdms", { keys: ["10.0.0.0/8", "10.9.9.9", "10.9.9.8"] });
+      assert.deepEqual(refusal(refused), ["not_found", "keys[1]", "keys[2]"]);
+    });
+  }
+});
+
+suite("history", { concurrency: true }, () => {
+  test("changes are listed page by page, by key and author", async (t) => {
+    const { ask, call } = await startTools(t, "");
+    for (let i = 0; i < 5; i++) await ask("batchUpsertUdms", { requests: [{ udm: { key: `10.0.0.${i % 2}`, name: `n${i}` } }] });
+    const first = await ask("listChanges", { pageSize: 2, key: "10.0.0.0" });
+    const second = await ask("listChanges", { pageSize: 2, key: "10.0.0.0", pageToken: first["nextPageToken"] ?? "" });
+    const numbers = [first, second].map(({ changes }) => (changes as { number: number }[]).map(({ number }) => number));
+    assert.deepEqual(numbers, [[5, 3], [1]]);
+    assert.equal(second["nextPageToken"], undefined);
+    assert.deepEqual([second["first"], second["last"]], [1, 5]);
+    const [change] = first["changes"] as Record<string, JsonValue>[];
+    assert.deepEqual(change?.["changes"], [
+      { key: "10.0.0.0", before: { key: "10.0.0.0", name: "n2" }, after: { key: "10.0.0.0", name: "n4" } },
+    ]);
+    assert.match(String(change?.["time"]), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.equal(((await ask("listChanges", { after: 3 }))["changes"] as unknown[]).length, 2);
+    assert.deepEqual(await ask("listChanges", { author: "ann" }), { first: 1, last: 5 });
+    const other = { pageSize: 2, key: "10.0.0.1", pageToken: first["nextPageToken"] ?? "" };
+    assert.deepEqual(refusal(await call("listChanges", other)), ["invalid_argument", "page_token"]);
+    assert.deepEqual(refusal(await call("listChanges", { pageSize: 1001 })), ["invalid_argument", "page_size"]);
+    assert.deepEqual(refusal(await call("listChanges", { key: "x" })), ["invalid_argument", "key"]);
+  });
+
+  test("the author is the user, or the command line", async (t) => {
+    const { api, store } = await startTools(t, "");
+    const send = (agent: string, key: string): Promise<unknown> =>
+      fetch(`${api.url}/udm.v1.UdmService/CreateUdm`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "user-agent": agent },
+        body: JSON.stringify({ udm: { key } }),
+      });
+    await send("netgloss/1.2.3", "10.0.0.1");
+    await send("curl/8", "10.0.0.2");
+    const authors = (await store.history.list({ limit: 10 })).map(({ author, method }) => [author, method]);
+    assert.deepEqual(authors, [
+      ["", "CreateUdm"],
+      ["cli", "CreateUdm"],
+    ]);
+  });
+
+  test("undoing puts back all of it, what the file alone knows included", async (t) => {
+    const { ask, store, io } = await startTools(t, plan);
+    const before = io.text("/memory/ipaddrs.yml");
+    await ask("batchDeleteUdms", { keys: ["10.1.0.0/16", "10.1.0.1"] });
+    await ask("undoChange", { id: 1 });
+    assert.equal(io.text("/memory/ipaddrs.yml"), before);
+    await ask("undoChange", { id: 2 });
+    assert.equal(store.current().size, 3);
+    const dry = await ask("undoChange", { id: 1, dryRun: true });
+    assert.deepEqual([dry["change"], keysOf(dry, "changes"), store.current().size], [undefined, ["10.1.0.0/16", "10.1.0.1"], 3]);
+  });
+
+  test("what others have changed since is not undone, and they are named", async (t) => {
+    const { ask, call } = await startTools(t, plan);
+    await ask("batchUpsertUdms", { requests: ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((key) => ({ udm: { key } })) });
+    await ask("batchUpsertUdms", { requests: [{ udm: { key: "10.0.0.2", name: "mine" } }] });
+    await ask("batchDeleteUdms", { keys: ["10.0.0.3"] });
+    for (const dryRun of [false, true]) {
+      const refused = await call("undoChange", { id: 1, dryRun });
+      assert.deepEqual(refusal(refused), ["failed_precondition", "changes[1]", "changes[2]"]);
+      assert.match(message(refused), /"10\.0\.0\.2" was changed since by change 2/);
+    }
+    const unknown = await call("undoChange", { id: 9 });
+    assert.deepEqual(refusal(unknown), ["not_found"]);
+    assert.match(message(unknown), /1 to 3 are kept/);
+    assert.deepEqual(refusal(await call("undoChange", {})), ["invalid_argument", "id"]);
+  });
+
+  test("a change too big for its entries says so", async (t) => {
+    const { ask, call } = await startTools(t, "", { historyBytes: 2000 });
+    const requests = Array.from({ length: 50 }, (_, i) => ({ udm: { key: `10.0.0.${i}`, name: "x".repeat(50) } }));
+    await ask("batchUpsertUdms", { requests });
+    const { changes } = await ask("listChanges", {});
+    assert.deepEqual(
+      (changes as Record<string, JsonValue>[]).map(({ cut, entries }) => [cut, entries]),
+      [[true, 50]],
+    );
+    assert.deepEqual(refusal(await call("undoChange", { id: 1 })), ["failed_precondition"]);
+  });
+});
+
+suite("batches", { concurrency: true }, () => {
+  const entryOf = async ({ ask }: ToolsFixture, key: string): Promise<JsonValue> => {
+    const { udms } = await ask("searchUdms", { filter: `key in ${key}` });
+    return ((udms ?? []) as JsonValue[])[0] ?? null;
+  };
+
+  test("tags and metadata change singly, values by mask, contexts and fields of the file stay", async (t) => {
+    const tools = await startTools(t, plan);
+    const { ask } = tools;
+    const upsert = (request: JsonValue, updateMask?: string): Promise<unknown> =>
+      ask("batchUpsertUdms", { requests: [request], ...(updateMask !== undefined && { updateMask }) });
+    await upsert({ udm: { key: "2001:db8::/32" }, addTags: ["new", "pci"], removeTags: ["old", "none"] });
+    assert.deepEqual(await entryOf(tools, "2001:db8::/32"), { key: "2001:db8::/32", name: "six", tags: ["pci", "new"] });
+    await upsert({ udm: { key: "10.1.0.1" }, setMetadata: { ".site": "FRA1", rack: "r1" } });
+    await upsert({ udm: { key: "10.1.0.1" }, removeMetadata: ["rack"] });
+    assert.deepEqual(await entryOf(tools, "10.1.0.1"), {
+      key: "10.1.0.1",
+      name: "gateway",
+      vlan: "7",
+      metadata: { ".site": "FRA1" },
+    });
+    await upsert({ udm: { key: "10.1.0.0/16", name: "changed", tags: ["ignored"] } }, "name");
+    const office = { key: "10.1.0.0/16", name: "changed", contexts: ["endpoint"], otherFields: "owner: bob\n" };
+    assert.deepEqual(await entryOf(tools, "10.1.0.0/16"), office);
+    await upsert({ udm: { key: "10.1.0.0/16", contexts: ["exporter"] } }, "contexts");
+    assert.deepEqual(await entryOf(tools, "10.1.0.0/16"), { ...office, contexts: ["exporter"] });
+    await upsert({ udm: { key: "10.1.0.0/16" } }, "contexts");
+    assert.deepEqual(await entryOf(tools, "10.1.0.0/16"), { key: "10.1.0.0/16", name: "changed", otherFields: "owner: bob\n" });
+    assert.match(tools.io.text("/memory/ipaddrs.yml") ?? "", /name: changed\n {2}owner: bob\n/);
+  });
+
+  test("a dry run tells the same and does nothing", async (t) => {
+    const { ask, store } = await startTools(t, plan);
+    const request = { requests: [{ udm: { key: "10.0.0.0/8", name: "ten" } }, { udm: { key: "1.1.1.1" } }] };
+    const dry = await ask("batchUpsertUdms", { ...request, dryRun: true });
+    assert.deepEqual([dry["created"], dry["updated"], dry["change"], store.current().size], [1, 1, undefined, 5]);
+    const wet = await ask("batchUpsertUdms", request);
+    assert.deepEqual({ ...wet, change: undefined }, { ...dry, change: undefined });
+  });
+
+  test("all faults are told at once, with their places, and nothing is done", async (t) => {
+    const { call, store } = await startTools(t, plan, { maxBatchSize: 5 });
+    const requests = [
+      { udm: { key: "x", tags: [""], contexts: ["src"] } },
+      {},
+      { udm: { key: "10.0.0.1" }, addTags: ["ok", ""], setMetadata: { "a b": "1" } },
+      { udm: { key: "10.0.0.2" } },
+    ];
+    const refused = await call("batchUpsertUdms", { requests });
+    assert.deepEqual(refusal(refused), [
+      "invalid_argument",
+      "requests[0].udm.key",
+      "requests[0].udm.tags[0]",
+      "requests[0].udm.contexts[0]",
+      "requests[1].udm",
+      "requests[2].add_tags[1]",
+      'requests[2].set_metadata["a b"]',
+    ]);
+    for (const dryRun of [true, false]) {
+      const twice = { requests: ["10.0.0.2", "10.0.0.2"].map((key) => ({ udm: { key } })), dryRun };
+      assert.deepEqual(refusal(await call("batchUpsertUdms", twice)), ["invalid_argument", "requests[1].key"]);
+    }
+    assert.deepEqual(refusal(await call("batchUpsertUdms", { requests: [], updateMask: "nam" })), ["invalid_argument", "update_mask"]);
+    assert.deepEqual(refusal(await call("batchDeleteUdms", { keys: ["", "10.0.0.0/8", "y"] })), ["invalid_argument", "keys[0]", "keys[2]"]);
+    const many = Array.from({ length: 6 }, (_, i) => `10.0.0.${i}`);
+    assert.deepEqual(refusal(await call("batchDeleteUdms", { keys: many, ignoreMissing: true })), ["resource_exhausted"]);
+    assert.equal(store.current().size, 5);
+    assert.equal(store.history.last(), 0);
+  });
+});
+
+suite("replacing", { concurrency: true }, () => {
+  const site = (keys: readonly string[]): JsonValue[] => keys.map((key) => ({ key, metadata: { site: "A" } }));
+
+  test("a scope becomes what is given, the others stay", async (t) => {
+    const { ask, store } = await startTools(t, plan);
+    const udms = [
+      { key: "10.0.0.0/8", name: "ten", tags: ["pci"] },
+      { key: "10.2.0.0/16", tags: ["pci"] },
+      { key: "2001:db8::/32", name: "VI", tags: ["pci", "old"] },
+    ];
+    const request = { udms, scope: { tag: "pci" } };
+    const dry = await ask("replaceUdms", { ...request, dryRun: true });
+    assert.deepEqual(keysOf(dry, "changes"), ["2001:db8::/32", "10.2.0.0/16"]);
+    assert.deepEqual([dry["created"], dry["updated"], dry["deleted"], dry["unchanged"]], [1, 1, undefined, 1]);
+    assert.equal(store.history.last(), 0);
+    assert.deepEqual({ ...(await ask("replaceUdms", request)), change: 0 }, { ...dry, change: 0 });
+    assert.equal(store.current().size, 6);
+    assert.deepEqual(await ask("replaceUdms", request), { unchanged: 3 });
+  });
+
+  test("fields of the file stay with an entry, its contexts when none are given", async (t) => {
+    const { ask, store } = await startTools(t, plan);
+    const scope = { within: "10.1.0.0/16" };
+    const udms = (contexts: string[]): JsonValue => [{ key: "10.1.0.0/16", name: "office", contexts }, { key: "10.1.0.1", name: "g" }];
+    assert.equal((await ask("replaceUdms", { udms: udms([]), scope }))["updated"], 1);
+    assert.equal((await ask("replaceUdms", { udms: udms(["exporter"]), scope }))["updated"], 1);
+    const office = store.current().get(parseKey("10.1.0.0/16"));
+    assert.equal(office?.fileOnly?.yaml, "  contexts:\n    - exporter\n  owner: bob\n");
+  });
+
+  test("more deletions than allowed are refused, and so is what is outside of the scope", async (t) => {
+    const { ask, call, store } = await startTools(t, plan);
+    const ten = Array.from({ length: 10 }, (_, i) => `172.16.0.${i}`);
+    const scope = { metadataName: "site", metadataValue: "A" };
+    await ask("replaceUdms", { udms: site(ten), scope });
+    const refused = await call("replaceUdms", { udms: site(ten.slice(3)), scope });
+    assert.deepEqual(refusal(refused), ["failed_precondition"]);
+    assert.match(message(refused), /3 of 10 entries would be deleted.*20% allows 2/);
+    assert.equal((await ask("replaceUdms", { udms: site(ten.slice(3)), scope, dryRun: true }))["deleted"], 3);
+    assert.equal((await ask("replaceUdms", { udms: site(ten.slice(2)), scope }))["deleted"], 2);
+    assert.equal((await ask("replaceUdms", { udms: [], scope, maxDeletes: "100%" }))["deleted"], 8);
+    assert.equal(store.current().size, 5);
+    const strangers = await call("replaceUdms", { udms: site(["10.1.0.1", "172.16.0.1", "192.0.2.0/24"]), scope });
+    assert.deepEqual(refusal(strangers), ["failed_precondition", "udms[0].key", "udms[2].key"]);
+  });
+
+  test("faults name their places", async (t) => {
+    const { call } = await startTools(t, plan);
+    const udms = [{ key: "10.0.0.1" }, { key: "10.0.0.1" }, { key: "11.0.0.1" }, { key: "" }];
+    const refused = await call("replaceUdms", { udms, scope: { within: "10.0.0.0/8" } });
+    assert.deepEqual(refusal(refused), ["invalid_argument", "udms[1].key", "udms[2].key", "udms[3].key"]);
+    for (const scope of [{}, { all: true, tag: "x" }, { metadataValue: "x" }]) {
+      assert.deepEqual(refusal(await call("replaceUdms", { scope })), ["invalid_argument", "scope"]);
+    }
+    assert.deepEqual(refusal(await call("replaceUdms", { scope: { within: "x" } })), ["invalid_argument", "scope.within"]);
+    for (const maxDeletes of ["x", "1.5", "101%", "-1"]) {
+      const outcome = await call("replaceUdms", { scope: { all: true }, maxDeletes });
+      assert.deepEqual(refusal(outcome), ["invalid_argument", "max_deletes"], maxDeletes);
+    }
+  });
+
+  test("long answers come whole by JSON and protobuf", async (t) => {
+    for (const kind of ["REST HTTP/1.1", "gRPC HTTP/2"] as const) {
+      const { ask } = await startTools(t, "", { kind });
+      const udms = Array.from({ length: 350 }, (_, i) => ({ key: `10.0.${i >> 8}.${i & 255}`, name: `n${i}` }));
+      const answer = await ask("replaceUdms", { udms, scope: { all: true } });
+      assert.deepEqual(
+        keysOf(answer, "changes"),
+        udms.map(({ key }) => key),
+      );
+      assert.equal(answer["created"], 350);
+    }
+  });
+});
