@@ -17,7 +17,7 @@ import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
-import type { ToolsSource } from "./tools/tools-context.ts";
+import type { ToolsSource } from "./tools/common/tools-context.ts";
 import { createOrigins } from "./udm/write-origin.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";

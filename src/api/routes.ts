@@ -1,4 +1,3 @@
-import type { DescService } from "@bufbuild/protobuf";
 import type { Metrics } from "../report/index.ts";
 import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
@@ -73,7 +72,8 @@ export function createRoutes(parts: RouteParts): Routes {
     serve: (call) => snmp.rediscoverDevice(call),
   });
 
-  const described = parts.services.map(({ schema }) => describedService(files, schema.typeName));
+  // With the comments of the schema; what is none of ours has none.
+  const described = parts.services.map(({ schema }) => files.registry.getService(schema.typeName) ?? schema);
   const document = openApiDocument({
     ...parts,
     services: described,
@@ -85,13 +85,6 @@ export function createRoutes(parts: RouteParts): Routes {
 
   const openLabels = new Set(["livez", "readyz", "Health/Check", ...(parts.authMetrics ? [] : ["metrics"])]);
   return { routes, servicePaths, openLabels };
-}
-
-/** A service with the comments of the schema. */
-function describedService({ registry }: SchemaFiles, typeName: string): DescService {
-  const service = registry.getService(typeName);
-  if (service === undefined) throw new Error(`the embedded schema has no ${typeName}`);
-  return service;
 }
 
 function allServices({ services, health }: RouteParts, files: SchemaFiles): readonly RpcService[] {

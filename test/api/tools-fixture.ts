@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { ApiServerOptions } from "../../src/api/index.ts";
-import { UdmToolsService } from "../../src/api/gen/udm/v1/udm_tools_pb.ts";
+import { UdmToolsService } from "../../src/api/gen/udm/v1/tools_pb.ts";
 import type { UdmFileStore } from "../../src/udm/index.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
@@ -12,9 +12,9 @@ export interface ToolsFixture {
   readonly api: ApiFixture;
   readonly store: UdmFileStore;
   readonly io: MemoryFileIo;
-  call(method: ToolsMethod, request: JsonValue): Promise<Outcome>;
+  readonly call: (method: ToolsMethod, request: JsonValue) => Promise<Outcome>;
   /** The answer of a call that goes well. */
-  ask(method: ToolsMethod, request: JsonValue): Promise<Record<string, JsonValue>>;
+  readonly ask: (method: ToolsMethod, request: JsonValue) => Promise<Record<string, JsonValue>>;
 }
 
 /** A server over a store of its own, with a history, and a client. @param file what its metadata file holds. */

@@ -17,7 +17,7 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { BadRequestSchema } from "../../src/api/gen/google/rpc/details_pb.ts";
 import { UdmService } from "../../src/api/gen/udm/v1/udm_pb.ts";
-import type { UdmToolsService } from "../../src/api/gen/udm/v1/udm_tools_pb.ts";
+import type { UdmToolsService } from "../../src/api/gen/udm/v1/tools_pb.ts";
 
 export type Outcome =
   | { readonly code: "ok"; readonly answer: JsonValue }
@@ -61,7 +61,10 @@ const makers = {
 
 export const clientKinds = Object.keys(makers) as ClientKind[];
 
-export function createUdmClient<Method extends string = UdmMethod>(kind: ClientKind, target: Target): UdmClient<Method> {
+export function createUdmClient<Method extends string = UdmMethod>(
+  kind: ClientKind,
+  target: Target,
+): UdmClient<Method> {
   return makers[kind](target) as UdmClient<Method>;
 }
 

@@ -32,7 +32,9 @@ const shown = (changes: readonly UdmChange[]): unknown[] =>
     number,
     author,
     method,
-    ...entries.map(({ before, after }) => `${(after ?? before)?.key.text} ${before?.name ?? "-"} > ${after?.name ?? "-"}`),
+    ...entries.map(
+      ({ before, after }) => `${(after ?? before)?.key.text} ${before?.name ?? "-"} > ${after?.name ?? "-"}`,
+    ),
   ]);
 
 suite("what is kept", { concurrency: true }, () => {
@@ -90,10 +92,7 @@ suite("what is kept", { concurrency: true }, () => {
       vlan: 2n ** 64n - 1n,
       metadata: { "2": "x", "1": "日本", __proto__x: "1" },
     });
-    await store.commit([
-      { op: "create", key: odd.key, values: odd },
-      named("update", "10.0.0.1", "b"),
-    ]);
+    await store.commit([{ op: "create", key: odd.key, values: odd }, named("update", "10.0.0.1", "b")]);
     await store.stop();
     const again = await started(io);
     const [change] = await again.store.history.list(all);
@@ -133,7 +132,10 @@ suite("what is kept", { concurrency: true }, () => {
     store.history.watch(() => {
       throw new Error("of a watcher");
     });
-    await Promise.all([store.commit([named("create", "10.0.0.1", "a")]), store.commit([named("create", "10.0.0.2", "b")])]);
+    await Promise.all([
+      store.commit([named("create", "10.0.0.1", "a")]),
+      store.commit([named("create", "10.0.0.2", "b")]),
+    ]);
     end();
     await store.commit([named("create", "10.0.0.3", "c")]);
     assert.deepEqual(seen, [
@@ -150,7 +152,10 @@ suite("at a start", { concurrency: true }, () => {
     const { store } = await started(io);
     await store.commit([named("create", "10.0.0.1", "a")]);
     const file = io.text(memoryPath) as string;
-    await Promise.all([store.commit([named("update", "10.0.0.1", "b")]), store.commit([named("create", "10.0.0.2", "b")])]);
+    await Promise.all([
+      store.commit([named("update", "10.0.0.1", "b")]),
+      store.commit([named("create", "10.0.0.2", "b")]),
+    ]);
     io.put(memoryPath, file);
     // As after a SIGKILL: nothing was closed.
     const again = await started(io.afterPowerLoss("latest"));
@@ -213,7 +218,14 @@ suite("at a start", { concurrency: true }, () => {
 test("any sequence of commits, restarts and edits by hand leaves a history that leads to what the file says", async () => {
   const step = fc.oneof(
     { weight: 8, arbitrary: fc.record({ kind: fc.constant("write" as const), at: fc.nat(3), name: fc.nat(2) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("restart" as const, "edit" as const), at: fc.nat(3), name: fc.nat(2) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constantFrom("restart" as const, "edit" as const),
+        at: fc.nat(3),
+        name: fc.nat(2),
+      }),
+    },
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -227,7 +239,9 @@ test("any sequence of commits, restarts and edits by hand leaves a history that 
         } else {
           const key = `10.0.0.${at}`;
           const isThere = store.current().get(parseKey(key)) !== undefined;
-          await store.commit([isThere && name === 0 ? { op: "delete", key: parseKey(key) } : put(store, key, `n${name}`)]);
+          await store.commit([
+            isThere && name === 0 ? { op: "delete", key: parseKey(key) } : put(store, key, `n${name}`),
+          ]);
         }
       }
       const replayed = new Map<string, UdmEntry>();
@@ -285,7 +299,11 @@ suite("faults of the disk", { concurrency: true }, () => {
     io.arm(undefined);
     const check = async (fixture: UdmFileStore, isLast: boolean): Promise<void> => {
       const names = (await fixture.history.list(all)).map(({ changes }) => changes[0]?.after?.name);
-      assert.equal(names.includes("faulty"), fixture.current().get(parseKey("10.0.0.1"))?.name === "faulty" || !isLast, where);
+      assert.equal(
+        names.includes("faulty"),
+        fixture.current().get(parseKey("10.0.0.1"))?.name === "faulty" || !isLast,
+        where,
+      );
     };
     if (isAnswered) assert.equal((await store.history.list(all))[0]?.changes[0]?.after?.name, "faulty", where);
     // As after a power cut: only what was synced is there.
@@ -296,7 +314,11 @@ suite("faults of the disk", { concurrency: true }, () => {
     await cut.store.stop();
     await store.commit([put(store, "10.0.0.1", "later")]);
     const numbers = (await store.history.list(all)).map(({ number }) => number);
-    assert.deepEqual(numbers, numbers.toSorted((a, b) => b - a), where);
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((a, b) => b - a),
+      where,
+    );
     await store.stop();
     const again = storeOn(memory, { stateDirectory });
     await again.store.start();

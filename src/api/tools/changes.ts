@@ -9,14 +9,14 @@ import {
   type Change,
   type ListChangesRequest,
   type UndoChangeRequest,
-} from "../gen/udm/v1/udm_tools_pb.ts";
+} from "../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../rpc/encoded.ts";
 import { badRequest, requestKey } from "../udm/store-fault.ts";
 import { quote } from "../../text/index.ts";
-import { entryChange } from "./full-udm.ts";
-import { listedAnswer } from "./listed-answer.ts";
-import { pageSize, readPageToken, writePageToken } from "./page-token.ts";
-import type { ToolsCaller, ToolsContext } from "./tools-context.ts";
+import { entryChange } from "./common/full-udm.ts";
+import { listedAnswer } from "./common/listed-answer.ts";
+import { pageSize, readPageToken, writePageToken } from "./common/page-token.ts";
+import type { ToolsCaller, ToolsContext } from "./common/tools-context.ts";
 
 const mostChanges = 1000;
 const changesByDefault = 100;
@@ -96,7 +96,9 @@ export async function undoChange(
     });
     const [first] = refused;
     if (first !== undefined) {
-      throw apiError("failed_precondition", "CHANGED_MEANWHILE", first.description, { violations: refused.slice(0, 100) });
+      throw apiError("failed_precondition", "CHANGED_MEANWHILE", first.description, {
+        violations: refused.slice(0, 100),
+      });
     }
   }
   return listedAnswer({
@@ -109,11 +111,7 @@ export async function undoChange(
   });
 }
 
-function undoOf(
-  { before, after }: EntryChange,
-  i: number,
-  history: UdmHistory,
-): Extract<UdmWrite, { op: "edit" }> {
+function undoOf({ before, after }: EntryChange, i: number, history: UdmHistory): Extract<UdmWrite, { op: "edit" }> {
   const key = (after ?? before)?.key;
   if (key === undefined) throw new Error("a change of no entry");
   return {

@@ -7,10 +7,10 @@ import {
   BatchDeleteUdmsResponseSchema,
   type BatchDeleteUdmsRequest,
   type BatchDeleteUdmsResponse,
-} from "../gen/udm/v1/udm_tools_pb.ts";
+} from "../gen/udm/v1/tools_pb.ts";
 import { badRequest } from "../udm/store-fault.ts";
 import { requireBatchSize } from "../udm/batch-size.ts";
-import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./tools-context.ts";
+import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./common/tools-context.ts";
 
 export async function batchDeleteUdms(
   context: ToolsContext,

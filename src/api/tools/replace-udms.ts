@@ -1,6 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import { ConnectError, Code } from "@connectrpc/connect";
-import { isChange, maxViolations, type EntryChange, type UdmEntry, type UdmIndex, type UdmWrite } from "../../udm/index.ts";
+import {
+  isChange,
+  maxViolations,
+  type EntryChange,
+  type UdmEntry,
+  type UdmIndex,
+  type UdmWrite,
+} from "../../udm/index.ts";
 import { quote } from "../../text/index.ts";
 import { apiError, type FieldViolation } from "../error/api-error.ts";
 import {
@@ -8,14 +15,14 @@ import {
   ReplaceUdmsResponseSchema,
   type FullUdm,
   type ReplaceUdmsRequest,
-} from "../gen/udm/v1/udm_tools_pb.ts";
+} from "../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../rpc/encoded.ts";
 import { badRequest } from "../udm/store-fault.ts";
-import { afterReplacement, countChanges, entryChange, readFullUdm, type RequestedEntry } from "./full-udm.ts";
-import { listedAnswer } from "./listed-answer.ts";
+import { afterReplacement, countChanges, entryChange, readFullUdm, type RequestedEntry } from "./common/full-udm.ts";
+import { listedAnswer } from "./common/listed-answer.ts";
 import { readScope, type Scope } from "./scope.ts";
 import { scanEntries } from "./search/scan-entries.ts";
-import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./tools-context.ts";
+import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./common/tools-context.ts";
 
 /** How often a difference is made afresh because others have written meanwhile. */
 const attempts = 4;

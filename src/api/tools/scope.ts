@@ -1,7 +1,7 @@
 import { keyContains, parseKey, KeyError, type Key } from "../../ip/index.ts";
 import type { UdmEntry } from "../../udm/index.ts";
 import { quote } from "../../text/index.ts";
-import type { UdmScope } from "../gen/udm/v1/udm_tools_pb.ts";
+import type { UdmScope } from "../gen/udm/v1/tools_pb.ts";
 import { badRequest } from "../udm/store-fault.ts";
 import { findInJson, type FindBytes } from "./search/find-bytes.ts";
 
@@ -31,7 +31,12 @@ export function readScope(scope: UdmScope | undefined): Scope {
   const find = text === "" ? undefined : findInJson(text);
   const anyOf = find === undefined ? [] : [[find]];
   if (tag !== "") {
-    return { ...everything, anyOf, has: ({ tags }) => tags.includes(tag), description: `entries with the tag ${quote(tag)}` };
+    return {
+      ...everything,
+      anyOf,
+      has: ({ tags }) => tags.includes(tag),
+      description: `entries with the tag ${quote(tag)}`,
+    };
   }
   return {
     ...everything,

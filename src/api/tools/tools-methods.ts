@@ -1,11 +1,11 @@
-import { UdmToolsService as schema } from "../gen/udm/v1/udm_tools_pb.ts";
+import { UdmToolsService as schema } from "../gen/udm/v1/tools_pb.ts";
 import { unary, type RpcService } from "../rpc/method.ts";
 import { listChanges, undoChange } from "./changes.ts";
 import { batchDeleteUdms } from "./delete-udms.ts";
 import { replaceUdms } from "./replace-udms.ts";
 import { searchUdms } from "./search/search-udms.ts";
 import { createTagKeys } from "./search/tag-keys.ts";
-import { createToolsContext, type ToolsOptions } from "./tools-context.ts";
+import { createToolsContext, type ToolsOptions } from "./common/tools-context.ts";
 import { batchUpsertUdms } from "./upsert-udms.ts";
 
 /** udm.v1.UdmToolsService: one row for each method. */

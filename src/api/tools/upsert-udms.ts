@@ -18,14 +18,14 @@ import {
   FullUdmSchema,
   type BatchUpsertUdmsRequest,
   type UpsertUdmRequest,
-} from "../gen/udm/v1/udm_tools_pb.ts";
+} from "../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../rpc/encoded.ts";
 import { requireBatchSize } from "../udm/batch-size.ts";
 import { parseUpdateMask } from "../udm/parse-update-mask.ts";
 import { badRequest } from "../udm/store-fault.ts";
-import { afterReplacement, countChanges, fullUdm, readFullUdm, type RequestedEntry } from "./full-udm.ts";
-import { listedAnswer } from "./listed-answer.ts";
-import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./tools-context.ts";
+import { afterReplacement, countChanges, fullUdm, readFullUdm, type RequestedEntry } from "./common/full-udm.ts";
+import { listedAnswer } from "./common/listed-answer.ts";
+import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./common/tools-context.ts";
 
 type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 

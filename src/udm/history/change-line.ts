@@ -33,7 +33,12 @@ export async function encodeLine(
   const parts: Buffer[] = [];
   let size = 0;
   for (let i = 0; i < changes.length && size <= maxBytes; i += itemsATurn) {
-    const part = Buffer.from(changes.slice(i, i + itemsATurn).map(changeColumns).join(""));
+    const part = Buffer.from(
+      changes
+        .slice(i, i + itemsATurn)
+        .map(changeColumns)
+        .join(""),
+    );
     parts.push(part);
     size += part.length;
     if (i + itemsATurn < changes.length) await nextTurn();

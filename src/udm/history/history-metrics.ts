@@ -15,9 +15,20 @@ export function createHistoryMetrics(
   read: () => { readonly changes: number; readonly bytes: number },
 ): HistoryMetrics {
   metrics.gaugeFrom("netgloss_udm_history_changes", "Changes of the metadata that are kept.", [], () => read().changes);
-  metrics.gaugeFrom("netgloss_udm_history_bytes", "Bytes of the files of the history of the metadata.", [], () => read().bytes);
-  const changes = metrics.counter("netgloss_udm_history_changes_total", "Changes written to the history of the metadata.");
-  const bytes = metrics.counter("netgloss_udm_history_written_bytes_total", "Bytes written to the history of the metadata.");
+  metrics.gaugeFrom(
+    "netgloss_udm_history_bytes",
+    "Bytes of the files of the history of the metadata.",
+    [],
+    () => read().bytes,
+  );
+  const changes = metrics.counter(
+    "netgloss_udm_history_changes_total",
+    "Changes written to the history of the metadata.",
+  );
+  const bytes = metrics.counter(
+    "netgloss_udm_history_written_bytes_total",
+    "Bytes written to the history of the metadata.",
+  );
   const edits = metrics.counter(
     "netgloss_udm_history_edits_total",
     "Times the metadata file differed at the start from what the history says, because a person edited it.",

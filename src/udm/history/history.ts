@@ -3,7 +3,17 @@ import { limitLog, type Clock, type Health, type Log, type Metrics } from "../..
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import { encodeLine, encodeMark, isMark, keyPattern, keysOf, lineEnd, readChange, readHead, type LineHead } from "./change-line.ts";
+import {
+  encodeLine,
+  encodeMark,
+  isMark,
+  keyPattern,
+  keysOf,
+  lineEnd,
+  readChange,
+  readHead,
+  type LineHead,
+} from "./change-line.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
 import type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
@@ -198,12 +208,12 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       throw error;
     }
     let { start } = at;
-    const appended = heads.map((head, i) => {
+    const appended: KeptChange[] = [];
+    for (const [i, head] of heads.entries()) {
       const end = start + (lines[i] as Buffer).length;
-      const change = { ...head, segment: at.segment, start, end };
+      appended.push({ ...head, segment: at.segment, start, end });
       start = end;
-      return change;
-    });
+    }
     pending = { kept: appended, changes };
     return numbers;
   };
@@ -217,7 +227,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     for (const { number, changes: entries } of changes) {
       for (const { before, after } of entries) keyNumbers.set((after ?? before)?.key.text ?? "", number);
     }
-    metrics.kept(appended.length, appended.reduce((sum, { start, end }) => sum + end - start, 0));
+    metrics.kept(
+      appended.length,
+      appended.reduce((sum, { start, end }) => sum + end - start, 0),
+    );
     for (const change of changes) for (const watcher of watchers) notify(watcher, change);
   };
 
@@ -276,7 +289,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const taken = pending?.kept[0];
       pending = undefined;
       // What stays is found at the next start not to be in the file.
-      if (taken !== undefined) await files.cut(taken.start).catch((error: unknown) => log.warn({ error }, "the history of the metadata cannot be shortened"));
+      if (taken !== undefined)
+        await files
+          .cut(taken.start)
+          .catch((error: unknown) => log.warn({ error }, "the history of the metadata cannot be shortened"));
     },
 
     async close() {

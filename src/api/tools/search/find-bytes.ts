@@ -13,7 +13,7 @@ export function createFindBytes(text: string): FindBytes {
     shifts[upper[i] as number] = last - i;
   }
   return (bytes, start, end) => {
-    for (let at = start; at + last < end; ) {
+    for (let at = start; at + last < end;) {
       let i = last;
       while (i >= 0 && (bytes[at + i] === lower[i] || bytes[at + i] === upper[i])) i--;
       if (i < 0) return at;

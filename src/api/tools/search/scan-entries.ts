@@ -1,6 +1,6 @@
 import { compareKeys, familyBits, formatAddress, parseKey, type Family, type Key } from "../../../ip/index.ts";
 import { parseUdmJson, type UdmEntry, type UdmIndex } from "../../../udm/index.ts";
-import { turn } from "../tools-context.ts";
+import { turn } from "../common/tools-context.ts";
 import type { FindBytes } from "./find-bytes.ts";
 
 export interface ScanOptions {

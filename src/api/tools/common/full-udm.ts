@@ -9,15 +9,15 @@ import {
   type UdmContext,
   type UdmEntry,
   type UdmField,
-} from "../../udm/index.ts";
-import { quote } from "../../text/index.ts";
-import type { FieldViolation } from "../error/api-error.ts";
+} from "../../../udm/index.ts";
+import { quote } from "../../../text/index.ts";
+import type { FieldViolation } from "../../error/api-error.ts";
 import {
   EntryChangeSchema,
   FullUdmSchema,
   type EntryChange as EntryChangeMessage,
   type FullUdm,
-} from "../gen/udm/v1/udm_tools_pb.ts";
+} from "../../gen/udm/v1/tools_pb.ts";
 
 /** The message of an entry. */
 export function fullUdm(entry: UdmEntry): FullUdm {
@@ -61,7 +61,8 @@ export function readFullUdm(
   udm: FullUdm | undefined,
   fields?: readonly UdmField[],
 ): RequestedEntry | { readonly violations: readonly FieldViolation[] } {
-  if (udm === undefined) return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
+  if (udm === undefined)
+    return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
   const { key, name, tags, vlan, internal } = udm;
   const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields);
   const faults = udm.contexts.flatMap((text, i) => (isContext(text) ? [] : [contextFault(text, i)]));

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { toBinary, toJsonString, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { encode, type CodecName, type Encodable, type Encoded } from "../rpc/encoded.ts";
-import { varintSize, writeVarint } from "../udm/varint.ts";
+import { encode, type CodecName, type Encodable, type Encoded } from "../../rpc/encoded.ts";
+import { varintSize, writeVarint } from "../../udm/varint.ts";
 
 /** So many elements are made at once. */
 const elementsAtOnce = 100;
@@ -50,7 +50,9 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
   };
 }
 
-function jsonPieces<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): () => Iterable<Buffer> {
+function jsonPieces<D extends DescMessage, E extends DescMessage>(
+  message: ListedMessage<D, E>,
+): () => Iterable<Buffer> {
   const { desc, rest, field, element, count, at } = message;
   return function* () {
     const name = desc.field[field]?.jsonName ?? field;
@@ -65,7 +67,9 @@ function jsonPieces<D extends DescMessage, E extends DescMessage>(message: Liste
   };
 }
 
-function protoPieces<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): () => Iterable<Buffer> {
+function protoPieces<D extends DescMessage, E extends DescMessage>(
+  message: ListedMessage<D, E>,
+): () => Iterable<Buffer> {
   const { desc, rest, field, element, count, at } = message;
   return function* () {
     const tag = ((desc.field[field]?.number ?? 0) << 3) | 2;

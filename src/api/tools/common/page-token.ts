@@ -1,5 +1,5 @@
-import { hashText } from "../../text/index.ts";
-import { badRequest } from "../udm/store-fault.ts";
+import { hashText } from "../../../text/index.ts";
+import { badRequest } from "../../udm/store-fault.ts";
 
 /**
  * A token for the next page: where it begins, and a digest of the question, so that a token of another question is refused.
@@ -34,7 +34,7 @@ function parse(token: string): string[] | undefined {
   try {
     const value = JSON.parse(Buffer.from(token, "base64url").toString()) as unknown;
     const isGood = Array.isArray(value) && value.every((part) => typeof part === "string");
-    return isGood ? (value as string[]) : undefined;
+    return isGood ? value : undefined;
   } catch {
     return undefined;
   }

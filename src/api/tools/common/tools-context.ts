@@ -1,8 +1,8 @@
-import type { UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../udm/index.ts";
-import { apiError, type FieldViolation } from "../error/api-error.ts";
-import type { Waiting } from "../http/call.ts";
-import { toApiError } from "../udm/store-fault.ts";
-import type { OriginOf, WriteCaller } from "../udm/write-origin.ts";
+import type { UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
+import { apiError, type FieldViolation } from "../../error/api-error.ts";
+import type { Waiting } from "../../http/call.ts";
+import { toApiError } from "../../udm/store-fault.ts";
+import type { OriginOf, WriteCaller } from "../../udm/write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type ToolsSource = UdmStoreWithHistory | { readonly disabled: string };
@@ -79,4 +79,3 @@ export const elementsPerTurn = 100;
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
-
