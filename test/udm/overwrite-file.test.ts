@@ -31,7 +31,7 @@ async function callsOfASave(): Promise<readonly string[]> {
   return calls;
 }
 
-const storeWithState = (io: FileIo): StoreFixture => storeOn(io, { stateDirectory: "/memory" });
+const storeWithState = (io: FileIo): StoreFixture => storeOn(io, { stateDirectory: "/memory", historyBytes: 0 });
 
 const put = (store: UdmStore, name: string): Promise<unknown> =>
   store.commit([{ op: "update", key: parseKey("10.0.0.1"), values: udmEntry("::", { name }) }]);

@@ -22,12 +22,12 @@ import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
-import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
+import { createAddressWatch } from "./address-watch.ts";
+import { createUdmLayers } from "./udm-layers.ts";
 import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
 import type { UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { createHistory } from "../history/history.ts";
-import type { UdmLayers } from "./udm-layers.ts";
 
 /** One call of `commit`. */
 interface Batch {
