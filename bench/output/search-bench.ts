@@ -65,6 +65,7 @@ function searchConfig(url: string): Parameters<typeof createAdapter>[0] {
     isCompressed: false,
     maxConnections: inFlight,
     period: "rollover",
+    prefix: "netgloss",
     suffix: "",
     template: {
       overwrite: true,

@@ -97,11 +97,11 @@ for (const [script, product, env] of servers) {
 
     for (const [period, index] of [
       ["rollover", "netgloss-flow"],
-      ["daily", "netgloss-flow-daily-2026.01.01"],
+      ["daily", "elastiflow-flow-daily-2026.01.01"],
     ] as const) {
       // Templates of both periods would be of the same names.
-      const suffix = period === "daily" ? "daily" : "";
-      const adapter = createAdapter(configOf({ period, suffix, isCompressed: period === "daily" }), {
+      const names = period === "daily" ? { prefix: "elastiflow", suffix: "daily" } : {};
+      const adapter = createAdapter(configOf({ period, ...names, isCompressed: period === "daily" }), {
         clock: systemClock,
       });
       const ledger = { records: 20_000, step: 100, faultMs: 150, config: { timeoutMs: 5000, batchBytes: 200_000 } };

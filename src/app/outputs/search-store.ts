@@ -25,6 +25,7 @@ export function searchStore(
     isCompressed: settings[of("COMPRESSION")] === "gzip",
     maxConnections: settings[of("REQUESTS_IN_FLIGHT")],
     period: settings[of("INDEX_PERIOD")],
+    prefix: settings[of("INDEX_PREFIX")],
     suffix: settings[of("INDEX_SUFFIX")],
     template: settings[of("INDEX_TEMPLATE_ENABLE")]
       ? {

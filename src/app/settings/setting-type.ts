@@ -202,10 +202,10 @@ export function wordOrNumber<const T extends string>(words: Readonly<Record<T, s
   };
 }
 
-/** Ends the name of an index. */
-export const indexSuffix: SettingType<string> = {
-  expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, or empty",
-  parse: (value) => (/^([a-z0-9][a-z0-9._-]{0,63})?$/.test(value) ? value : undefined),
+/** A part of the name of an index. */
+export const indexPart: SettingType<string> = {
+  expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, the first a letter or digit",
+  parse: (value) => (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(value) ? value : undefined),
   format: (value) => value,
 };
 

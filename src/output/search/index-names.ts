@@ -2,17 +2,27 @@ import { fieldKey, findValue } from "../delivery/line-fields.ts";
 import { recordTypeOf, type RecordType } from "../delivery/record-type.ts";
 import type { SearchOutputConfig } from "./search-config.ts";
 
-/** What comes before the suffix and the day in the name of an index. */
-const baseNames: Readonly<Record<RecordType, string>> = {
-  flow: "netgloss-flow",
-  flow_option: "netgloss-flow-option",
-  telemetry: "netgloss-telemetry",
-  as_path_hop: "netgloss-as-path-hop",
+/** What stands between the prefix and the suffix in the name of an index. */
+const middles: Readonly<Record<RecordType, string>> = {
+  flow: "flow",
+  flow_option: "flow-option",
+  telemetry: "telemetry",
+  as_path_hop: "as-path-hop",
 };
 
+type NameParts = Pick<SearchOutputConfig, "prefix" | "suffix">;
+
+/** Parts of a name with dashes between them, the empty ones left out. */
+const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("-");
+
+/** The name of the index template. */
+export function templateName({ prefix, suffix }: NameParts): string {
+  return joinParts(prefix, suffix);
+}
+
 /** The names of the data streams, or what the names of indices begin with. */
-export function indexBases({ suffix }: Pick<SearchOutputConfig, "suffix">): readonly string[] {
-  return Object.values(baseNames).map((name) => (suffix === "" ? name : `${name}-${suffix}`));
+export function indexBases({ prefix, suffix }: NameParts): readonly string[] {
+  return Object.values(middles).map((middle) => joinParts(prefix, middle, suffix));
 }
 
 /** The name of the index for a line. */
@@ -20,10 +30,15 @@ export type IndexOf = (line: Buffer, from: number, to: number) => string;
 
 const timestampKey = fieldKey("@timestamp");
 
-export function createIndexOf({ suffix, period }: Pick<SearchOutputConfig, "suffix" | "period">): IndexOf {
-  const end = suffix === "" ? "" : `-${suffix}`;
+export function createIndexOf({
+  prefix,
+  suffix,
+  period,
+}: Pick<SearchOutputConfig, "prefix" | "suffix" | "period">): IndexOf {
+  const entries = Object.entries(middles).map(([type, middle]) => [type, joinParts(prefix, middle, suffix)]);
+  const bases = Object.fromEntries(entries) as Record<RecordType, string>;
   const digits = { rollover: 0, daily: 10, monthly: 7 }[period];
-  if (digits === 0) return (line, from, to) => baseNames[recordTypeOf(line, from, to)] + end;
+  if (digits === 0) return (line, from, to) => bases[recordTypeOf(line, from, to)];
   // Lines of one time follow each other.
   let lastDay = "";
   let lastText = "";
@@ -34,6 +49,6 @@ export function createIndexOf({ suffix, period }: Pick<SearchOutputConfig, "suff
       lastDay = day;
       lastText = /^[0-9-]+$/.test(day) ? `-${day.replaceAll("-", ".")}` : "-undated";
     }
-    return baseNames[recordTypeOf(line, from, to)] + end + lastText;
+    return bases[recordTypeOf(line, from, to)] + lastText;
   };
 }

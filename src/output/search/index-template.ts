@@ -6,6 +6,9 @@ import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.t
 /** Of what the template says; one that is older is replaced. */
 export const templateVersion = 3;
 
+/** By which a template of netgloss is told from one of somebody else. */
+export const templateDescription = "records of netgloss; changed only by its own newer versions";
+
 /** Longer texts are kept and not indexed. */
 const keyword = { type: "keyword", ignore_above: 1024 };
 
@@ -22,7 +25,7 @@ type MappingOf = (type: FieldType) => object;
  * are not indexed.
  */
 export function indexTemplate(
-  config: Pick<SearchOutputConfig, "product" | "period" | "suffix"> & { readonly nameOf: NameOf },
+  config: Pick<SearchOutputConfig, "product" | "period" | "prefix" | "suffix"> & { readonly nameOf: NameOf },
   template: SearchTemplateConfig,
   policy: string | undefined,
   hasUnsignedLong: boolean,
@@ -39,7 +42,7 @@ export function indexTemplate(
     ...(isStream && { data_stream: {} }),
     priority: 250,
     version: templateVersion,
-    _meta: { description: "records of netgloss; changed only by its own newer versions" },
+    _meta: { description: templateDescription },
     template: {
       settings: {
         index: {
@@ -87,7 +90,7 @@ function jsonType(type: FieldType): string {
 }
 
 /** A policy that begins a new index after a day or 30 GB, and keeps all of them. */
-export function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "suffix">): object {
+export function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "prefix" | "suffix">): object {
   if (config.product === "elasticsearch") {
     const rollover = { max_age: "1d", max_primary_shard_size: "30gb" };
     return { policy: { phases: { hot: { actions: { rollover } } } } };

@@ -3,7 +3,8 @@ import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import type { HttpAnswer, HttpClient } from "../delivery/http-client.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
-import { indexTemplate, lifecyclePolicy, templateVersion } from "./index-template.ts";
+import { templateName } from "./index-names.ts";
+import { indexTemplate, lifecyclePolicy, templateDescription, templateVersion } from "./index-template.ts";
 import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
 
 const json = { "content-type": "application/json" };
@@ -53,13 +54,17 @@ export async function prepareSearch(
   };
 
   const makeTemplate = async (template: SearchTemplateConfig): Promise<void> => {
-    const name = config.suffix === "" ? "netgloss" : `netgloss-${config.suffix}`;
+    const name = templateName(config);
     const path = `/_index_template/${encodeURIComponent(name)}`;
     const there = await get(path);
     if (isOk(there)) {
-      const found = parse(there) as { index_templates?: { index_template?: { version?: number } }[] };
-      const version = found.index_templates?.[0]?.index_template?.version ?? 0;
+      const found = parse(there) as { index_templates?: { index_template?: FoundTemplate }[] };
+      const { version = 0, _meta } = found.index_templates?.[0]?.index_template ?? {};
       if (!template.overwrite || version > templateVersion) return;
+      if (_meta?.description !== templateDescription) {
+        warnings.push(`the index template ${name} is not one of netgloss: it stays as it is`);
+        return;
+      }
     }
     const policy = await makePolicy(template);
     let made = await put(path, indexTemplate(config, template, policy, true));
@@ -83,6 +88,11 @@ export async function prepareSearch(
   await judgeServer();
   if (config.template !== undefined) await makeTemplate(config.template);
   return warnings;
+}
+
+interface FoundTemplate {
+  readonly version?: number;
+  readonly _meta?: { readonly description?: string };
 }
 
 /** The servers wrap the reason of an error into others. */

@@ -11,6 +11,8 @@ export interface SearchOutputConfig {
   readonly maxConnections: number;
   /** `rollover`: a data stream; else plain indices, named after the UTC day or month of `@timestamp`. */
   readonly period: "rollover" | "daily" | "monthly";
+  /** Begins the names of indices and of the template. */
+  readonly prefix: string;
   /** Ends the names of indices; empty: none. */
   readonly suffix: string;
   /** Absent: the operator makes the index templates. */

@@ -22,6 +22,7 @@ export function searchConfig(url: string, given: Partial<SearchOutputConfig> = {
     isCompressed: false,
     maxConnections: 4,
     period: "rollover",
+    prefix: "netgloss",
     suffix: "",
     template: searchTemplate,
     ...given,

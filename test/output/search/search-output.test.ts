@@ -69,6 +69,21 @@ test("indices by day and month are those of the record's own time", async (t) =>
   );
 });
 
+test("the names of indices begin as the operator says", async (t) => {
+  const fake = await startFakeSearchServer(t);
+  const adapter = adapterTo(fake.port, { prefix: "elastiflow", suffix: "codex" });
+  await adapter.open(signal);
+  await adapter.send(batchOf([numberedFlow(1), options, snmp]), signal);
+  await adapter.close();
+  const indices = ["elastiflow-flow-codex", "elastiflow-flow-option-codex", "elastiflow-telemetry-codex"];
+  assert.deepEqual(
+    [...fake.documents.keys()].map((id) => id.split("/")[0]),
+    indices,
+  );
+  const template = fake.puts.get("/_index_template/elastiflow-codex");
+  for (const index of indices) assert.ok((template?.["index_patterns"] as string[]).includes(index), index);
+});
+
 test("the template has every field of the table, and is replaced by a newer one only", async (t) => {
   const fake = await startFakeSearchServer(t);
   const path = "/_index_template/netgloss";
@@ -112,14 +127,17 @@ test("the template has every field of the table, and is replaced by a newer one 
   await open();
   assert.equal(puts(), 2);
   await open({ template: undefined });
-  await open({ period: "daily", suffix: "x", product: "opensearch" });
-  const daily = fake.puts.get("/_index_template/netgloss-x");
+  fake.puts.set(path, { version: 1 });
+  assert.deepEqual(await open(), ["the index template netgloss is not one of netgloss: it stays as it is"]);
+  assert.equal(puts(), 2);
+  await open({ period: "daily", prefix: "elastiflow", suffix: "x", product: "opensearch" });
+  const daily = fake.puts.get("/_index_template/elastiflow-x");
   assert.equal(daily?.["data_stream"], undefined);
   assert.deepEqual(daily?.["index_patterns"], [
-    "netgloss-flow-x-*",
-    "netgloss-flow-option-x-*",
-    "netgloss-telemetry-x-*",
-    "netgloss-as-path-hop-x-*",
+    "elastiflow-flow-x-*",
+    "elastiflow-flow-option-x-*",
+    "elastiflow-telemetry-x-*",
+    "elastiflow-as-path-hop-x-*",
   ]);
 });
 
