@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Apache Kafka, one KRaft node. Ports from PORT on: 0 plaintext, 1 SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512),
-# 2 TLS, 3 TLS + SASL, 4 TLS that demands a client certificate, 5 the controller (not for clients).
+# Apache Kafka, one KRaft node. Ports from PORT on: 0 plaintext, 1 SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, and
+# OAUTHBEARER with tokens that are not signed), 2 TLS, 3 TLS + SASL, 4 TLS that demands a client certificate,
+# 5 the controller (not for clients).
 # SASL user netgloss, password secret. KAFKA_PLAIN_PORT: what clients of port 0 are sent to, such as a proxy.
 # KAFKA_EXTRA: a file of further broker settings (they win).
 . "$(dirname "$0")/lib.sh"
@@ -47,10 +48,11 @@ ssl.keystore.location=$DIR/tls/server-both.pem
 ssl.truststore.type=PEM
 ssl.truststore.location=$DIR/tls/ca.pem
 listener.name.mtls.ssl.client.auth=required
-sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER
 END
 for listener in sasl tlssasl; do
   echo "listener.name.$listener.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_netgloss=\"secret\";"
+  echo "listener.name.$listener.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";"
   for n in 256 512; do
     echo "listener.name.$listener.scram-sha-$n.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;"
   done

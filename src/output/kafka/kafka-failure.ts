@@ -16,6 +16,7 @@ export const kafkaCode = {
   notEnoughReplicasAfterAppend: 20,
   topicAuthorizationFailed: 29,
   clusterAuthorizationFailed: 31,
+  illegalSaslState: 34,
   outOfOrderSequence: 45,
   duplicateSequence: 46,
   invalidProducerEpoch: 47,
@@ -50,8 +51,10 @@ export function topicFailure(code: number, topic: string, said: string): Deliver
  * @param place the brokers, where the error names none.
  */
 export function brokerFailure(error: unknown, place: string): DeliveryError {
-  if (error instanceof DeliveryError) return error;
   const all = [...causesOf(error)];
+  // What this output could not do itself, such as to read a token, the library wraps, too.
+  const own = all.find((one) => one instanceof DeliveryError);
+  if (own !== undefined) return own;
   const at =
     all.map(({ message }) => /^Connection to (\S+) (?:failed|timed out)/.exec(message)?.[1]).find(Boolean) ?? place;
   const protocol = all.find((one): one is ProtocolFault => "apiCode" in one);
@@ -68,6 +71,11 @@ export function brokerFailure(error: unknown, place: string): DeliveryError {
   if (protocol !== undefined) {
     const { apiCode, message } = protocol;
     const known = sentences[apiCode];
+    if (apiCode === kafkaCode.illegalSaslState) {
+      // A broker that refuses a token waits for the client's answer (RFC 7628, 3.2.3); the library goes on with requests.
+      const text = `${at} refuses the credentials (a token that is not valid, or has expired)`;
+      return new DeliveryError("retry", "credentials", text, { cause: error });
+    }
     if (apiCode === kafkaCode.coordinatorLoading) return new DeliveryError("retry", "starting", `${at} is starting`);
     return new DeliveryError("retry", known?.[0] ?? `kafka_${apiCode}`, `${at} answers: ${message}`, { cause: error });
   }
