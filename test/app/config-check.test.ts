@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import * as zlib from "node:zlib";
 import { runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { selfSigned } from "../support/self-signed.ts";
@@ -18,6 +19,30 @@ async function check(settings: Settings, ...options: string[]): Promise<{ code: 
   const err = terminal.written.err.split("\n").filter((line) => line !== "" && !line.includes("no input is on"));
   return { code, err, out: terminal.written.out };
 }
+
+test("zstd is for a Node that has it; the others say so, and do not start", async () => {
+  const outputs = {
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_OUTPUT_KAFKA_ENABLE: "true",
+    SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION: "zstd",
+    SVC_OUTPUT_KAFKA__EDGE__ENABLE: "true",
+    SVC_OUTPUT_KAFKA__EDGE__PRODUCER_COMPRESSION: "4",
+    SVC_OUTPUT_CRIBL_ENABLE: "false",
+    SVC_OUTPUT_CRIBL_COMPRESSION: "zstd",
+  };
+  const hasZstd = "zstdCompress" in zlib;
+  const problems = [
+    "SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION cannot be zstd",
+    "SVC_OUTPUT_KAFKA__EDGE__PRODUCER_COMPRESSION cannot be zstd",
+  ].map((problem) => `error: ${problem} with Node ${process.version}: 22.15 or later is needed`);
+  const { code, err } = await check(outputs);
+  assert.deepEqual([code, err], hasZstd ? [0, []] : [78, problems]);
+  if (hasZstd) return;
+  const terminal = createFakeTerminal(["serve"], { SVC_API_PORT: "0", ...outputs });
+  assert.equal(await runProgram(terminal), 78);
+  assert.deepEqual(terminal.written.err.split("\n").slice(0, 2), problems);
+});
 
 test("certificates and keys must belong together, of the API and of outputs that are on", async (t) => {
   const directory = tempDirectory(t);

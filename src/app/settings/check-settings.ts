@@ -57,7 +57,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     const mode = `SVC_OUTPUT_${word}_SPOOL_MODE` as const;
     needs(on, addresses, settings[addresses].length > 0);
     const compression = compressionOf(word);
-    if (compression !== undefined && settings[compression] === "zstd" && !("zstdCompress" in zlib)) {
+    if (settings[on] && compression !== undefined && settings[compression] === "zstd" && !("zstdCompress" in zlib)) {
       problems.push(`${compression} cannot be zstd with Node ${process.version}: 22.15 or later is needed`);
     }
     if (settings[on] && settings[mode] === "always" && settings.SVC_STATE_DIRECTORY_PATH === "") {

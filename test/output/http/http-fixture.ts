@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
-import { gunzipSync } from "node:zlib";
+import * as zlib from "node:zlib";
 
 export interface HttpCall {
   readonly method: string;
@@ -26,7 +26,7 @@ export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
     request.on("error", () => {});
     request.on("end", () => {
       const bytes = Buffer.concat(parts);
-      const body = request.headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes;
+      const body = decompress(bytes, request.headers["content-encoding"]);
       const { method = "", url: path = "", headers } = request;
       const call = { method, path, headers, body: body.toString() };
       fake.calls.push(call);
@@ -44,6 +44,14 @@ export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
     answer: (_, response) => void response.end(),
   };
   return fake;
+}
+
+function decompress(bytes: Buffer, encoding: string | undefined): Buffer {
+  if (encoding === undefined) return bytes;
+  const { gunzipSync, zstdDecompressSync } = zlib as typeof zlib & { zstdDecompressSync?: typeof zlib.gunzipSync };
+  const action = { gzip: gunzipSync, zstd: zstdDecompressSync }[encoding];
+  if (action === undefined) throw new Error(`no such encoding: ${encoding}`);
+  return action(bytes);
 }
 
 export const noTls = { caPath: "", certPath: "", keyPath: "", skipVerification: false };

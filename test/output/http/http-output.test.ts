@@ -1,6 +1,7 @@
 // A process of its own: it changes the environment.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as zlib from "node:zlib";
 import { createAdapter, DeliveryError, type HttpOutputConfig, type OutputAdapter } from "../../../src/output/index.ts";
 import { systemClock } from "../../../src/report/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
@@ -42,6 +43,7 @@ test("a batch is one request: lines or an array, plain or compressed, with its h
     ["array", "none", array],
     ["ndjson", "gzip", ndjson],
     ["array", "gzip", array],
+    ...("zstdCompress" in zlib ? [["ndjson", "zstd", ndjson] as const] : []),
   ] as const) {
     const adapter = httpAdapter(server.port, { format, compression });
     assert.deepEqual(await adapter.open(signal), []);
@@ -54,7 +56,7 @@ test("a batch is one request: lines or an array, plain or compressed, with its h
     assert.equal(call.headers["x-tenant"], "edge");
     assert.equal(call.headers["authorization"], "Bearer secret");
     assert.equal(call.headers["content-type"], format === "ndjson" ? "application/x-ndjson" : "application/json");
-    assert.equal(call.headers["content-encoding"], compression === "gzip" ? "gzip" : undefined);
+    assert.equal(call.headers["content-encoding"], compression === "none" ? undefined : compression);
   }
 });
 

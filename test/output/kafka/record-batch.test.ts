@@ -12,7 +12,7 @@ test("a record batch is what a client reads: keys, values, producer, sequence an
   fc.assert(
     fc.property(
       fc.array(record, { minLength: 1, maxLength: 200 }),
-      fc.constantFrom("none", "gzip", "snappy", "lz4"),
+      fc.constantFrom("none", "gzip", "snappy", "lz4", ...(compressionsAlgorithms.zstd.available ? ["zstd"] : [])),
       fc.option(fc.record({ id: fc.bigInt({ min: 0n, max: 2n ** 62n }), epoch: fc.nat(32_767) }), { nil: undefined }),
       fc.nat(0x7fff_ffff),
       (records, name, producer, sequence) => {
