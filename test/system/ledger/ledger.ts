@@ -143,17 +143,17 @@ async function disturb(
 ): Promise<{ faults: number; serverKills: number }> {
   const { random, faults, faultMs } = options;
   // A test that has failed does not wait for the rest.
-  let isOver = false;
-  t.after(() => (isOver = true));
+  const over = new AbortController();
+  t.after(() => over.abort());
   const kinds = store.isHttp ? httpFaults : tcpFaults;
   const serverKills = store.kill === undefined ? 0 : options.serverKills;
   let killed = 0;
-  for (let i = 1; i <= faults && !isOver; i++) {
+  for (let i = 1; i <= faults && !over.signal.aborted; i++) {
     store.proxy.fault = kinds[Math.trunc(random() * kinds.length)] ?? "pass";
     if (random() < 0.3) store.proxy.cut();
     await sleep(faultMs * (0.5 + random()));
     store.proxy.fault = "pass";
-    if (!isOver && Math.trunc((i * serverKills) / faults) > killed) {
+    if (!over.signal.aborted && Math.trunc((i * serverKills) / faults) > killed) {
       killed++;
       store.kill?.();
     }
