@@ -18,7 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   enrich: ["text", "ip", "report", "record", "yaml", "file", "udm"],
   flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
-  output: ["report", "record", "filter"],
+  output: ["ip", "report", "record", "filter"],
   api: ["text", "ip", "report", "record", "filter", "udm", "exchange", "snmp"],
   app: [
     "text",
@@ -49,7 +49,8 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   app: [
     "settings",
     ["cli/terminal.ts", "cli/text-table.ts"],
-    ["enrichment.ts", "flow-elements.ts", "filters.ts", "shaping.ts"],
+    ["enrichment.ts", "flow-elements.ts", "filters.ts", "anonymizing.ts"],
+    "shaping.ts",
     "decoding-options.ts",
     "outputs",
     "threads",

@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
+import { anonymizingProblems } from "./anonymizing.ts";
 import { filterProblems } from "./filters.ts";
 import { receivesFlows, type Settings } from "./settings/index.ts";
 
@@ -13,7 +14,7 @@ import { receivesFlows, type Settings } from "./settings/index.ts";
  * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
-  const problems = filterProblems(settings);
+  const problems = [...filterProblems(settings), ...anonymizingProblems(settings)];
   if (receivesFlows(settings)) problems.push(...kernelProblems());
   const warnings: string[] = [];
   for (const { path, read } of enrichmentFiles(settings)) {

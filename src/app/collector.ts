@@ -21,6 +21,7 @@ import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-de
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { flowCredentials } from "./flow-streams.ts";
+import { checkAnonymizing } from "./anonymizing.ts";
 import { checkFilters } from "./filters.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
@@ -62,10 +63,11 @@ const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 /** Name of the readiness check of the collector as a whole. */
 const checkName = "collector";
 
-/** @throws SettingsError when a filter of the settings is none. */
+/** @throws SettingsError when a filter of the settings is none, or the key for anonymising. */
 export function createCollector(options: CollectorOptions): Collector {
   const { settings, log, clock, version, sinks = [] } = options;
   checkFilters(settings);
+  checkAnonymizing(settings);
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };

@@ -8,6 +8,7 @@ import {
 } from "../output/index.ts";
 import { recordFields, type ShapeLines } from "../record/index.ts";
 import type { Clock, Metrics } from "../report/index.ts";
+import { anonymizing } from "./anonymizing.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 const decimals = { s: 0, ms: 3, us: 6 } as const;
@@ -22,11 +23,21 @@ export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Cloc
   );
   thinned.add(0);
   const maxRate = settings.SVC_PROCESSOR_THIN_EXPORTER_RATE;
-  return createLineFilter({
+  const filter = createLineFilter({
     dropFields: settings.SVC_PROCESSOR_DROP_FIELDS,
     edits: recordEdits(settings),
     thinning: thinningOf(settings, { maxRate, byExporter: true, clock, thinned: (records) => thinned.add(records) }),
   });
+  return inTurn(filter, anonymizing(settings, metrics));
+}
+
+/** One after the other. */
+function inTurn(first: ShapeLines | undefined, second: ShapeLines | undefined): ShapeLines | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return (lines, count) => {
+    const shaped = first(lines, count);
+    return shaped && second(shaped.lines, shaped.count);
+  };
 }
 
 /** Undefined without a limit. */

@@ -433,6 +433,43 @@ export const settingsTable = {
     0,
     "The most flow records of each exporter. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
+  SVC_PROCESSOR_ANONYMIZE_METHOD: row(
+    "Records",
+    oneOf(["off", "prefix", "cryptopan"]),
+    "off",
+    "What becomes of addresses in flow records, behind enrichment: they stay, are cut to a prefix, or are replaced by Crypto-PAn. See docs/shaping.md.",
+  ),
+  SVC_PROCESSOR_ANONYMIZE_IPV4_PREFIX: row(
+    "Records",
+    int(0, 32, "bits"),
+    24,
+    "How many bits of IPv4 addresses stay with the method prefix.",
+  ),
+  SVC_PROCESSOR_ANONYMIZE_IPV6_PREFIX: row(
+    "Records",
+    int(0, 128, "bits"),
+    48,
+    "How many bits of IPv6 addresses stay with the method prefix.",
+  ),
+  SVC_PROCESSOR_ANONYMIZE_KEY_PATH: row(
+    "Records",
+    path,
+    "",
+    "A file with the key of the method cryptopan: 32 characters, or 64 hexadecimal digits with 0x in front. nfanon takes the same.",
+    "/run/secrets/cryptopan",
+  ),
+  SVC_PROCESSOR_ANONYMIZE_KEEP_PRIVATE: row(
+    "Records",
+    bool,
+    false,
+    "Whether private addresses stay: RFC 1918, RFC 6598, RFC 4193, link-local, loopback.",
+  ),
+  SVC_PROCESSOR_ANONYMIZE_EXPORTER_ENABLE: row(
+    "Records",
+    bool,
+    false,
+    "Whether addresses of exporters and agents are anonymised, too.",
+  ),
   SVC_PROCESSOR_DROP_FIELDS: row(
     "Records",
     list(plainText),
