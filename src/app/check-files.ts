@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
+import { createKeyConflicts } from "../enrich/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { anonymizingProblems } from "./anonymizing.ts";
 import { filterProblems } from "./filters.ts";
@@ -43,7 +44,7 @@ async function checkMetadata(path: string): Promise<{ problems: string[]; warnin
     if (existsSync(dirname(resolve(path)))) return { problems: [], warnings: [] };
     return { problems: [`${path}: there is no directory ${dirname(path)}`], warnings: [] };
   }
-  const { findings } = checkMetadataFile(bytes);
+  const { findings } = checkMetadataFile(bytes, createKeyConflicts());
   const linesOf = (wanted: "error" | "warning"): string[] =>
     findings
       .filter(({ severity }) => severity === wanted)

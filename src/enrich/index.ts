@@ -19,6 +19,7 @@ export { createResolver, type Resolver } from "./dns/resolver.ts";
 export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";
 export { createMmdbSource, type MmdbOptions, type MmdbSource } from "./mmdb/mmdb-source.ts";
 export { readDatabase } from "./mmdb/read-database.ts";
+export { createKeyConflicts } from "./address/entries/key-conflict.ts";
 export { createMapFile, registerMapFiles, type MapFile, type MapFileOptions } from "./files/map-file.ts";
 export { createNameEnricher } from "./names/name-enricher.ts";
 export { joinPortNames, knownPortNames, readPortNames, type PortNames } from "./names/port-names.ts";

@@ -25,6 +25,7 @@ export {
   type WorkspaceMemory,
 } from "./workspace.ts";
 export * as addressLayout from "./address-layout.ts";
+export { createFindConflict, type FieldConflict } from "./fields/field-conflict.ts";
 export { fieldGroups, findField, recordFields } from "./fields/field-table.ts";
 export { ecsName, ecsNames } from "./fields/ecs-names.ts";
 export { fieldPatterns } from "./fields/field-patterns.ts";

@@ -29,8 +29,15 @@ export interface MetadataCheck {
   readonly findings: readonly MetadataFinding[];
 }
 
-/** Judges a metadata file with the rules by which it is read, and finds all that is wrong with it, not the first thing alone. */
-export function checkMetadataFile(bytes: Uint8Array): MetadataCheck {
+/**
+ * Judges a metadata file with the rules by which it is read, and finds all that is wrong with it, not the first thing alone.
+ *
+ * @param keyConflict what a metadata key does to other fields of a record, for a warning.
+ */
+export function checkMetadataFile(
+  bytes: Uint8Array,
+  keyConflict: (key: string) => string | undefined = () => undefined,
+): MetadataCheck {
   const findings: MetadataFinding[] = [];
   const twice: [message: string, at: number][] = [];
   let root: YamlNode | undefined;
@@ -65,7 +72,9 @@ export function checkMetadataFile(bytes: Uint8Array): MetadataCheck {
     }
     firstAt.set(key.text, pair.key.at);
     const entry = checkEntry(key, pair, note);
-    if (entry !== undefined) entries.push(entry);
+    if (entry === undefined) continue;
+    entries.push(entry);
+    checkMetadataKeys(pair.value, keyConflict, note);
   }
   return { entries, findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column) };
 }
@@ -105,6 +114,21 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): Ud
     note("warning", `field ${JSON.stringify(name)} is kept but not used`, field?.key.at ?? keyNode.at);
   }
   return entry;
+}
+
+/** Keys that get in the way of fields, or of one another: a value that others lie below. */
+function checkMetadataKeys(entry: YamlNode, keyConflict: (key: string) => string | undefined, note: Note): void {
+  const metadata = entry.kind === "mapping" && entry.pairs.find(({ key }) => key.text === "metadata")?.value;
+  if (metadata === false || metadata?.kind !== "mapping") return;
+  const keys = metadata.pairs.map(({ key }) => key);
+  for (const { text, at } of keys) {
+    const conflict = keyConflict(text);
+    if (conflict !== undefined) note("warning", conflict, at);
+    const below = keys.find((other) => other.text.startsWith(`${text}.`))?.text;
+    if (below === undefined) continue;
+    const [key, as, other] = [text, `${text}.value`, below].map((one) => JSON.stringify(one));
+    note("warning", `metadata key ${key} goes out as ${as}: ${other} lies below it`, at);
+  }
 }
 
 const mappingOf = (node: YamlNode): Omit<YamlNode & { kind: "mapping" }, "pairs"> => ({

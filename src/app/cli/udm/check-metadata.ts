@@ -1,3 +1,4 @@
+import { createKeyConflicts } from "../../../enrich/index.ts";
 import { checkMetadataFile } from "../../../udm/index.ts";
 import { readInput } from "../read-input.ts";
 import type { Terminal } from "../terminal.ts";
@@ -16,7 +17,7 @@ export async function checkMetadata(path: string, terminal: Terminal): Promise<b
     terminal.err(`error: ${(error as Error).message}\n`);
     return false;
   }
-  const { entries, findings } = checkMetadataFile(bytes);
+  const { entries, findings } = checkMetadataFile(bytes, createKeyConflicts());
   for (const { severity, line, column, message } of findings) {
     terminal.err(`${severity}: ${path}:${line}:${column}: ${message}\n`);
   }

@@ -3,10 +3,13 @@ import { joinedFields, type JoinedField } from "../kernel/end-names.ts";
 import type { Client } from "./decide-role.ts";
 
 const names: ReadonlySet<string> = new Set(joinedFields);
+/** Names that no decoder gives and that may meet those made here. */
+const nearEnds = /^(?:flow(?:\.(?:client|server)(?:\..*)?)?|(?:as|geo|ip|sec)(?:\..*)?)$/s;
 
 /**
  * What follows from the fields below `flow.src` and `flow.dst` of a record: the same below `flow.client` and `flow.server`, and
- * fields with the values of both.
+ * fields with the values of both. One that would be in the way of a name of the operator's (`flow.client`, `as.label.own`) is left out:
+ * no name may be a value and a group at once.
  *
  * @param rendered fields that stand behind those of the record.
  * @param client undefined: neither end has another name.
@@ -20,6 +23,9 @@ export function completeEnds(
 ): RenderedFields {
   const texts: string[] = [];
   const values = new Map<string, string[]>();
+  const inTheWay = [...record.keys()].filter((name) => nearEnds.test(name));
+  const isFree = (name: string): boolean =>
+    !record.has(name) && inTheWay.every((other) => !name.startsWith(`${other}.`) && !other.startsWith(`${name}.`));
   const take = (name: string, value: string): void => {
     const [, end, rest] = /^flow\.(src|dst)\.(.*)$/s.exec(name) ?? [];
     if (end === undefined || rest === undefined) return;
@@ -29,13 +35,13 @@ export function completeEnds(
     }
     if (client === undefined) return;
     const as = `flow.${(end === "src") === (client === "source") ? "client" : "server"}.${rest}`;
-    if (!record.has(as)) texts.push(`,${JSON.stringify(as)}:${value}`);
+    if (isFree(as)) texts.push(`,${JSON.stringify(as)}:${value}`);
   };
   for (const [name, value] of record) take(name, renderField(name, value).slice(JSON.stringify(name).length + 2));
   for (const piece of rendered) for (const [name, value] of splitFields(piece)) take(name, value);
   for (const name of joinedFields) {
     const both = values.get(name);
-    if (both === undefined || record.has(name)) continue;
+    if (both === undefined || !isFree(name)) continue;
     const elements = new Set(both.flatMap((value) => (value === "" ? [] : elementsOf(value))));
     texts.push(`,"${name}":[${[...elements].join(",")}]`);
   }
