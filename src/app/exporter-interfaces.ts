@@ -105,7 +105,7 @@ export function createExporterInterfaces(options: ExporterInterfacesOptions): Ex
     }
     answers.add(1, { result: "failed" });
     nextAt.set(address, clock.monotonic() + Math.min(ttlMs, failedTtlMs));
-    log.info({ exporter: address }, "an exporter does not tell the names of its interfaces by SNMP");
+    log.info({ exporter: address }, "an exporter does not report the names of its interfaces by SNMP");
   };
 
   const look = async (): Promise<void> => {

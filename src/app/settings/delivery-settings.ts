@@ -382,7 +382,7 @@ export const deliverySettings = {
     TOKEN: tokenRow,
     HEADERS: headersRow,
     COMPRESSION: gzipRow,
-    STREAM_FIELDS: labelsRow("Fields that tell streams apart. They must have few values."),
+    STREAM_FIELDS: labelsRow("Fields that define the streams. They must have few values."),
   }),
   ...named("OTLP", {
     ...commonRows("a server that takes logs by OTLP/HTTP"),

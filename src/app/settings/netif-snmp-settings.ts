@@ -11,7 +11,7 @@ export const netifSnmpSettings = {
     group,
     bool,
     false,
-    "Asks each exporter of flows by SNMP for the names of its interfaces. Devices that are polled are not asked. Whoever can send flows from a forged address makes the collector send SNMP there.",
+    "Asks each exporter of flows by SNMP for the names of its interfaces. Devices that are polled are not asked. Flows from a forged address make the collector send SNMP to that address.",
   ),
   SVC_PROCESSOR_ENRICH_NETIF_SNMP_PORT: row(group, int(1, 65_535), 161, "The UDP port of SNMP on exporters."),
   SVC_PROCESSOR_ENRICH_NETIF_SNMP_VERSION: row(

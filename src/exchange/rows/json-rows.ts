@@ -30,7 +30,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What the engine says, with line and column where it tells the position, which it does not for every fault. */
+/** What the engine says, with line and column where it gives the position, which it does not for every fault. */
 function jsonFault(text: string, message: string): string {
   if (message.includes("end of JSON input")) return "it ends too early";
   const what = message.replace(/ in JSON at position .*$/s, "").replace(/ is not valid JSON$/, "");

@@ -1,7 +1,7 @@
 import { addressKey, keyContains, parseAddress, parseKey } from "../../ip/index.ts";
 
 /**
- * Tells by a sender's address whether it is a relay: its records may name another exporter (elements 130 and 131).
+ * Finds by a sender's address whether it is a relay: its records may name another exporter (elements 130 and 131).
  *
  * @param keys addresses and CIDR prefixes in canonical text.
  * @throws KeyError when one is none.

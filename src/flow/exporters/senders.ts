@@ -13,7 +13,7 @@ export interface Senders {
   all(): readonly Readonly<Sender>[];
 }
 
-/** Two tell several devices behind one address from one that started again; more are for people. */
+/** Two suffice to distinguish several devices behind one address from one that started again; more are for people. */
 const maxSenders = 8;
 
 export function createSenders(): Senders {

@@ -74,7 +74,7 @@ function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
   };
 }
 
-/** Nothing tells whether a datagram has arrived: at most once. */
+/** Whether a datagram has arrived is not known: at most once. */
 function overDatagrams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
   const endpoints = createEndpoints(config.servers, clock);
   const headerOf = createHeaderOf(config);

@@ -9,7 +9,7 @@ import { createPostOutput, type PostConfig } from "../http/post-output.ts";
 /** What the settings say of an output to VictoriaLogs; plain data. */
 export interface VictoriaLogsOutputConfig extends PostConfig {
   readonly kind: "victoria_logs";
-  /** Fields that tell streams apart; of few values. */
+  /** Fields that define the streams; of few values. */
   readonly streamFields: readonly string[];
 }
 

@@ -55,7 +55,7 @@ export async function fillOverridden(
   }
 }
 
-/** Tells of a row whether the attribute has a value there; undefined where that is not known. */
+/** Says of a row whether the attribute has a value there; undefined where that is not known. */
 async function overriddenRows(
   by: AttributeReference,
   reading: ReadObject | undefined | Promise<ReadObject | undefined>,

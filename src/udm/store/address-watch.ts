@@ -5,7 +5,7 @@ import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
 
 type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) => void;
 
-/** Tells who looks up addresses in this thread of each change of any layer. */
+/** Reports each change of any layer to what looks up addresses in this thread. */
 export interface AddressWatch {
   /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
   add(listener: AddressListener, hasState: boolean): () => void;

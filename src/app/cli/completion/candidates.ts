@@ -115,7 +115,7 @@ async function profileCandidates({ env }: Terminal): Promise<readonly Candidate[
   }
 }
 
-/** One line that fits beside the candidate. */
+/** One line that fits next to the candidate. */
 function short(text: string): string {
   const line = text.split(/[;:(\n\t]/)[0] ?? "";
   return line.trim();

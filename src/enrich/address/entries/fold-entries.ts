@@ -16,7 +16,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const closed = 0x5d;
 const braceClosed = 0x7d;
-/** The first letters of the names in an entry's text are enough to tell them apart: name, tags, vlan, internal, metadata. */
+/** The first letters of the names in an entry's text are enough to distinguish them: name, tags, vlan, internal, metadata. */
 const [letterOfName, letterOfTags, letterOfVlan, letterOfInternal] = [0x6e, 0x74, 0x76, 0x69];
 const keyStart = '{"key":'.length;
 const [nameHead, tagsHead, vlanHead] = [',"name":'.length, ',"tags":'.length, ',"vlan":'.length];

@@ -8,7 +8,8 @@ import type { LineHelper } from "./line-helper.ts";
 import { maxNumberAddition } from "./number-addition.ts";
 import { createProgramWriter } from "../kernel/program-writer.ts";
 import { maxNamesLength } from "./option-names.ts";
-import { writeSteps, type StepContext } from "./write-steps.ts";
+import type { StepContext } from "./step-context.ts";
+import { writeSteps } from "./write-steps.ts";
 
 /** What the kernel is to do for the records of a plan. */
 export interface LineProgram {

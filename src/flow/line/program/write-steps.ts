@@ -1,29 +1,13 @@
 import { isReverseName, nameIn, turned, type Direction } from "../biflow/direction.ts";
 import * as layout from "../kernel/layout.ts";
-import type { Output, Plan, Presence, SlowStep, Step } from "../../exporters/templates/plan.ts";
+import type { Output, Presence, Step } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
-import type { LineHelper } from "./line-helper.ts";
-import type { PlacedTable } from "./byte-table.ts";
-import { isKeptAsByte } from "./record-slots.ts";
-import { fitOf, isCodePoint, isNever, isPure, isTotal, timeLengthsOf, valueKind } from "./value-kind.ts";
+import { anyLength, candidate, candidateOf } from "./select-candidate.ts";
+import { writeHelper, type DirectedStep, type StepContext } from "./step-context.ts";
+import { fitOf, isNever, isTotal, valueKind } from "./value-kind.ts";
+import { byteGroup, writeByteGroup } from "./write-byte-group.ts";
 import { writeArray, writeField, writeHexField, type ProgramContext } from "./write-field.ts";
-
-/** What writing the program of one direction takes. */
-export interface StepContext extends Omit<ProgramContext, "written"> {
-  readonly direction: Direction;
-  /** The bit of each name that is added only where a record has none of it. */
-  readonly nameBits: ReadonlyMap<string, number>;
-  readonly byteTable: (steps: readonly Step[]) => PlacedTable;
-  /** Bytes that tables give to a line at most. */
-  maxTables: number;
-}
-
-/** One step as it is in the line of a direction. */
-interface DirectedStep {
-  readonly step: Step;
-  /** Undefined: an output that is not in this line under its own name. */
-  readonly names: readonly (string | undefined)[];
-}
+import { writeSlowSteps } from "./write-slow-steps.ts";
 
 /**
  * Writes the operations for the fields of a plan: the line gets what {@link readStep} puts into a record, in the same order. In the
@@ -112,83 +96,10 @@ function writeBlock(context: StepContext, noted: ProgramContext, block: readonly
   for (let i = 0; i < block.length;) {
     const group = byteGroup(context, block, i);
     if (group.length > 0) {
-      writeGroup(context, noted, group);
+      writeByteGroup(context, noted, group);
       i += group.length;
     } else writeStep(context, noted, block[i++] as DirectedStep);
   }
-}
-
-/** The steps from one on that read the same single byte; none when the first is better read by itself. */
-function byteGroup(
-  { plan, slots, nameBits }: StepContext,
-  block: readonly DirectedStep[],
-  from: number,
-): DirectedStep[] {
-  const group: DirectedStep[] = [];
-  const field = block[from]?.step.outputs[0].field;
-  for (let i = from; i < block.length; i++) {
-    const { step, names } = block[i] as DirectedStep;
-    const [{ convert, ...output }] = step.outputs;
-    const [name] = names;
-    const isOfGroup =
-      step.kind === "field" &&
-      name !== undefined &&
-      output.field === field &&
-      plan.lengths[output.field] === 1 &&
-      isPure(convert) &&
-      !nameBits.has(name) &&
-      (!slots.has(name) || isKeptByTable(convert));
-    if (!isOfGroup) break;
-    group.push(block[i] as DirectedStep);
-  }
-  const [only] = group;
-  const [first] = only?.step.outputs ?? [];
-  // A table of what anybody may call a name would be made for each of these names.
-  return group.length === 1 && first !== undefined && isTotal(valueKind(first.convert), 1) ? [] : group;
-}
-
-/** Whether a conversion makes a number of one byte that the kernel can keep. */
-function isKeptByTable(convert: Output["convert"]): boolean {
-  return valueKind(convert) === "unsigned" || isCodePoint(convert) || isKeptAsByte(convert);
-}
-
-function writeGroup(context: StepContext, noted: ProgramContext, group: readonly DirectedStep[]): void {
-  const { writer, places, slots, direction, byteTable } = context;
-  const slotFor = (isKept: (convert: Output["convert"]) => boolean): number => {
-    const found = group.find(({ step, names }) => slots.has(names[0] ?? "") && isKept(step.outputs[0].convert));
-    return slots.get(found?.names[0] ?? "") ?? layout.unusedSlot;
-  };
-  const table = byteTable(group.map(({ step }) => renamed(step, direction)));
-  context.maxTables += table.maxLength;
-  const { field } = (group[0] as DirectedStep).step.outputs[0];
-  writer.operation({
-    code: layout.opTable,
-    place: places[field] as number,
-    slot: slotFor((convert) => !isCodePoint(convert)),
-    length: slotFor(isCodePoint),
-    argument: table.place,
-  });
-  for (const { step, names } of group) {
-    if (isTotal(valueKind(step.outputs[0].convert), 1)) noted.written(names[0] as string);
-  }
-}
-
-/** A step of one output under its names in a direction. */
-function renamed(step: Step, direction: Direction): Step {
-  if (direction === "whole") return { ...step, when: undefined };
-  const [output] = step.outputs;
-  const { fallback } = output;
-  const to = (name: string): string => nameIn(direction, name) ?? name;
-  return {
-    kind: step.kind,
-    outputs: [
-      {
-        ...output,
-        name: to(output.name),
-        fallback: fallback && { ...fallback, name: to(fallback.name), hexName: to(fallback.hexName) },
-      },
-    ],
-  };
 }
 
 function writeStep(context: StepContext, noted: ProgramContext, { step, names }: DirectedStep): void {
@@ -221,10 +132,6 @@ function writeStep(context: StepContext, noted: ProgramContext, { step, names }:
     writer.when(layout.selected, "equal", i, () => writeOutput(context, noted, output, names[i]));
     writer.when(layout.selected, "other", i, () => writeFallback(context, noted, output));
   });
-}
-
-function writeHelper(context: StepContext, helper: LineHelper): void {
-  context.writer.operation({ code: layout.opHelper, argument: context.helper(helper) });
 }
 
 /** Whether an output has any name in this line. */
@@ -260,98 +167,4 @@ function writeFallback({ direction }: StepContext, noted: ProgramContext, { fiel
   const hexName = nameIn(direction, fallback.hexName);
   if (name === undefined && hexName === undefined) return;
   writeField(noted, { field, name, convert, otherwise: () => writeHexField(noted, field, hexName) });
-}
-
-interface Candidate {
-  readonly kind: number;
-  readonly fit?: readonly [least: number, most: number];
-  readonly helper?: number;
-}
-
-const anyLength = [0, 0xffff] as const;
-const noLength = [1, 0] as const;
-
-function candidateOf(context: StepContext, { field, convert }: Output): Buffer {
-  const kind = valueKind(convert);
-  const length = context.plan.lengths[field] as number;
-  const isVariable = length === variableLength;
-  if (kind === "text") return candidate(context, field, { kind: layout.byLength, fit: anyLength });
-  if (!isVariable && isNever(kind, length)) return candidate(context, field, { kind: layout.byLength, fit: noLength });
-  if (!isVariable && isTotal(kind, length)) {
-    return candidate(context, field, { kind: layout.byLength, fit: anyLength });
-  }
-  const fit = fitOf(kind);
-  if (fit !== undefined) return candidate(context, field, { kind: layout.byLength, fit });
-  const time = timeCandidates.get(kind);
-  if (time !== undefined) return candidate(context, field, { kind: time, fit: timeLengthsOf(kind) ?? anyLength });
-  const helper = context.helper({ kind: "value", convert });
-  return candidate(context, field, { kind: layout.byHelper, helper });
-}
-
-const timeCandidates: ReadonlyMap<string, number> = new Map([
-  ["seconds", layout.bySeconds],
-  ["milliseconds", layout.byMilliseconds],
-  ["microseconds", layout.byMicroseconds],
-  ["nanoseconds", layout.byNanoseconds],
-  ["uptime", layout.byUptime],
-]);
-
-function candidate(
-  { plan, places }: StepContext,
-  field: number,
-  { kind, fit = anyLength, helper = 0 }: Candidate,
-): Buffer {
-  const bytes = Buffer.alloc(layout.candidateBytes);
-  bytes.writeUInt16LE(places[field] as number, layout.candidatePlace);
-  bytes.writeUInt16LE(plan.lengths[field] as number, layout.candidateLength);
-  bytes.writeUInt16LE(kind, layout.candidateKind);
-  bytes.writeUInt16LE(fit[0], layout.candidateLeast);
-  bytes.writeUInt16LE(Math.min(fit[1], 0xffff), layout.candidateMost);
-  bytes.writeUInt32LE(helper, layout.candidateHelper);
-  return bytes;
-}
-
-/** Writes what lists, stacks of labels and sections of packets take. */
-function writeSlowSteps(context: StepContext): void {
-  const { plan, writer, places, direction } = context;
-  const labels = plan.slowSteps.find((step) => step.kind === "labels");
-  if (labels !== undefined && isKernelStack(plan, labels)) {
-    if (direction !== "reverse") {
-      const pairs = labels.fields.flatMap(({ field }) => [places[field] as number, plan.lengths[field] as number]);
-      const tail = Buffer.from(Uint16Array.from(pairs).buffer);
-      writer.operation({ code: layout.opLabels, length: labels.fields.length, tail });
-    }
-  }
-  const helped = helpedSteps(plan);
-  const [only] = helped;
-  const isOne = direction === "whole" && helped.length === 1;
-  if (isOne && only?.kind === "packet") writeHelper(context, { kind: "section", section: only });
-  else if (isOne && only?.kind === "list") writeList(context, only);
-  else if (helped.length > 0) writeHelper(context, { kind: "fields", direction });
-}
-
-function writeList(context: StepContext, list: Extract<SlowStep, { kind: "list" }>): void {
-  if (list.structure !== "basicList") {
-    writeHelper(context, { kind: "list", list });
-    return;
-  }
-  context.writer.operation({
-    code: layout.opList,
-    place: context.places[list.field] as number,
-    length: context.plan.lengths[list.field] as number,
-    argument: context.helper({ kind: "list", list }),
-    tail: Buffer.alloc(layout.maxListShapes * layout.listShapeBytes),
-  });
-}
-
-/** Whether the kernel writes a stack: all of its labels have three or four bytes. */
-function isKernelStack({ lengths }: Plan, { fields }: Extract<SlowStep, { kind: "labels" }>): boolean {
-  return fields.every(({ field }) => lengths[field] === 3 || lengths[field] === 4);
-}
-
-/** The slow steps that the kernel leaves to the other side. */
-export function helpedSteps(plan: Plan): SlowStep[] {
-  return plan.slowSteps.filter(
-    (step) => step.kind === "list" || step.kind === "packet" || (step.kind === "labels" && !isKernelStack(plan, step)),
-  );
 }

@@ -34,5 +34,5 @@ export function portOf(record: FieldValues, name: string): number {
   return typeof value === "number" && value >= 0 && value <= 0xffff ? value : -1;
 }
 
-/** Protocols whose ports tell an end from others of its address: TCP, UDP, SCTP. */
+/** Protocols whose ports distinguish an end from others of its address: TCP, UDP, SCTP. */
 export const protocolsWithPorts: ReadonlySet<unknown> = new Set([6, 17, 132]);

@@ -95,7 +95,7 @@ function hasEnds(record: RecordFields): boolean {
   return source.includes(":") === destination.includes(":");
 }
 
-/** Tells the kernel. */
+/** Writes the options where the kernel reads them. */
 function writeOptions(view: DataView, { clientServer, ids, joins }: FlowEndsOptions): void {
   const flags =
     (clientServer === undefined ? 0 : layout.expandEnds) |

@@ -20,7 +20,7 @@ import { createListText, type ListStep } from "./list-text.ts";
 import { createSectionSteps, type PacketSection } from "./section-steps.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import type { ValueWriter } from "./value-writer.ts";
-import { helpedSteps } from "../program/write-steps.ts";
+import { helpedSteps } from "../program/write-slow-steps.ts";
 
 /** The records of a set, for what the kernel leaves to this side. */
 export interface HelpedSet {

@@ -23,6 +23,21 @@ export interface OwnField {
 /** The elements of a record, or what it has instead, and their lengths, in order. */
 export type FixedLayout = readonly (readonly [element: number | OwnField, length: number])[];
 
+/** What the records of all versions begin with: addresses, interfaces, counters, times and ports. */
+export const flowFields: FixedLayout = [
+  [8, 4],
+  [12, 4],
+  [15, 4],
+  [10, 2],
+  [14, 2],
+  [2, 4],
+  [1, 4],
+  [22, 4],
+  [21, 4],
+  [7, 2],
+  [11, 2],
+];
+
 /** What the header of one version says beyond version, count, uptime and time, which all versions have at its beginning. */
 export interface FixedHeader {
   /** Flows sent before; undefined where the version does not number them. */

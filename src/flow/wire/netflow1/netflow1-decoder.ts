@@ -1,29 +1,14 @@
 import type { Decoder } from "../decoder/decoder.ts";
 import {
   createFixedRecordDecoder,
+  flowFields,
   padding,
   type FixedLayout,
   type FixedRecordParts,
 } from "../fixed-record/fixed-record-decoder.ts";
 
 /** What all records of version 1 begin with ("NetFlow Export Datagram Format", Cisco). */
-const fields: FixedLayout = [
-  [8, 4],
-  [12, 4],
-  [15, 4],
-  [10, 2],
-  [14, 2],
-  [2, 4],
-  [1, 4],
-  [22, 4],
-  [21, 4],
-  [7, 2],
-  [11, 2],
-  [padding, 2],
-  [4, 1],
-  [5, 1],
-  [6, 1],
-];
+const fields: FixedLayout = [...flowFields, [padding, 2], [4, 1], [5, 1], [6, 1]];
 /** Seven reserved bytes make it 48; some exporters send eleven. */
 const layout: FixedLayout = [...fields, [padding, 7]];
 const longLayout: FixedLayout = [...fields, [padding, 11]];

@@ -1,6 +1,7 @@
 import type { Decoder } from "../decoder/decoder.ts";
 import {
   createFixedRecordDecoder,
+  flowFields,
   padding,
   type FixedLayout,
   type FixedRecordParts,
@@ -9,17 +10,7 @@ import type { RecordHead } from "../decoder/record-head.ts";
 
 /** The record of version 5 ("NetFlow Export Datagram Format", Cisco): 48 bytes. */
 const layout: FixedLayout = [
-  [8, 4],
-  [12, 4],
-  [15, 4],
-  [10, 2],
-  [14, 2],
-  [2, 4],
-  [1, 4],
-  [22, 4],
-  [21, 4],
-  [7, 2],
-  [11, 2],
+  ...flowFields,
   [padding, 1],
   [6, 1],
   [4, 1],

@@ -1,23 +1,14 @@
 import type { Decoder } from "../decoder/decoder.ts";
 import {
   createFixedRecordDecoder,
+  flowFields,
   type FixedLayout,
   type FixedRecordParts,
 } from "../fixed-record/fixed-record-decoder.ts";
 
 /** The record of version 7 ("NetFlow Export Datagram Format", Cisco): 52 bytes. */
 const layout: FixedLayout = [
-  [8, 4],
-  [12, 4],
-  [15, 4],
-  [10, 2],
-  [14, 2],
-  [2, 4],
-  [1, 4],
-  [22, 4],
-  [21, 4],
-  [7, 2],
-  [11, 2],
+  ...flowFields,
   [{ name: "flow.netflow7.flags.fields", type: "unsigned16" }, 1],
   [6, 1],
   [4, 1],
