@@ -1,9 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Identities } from "../access/index.ts";
 import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
 import { createApiMetrics } from "./http/api-metrics.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createAdmission } from "./guard/admission.ts";
-import { createBasicAuth, type BasicCredentials } from "./guard/basic-auth.ts";
+import { createAuthenticator } from "./guard/authenticator.ts";
+import type { BasicCredentials } from "./guard/basic-auth.ts";
+import { createWriteAudit } from "./guard/write-audit.ts";
 import { isLoopback } from "./guard/site-guard.ts";
 import { createCallLog } from "./http/call-log.ts";
 import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
@@ -18,7 +21,6 @@ import type { RpcService } from "./rpc/method.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
 import type { ToolsSource } from "./tools/common/tools-context.ts";
-import { createOrigins } from "./udm/write-origin.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
 
@@ -29,6 +31,8 @@ export interface ApiServerOptions {
   readonly tls?: TlsFiles;
   /** Asked for by everything but /livez, /readyz, gRPC's Health/Check and, without `authMetrics`, /metrics. */
   readonly basicAuth?: BasicCredentials;
+  /** Further users and tokens, with roles. */
+  readonly identities?: Identities | undefined;
   readonly authMetrics: boolean;
   readonly maxBodyBytes: number;
   /** Most elements of a batch. */
@@ -73,25 +77,25 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultApiLimits, ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
-  const calls = createCallLog(limits, clock, metrics);
+  const calls = createCallLog(limits, clock, metrics, createWriteAudit(options.log, clock));
+  const authenticate = createAuthenticator({ basicAuth, identities: options.identities, clock });
   const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
   const onFailure = (error: unknown): void => {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const originOf = createOrigins(basicAuth?.username);
   const { maxBatchSize, tools } = options;
-  const { routes, servicePaths, openLabels } = createRoutes({
+  const { routes, servicePaths } = createRoutes({
     ...options,
     services: [
-      udmMethods(createUdmService(options.udm, maxBatchSize, originOf)),
-      ...(tools === undefined ? [] : [toolsMethods({ source: tools, originOf, maxBatchSize })]),
+      udmMethods(createUdmService(options.udm, maxBatchSize)),
+      ...(tools === undefined ? [] : [toolsMethods({ source: tools, maxBatchSize })]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
-    hasBasicAuth: basicAuth !== undefined,
+    hasBasicAuth: authenticate !== undefined,
     health: {
       health,
       maxWatchers: limits.maxWatchers,
@@ -99,8 +103,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
   });
   const admission = createAdmission({
-    openLabels,
-    isAuthorized: basicAuth === undefined ? undefined : createBasicAuth(basicAuth),
+    authenticate,
     allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
   });
   const engine = createEngine({
@@ -138,8 +141,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     async start() {
       await listener.start();
       const { ip, port } = listener.address();
-      const isOpen = !isLoopback(options.ip) && (basicAuth === undefined || options.tls === undefined);
-      log.info({ ip, port, tls: options.tls !== undefined, basicAuth: basicAuth !== undefined }, "API port open");
+      const isOpen = !isLoopback(options.ip) && (authenticate === undefined || options.tls === undefined);
+      log.info({ ip, port, tls: options.tls !== undefined, auth: authenticate !== undefined }, "API port open");
       if (isOpen) log.warn({ ip, port }, "the API port is reachable from other hosts without authentication or TLS");
     },
     async stop() {

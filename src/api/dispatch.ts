@@ -1,6 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "./error/api-error.ts";
-import type { Admission } from "./guard/admission.ts";
+import { suffices } from "../access/index.ts";
+import type { Admission, Refusal, RouteAccess } from "./guard/admission.ts";
 import type { ApiMetrics } from "./http/api-metrics.ts";
 import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
@@ -11,16 +12,12 @@ import type { Engine } from "./rpc/engine.ts";
 import type { RpcMethod, RpcService } from "./rpc/method.ts";
 import { acceptedTypes } from "./rpc/protocol.ts";
 
-/** What is at a path. */
-export type Route =
-  | { readonly kind: "page"; readonly label: string; readonly serve: (call: Call) => Promise<void> }
-  | {
-      readonly kind: "operation";
-      readonly label: string;
-      readonly takesBody: boolean;
-      readonly serve: (call: Call) => Promise<void>;
-    }
-  | { readonly kind: "rpc"; readonly label: string; readonly service: RpcService; readonly method: RpcMethod };
+/** What is at a path, and who may use it. */
+export type Route = { readonly label: string; readonly access: RouteAccess } & (
+  | { readonly kind: "page"; readonly serve: (call: Call) => Promise<void> }
+  | { readonly kind: "operation"; readonly takesBody: boolean; readonly serve: (call: Call) => Promise<void> }
+  | { readonly kind: "rpc"; readonly service: RpcService; readonly method: RpcMethod }
+);
 
 export interface DispatchParts {
   readonly routes: ReadonlyMap<string, Route>;
@@ -38,8 +35,7 @@ const operationMethods = ["POST", "OPTIONS"];
 export function createDispatch(parts: DispatchParts): (call: Call) => void {
   const { routes, metrics } = parts;
 
-  const admit = (call: Call, route: Route | undefined): void => {
-    const refusal = parts.admission(call.headers, route?.label, isSafe(call));
+  const throwIf = (refusal: Refusal | undefined): void => {
     if (refusal === undefined) return;
     metrics.reject(refusal.reason);
     throw refusal.error;
@@ -47,7 +43,10 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
 
   const serve = (call: Call): Promise<void> | undefined => {
     const route = routes.get(call.path) ?? routeWithId(routes, call.path);
-    if (route !== undefined) call.label = route.label;
+    if (route !== undefined) {
+      call.label = route.label;
+      call.audit = auditOf(route);
+    }
     const fault = call.hostFault();
     if (fault !== undefined) {
       metrics.reject("host");
@@ -55,7 +54,13 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
       sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
       return undefined;
     }
-    admit(call, route);
+    const admitted = parts.admission(call, route?.access);
+    if (admitted instanceof Promise) return admitted.then((refusal) => (throwIf(refusal), serveAdmitted(call, route)));
+    throwIf(admitted);
+    return serveAdmitted(call, route);
+  };
+
+  const serveAdmitted = (call: Call, route: Route | undefined): Promise<void> | undefined => {
     if (route === undefined) {
       refuseUnknown(call, parts.servicePaths);
       return undefined;
@@ -107,13 +112,15 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
   }
 }
 
+/** The store of metadata logs what it writes, with keys and revision. */
+function auditOf({ kind, access: { role = "viewer", area } }: Route): Call["audit"] {
+  if (!suffices(role, "editor")) return "nothing";
+  return kind === "rpc" && area === "metadata" ? "failure" : "outcome";
+}
+
 function routeWithId(routes: ReadonlyMap<string, Route>, path: string): Route | undefined {
   const [last, before] = viewsWithId(path);
   return routes.get(last) ?? routes.get(before);
-}
-
-function isSafe({ method }: Call): boolean {
-  return method === "GET" || method === "HEAD" || method === "OPTIONS";
 }
 
 function refuseUnknown(call: Call, servicePaths: readonly string[]): void {

@@ -1,7 +1,9 @@
+import type { Area } from "../access/index.ts";
 import type { Metrics } from "../report/index.ts";
 import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
+import type { RouteAccess } from "./guard/admission.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
@@ -38,8 +40,6 @@ export interface Routes {
   readonly routes: ReadonlyMap<string, Route>;
   /** Below these paths an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
-  /** Labels of what needs no credentials. */
-  readonly openLabels: ReadonlySet<string>;
 }
 
 export function createRoutes(parts: RouteParts): Routes {
@@ -53,7 +53,9 @@ export function createRoutes(parts: RouteParts): Routes {
     servicePaths.push(...prefixes.map((prefix) => `${prefix}/${typeName}/`));
     for (const method of service.methods) {
       const label = typeName === UdmService.typeName ? method.schema.name : `${name}/${method.schema.name}`;
-      const route: Route = { kind: "rpc", label, service, method };
+      const isOpen = service.schema === Health && method.schema.name === "Check";
+      const access: RouteAccess = { role: isOpen ? undefined : method.role, area: service.area };
+      const route: Route = { kind: "rpc", label, access, service, method };
       for (const prefix of prefixes) routes.set(`${prefix}/${typeName}/${method.schema.name}`, route);
     }
   }
@@ -62,12 +64,14 @@ export function createRoutes(parts: RouteParts): Routes {
   routes.set(applyDefinitionsPath, {
     kind: "operation",
     label: "snmp/apply-definitions",
+    access: { role: "admin", area: "snmp" },
     takesBody: false,
     serve: (call) => snmp.applyDefinitions(call),
   });
   routes.set(rediscoverDevicePath, {
     kind: "operation",
     label: "snmp/rediscover-device",
+    access: { role: "editor", area: "snmp" },
     takesBody: true,
     serve: (call) => snmp.rediscoverDevice(call),
   });
@@ -81,10 +85,19 @@ export function createRoutes(parts: RouteParts): Routes {
     views: [...parts.views.keys()],
   });
   const pages = createPages({ ...parts, health: parts.health.health, openApi: () => document });
-  for (const [path, serve] of pages) routes.set(path, { kind: "page", label: path.slice(1), serve });
+  const openPages = new Set(["/livez", "/readyz", ...(parts.authMetrics ? [] : ["/metrics"])]);
+  for (const [path, serve] of pages) {
+    const access: RouteAccess = { role: openPages.has(path) ? undefined : "viewer", area: areaOfPage(path) };
+    routes.set(path, { kind: "page", label: path.slice(1), access, serve });
+  }
+  return { routes, servicePaths };
+}
 
-  const openLabels = new Set(["livez", "readyz", "Health/Check", ...(parts.authMetrics ? [] : ["metrics"])]);
-  return { routes, servicePaths, openLabels };
+function areaOfPage(path: string): Area | undefined {
+  if (path === "/openapi.json") return undefined;
+  if (path.startsWith("/api/v1/flow/")) return "flow";
+  if (path.startsWith("/api/v1/snmp/")) return "snmp";
+  return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";
 }
 
 function allServices({ services, health }: RouteParts, files: SchemaFiles): readonly RpcService[] {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { AccessFileError, parseAccessFile } from "../access/index.ts";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
@@ -18,6 +19,7 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   const problems = [...filterProblems(settings), ...anonymizingProblems(settings)];
   if (receivesFlows(settings)) problems.push(...kernelProblems());
   const warnings: string[] = [];
+  if (settings.SVC_API_USERS_PATH !== "") problems.push(...(await usersProblems(settings.SVC_API_USERS_PATH)));
   for (const { path, read } of enrichmentFiles(settings)) {
     const judged = await judgeFile(path, read);
     problems.push(...judged.problems);
@@ -50,6 +52,15 @@ async function checkMetadata(path: string): Promise<{ problems: string[]; warnin
       .filter(({ severity }) => severity === wanted)
       .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
   return { problems: linesOf("error"), warnings: linesOf("warning") };
+}
+
+async function usersProblems(path: string): Promise<readonly string[]> {
+  try {
+    parseAccessFile(path, await readFile(path, "utf8"));
+    return [];
+  } catch (error) {
+    return error instanceof AccessFileError ? error.faults : [`${path}: ${(error as Error).message}`];
+  }
 }
 
 function kernelProblems(): string[] {

@@ -301,7 +301,13 @@ export function apiOptions(
     ip: settings.SVC_API_IP,
     port: settings.SVC_API_PORT,
     ...(settings.SVC_API_TLS_ENABLE && {
-      tls: { certPath: settings.SVC_API_TLS_CERT_FILEPATH, keyPath: settings.SVC_API_TLS_KEY_FILEPATH },
+      tls: {
+        certPath: settings.SVC_API_TLS_CERT_FILEPATH,
+        keyPath: settings.SVC_API_TLS_KEY_FILEPATH,
+        ...(settings.SVC_API_TLS_CLIENT_CA_CERT_FILEPATH !== "" && {
+          clientCaPath: settings.SVC_API_TLS_CLIENT_CA_CERT_FILEPATH,
+        }),
+      },
     }),
     ...(settings.SVC_API_BASIC_AUTH_ENABLE && {
       basicAuth: {

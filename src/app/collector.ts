@@ -16,6 +16,7 @@ import {
   createSnmpPart,
   decodingThreads,
 } from "./collector-parts.ts";
+import { createUsersFile } from "./access/users-file.ts";
 import { createDoctor } from "./doctor/doctor.ts";
 import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-description.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
@@ -102,8 +103,11 @@ export function createCollector(options: CollectorOptions): Collector {
     metadata !== undefined && missing.length === 0
       ? metadata
       : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` };
+  const users =
+    settings.SVC_API_USERS_PATH === "" ? undefined : createUsersFile(settings.SVC_API_USERS_PATH, reporting);
   const api = createApiServer({
     ...apiOptions(settings),
+    identities: users?.identities,
     ...reporting,
     version,
     views: new Map<string, View>([
@@ -139,6 +143,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (exporterInterfaces !== undefined) components.push(exporterInterfaces);
   components.push(doctor);
   if (flows !== undefined) components.push(flows);
+  if (users !== undefined) components.push(users);
   components.push(api);
 
   return {
@@ -169,6 +174,7 @@ export function createCollector(options: CollectorOptions): Collector {
       } catch (error) {
         log.error({ error }, "reading the certificates of the flow port again failed, the old ones stay in use");
       }
+      void users?.reload(true);
       // The store says itself what came of it.
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");

@@ -14,6 +14,7 @@ export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan
   const reads = (isOn: boolean, what: string): void => void (isOn && readsAgain.push(what));
 
   reads(settings.SVC_API_TLS_ENABLE, "certificate and key of the API");
+  reads(settings.SVC_API_USERS_PATH !== "", "users and tokens");
   reads(settings.SVC_FLOW_SERVER_TLS_ENABLE, "certificates and key of the flow port");
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {

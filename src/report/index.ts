@@ -15,3 +15,4 @@ export {
   type Reading,
 } from "./metrics.ts";
 export type { FamilyReading, MetricFamily } from "./metric-family.ts";
+export { createLineBudget } from "./line-budget.ts";

@@ -70,10 +70,15 @@ function numberService() {
   const [double, counting, summing] = schema.methods as unknown as [never, never, never];
   const service: RpcService = {
     schema,
+    area: "collector",
     methods: [
-      unary(double, (request) => number(2 * (request as unknown as NumberMessage).value)),
-      serverStream(counting, (request, { signal }) => count(request as unknown as NumberMessage, signal) as never),
-      bidiStream(summing, (requests) => sum(requests as never) as never),
+      unary(double, "viewer", (request) => number(2 * (request as unknown as NumberMessage).value)),
+      serverStream(
+        counting,
+        "viewer",
+        (request, { signal }) => count(request as unknown as NumberMessage, signal) as never,
+      ),
+      bidiStream(summing, "viewer", (requests) => sum(requests as never) as never),
     ],
   };
   return { service, seen };
@@ -220,7 +225,7 @@ test("header and trailer that a method sets stay apart, also where it refuses at
   const { service } = numberService();
   const methods = service.methods.map((method) =>
     method.kind === "unary"
-      ? unary(method.schema, (_, call) => {
+      ? unary(method.schema, "viewer", (_, call) => {
           call.extraHeader = new Headers({ "x-of-the-header": "h" });
           call.extraTrailer = new Headers({ "x-of-the-trailer": "t" });
           throw new ConnectError("no", Code.NotFound);
@@ -241,7 +246,7 @@ test("a fault within a stream is reported without its inner words", async (t) =>
   const { service } = numberService();
   const methods = service.methods.map((method) =>
     method.kind === "serverStream"
-      ? serverStream(method.schema, async function* failing() {
+      ? serverStream(method.schema, "viewer", async function* failing() {
           yield number(1);
           throw new Error("secret inner words");
         })

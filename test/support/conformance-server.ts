@@ -107,14 +107,17 @@ function conformanceService(files: FileRegistry): RpcService {
   if (schema === undefined) throw new Error("the schema has no ConformanceService");
   return {
     schema,
+    area: "collector",
     methods: [
-      unary(method(schema, "unary"), async (request, context) =>
+      unary(method(schema, "unary"), "viewer", async (request, context) =>
         unaryAnswer(message("UnaryResponse"), request as Request, context),
       ),
-      unary(method(schema, "idempotentUnary"), async (request, context) =>
+      unary(method(schema, "idempotentUnary"), "viewer", async (request, context) =>
         unaryAnswer(message("IdempotentUnaryResponse"), request as Request, context),
       ),
-      serverStream(method(schema, "serverStream"), (request, context) => streamAnswers(request as Request, context)),
+      serverStream(method(schema, "serverStream"), "viewer", (request, context) =>
+        streamAnswers(request as Request, context),
+      ),
     ],
   };
 }

@@ -1,16 +1,25 @@
 import type { ConnectError } from "@connectrpc/connect";
+import { lacks, type Area, type Principal, type Role } from "../../access/index.ts";
 import type { Rejection } from "../http/api-metrics.ts";
-import { headerOf, type RequestHeaders } from "../http/http-message.ts";
+import type { Call } from "../http/call.ts";
+import { headerOf } from "../http/http-message.ts";
 import { quote } from "../../text/index.ts";
 import { apiError } from "../error/api-error.ts";
+import type { Authenticator, Rejected } from "./authenticator.ts";
 import { basicChallenge } from "./basic-auth.ts";
 import { foreignSite, isKnownHost } from "./site-guard.ts";
 
+/** Who may use a route. */
+export interface RouteAccess {
+  /** Undefined: anybody, without a proof of who it is. */
+  readonly role: Role | undefined;
+  /** Undefined: of every area. */
+  readonly area: Area | undefined;
+}
+
 export interface AdmissionRules {
-  /** Undefined when no credentials are asked for. */
-  readonly isAuthorized: ((authorization: string | undefined) => boolean) | undefined;
-  /** Labels of routes that need no credentials. */
-  readonly openLabels: ReadonlySet<string>;
+  /** Undefined when nobody has to prove who they are. */
+  readonly authenticate: Authenticator | undefined;
   /** Names that a Host header may carry besides those of this machine; undefined when any may. */
   readonly allowedHosts: readonly string[] | undefined;
 }
@@ -21,14 +30,20 @@ export interface Refusal {
   readonly error: ConnectError;
 }
 
-/**
- * Everything that is checked before a body is read: host, credentials, site. `label` is that of the route, undefined where there is
- * none; `isSafe` says that the request changes nothing.
- */
-export type Admission = (headers: RequestHeaders, label: string | undefined, isSafe: boolean) => Refusal | undefined;
+/** What of a call is looked at. */
+export type Applicant = Pick<Call, "headers" | "method" | "peer" | "clientCertificate" | "principal">;
 
-export function createAdmission(rules: AdmissionRules): Admission {
-  const { allowedHosts, isAuthorized, openLabels } = rules;
+/**
+ * Everything that is checked before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
+ * there is none. Whoever is known is noted in the call. A promise only where a password has to be hashed.
+ */
+export type Admission = (call: Applicant, access: RouteAccess | undefined) => MaybeRefusal | Promise<MaybeRefusal>;
+type MaybeRefusal = Refusal | undefined;
+
+/** Routes that do not exist need as much as reading does. */
+const unknownRoute: RouteAccess = { role: "viewer", area: undefined };
+
+export function createAdmission({ allowedHosts, authenticate }: AdmissionRules): Admission {
   /** Most requests come with the name that the one before had. */
   let lastKnownHost: string | undefined;
 
@@ -39,24 +54,68 @@ export function createAdmission(rules: AdmissionRules): Admission {
     return true;
   };
 
-  return (headers, label, isSafe) => {
-    const host = headerOf(headers, "host") ?? headerOf(headers, ":authority");
+  return (call, access = unknownRoute) => {
+    const host = headerOf(call.headers, "host") ?? headerOf(call.headers, ":authority");
     if (!isHostKnown(host)) {
       const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
       return { reason: "host", error };
     }
-    const isOpen = label !== undefined && openLabels.has(label);
-    if (!isOpen && isAuthorized !== undefined && !isAuthorized(headerOf(headers, "authorization"))) {
-      const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
-      error.metadata.set("www-authenticate", basicChallenge);
-      return { reason: "auth", error };
-    }
-    if (isSafe) return undefined;
-    const origin = headerOf(headers, "origin");
-    const secFetchSite = headerOf(headers, "sec-fetch-site");
-    if (origin === undefined && secFetchSite === undefined) return undefined;
-    const foreign = foreignSite({ host, origin, secFetchSite });
-    if (foreign === undefined) return undefined;
-    return { reason: "origin", error: apiError("permission_denied", "FOREIGN_SITE", foreign) };
+    if (access.role === undefined || authenticate === undefined) return refuseSite(call, host);
+    const found = authenticate({
+      authorization: headerOf(call.headers, "authorization"),
+      cookie: headerOf(call.headers, "cookie"),
+      peer: call.peer,
+      certificate: () => call.clientCertificate(),
+    });
+    if (!(found instanceof Promise)) return judge(call, access, host, found);
+    return found.then((principal) => judge(call, access, host, principal));
   };
+}
+
+function judge(
+  call: Applicant,
+  { role = "viewer", area }: RouteAccess,
+  host: string | undefined,
+  found: Principal | Rejected,
+): MaybeRefusal {
+  if (typeof found === "string") return refusals[found]();
+  call.principal = found;
+  // What a path takes may be known to who may not use it.
+  const lack = lacks(found, call.method === "OPTIONS" ? "viewer" : role, area);
+  if (lack !== undefined) return { reason: "role", error: apiError("permission_denied", "ROLE_NEEDED", lack) };
+  return refuseSite(call, host);
+}
+
+const unauthenticated = (): Refusal => {
+  const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
+  error.metadata.set("www-authenticate", basicChallenge);
+  return { reason: "auth", error };
+};
+
+const refusals: Readonly<Record<Rejected, () => Refusal>> = {
+  missing: unauthenticated,
+  wrong: unauthenticated,
+  blocked: () => ({
+    reason: "auth",
+    error: apiError(
+      "resource_exhausted",
+      "TOO_MANY_FAILURES",
+      "this client has sent wrong credentials too often: wait a minute",
+    ),
+  }),
+  busy: () => ({
+    reason: "auth",
+    error: apiError("resource_exhausted", "TOO_MANY_SIGN_INS", "too many passwords are being checked: try again"),
+  }),
+};
+
+/** Programs send neither header and pass; a browser sends one of them with what may change something. */
+function refuseSite({ headers, method }: Applicant, host: string | undefined): MaybeRefusal {
+  if (method === "GET" || method === "HEAD" || method === "OPTIONS") return undefined;
+  const origin = headerOf(headers, "origin");
+  const secFetchSite = headerOf(headers, "sec-fetch-site");
+  if (origin === undefined && secFetchSite === undefined) return undefined;
+  const foreign = foreignSite({ host, origin, secFetchSite });
+  if (foreign === undefined) return undefined;
+  return { reason: "origin", error: apiError("permission_denied", "FOREIGN_SITE", foreign) };
 }

@@ -2,7 +2,9 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../report/index.ts";
+import type { Principal } from "../../access/index.ts";
 import type { Call } from "./call.ts";
+import { certificateSubject } from "./client-certificate.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
 import { wireOf, type Wire } from "./wire.ts";
 
@@ -31,6 +33,9 @@ export abstract class ActiveCall implements Call {
   code = "canceled";
   isEndless = false;
   heldBytes = 0;
+  principal: Principal | undefined = undefined;
+  audit: Call["audit"] = "nothing";
+  failure: string | undefined = undefined;
   extraHeader: Headers | undefined = undefined;
   extraTrailer: Headers | undefined = undefined;
   protected readonly surroundings: CallSurroundings;
@@ -54,6 +59,8 @@ export abstract class ActiveCall implements Call {
   /** The connection of its own that it has by HTTP/1. */
   abstract readonly ownSocket: Socket | undefined;
   abstract readonly peer: string | undefined;
+  /** The connection, also where others share it; undefined when it is gone. */
+  protected abstract connection(): Socket | undefined;
   abstract hostFault(): string | undefined;
   abstract isGone(): boolean;
   abstract isBegun(): boolean;
@@ -76,6 +83,10 @@ export abstract class ActiveCall implements Call {
   abstract endWatch(reason: ConnectError): void;
   /** Called at every sweep of the log of calls. */
   abstract onSweep(): void;
+
+  clientCertificate(): readonly string[] | undefined {
+    return certificateSubject(this.connection());
+  }
 
   get query(): URLSearchParams {
     return new URLSearchParams(this.#queryText);

@@ -12,6 +12,7 @@ const rejections = [
   "memory",
   "origin",
   "protocol",
+  "role",
   "timeout",
   "tls",
   "watchers",

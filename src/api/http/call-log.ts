@@ -26,7 +26,13 @@ export interface CallLog {
   hold(holder: { heldBytes: number }, bytes: number): boolean;
 }
 
-export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetrics): CallLog {
+/** @param ended called with each call that is over. */
+export function createCallLog(
+  limits: ApiLimits,
+  clock: Clock,
+  metrics: ApiMetrics,
+  ended: (call: Call) => void = () => {},
+): CallLog {
   const pending = new Set<ActiveCall>();
   const busy = new WeakMap<Socket, number>();
   let heldBytes = 0;
@@ -51,6 +57,7 @@ export function createCallLog(limits: ApiLimits, clock: Clock, metrics: ApiMetri
     }
     pending.delete(call);
     heldBytes -= call.heldBytes;
+    ended(call);
     metrics.answered(call.label, call.wire, call.code, (clock.monotonic() - call.since) / 1000);
   };
 

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { ConnectError } from "@connectrpc/connect";
+import type { Principal } from "../../access/index.ts";
 import type { HeaderFields, RequestHeaders } from "./http-message.ts";
 import type { Wire } from "./wire.ts";
 
@@ -10,6 +11,8 @@ export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 export interface Caller extends Waiting {
   /** Address of the client; undefined when its connection is gone. */
   readonly peer: string | undefined;
+  /** Who asks; undefined where nobody has to prove it. */
+  readonly principal?: Principal | undefined;
 }
 
 /** One request while it is being answered, by either version of HTTP. */
@@ -41,6 +44,13 @@ export interface Call extends Caller {
   isEndless: boolean;
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
+  principal: Principal | undefined;
+  /** What of it is logged: its failure, for what it writes has lines of its own; or whatever came of it. */
+  audit: "nothing" | "failure" | "outcome";
+  /** What was refused, for the log. */
+  failure: string | undefined;
+  /** Parts of the subject of the client's certificate, if the connection has one that was verified: `CN=alice`. */
+  clientCertificate(): readonly string[] | undefined;
   /** What is wrong with the Host header of HTTP/1, or undefined. */
   hostFault(): string | undefined;
 

@@ -39,6 +39,10 @@ export class Http1Call extends ActiveCall {
     return this.ownSocket.remoteAddress;
   }
 
+  protected connection(): Socket {
+    return this.ownSocket;
+  }
+
   isGone(): boolean {
     return this.ownSocket.destroyed || this.#response.destroyed;
   }

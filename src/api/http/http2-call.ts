@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
 import type { ConnectError } from "@connectrpc/connect";
 import { ActiveCall, type CallSurroundings } from "./active-call.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
@@ -26,6 +27,10 @@ export class Http2Call extends ActiveCall {
 
   get peer(): string | undefined {
     return this.#stream.session?.socket.remoteAddress;
+  }
+
+  protected connection(): Socket | undefined {
+    return this.#stream.session?.socket;
   }
 
   isGone(): boolean {

@@ -178,6 +178,12 @@ export function createListener(options: ListenerOptions): Listener {
       ...http1Options,
       cert: credentials.cert,
       key: credentials.key,
+      // One that is not trusted proves nothing, and is no reason to refuse the connection.
+      ...(credentials.clientCa !== undefined && {
+        ca: credentials.clientCa,
+        requestCert: true,
+        rejectUnauthorized: false,
+      }),
       minVersion: "TLSv1.2",
       handshakeTimeout: limits.headersTimeout,
       ALPNProtocols: ["h2", "http/1.1", "http/1.0"],
@@ -254,7 +260,12 @@ export function createListener(options: ListenerOptions): Listener {
       if (options.tls === undefined || server === undefined) return;
       try {
         const fresh = readTlsCredentials(options.tls);
-        (server as HttpsServer).setSecureContext({ cert: fresh.cert, key: fresh.key, minVersion: "TLSv1.2" });
+        (server as HttpsServer).setSecureContext({
+          cert: fresh.cert,
+          key: fresh.key,
+          ...(fresh.clientCa !== undefined && { ca: fresh.clientCa }),
+          minVersion: "TLSv1.2",
+        });
         credentials = fresh;
         log.info({ expires: new Date(fresh.expires * 1000).toISOString() }, "TLS certificate re-read");
       } catch (error) {

@@ -66,6 +66,7 @@ export interface RefusalOptions {
 export function sendError(call: Call, error: ConnectError, options: RefusalOptions = {}): void {
   if (call.isAnswered()) return;
   call.code = codeToString(error.code);
+  call.failure = error.rawMessage;
   if (call.wire === "grpc" || call.wire === "grpc-web") {
     call.answer(200, { "content-type": grpcType(call), ...options.headers, ...grpcErrorTrailer(error) }, "");
     return;

@@ -5,11 +5,14 @@ import { readFileSync } from "node:fs";
 export interface TlsFiles {
   readonly certPath: string;
   readonly keyPath: string;
+  /** Certificates that sign those of clients; left out: clients are not asked for one. */
+  readonly clientCaPath?: string;
 }
 
 export interface TlsCredentials {
   readonly cert: Buffer;
   readonly key: Buffer;
+  readonly clientCa: Buffer | undefined;
   /** When the first certificate of the chain ends, seconds since the epoch. */
   readonly expires: number;
 }
@@ -27,7 +30,10 @@ export function readTlsCredentials(files: TlsFiles): TlsCredentials {
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new Error(`TLS: the key in ${files.keyPath} does not belong to the certificate in ${files.certPath}`);
   }
-  return { cert, key, expires: Math.floor(Date.parse(certificate.validTo) / 1000) };
+  const { clientCaPath } = files;
+  const clientCa = clientCaPath === undefined ? undefined : naming(clientCaPath, () => readFileSync(clientCaPath));
+  if (clientCaPath !== undefined) naming(clientCaPath, () => new X509Certificate(clientCa ?? ""));
+  return { cert, key, clientCa, expires: Math.floor(Date.parse(certificate.validTo) / 1000) };
 }
 
 function naming<T>(path: string, read: () => T): T {

@@ -84,6 +84,7 @@ export class Exchange implements BodyTaker {
   fail(error: unknown): void {
     try {
       if (!(error instanceof ConnectError)) this.#tools.onFailure(error);
+      this.#call.failure = error instanceof ConnectError ? error.rawMessage : "internal error";
       this.#reply.refuse(error instanceof ConnectError ? error : apiError("internal", "FAULT", "internal error"));
     } catch (again) {
       this.#tools.onFailure(again);

@@ -6,13 +6,14 @@ import type {
   DescService,
   MessageShape,
 } from "@bufbuild/protobuf";
+import type { Area, Role } from "../../access/index.ts";
 import type { Call } from "../http/call.ts";
 import type { Encodable } from "./encoded.ts";
 
 /** What a method gets to know of its call. */
 export type CallContext = Pick<
   Call,
-  "headers" | "peer" | "signal" | "throwIfAborted" | "remaining" | "extraHeader" | "extraTrailer"
+  "headers" | "peer" | "principal" | "signal" | "throwIfAborted" | "remaining" | "extraHeader" | "extraTrailer"
 >;
 
 /** A message of the schema, or what knows its own bytes. */
@@ -21,6 +22,7 @@ export type Answer<O extends DescMessage> = MessageShape<O> | Encodable;
 /** A request, an answer. */
 export interface UnaryMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "unary";
+  readonly role: Role;
   readonly schema: DescMethodUnary<I, O>;
   run(request: MessageShape<I>, context: CallContext): Answer<O> | Promise<Answer<O>>;
 }
@@ -28,6 +30,7 @@ export interface UnaryMethod<I extends DescMessage = DescMessage, O extends Desc
 /** A request, any number of answers: each is asked for when the client has room for it. */
 export interface ServerStreamMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "serverStream";
+  readonly role: Role;
   readonly schema: DescMethodServerStreaming<I, O>;
   run(request: MessageShape<I>, context: CallContext): AsyncIterable<Answer<O>>;
 }
@@ -35,16 +38,22 @@ export interface ServerStreamMethod<I extends DescMessage = DescMessage, O exten
 /** Requests and answers at a time. */
 export interface BidiStreamMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "bidiStream";
+  readonly role: Role;
   readonly schema: DescMethodBiDiStreaming<I, O>;
   run(requests: AsyncIterable<MessageShape<I>>, context: CallContext): AsyncIterable<Answer<O>>;
 }
 
-/** One row of the table of methods: every transport reads it. Its `run` throws a ConnectError to refuse. */
+/**
+ * One row of the table of methods: every transport reads it. Its `role` is the least that may call it; only reading is for viewers. Its `run`
+ * throws a ConnectError to refuse.
+ */
 export type RpcMethod = UnaryMethod | ServerStreamMethod | BidiStreamMethod;
 
 /** The methods of one service. */
 export interface RpcService {
   readonly schema: DescService;
+  /** Undefined: a token for any area may call it. */
+  readonly area: Area | undefined;
   readonly methods: readonly RpcMethod[];
   /** Called before a request is looked at. @throws ConnectError when the service is not to be had. */
   readonly requireEnabled?: () => void;
@@ -52,21 +61,24 @@ export interface RpcService {
 
 export function unary<I extends DescMessage, O extends DescMessage>(
   schema: DescMethodUnary<I, O>,
+  role: Role,
   run: UnaryMethod<I, O>["run"],
 ): RpcMethod {
-  return { kind: "unary", schema, run } as unknown as RpcMethod;
+  return { kind: "unary", role, schema, run } as unknown as RpcMethod;
 }
 
 export function serverStream<I extends DescMessage, O extends DescMessage>(
   schema: DescMethodServerStreaming<I, O>,
+  role: Role,
   run: ServerStreamMethod<I, O>["run"],
 ): RpcMethod {
-  return { kind: "serverStream", schema, run } as unknown as RpcMethod;
+  return { kind: "serverStream", role, schema, run } as unknown as RpcMethod;
 }
 
 export function bidiStream<I extends DescMessage, O extends DescMessage>(
   schema: DescMethodBiDiStreaming<I, O>,
+  role: Role,
   run: BidiStreamMethod<I, O>["run"],
 ): RpcMethod {
-  return { kind: "bidiStream", schema, run } as unknown as RpcMethod;
+  return { kind: "bidiStream", role, schema, run } as unknown as RpcMethod;
 }

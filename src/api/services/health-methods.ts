@@ -54,12 +54,13 @@ export function healthMethods(options: HealthServiceOptions): RpcService {
 
   return {
     schema,
+    area: undefined,
     methods: [
-      unary(schema.method.check, ({ service }) => {
+      unary(schema.method.check, "viewer", ({ service }) => {
         if (isKnown(service)) return response(state());
         throw apiError("not_found", "UNKNOWN_SERVICE", `there is no service ${quote(service)}`);
       }),
-      serverStream(schema.method.watch, ({ service }, { signal }) => watch(service, signal)),
+      serverStream(schema.method.watch, "viewer", ({ service }, { signal }) => watch(service, signal)),
     ],
   };
 }

@@ -33,16 +33,18 @@ export function reflectionMethods(files: SchemaFiles, services: readonly string[
   return [
     {
       schema: V1,
+      area: undefined,
       methods: [
-        bidiStream(V1.method.serverReflectionInfo, async function* answers(questions) {
+        bidiStream(V1.method.serverReflectionInfo, "viewer", async function* answers(questions) {
           for await (const question of questions) yield create(ServerReflectionResponseSchema, answer(question));
         }),
       ],
     },
     {
       schema: V1Alpha,
+      area: undefined,
       methods: [
-        bidiStream(V1Alpha.method.serverReflectionInfo, async function* answers(questions) {
+        bidiStream(V1Alpha.method.serverReflectionInfo, "viewer", async function* answers(questions) {
           for await (const question of questions) yield create(AlphaResponseSchema, answer(question) as never);
         }),
       ],

@@ -15,14 +15,15 @@ export function toolsMethods(options: ToolsOptions): RpcService {
   const { method } = schema;
   return {
     schema,
+    area: "metadata",
     requireEnabled: () => void context.store(),
     methods: [
-      unary(method.listChanges, (request) => listChanges(context, request)),
-      unary(method.undoChange, (request, call) => undoChange(context, request, call)),
-      unary(method.batchDeleteUdms, (request, call) => batchDeleteUdms(context, request, call)),
-      unary(method.batchUpsertUdms, (request, call) => batchUpsertUdms(context, request, call)),
-      unary(method.replaceUdms, (request, call) => replaceUdms(context, request, call)),
-      unary(method.searchUdms, (request, call) => searchUdms(context, tagKeys, request, call)),
+      unary(method.listChanges, "viewer", (request) => listChanges(context, request)),
+      unary(method.undoChange, "editor", (request, call) => undoChange(context, request, call)),
+      unary(method.batchDeleteUdms, "editor", (request, call) => batchDeleteUdms(context, request, call)),
+      unary(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
+      unary(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
+      unary(method.searchUdms, "viewer", (request, call) => searchUdms(context, tagKeys, request, call)),
     ],
   };
 }

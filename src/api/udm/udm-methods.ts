@@ -11,20 +11,21 @@ export function udmMethods(service: UdmService): RpcService {
   const { method } = schema;
   return {
     schema,
+    area: "metadata",
     requireEnabled: () => service.requireEnabled(),
     methods: [
-      unary(method.countUdms, () => create(CountUdmsResponseSchema, { count: service.countUdms() })),
-      unary(method.listUdms, (request) => listAnswer(service.listUdms(request), "udms")),
-      unary(method.listUdmKeys, (request) => listAnswer(service.listUdms(request), "keys")),
-      unary(method.createUdm, async (request, call) => entryAnswer(await service.createUdm(request, call))),
-      unary(method.batchCreateUdms, async (request, call) =>
+      unary(method.countUdms, "viewer", () => create(CountUdmsResponseSchema, { count: service.countUdms() })),
+      unary(method.listUdms, "viewer", (request) => listAnswer(service.listUdms(request), "udms")),
+      unary(method.listUdmKeys, "viewer", (request) => listAnswer(service.listUdms(request), "keys")),
+      unary(method.createUdm, "editor", async (request, call) => entryAnswer(await service.createUdm(request, call))),
+      unary(method.batchCreateUdms, "editor", async (request, call) =>
         listAnswer(listOfEntries(await service.batchCreateUdms(request, call)), "udms"),
       ),
-      unary(method.updateUdm, async (request, call) => entryAnswer(await service.updateUdm(request, call))),
-      unary(method.batchUpdateUdms, async (request, call) =>
+      unary(method.updateUdm, "editor", async (request, call) => entryAnswer(await service.updateUdm(request, call))),
+      unary(method.batchUpdateUdms, "editor", async (request, call) =>
         listAnswer(listOfEntries(await service.batchUpdateUdms(request, call)), "udms"),
       ),
-      unary(method.deleteUdm, async (request, call) => {
+      unary(method.deleteUdm, "editor", async (request, call) => {
         await service.deleteUdm(request, call);
         return create(EmptySchema);
       }),

@@ -24,7 +24,7 @@ import { requireBatchSize } from "./batch-size.ts";
 import { listOf, type EntryList } from "./entry-list.ts";
 import { parseUpdateMask } from "./parse-update-mask.ts";
 import { badRequest, requestKey, toApiError } from "./store-fault.ts";
-import type { OriginOf, WriteCaller } from "./write-origin.ts";
+import { originOf, type WriteCaller } from "./write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
@@ -63,9 +63,8 @@ const checkedPerTurn = 100;
 
 /**
  * @param maxBatchSize most elements of a batch.
- * @param originOf says where a write came from.
  */
-export function createUdmService(source: UdmSource, maxBatchSize: number, originOf: OriginOf): UdmService {
+export function createUdmService(source: UdmSource, maxBatchSize: number): UdmService {
   const store = (): UdmStore => {
     if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
     return source;

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { packageVersion } from "../package-root.ts";
 import { SettingsError } from "../settings/index.ts";
 import { CommandError, exitCodeOf } from "./command-error.ts";
+import { addAccessCommands } from "./access/user-command.ts";
 import { addCompletionCommand } from "./completion/completion-command.ts";
 import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
@@ -44,6 +45,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addSnmpCommand(program, terminal, setExitCode);
   addOutputCommand(program, terminal, setExitCode);
   addFilterCommand(program, terminal, setExitCode);
+  addAccessCommands(program, terminal);
   addCompletionCommand(program, terminal);
   program
     .command("version")

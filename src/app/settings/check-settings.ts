@@ -14,6 +14,11 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   needs("SVC_API_BASIC_AUTH_ENABLE", "SVC_API_BASIC_AUTH_PASSWORD", settings.SVC_API_BASIC_AUTH_PASSWORD.isSet);
   needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_CERT_FILEPATH", settings.SVC_API_TLS_CERT_FILEPATH !== "");
   needs("SVC_API_TLS_ENABLE", "SVC_API_TLS_KEY_FILEPATH", settings.SVC_API_TLS_KEY_FILEPATH !== "");
+  const needsFor = (name: keyof Settings, other: keyof Settings, isSet: boolean): void => {
+    if (settings[name] !== "" && !isSet) problems.push(`${name} has no use without ${other}`);
+  };
+  needsFor("SVC_API_TLS_CLIENT_CA_CERT_FILEPATH", "SVC_API_TLS_ENABLE", settings.SVC_API_TLS_ENABLE);
+  needsFor("SVC_API_TLS_CLIENT_CA_CERT_FILEPATH", "SVC_API_USERS_PATH", settings.SVC_API_USERS_PATH !== "");
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;

@@ -111,6 +111,13 @@ export const settingsTable = {
   SVC_API_BASIC_AUTH_USERNAME: row("API", userName, "", "The user name of basic authentication.", "operator"),
   SVC_API_BASIC_AUTH_PASSWORD: row("API", secret, new Secret(""), "The password of basic authentication."),
   SVC_API_BASIC_AUTH_METRICS_ENABLE: row("API", bool, false, "Requires the password on /metrics, too."),
+  SVC_API_USERS_PATH: row(
+    "API",
+    path,
+    "",
+    "A file of further users and API tokens with roles. It is read again when it changes. Credentials are required then.",
+    "/etc/netgloss/users.yml",
+  ),
   SVC_API_TLS_ENABLE: row("API", bool, false, "Serves the port by TLS instead of plain TCP."),
   SVC_API_TLS_CERT_FILEPATH: row(
     "API",
@@ -120,6 +127,13 @@ export const settingsTable = {
     "/etc/netgloss/tls/cert.pem",
   ),
   SVC_API_TLS_KEY_FILEPATH: row("API", path, "", "The private key in PEM.", "/etc/netgloss/tls/key.pem"),
+  SVC_API_TLS_CLIENT_CA_CERT_FILEPATH: row(
+    "API",
+    path,
+    "",
+    "Certificates in PEM that sign those of clients. A client with one is the user of SVC_API_USERS_PATH who has its subject.",
+    "/etc/netgloss/tls/clients.pem",
+  ),
   SVC_API_ALLOWED_HOSTS: row(
     "API",
     list(hostName),

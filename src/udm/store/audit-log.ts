@@ -1,10 +1,7 @@
 import { networkOfKey } from "../../ip/index.ts";
-import type { Clock, Log, LogFields } from "../../report/index.ts";
+import { createLineBudget, type Clock, type Log, type LogFields } from "../../report/index.ts";
 import type { UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 
-/** Lines that may be logged at once; so many come back with each second. */
-const burst = 20;
-const linesASecond = 10;
 /** Keys that a line lists. */
 const maxKeys = 10;
 
@@ -23,19 +20,9 @@ export interface AuditLog {
  * @param after runs an action once after a time in milliseconds.
  */
 export function createAuditLog(log: Log, clock: Clock, after: (action: () => void, ms: number) => unknown): AuditLog {
-  let tokens = burst;
-  let last = clock.monotonic();
+  const hasBudget = createLineBudget(clock);
   let skipped = { writes: 0, entries: 0 };
   let isFlushDue = false;
-
-  const hasToken = (): boolean => {
-    const now = clock.monotonic();
-    tokens = Math.min(burst, tokens + ((now - last) * linesASecond) / 1000);
-    last = now;
-    if (tokens < 1) return false;
-    tokens--;
-    return true;
-  };
 
   const flush = (): void => {
     isFlushDue = false;
@@ -48,7 +35,7 @@ export function createAuditLog(log: Log, clock: Clock, after: (action: () => voi
     flush,
     written(writes, revision, origin) {
       if (writes.length === 0) return;
-      const isShown = hasToken();
+      const isShown = hasBudget();
       const method = origin.method ?? writes[0]?.op;
       const keys = writes.slice(0, maxKeys).map(({ key }) => key.text);
       const fields: LogFields = { ...origin, method, keys, entries: writes.length, revision };

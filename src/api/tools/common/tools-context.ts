@@ -2,14 +2,13 @@ import type { UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index
 import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import type { Waiting } from "../../http/call.ts";
 import { toApiError } from "../../udm/store-fault.ts";
-import type { OriginOf, WriteCaller } from "../../udm/write-origin.ts";
+import { originOf, type WriteCaller } from "../../udm/write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type ToolsSource = UdmStoreWithHistory | { readonly disabled: string };
 
 export interface ToolsOptions {
   readonly source: ToolsSource;
-  readonly originOf: OriginOf;
   /** Most elements of a batch. */
   readonly maxBatchSize: number;
 }
@@ -59,7 +58,7 @@ export function createToolsContext(options: ToolsOptions): ToolsContext {
       caller.throwIfAborted();
       if (writes.length === 0) return 0;
       try {
-        return (await store().submit(writes, options.originOf(method, caller), onVersion)).change ?? 0;
+        return (await store().submit(writes, originOf(method, caller), onVersion)).change ?? 0;
       } catch (error) {
         throw toApiError(error, fieldPath);
       }

@@ -1,0 +1,68 @@
+import { createFailureLimit, type Identities, type Principal } from "../../access/index.ts";
+import type { Clock } from "../../report/index.ts";
+import { createBasicAuth, readBasic, type BasicCredentials } from "./basic-auth.ts";
+
+/** What a request proves with who asks. */
+export interface Proof {
+  readonly authorization: string | undefined;
+  readonly cookie: string | undefined;
+  /** Address of the client. */
+  readonly peer: string | undefined;
+  /** Parts of the subject of a client's certificate that was verified: `CN=alice`. */
+  readonly certificate: () => readonly string[] | undefined;
+}
+
+/** Why nobody is known by a proof: there is none, it is wrong, its client has guessed too often, or too many wait to be looked at. */
+export type Rejected = "missing" | "wrong" | "blocked" | "busy";
+
+/** Finds out who asks. A promise only where a password has to be hashed. */
+export type Authenticator = (proof: Proof) => Principal | Rejected | Promise<Principal | Rejected>;
+
+export interface AuthenticatorParts {
+  /** The one user of the settings, who may do everything. */
+  readonly basicAuth: BasicCredentials | undefined;
+  readonly identities: Identities | undefined;
+  /** The user of a cookie of a session; absent: there are no sessions. */
+  readonly session?: ((cookie: string) => Principal | undefined) | undefined;
+  readonly clock: Clock;
+}
+
+/** @returns undefined when nobody has to prove anything. */
+export function createAuthenticator({
+  basicAuth,
+  identities,
+  session,
+  clock,
+}: AuthenticatorParts): Authenticator | undefined {
+  if (basicAuth === undefined && identities === undefined && session === undefined) return undefined;
+  const isOwner = basicAuth && createBasicAuth(basicAuth);
+  const owner: Principal | undefined = basicAuth && { name: basicAuth.username, role: "admin", by: "basic" };
+  const limit = createFailureLimit(clock);
+
+  const wrong = (peer: string | undefined): Rejected => {
+    limit.failed(peer);
+    return "wrong";
+  };
+
+  const byPassword = (authorization: string, peer: string | undefined): ReturnType<Authenticator> => {
+    const given = readBasic(authorization);
+    if (given === undefined || identities === undefined) return wrong(peer);
+    const found = identities.byPassword(given.name, given.password, () => !limit.isBlocked(peer));
+    if (!(found instanceof Promise)) return found ?? wrong(peer);
+    return found.then((principal) => principal ?? wrong(peer));
+  };
+
+  return ({ authorization, cookie, peer, certificate }) => {
+    if (authorization !== undefined) {
+      if (owner !== undefined && isOwner?.(authorization) === true) return owner;
+      const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+      if (token === undefined) return byPassword(authorization, peer);
+      return identities?.byToken(token) ?? wrong(peer);
+    }
+    const subject = certificate();
+    const bySubject = subject && identities?.byCertificate(subject);
+    if (bySubject !== undefined) return bySubject;
+    const bySession = cookie === undefined ? undefined : session?.(cookie);
+    return bySession ?? "missing";
+  };
+}
