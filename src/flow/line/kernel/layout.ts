@@ -281,6 +281,15 @@ export const joinOfTags = 4;
 export const joinOfThreat = 5;
 /** What stands before the values, as {@link texts}. */
 export const joinTexts = 5_243_072;
+/**
+ * Fields of both ends in the line under way, in its order: where the name goes on behind the end's, where the value ends, and a mark. Or pieces
+ * of the line in which there may be some, with the mark {@link markPiece}.
+ */
+export const notedFields = 5_243_904;
+export const maxNoted = 512;
+export const notedBytes = 16;
+export const notedEnd = 4;
+export const notedMark = 8;
 
 /**
  * The sketch of servers: buckets of four cells by the hash of address, port and protocol. A cell has a tag (0: it is free), a bit for
@@ -350,7 +359,20 @@ export const operationDelta = 6;
 export const operationSize = 8;
 export const operationLength = 10;
 export const operationArgument = 12;
-export const operationHead = 16;
+/** What the operation writes of the ends: 0, or one of the marks below; and where the text's last name goes on, from its end back. */
+export const operationMark = 16;
+export const operationName = 17;
+export const operationHead = 20;
+/** The value of a field below `flow.src` or `flow.dst`; the upper bits are those of the joined field. */
+export const markSource = 1;
+export const markDestination = 2;
+/** Behind the value a quote is still to come. */
+export const markOpen = 4;
+/** Whole fields, some of which may be of an end. */
+export const markPiece = 8;
+/** The line may have such fields anywhere. */
+export const markLine = 16;
+export const markJoinShift = 5;
 export const variable = 65_535;
 
 /** The text alone. */

@@ -1,3 +1,4 @@
+import { endMark } from "./end-mark.ts";
 import * as layout from "./layout.ts";
 
 /** One operation of a program, as {@link layout} has it. */
@@ -12,6 +13,12 @@ export interface Operation {
   readonly argument?: number;
   /** Bytes that follow the text. */
   readonly tail?: Buffer;
+  /** The name that the text before it ends with, where the operation writes the whole value of that field. */
+  readonly field?: string;
+  /** Whether the quote behind that value is the next operation's. */
+  readonly isOpen?: boolean;
+  /** Names of whole fields that it writes. */
+  readonly fields?: readonly string[];
 }
 
 /** A program under construction: operations, and text of a line that is not part of one yet. */
@@ -62,8 +69,8 @@ export function createProgramWriter(): ProgramWriter {
     reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 2 * alignment);
     const textAt = at + layout.operationHead;
     const textLength = typeof text === "string" ? bytes.write(text, textAt) : text.copy(bytes, textAt);
-    const tailAt = textAt + roundUp(textLength);
-    const size = tailAt + roundUp(tail?.copy(bytes, tailAt) ?? 0) - at;
+    const tailAt = at + roundUp(layout.operationHead + textLength);
+    const size = roundUp(tailAt + (tail?.copy(bytes, tailAt) ?? 0) - at);
     bytes[at + layout.operationCode] = code;
     bytes[at + layout.operationSlot] = slot;
     bytes.writeUInt16LE(textLength, at + layout.operationText);
@@ -72,6 +79,9 @@ export function createProgramWriter(): ProgramWriter {
     bytes.writeUInt16LE(size, at + layout.operationSize);
     bytes.writeUInt16LE(length, at + layout.operationLength);
     bytes.writeUInt32LE(argument, at + layout.operationArgument);
+    const { mark, name } = endMark(operation, text.toString());
+    bytes[at + layout.operationMark] = mark;
+    bytes[at + layout.operationName] = name;
     end = at + size;
     return at;
   };

@@ -47,7 +47,8 @@ export function writeByteGroup(context: StepContext, noted: ProgramContext, grou
     const found = group.find(({ step, names }) => slots.has(names[0] ?? "") && isKept(step.outputs[0].convert));
     return slots.get(found?.names[0] ?? "") ?? layout.unusedSlot;
   };
-  const table = byteTable(group.map(({ step }) => renamed(step, direction)));
+  const steps = group.map(({ step }) => renamed(step, direction));
+  const table = byteTable(steps);
   context.maxTables += table.maxLength;
   const { field } = (group[0] as DirectedStep).step.outputs[0];
   writer.operation({
@@ -56,6 +57,9 @@ export function writeByteGroup(context: StepContext, noted: ProgramContext, grou
     slot: slotFor((convert) => !isCodePoint(convert)),
     length: slotFor(isCodePoint),
     argument: table.place,
+    fields: steps.flatMap(({ outputs: [{ name, fallback }] }) =>
+      fallback === undefined ? [name] : [name, fallback.name, fallback.hexName],
+    ),
   });
   for (const { step, names } of group) {
     if (isTotal(valueKind(step.outputs[0].convert), 1)) noted.written(names[0] as string);

@@ -66,6 +66,7 @@ function writeText(context: ProgramContext, { field, name }: FieldText, length: 
   writer.text(`${nameText(name)}"`);
   writer.operation({
     code: layout.opString,
+    field: name,
     slot: slotOf(context, name),
     place: places[field] as number,
     length,
@@ -109,6 +110,7 @@ function writeTime(context: ProgramContext, text: FieldText, kind: ValueKind, le
   writer.text(label);
   const operation = {
     code: timeOperations[kind] as number,
+    ...(name !== undefined && { field: name }),
     place: places[field] as number,
     length,
     argument: Buffer.byteLength(label),
@@ -124,6 +126,7 @@ function writeValue(context: ProgramContext, text: FieldText, length: number): v
   writer.text(label);
   writer.operation({
     code: layout.opValue,
+    ...(name !== undefined && { field: name }),
     slot: name === undefined ? layout.unusedSlot : slotOf(context, name),
     place: places[field] as number,
     delta: Buffer.byteLength(label),
@@ -159,7 +162,7 @@ function writeTotal(context: ProgramContext, { field, name }: FieldText, kind: V
   if (name === undefined) return;
   const { writer, places } = context;
   writer.text(nameText(name));
-  writeTotalValue(writer, kind, { place: places[field] as number, length, slot: slotOf(context, name) });
+  writeTotalValue(writer, kind, { place: places[field] as number, length, slot: slotOf(context, name), name });
   context.written(name);
 }
 
@@ -183,16 +186,19 @@ interface FieldPlace {
   readonly place: number;
   readonly length: number;
   readonly slot: number;
+  /** Undefined for elements of arrays. */
+  readonly name?: string;
 }
 
-function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length, slot }: FieldPlace): void {
+function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length, slot, name }: FieldPlace): void {
+  const field = name === undefined ? {} : { field: name };
   switch (kind) {
     case "unsigned":
-      writer.operation({ code: unsignedOperation(length), place, length, slot });
+      writer.operation({ code: unsignedOperation(length), place, length, slot, ...field });
       break;
     case "icmpType":
     case "icmpCode":
-      writer.operation({ code: layout.opUint8, place, delta: kind === "icmpType" ? 0 : 1, slot });
+      writer.operation({ code: layout.opUint8, place, delta: kind === "icmpType" ? 0 : 1, slot, ...field });
       break;
     case "applicationId":
       writeApplicationId(writer, place, length);
@@ -208,7 +214,7 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
     case "mac":
     case "hex":
       writer.text(`"`);
-      writer.operation({ code: bytesOperations[kind] as number, place, length, slot });
+      writer.operation({ code: bytesOperations[kind] as number, place, length, slot, ...field, isOpen: true });
       writer.text(`"`);
       break;
     case "text":

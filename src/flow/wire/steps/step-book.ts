@@ -155,7 +155,7 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
     },
     field(name, kind, before = []) {
       const [code, maxLength, opening] = codes[kind];
-      const operation = { code, slot: slotOf(name), argument: variants[kind] ?? 0 };
+      const operation = { code, slot: slotOf(name), argument: variants[kind] ?? 0, field: name };
       const read = readStepValue[kind];
       const known = present(before);
       return add(`${renderFields(known).toString()},${JSON.stringify(name)}:${opening}`, operation, {
@@ -214,6 +214,7 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         slot: slotOf(number),
         length: slotOf(upper),
         argument: place(table),
+        fields: all.flatMap((fields) => fields.map(([each]) => each)),
       };
       return add("", operation, {
         names: [...names],

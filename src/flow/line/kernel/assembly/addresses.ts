@@ -28,7 +28,20 @@ import {
   textHead,
   withVlanShift,
 } from "../../../../record/address-layout";
-import { destinationAsSlot, destinationLabelText, hashes, isAbsent, maxPrefetched, sourceAsSlot, sourceLabelText } from "../layout";
+import {
+  destinationAsSlot,
+  destinationLabelText,
+  hashes,
+  isAbsent,
+  joinOfLabel,
+  markDestination,
+  markJoinShift,
+  markSource,
+  maxPrefetched,
+  sourceAsSlot,
+  sourceLabelText,
+} from "../layout";
+import { moveNoted, note, notePiece } from "./ends";
 import { locate } from "./imports";
 import { placeOfNumber, setPlace, slot } from "./slots";
 import { copy, putText, writeUint32, writeUint64 } from "./values";
@@ -41,6 +54,8 @@ let sourceIs: i32 = 0;
 let destinationIs: i32 = 0;
 let recordMatches: i32 = 0;
 const maxDigits = 16;
+/** Behind `,"flow.src.` */
+const nameAt = 11;
 /** A bit for each end whose system has its label. */
 let labelled: i32 = 0;
 /** By how many bytes numbers of systems made the line longer that took the place of a 0. */
@@ -160,6 +175,7 @@ function replaceZero(systemSlot: i32, number: u32, p: usize): usize {
   const more = <i32>(writeUint32(digits, number) - digits) - 1;
   memory.copy(place + 1 + more, place + 1, p - place - 1);
   memory.copy(place, digits, more + 1);
+  moveNoted(place, more);
   // The source's is replaced first.
   const other = placeOfNumber(destinationAsSlot);
   if (other > place) setPlace(destinationAsSlot, other + more);
@@ -200,26 +216,33 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   else destinationIs = where;
   const withVlan = (lengths >> withVlanShift) & lengthMask;
   const text = hasVlan ? lengths & lengthMask : withVlan;
+  const from = p;
   copy(p, start, text);
   p += text;
-  if (!hasSystem) return p;
   const isGiven = system != isAbsent;
-  if (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem)) return p;
+  if (!hasSystem || (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem))) {
+    notePiece(from, p);
+    return p;
+  }
   const number = <i32>load<u16>(head, headNumberLength);
   const organisation = <i32>load<u16>(head, headOrganisationLength);
   labelled |= 1 << object;
-  const from = isGiven ? start + withVlan + number : start + withVlan;
+  const more = isGiven ? start + withVlan + number : start + withVlan;
   const added = isGiven ? organisation : number + organisation;
-  copy(p, from, added);
-  return p + added;
+  copy(p, more, added);
+  p += added;
+  notePiece(from, p);
+  return p;
 }
 
 /** The label of a system that the line names and that nothing else is known of. */
 function writeLabel(object: i32, number: i64, text: i32, p: usize): usize {
   if ((labelled & (1 << object)) != 0 || <u64>(number - 1) >= maxSafe) return p;
+  const name = p + nameAt;
   p = writeUint64(putText(p, text), number);
-  store<u8>(p, 0x22);
-  return p + 1;
+  store<u8>(p++, 0x22);
+  note((object == 0 ? markSource : markDestination) | (joinOfLabel << markJoinShift), name, p);
+  return p;
 }
 
 /** Labels of both ends. */

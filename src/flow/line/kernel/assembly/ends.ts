@@ -1,5 +1,6 @@
-// Says what a line says of source and destination also of client and server, and what it says of both in one field: by a second look at
-// the line. As src/flow/line/roles/complete-ends.ts does it.
+// Says what a line says of source and destination also of client and server, and what it says of both in one field: as
+// src/flow/line/roles/complete-ends.ts does it. Fields of both ends are noted when they are written; only pieces of a line that came as
+// they are get a second look.
 import * as L from "../layout";
 import { copy } from "./values";
 
@@ -85,7 +86,7 @@ function fieldEnd(name: usize, to: usize): usize {
 
 /** Which of the fields that are joined a name is; 0 for none. The name ends with its quote. */
 @inline
-function joinOf(name: usize): i32 {
+function joinOf(name: usize): u32 {
   const first = load<u64>(name);
   // as.label, geo.city.name, geo.country.name, ip.subnet.tags, sec.threat.name
   if (first == 0x6c6562616c2e7361) return load<u8>(name, 8) == quote ? L.joinOfLabel : 0;
@@ -126,7 +127,7 @@ function addElements(p: usize, from: usize, value: usize, end: usize): usize {
 
 /** Where the values of a joined field are in the line: those of the source, then those of the destination. */
 @inline
-function joinPlace(join: i32, isSource: bool): usize {
+function joinPlace(join: u32, isSource: bool): usize {
   return L.joinPlaces + 16 * <usize>(join - 1) + (isSource ? 0 : 8);
 }
 
@@ -149,19 +150,63 @@ function writeJoins(p: usize, flags: u32): usize {
   return p;
 }
 
-/**
- * Adds to the line from `from` to `p` what follows from its fields below `flow.src` and `flow.dst`.
- *
- * @param role which is the client; 0: neither has another name.
- * @param flags a bit for each field to be joined, at the position of its number.
- */
-export function completeEnds(p: usize, from: usize, role: i32, flags: u32): usize {
-  const to = p;
-  for (let i: usize = 0; i < 16 * L.joins; i += 16) v128.store(L.joinPlaces + i, i64x2.splat(0));
-  const client = v128.load(L.endPrefixes);
-  const server = v128.load(L.endPrefixes, 16);
-  const ofSourceEnd = role == L.sourceIsClient ? client : server;
-  const ofDestinationEnd = role == L.sourceIsClient ? server : client;
+/** Where the next of {@link L.notedFields} comes. */
+let noted: usize = L.notedFields;
+/** Whether fields of the ends may be anywhere in the line. */
+let isAnywhere: bool = false;
+
+export function forgetNoted(): void {
+  noted = L.notedFields;
+  isAnywhere = false;
+}
+
+/** Notes what an operation wrote. @param name where the name of its field goes on, @param p behind its value. */
+@inline
+export function note(mark: u32, name: usize, p: usize): void {
+  store<u32>(noted, <u32>name);
+  store<u32>(noted, <u32>(p + ((mark & L.markOpen) >>> 2)), L.notedEnd);
+  store<u32>(noted, mark, L.notedMark);
+  noted += L.notedBytes;
+  if ((mark & L.markLine) != 0 || noted == L.notedFields + L.notedBytes * L.maxNoted) {
+    noted = L.notedFields;
+    isAnywhere = true;
+  }
+}
+
+/** Notes that there may be fields of the ends between two places. */
+@inline
+export function notePiece(from: usize, to: usize): void {
+  if (to > from) note(L.markPiece, from, to);
+}
+
+/** Says that what stands behind a place was moved. */
+export function moveNoted(place: usize, by: i32): void {
+  for (let at: usize = L.notedFields; at < noted; at += L.notedBytes) {
+    if (load<u32>(at) > <u32>place) store<u32>(at, load<u32>(at) + by);
+    if (load<u32>(at, L.notedEnd) > <u32>place) store<u32>(at, load<u32>(at, L.notedEnd) + by, L.notedEnd);
+  }
+}
+
+/** Writes a field of an end with the other name of the end, and keeps the place of one that is joined. */
+@inline
+function repeat(p: usize, isSource: bool, join: u32, name: usize, last: usize, role: i32, flags: u32): usize {
+  if (join != 0 && (flags & (1 << join)) != 0) {
+    const place = joinPlace(join, isSource);
+    store<u32>(place, <u32>closingQuote(name) + 2);
+    store<u32>(place, <u32>last, 4);
+  }
+  if (role == 0) return p;
+  v128.store(p, v128.load(isSource == (role == L.sourceIsClient) ? L.endPrefixes : L.endPrefixes + 16));
+  p += endPrefixBytes;
+  const rest = <i32>(last - name);
+  v128.store(p, v128.load(name));
+  v128.store(p, v128.load(name, 16), 16);
+  for (let i = 32; i < rest; i += 16) v128.store(p + i, v128.load(name + i));
+  return p + rest;
+}
+
+/** The same for the fields of a piece of the line. */
+function repeatPiece(p: usize, from: usize, to: usize, role: i32, flags: u32): usize {
   const dot = i8x16.splat(0x2e);
   for (let at = from; at < to; at += 32) {
     let found =
@@ -176,18 +221,29 @@ export function completeEnds(p: usize, from: usize, role: i32, flags: u32): usiz
       const name = field + prefixBytes;
       const join = flags == 0 ? 0 : joinOf(name);
       if (role == 0 && join == 0) continue;
-      const last = fieldEnd(name, to);
-      if (join != 0) {
-        const place = joinPlace(join, isSource);
-        store<u32>(place, <u32>closingQuote(name) + 2);
-        store<u32>(place, <u32>last, 4);
-      }
-      if (role == 0) continue;
-      v128.store(p, isSource ? ofSourceEnd : ofDestinationEnd);
-      p += endPrefixBytes;
-      const rest = <i32>(last - name);
-      copy(p, name, rest);
-      p += rest;
+      p = repeat(p, isSource, join, name, fieldEnd(name, to), role, flags);
+    }
+  }
+  return p;
+}
+
+/**
+ * Adds to the line from `from` to `p` what follows from its fields below `flow.src` and `flow.dst`.
+ *
+ * @param role which is the client; 0: neither has another name.
+ * @param flags a bit for each field to be joined, at the position of its number.
+ */
+export function completeEnds(p: usize, from: usize, role: i32, flags: u32): usize {
+  const to = p;
+  for (let i: usize = 0; i < 16 * L.joins; i += 16) v128.store(L.joinPlaces + i, i64x2.splat(0));
+  if (isAnywhere) p = repeatPiece(p, from, to, role, flags);
+  else {
+    for (let at: usize = L.notedFields; at < noted; at += L.notedBytes) {
+      const mark = load<u32>(at, L.notedMark);
+      const first = <usize>load<u32>(at);
+      const last = <usize>load<u32>(at, L.notedEnd);
+      if ((mark & L.markPiece) != 0) p = repeatPiece(p, first, last, role, flags);
+      else p = repeat(p, (mark & L.markSource) != 0, mark >>> L.markJoinShift, first, last, role, flags);
     }
   }
   return flags == 0 ? p : writeJoins(p, flags);

@@ -1,5 +1,6 @@
 // Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
+import { forgetNoted, note, notePiece } from "./ends";
 import { maxSafe, select, timeOfUptime } from "./fields";
 import { isLineWanted } from "./filter";
 import { help, writeValue } from "./imports";
@@ -46,7 +47,7 @@ function lengthOf(operation: usize): i32 {
 /** Behind the text of an operation. */
 @inline
 function tailOf(operation: usize): usize {
-  return operation + L.operationHead + ((<usize>load<u16>(operation, L.operationText) + 15) & ~15);
+  return operation + ((L.operationHead + <usize>load<u16>(operation, L.operationText) + 15) & ~15);
 }
 
 /** A time, or nothing. @returns where it ends, 0 when there is none. */
@@ -75,6 +76,7 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
   if ((load<u16>(program, L.programFlags) & L.isSteady) != 0) clearIcmp();
   else clearSlots();
   store<u64>(L.takenNames, 0);
+  forgetNoted();
   const fieldsAt = p;
   let at = program + L.programOperations;
   while (true) {
@@ -87,6 +89,7 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
     const argument = load<u32>(operation, L.operationArgument);
     copy(p, operation + L.operationHead, text);
     p += text;
+    const valueAt = p;
     at += load<u16>(operation, L.operationSize);
     switch (code) {
       case L.opText:
@@ -165,20 +168,21 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       }
       case L.opList: {
         const shapes = tailOf(operation);
-        const listEnd = writeList(p, shapes, place, lengthOf(operation));
-        if (listEnd != 0) {
-          p = listEnd;
-          break;
+        let end = writeList(p, shapes, place, lengthOf(operation));
+        if (end == 0) {
+          store<u32>(L.listShapes, <u32>shapes);
+          const helped = help(argument, <i32>p, <i32>from);
+          if (helped < 0) return noRoom;
+          end = helped;
         }
-        store<u32>(L.listShapes, <u32>shapes);
-        const end = help(argument, <i32>p, <i32>from);
-        if (end < 0) return noRoom;
+        notePiece(p, end);
         p = end;
         break;
       }
       case L.opHelper: {
         const end = help(argument, <i32>p, <i32>from);
         if (end < 0) return noRoom;
+        notePiece(p, end);
         p = writeSteps(end, L.stepList, load<u32>(L.listedSteps));
         break;
       }
@@ -228,6 +232,9 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         store<u16>(p, 0x0a7d);
         return isLineWanted(start, p + 2) ? p + 2 : start;
     }
+    const mark = <u32>load<u8>(operation, L.operationMark);
+    // Text before a value that was none has been taken back.
+    if (mark != 0 && (p > valueAt || mark == L.markLine)) note(mark, valueAt - load<u8>(operation, L.operationName), p);
   }
   return 0;
 }

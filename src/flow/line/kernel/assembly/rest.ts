@@ -2,7 +2,7 @@
 import * as L from "../layout";
 import { append, finish, writeLabels } from "./addresses";
 import { writeCommunityId } from "./community-id";
-import { completeEnds } from "./ends";
+import { completeEnds, notePiece } from "./ends";
 import { writeIds } from "./flow-ids";
 import { decideRole, method } from "./roles";
 import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
@@ -172,7 +172,11 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   p = writeVersion(p, sourceLength != 0 ? sourceLength : destinationLength);
   p = writeEstablished(writeVlans(p));
   p = estimate(p, load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate));
-  if (load<u8>(L.hasNames) != 0) p = writeNames(<i32>p);
+  if (load<u8>(L.hasNames) != 0) {
+    const names = p;
+    p = writeNames(<i32>p);
+    notePiece(names, p);
+  }
   if (load<u8>(L.hasCommunityId) != 0 && sourceLength != 0 && sourceLength == destinationLength) {
     p = writeCommunityId(
       p,
@@ -193,8 +197,10 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   additionsAt = p;
   if (load<u8>(L.isBare) != 0) return 0;
   if (load<u8>(L.numberCount) != 0) {
+    const numbers = p;
     p = addNumbers(p);
     if (p == 0) return 0;
+    notePiece(numbers, p);
   }
   if (hasAddresses) {
     p = addAddresses(p, source, destination);

@@ -8,6 +8,7 @@ import {
   prefetchSlot,
   prefetchTexts,
 } from "./addresses";
+import { forgetNoted } from "./ends";
 import { isLineWanted } from "./filter";
 import { beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
 import { clearSlots } from "./slots";
@@ -47,6 +48,7 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
     line += headLength;
     clearSlots();
     beginRecord();
+    forgetNoted();
     line = writeSteps(line, load<u32>(block, L.sampleSteps), load<u32>(block, L.sampleStepsEnd));
     store<f64>(L.rate, load<f64>(block, L.sampleRate));
     store<u64>(L.takenNames, 0);

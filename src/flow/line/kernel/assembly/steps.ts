@@ -1,5 +1,6 @@
 // Writes steps: pieces of a line, each with a number or the place of its value.
 import * as L from "../layout";
+import { note } from "./ends";
 import { keep, keepNumber } from "./slots";
 import { writeText } from "./texts";
 import { copy, copyLong, readUint, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
@@ -116,12 +117,10 @@ function readPart(step: usize, value: u32): u32 {
   }
 }
 
-/** @param value a number or the place of one. */
+/** Writes what a part of a step is about, behind its text. @param value a number or the place of one. */
+@inline
 function writePart(p: usize, step: usize, value: u32): usize {
-  const text = load<u16>(step, L.operationText);
   const slot = <u32>load<u8>(step, L.operationSlot);
-  copy(p, step + L.operationHead, text);
-  p += text;
   switch (<i32>load<u8>(step, L.operationCode)) {
     case L.stepFixed:
       keep(slot, value);
@@ -171,7 +170,12 @@ function writePart(p: usize, step: usize, value: u32): usize {
 @inline
 function writeStep(p: usize, step: usize, value: u32): usize {
   while (true) {
-    p = writePart(p, step, readPart(step, value));
+    const text = load<u16>(step, L.operationText);
+    copy(p, step + L.operationHead, text);
+    const from = p + text;
+    p = writePart(from, step, readPart(step, value));
+    const mark = <u32>load<u8>(step, L.operationMark);
+    if (mark != 0) note(mark, from - load<u8>(step, L.operationName), p);
     const size = load<u16>(step, L.operationSize);
     if (size == 0) return p;
     step += size;
