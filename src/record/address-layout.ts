@@ -31,6 +31,16 @@ export const textHead = 32;
 export const headSystem = 16;
 export const headNumberLength = 20;
 export const headOrganisationLength = 22;
+/**
+ * In front of that where readers keep it, see {@link controlHasFields}: where the fields of the text begin. Their number comes first, 0 until a
+ * reader has looked; then 16 bits each, which are an offset and, from {@link fieldShift} on, flags of the reader's own. A text with more fields,
+ * or longer, has none.
+ */
+export const fieldsBytes = 32;
+export const maxKeptFields = 15;
+export const fieldShift = 12;
+export const fieldMask = 0xfff;
+export const tooManyFields = 0xffff;
 
 /** The control block of a table. Where the slots in use begin, how many there are less one, where the arena in use begins. */
 export const controlSlots = 0;
@@ -43,6 +53,8 @@ export const controlTag = 16;
 export const controlIsOn = 20;
 /** Whether a text follows from the localities of both ends: by `source * 8 + destination` its place and length. */
 export const controlHasFinish = 24;
+/** Whether there is room in front of texts for where their fields begin. */
+export const controlHasFields = 28;
 export const controlFinish = 32;
 export const finishTexts = 64;
 /** What the reader counts, as doubles: slots found right, and those with metadata. */

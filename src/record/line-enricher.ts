@@ -66,6 +66,8 @@ export interface AddressTableAccess {
    * @returns the place of its slot, right until something else is asked for.
    */
   readonly locate: (object: number, a: number, b: number, c: number, d: number) => number;
+  /** Asks for room in front of texts for where their fields begin, before anything is looked up. */
+  readonly keepFields: () => void;
 }
 
 /** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */

@@ -179,6 +179,9 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
     access: {
       control: control.at,
       locate: (object, a, b, c, d) => young.at + 4 * find(object, a, b, c, d),
+      keepFields() {
+        if (store.keepFields()) control.setFields();
+      },
     },
     shown,
     setTime(time, stamp, isOn) {

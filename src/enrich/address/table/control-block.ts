@@ -8,6 +8,8 @@ export interface ControlBlock {
   /** Shows the slots in use, and where their texts lie. */
   show(slots: AddressSlots, arenaAt: number): void;
   setTime(now: number, tagBase: number, isOn: boolean): void;
+  /** Says that texts have room for where their fields begin. */
+  setFields(): void;
   hits(): number;
   matches(): number;
 }
@@ -33,6 +35,7 @@ export function createControlBlock(workspace: Workspace, locality: boolean): Con
       view.setInt32(at + addressLayout.controlTag, tagBase, true);
       view.setUint32(at + addressLayout.controlIsOn, isOn ? 1 : 0, true);
     },
+    setFields: () => view.setUint32(at + addressLayout.controlHasFields, 1, true),
     hits: () => view.getFloat64(at + addressLayout.controlHits, true),
     matches: () => view.getFloat64(at + addressLayout.controlMatches, true),
   };

@@ -5,13 +5,15 @@ import { maxKeyWords, type TextKey } from "./text-key.ts";
 // A text in an arena, from where its fields begin; what stands before that is in words:
 //   -8  where it has been copied to in the young arena; 0 when it has not
 //   -7  words of all of this, from its key to its end
-//   -6  words of its key, which stands before all of this
+//   -6  words of its key
 //   -5  its lengths, as a slot has them
 //   -4  the number of the autonomous system
 //   -3  bytes of the number's field, and of the organisation's in the upper half
 //   -2  bytes of what is open
+// Before that, where it is kept: where its fields begin; then its key.
 const { textHead, withVlanShift, localityShift, systemBit, metadataBit } = addressLayout;
 const headWords = textHead / 4;
+const fieldsWords = addressLayout.fieldsBytes / 4;
 const [forward, allWords, keyWords, lengthsWord, systemWord, systemLengths, openLength] = [8, 7, 6, 5, 4, 3, 2];
 
 /** Fields with the VLAN, those of a system, and what is open: more than this is not kept. */
@@ -23,7 +25,7 @@ export const maxLineLength = maxFields + 1 + maxSystem;
 /** Bytes that a text may have. */
 export const maxTextLength = maxFields + maxSystem + maxOpen;
 /** A text takes no more than this of an arena. */
-export const maxStored = 4 * maxKeyWords + textHead + maxTextLength + 16;
+export const maxStored = 4 * maxKeyWords + addressLayout.fieldsBytes + textHead + maxTextLength + 16;
 
 /** The lengths of a text that is not kept: it is made each time. */
 export const notKept = -1;
@@ -50,6 +52,8 @@ export interface TextStore {
   promote(start: number): number;
   /** The bytes of a text in the young arena, and its parts. */
   read(start: number): { readonly bytes: Uint8Array; readonly text: AddressText };
+  /** Makes room in front of texts for where their fields begin. @returns whether it has: not when there are texts already. */
+  keepFields(): boolean;
   /** Drops the old arena; the young one becomes the old one. */
   rotate(): void;
   clear(): void;
@@ -71,6 +75,8 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
   const createArena = (): Arena => ({ at: workspace.allocate(arenaBytes), end: 0, byKey: new Int32Array(slots) });
   let young = createArena();
   let old = createArena();
+  /** Words of a text before its first byte, but for its key. */
+  let ahead = headWords;
 
   const slotOf = (key: TextKey): number => {
     let hash = key.length;
@@ -83,7 +89,7 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
   const hasKey = (arena: Arena, start: number, key: TextKey): boolean => {
     const at = wordOf(arena, start);
     if (words[at - keyWords] !== key.length) return false;
-    const from = at - headWords - evened(key.length);
+    const from = at - ahead - evened(key.length);
     for (let i = 0; i < key.length; i++) if (words[from + i] !== key.words[i]) return false;
     return true;
   };
@@ -99,7 +105,7 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
     if (known !== 0) return known;
     const count = words[from - allWords] as number;
     if (young.end + 4 * count > arenaBytes) return 0;
-    const before = headWords + evened(words[from - keyWords] as number);
+    const before = ahead + evened(words[from - keyWords] as number);
     const to = wordOf(young, young.end);
     words.copyWithin(to, from - before, from - before + count);
     const copied = young.end + 4 * before;
@@ -123,12 +129,12 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
       if (copied !== 0) young.byKey[slot] = copied;
       return copied;
     },
-    begin: (key) => young.at + young.end + 4 * evened(key.length) + textHead,
+    begin: (key) => young.at + young.end + 4 * (ahead + evened(key.length)),
     keep(key, text) {
       const { fields, vlan, number, organisation, open, system } = text;
       const length = lengthOf(text);
       if (fields + vlan > maxFields || number + organisation > maxSystem || key.length > maxKeyWords) return 0;
-      const before = headWords + evened(key.length);
+      const before = ahead + evened(key.length);
       const start = young.end + 4 * before;
       const at = wordOf(young, start);
       for (let i = 0; i < key.length; i++) words[at - before + i] = key.words[i] as number;
@@ -143,6 +149,7 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
       words[at - systemWord] = system;
       words[at - systemLengths] = number | (organisation << 16);
       words[at - openLength] = open;
+      if (ahead > headWords) words[at - ahead] = 0;
       young.end += 4 * count;
       if (key.length > 0) young.byKey[slotOf(key)] = start;
       return start;
@@ -153,6 +160,10 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
       const at = wordOf(young, start);
       const text = unpack(words, at);
       return { bytes: bytes.slice(young.at + start, young.at + start + lengthOf(text)), text };
+    },
+    keepFields() {
+      if (young.end + old.end === 0) ahead = headWords + fieldsWords;
+      return ahead > headWords;
     },
     rotate() {
       [young, old] = [old, young];

@@ -290,19 +290,24 @@ export const maxNoted = 512;
 export const notedBytes = 16;
 export const notedEnd = 4;
 export const notedMark = 8;
+export const notedTotal = 12;
+/** Elements of the array under way: where each begins, and its bytes. */
+export const joinedElements = 5_252_096;
+export const maxJoined = 256;
 
 /**
  * The sketch of servers: buckets of four cells by the hash of address, port and protocol. A cell has a tag (0: it is free), a bit for
- * each of those that talked to it by their hash, the time of its last use, and what is known for certain.
+ * each of those that talked to it by their hash, the time of its last use, and what is known for certain; a bucket has the tags of its cells
+ * side by side, and so on.
  */
 export const sketch = 5_308_416;
 export const sketchBuckets = 4096;
 export const sketchBucket = 64;
 export const cellsOfBucket = 4;
-export const sketchCell = 16;
-export const cellPeers = 4;
-export const cellTick = 8;
-export const cellMarks = 12;
+export const sketchCell = 4;
+export const cellPeers = 16;
+export const cellTick = 32;
+export const cellMarks = 48;
 export const markClient = 1;
 export const markServer = 2;
 /** What a mark weighs against peers when a cell is wanted for another end. */
@@ -359,11 +364,8 @@ export const operationDelta = 6;
 export const operationSize = 8;
 export const operationLength = 10;
 export const operationArgument = 12;
-/** What the operation writes of the ends: 0, or one of the marks below; and where the text's last name goes on, from its end back. */
-export const operationMark = 16;
-export const operationName = 17;
-export const operationHead = 20;
-/** The value of a field below `flow.src` or `flow.dst`; the upper bits are those of the joined field. */
+export const operationHead = 16;
+/** What an operation writes of the ends, by marks. The value of a field below `flow.src` or `flow.dst`; the upper bits are those of the joined field. */
 export const markSource = 1;
 export const markDestination = 2;
 /** Behind the value a quote is still to come. */
@@ -372,6 +374,11 @@ export const markOpen = 4;
 export const markPiece = 8;
 /** The line may have such fields anywhere. */
 export const markLine = 16;
+/**
+ * Parts of the text of an address: where it begins; bytes of the first part, and where the second one begins, 16 bits each; and where the text
+ * ends.
+ */
+export const markText = 24;
 export const markJoinShift = 5;
 export const variable = 65_535;
 
@@ -431,6 +438,14 @@ export const opSkip = 28;
 /** As `opSeconds`: NTP timestamps, with six and nine digits behind the second. */
 export const opMicroseconds = 29;
 export const opNanoseconds = 30;
+
+/**
+ * Notes what the operation before it wrote: a mark in `length`, and in `delta` how many bytes of its text are behind the place where the name goes on.
+ */
+export const opNote = 32;
+/** The same of a step: the mark in the upper half of its `delta`, those bytes in `length`. */
+export const stepMark = 7;
+export const stepName = operationLength;
 
 /**
  * A basicList: one of those that follow, or whatever the helper of the argument writes, which may add it to them. It finds them by

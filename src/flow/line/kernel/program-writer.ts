@@ -45,7 +45,8 @@ const maxText = 4096;
 const alignment = 16;
 const firstBytes = 4096;
 
-export function createProgramWriter(): ProgramWriter {
+/** @param hasEnds whether what is written of the ends is noted, because more follows from it. */
+export function createProgramWriter(hasEnds: boolean): ProgramWriter {
   let bytes = Buffer.alloc(firstBytes);
   let end = 0;
   let pending = "";
@@ -69,8 +70,8 @@ export function createProgramWriter(): ProgramWriter {
     reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 2 * alignment);
     const textAt = at + layout.operationHead;
     const textLength = typeof text === "string" ? bytes.write(text, textAt) : text.copy(bytes, textAt);
-    const tailAt = at + roundUp(layout.operationHead + textLength);
-    const size = roundUp(tailAt + (tail?.copy(bytes, tailAt) ?? 0) - at);
+    const tailAt = textAt + roundUp(textLength);
+    const size = tailAt + roundUp(tail?.copy(bytes, tailAt) ?? 0) - at;
     bytes[at + layout.operationCode] = code;
     bytes[at + layout.operationSlot] = slot;
     bytes.writeUInt16LE(textLength, at + layout.operationText);
@@ -79,10 +80,18 @@ export function createProgramWriter(): ProgramWriter {
     bytes.writeUInt16LE(size, at + layout.operationSize);
     bytes.writeUInt16LE(length, at + layout.operationLength);
     bytes.writeUInt32LE(argument, at + layout.operationArgument);
-    const { mark, name } = endMark(operation, text.toString());
-    bytes[at + layout.operationMark] = mark;
-    bytes[at + layout.operationName] = name;
     end = at + size;
+    return at;
+  };
+
+  /** Adds an operation, and notes what it writes of the ends: before it where that does not depend on its value. */
+  const addNoted = (operation: Operation, text: Buffer | string): number => {
+    if (!hasEnds) return add(operation, text);
+    const { mark, name } = endMark(operation, text.toString());
+    const note = { code: layout.opNote, length: mark, delta: name };
+    if (mark === layout.markLine) add(note, "");
+    const at = add(operation, text);
+    if (mark !== 0 && mark !== layout.markLine) add(note, "");
     return at;
   };
 
@@ -90,14 +99,14 @@ export function createProgramWriter(): ProgramWriter {
     if (pending.length > maxText / 3) {
       let rest = Buffer.from(pending);
       for (; rest.length > maxText; rest = rest.subarray(maxText)) {
-        add({ code: layout.opText }, rest.subarray(0, maxText));
+        addNoted({ code: layout.opText }, rest.subarray(0, maxText));
       }
       pending = "";
-      return add(operation, rest);
+      return addNoted(operation, rest);
     }
     const text = pending;
     pending = "";
-    return add(operation, text);
+    return addNoted(operation, text);
   };
 
   const flush = (): void => {

@@ -40,6 +40,7 @@ export interface CompiledPlansOptions {
   readonly slots: ReadonlyMap<string, number>;
   readonly nameBits: ReadonlyMap<string, number>;
   readonly growth: number;
+  readonly hasEnds: boolean;
 }
 
 interface Entry extends CompiledPlan {
@@ -53,7 +54,7 @@ const maxEntries = 4096;
 class MemoryIsFull extends Error {}
 
 export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlans {
-  const { memory, times, enricher, slots, nameBits, growth } = options;
+  const { memory, times, enricher, slots, nameBits, growth, hasEnds } = options;
   const byPlan = new WeakMap<Plan, Entry>();
   /** By what the templates say. */
   const entries = new Map<string, Entry>();
@@ -97,6 +98,7 @@ export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlan
       nameBits,
       byteTable,
       growth,
+      hasEnds,
     });
     return { program: place(bytes), helpers, maxLength, maxLengthPerByte, isEvicted: false };
   };

@@ -31,6 +31,8 @@ export interface LineProgramOptions {
   readonly byteTable: (steps: readonly Step[]) => PlacedTable;
   /** How many times longer a line may become by what follows from its ends. */
   readonly growth: number;
+  /** Whether anything follows from the fields of the ends. */
+  readonly hasEnds: boolean;
 }
 
 /** More bytes than any number, address or time takes, with its quotes. */
@@ -69,7 +71,7 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
   // Two directions keep different values.
   let isSteady = !isSplit;
   const parts = (isSplit ? (["forward", "reverse"] as const) : (["whole"] as const)).map((direction: Direction) => {
-    const writer = createProgramWriter();
+    const writer = createProgramWriter(options.hasEnds);
     const context: StepContext = {
       ...options,
       plan,

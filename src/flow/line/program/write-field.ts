@@ -110,7 +110,6 @@ function writeTime(context: ProgramContext, text: FieldText, kind: ValueKind, le
   writer.text(label);
   const operation = {
     code: timeOperations[kind] as number,
-    ...(name !== undefined && { field: name }),
     place: places[field] as number,
     length,
     argument: Buffer.byteLength(label),

@@ -62,7 +62,7 @@ export function createFlowEnds(
 
   return {
     methods: () => ["none" as const, ...roleMethods].map((method, i) => [method, (counts[i] as number) + inLines(i)]),
-    growth: options === undefined ? 1 : mostGrowth,
+    growth: clientServer === undefined && !hasMore ? 1 : mostGrowth,
     begin(receivedAt) {
       tick = Math.floor(receivedAt / layout.tickMs) % 0x1_0000_0000;
       if (workspace !== undefined) view.setUint32(layout.sketchTick, tick, true);

@@ -126,7 +126,9 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     slots,
     nameBits,
     growth: ends.growth,
+    hasEnds: ends.growth > 1,
   });
+  if (ends.growth > 1) enricher.addresses[0]?.table?.keepFields();
 
   /** Whether additions to the lines of the datagram at hand are made otherwise. */
   let isBare = false;

@@ -7,6 +7,7 @@ import {
   type Workspace,
 } from "../../../record/index.ts";
 import { createProgramWriter, type Operation } from "../../line/kernel/program-writer.ts";
+import { endMark } from "../../line/kernel/end-mark.ts";
 import * as layout from "../../line/kernel/layout.ts";
 import { readPart, readStepValue, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
 
@@ -135,11 +136,13 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
     operation: Operation,
     { names, maxValue, put }: Pick<Step, "names" | "put"> & { readonly maxValue: number },
   ): Step => {
-    const writer = createProgramWriter();
+    const writer = createProgramWriter(false);
+    const { mark, name } = endMark(operation, text);
     writer.text(text);
-    writer.operation(operation);
+    writer.operation(mark === 0 ? operation : { ...operation, length: operation.length ?? name });
     const program = writer.bytes();
     program.writeUInt16LE(0, layout.operationSize);
+    program[layout.stepMark] = mark;
     return addProgram(program, { maxLength: Buffer.byteLength(text) + maxValue, put, names });
   };
 
@@ -185,7 +188,7 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       const programs = parts.map(([{ program }, offset, read], i) => {
         const part = Buffer.from(program);
         part.writeUInt16LE(offset, layout.operationPlace);
-        part.writeUInt16LE(reads[read], layout.operationDelta);
+        part[layout.operationDelta] = reads[read];
         part.writeUInt16LE(i === parts.length - 1 ? 0 : part.length, layout.operationSize);
         return part;
       });

@@ -10,6 +10,7 @@ import {
   controlNow,
   controlSlots,
   controlTag,
+  fieldsBytes,
   headNumberLength,
   headOrganisationLength,
   headSystem,
@@ -41,7 +42,7 @@ import {
   sourceAsSlot,
   sourceLabelText,
 } from "../layout";
-import { moveNoted, note, notePiece } from "./ends";
+import { keepsFields, moveNoted, note, noteText } from "./ends";
 import { locate } from "./imports";
 import { placeOfNumber, setPlace, slot } from "./slots";
 import { copy, putText, writeUint32, writeUint64 } from "./values";
@@ -54,6 +55,8 @@ let sourceIs: i32 = 0;
 let destinationIs: i32 = 0;
 let recordMatches: i32 = 0;
 const maxDigits = 16;
+/** No text is so long. */
+const noPart = 0xffff;
 /** Behind `,"flow.src.` */
 const nameAt = 11;
 /** A bit for each end whose system has its label. */
@@ -132,15 +135,16 @@ export function prefetchSlot(object: i32, at: usize, isIpv6: bool, position: i32
   return load<u32>(load<u32>(control, controlSlots) + slotBytes * hash, slotStart);
 }
 
-/** And for their texts. */
+/** And for their texts, with what stands directly in front of them where that is used. */
 export function prefetchTexts(object: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);
   const kept: usize = hashes + 4 * maxPrefetched * object;
   const arena = load<u32>(control, controlArena);
+  const before: usize = keepsFields() ? textHead + fieldsBytes : 0;
   let sum: u32 = 0;
   for (let i = 0; i < count; i++) {
     const text = arena + load<u32>(slots + slotBytes * load<u32>(kept + 4 * i), slotStart);
-    sum += load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
+    sum += load<u8>(text - before) + load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
   }
   return sum;
 }
@@ -216,23 +220,25 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   else destinationIs = where;
   const withVlan = (lengths >> withVlanShift) & lengthMask;
   const text = hasVlan ? lengths & lengthMask : withVlan;
-  const from = p;
   copy(p, start, text);
   p += text;
-  const isGiven = system != isAbsent;
-  if (!hasSystem || (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem))) {
-    notePiece(from, p);
+  if (!hasSystem) {
+    noteText(object, start, text, noPart, withVlan);
     return p;
   }
   const number = <i32>load<u16>(head, headNumberLength);
   const organisation = <i32>load<u16>(head, headOrganisationLength);
+  const end = withVlan + number + organisation;
+  const isGiven = system != isAbsent;
+  if (isGiven && system != 0 && system != <i64>load<u32>(head, headSystem)) {
+    noteText(object, start, text, noPart, end);
+    return p;
+  }
   labelled |= 1 << object;
-  const more = isGiven ? start + withVlan + number : start + withVlan;
-  const added = isGiven ? organisation : number + organisation;
-  copy(p, more, added);
-  p += added;
-  notePiece(from, p);
-  return p;
+  const from = isGiven ? withVlan + number : withVlan;
+  copy(p, start + from, end - from);
+  noteText(object, start, text, from, end);
+  return p + end - from;
 }
 
 /** The label of a system that the line names and that nothing else is known of. */

@@ -1,6 +1,7 @@
 // Says what a line says of source and destination also of client and server, and what it says of both in one field: as
 // src/flow/line/roles/complete-ends.ts does it. Fields of both ends are noted when they are written; only pieces of a line that came as
 // they are get a second look.
+import { controlHasFields, fieldMask, fieldsBytes, fieldShift, maxKeptFields, textHead, tooManyFields } from "../../../../record/address-layout";
 import * as L from "../layout";
 import { copy } from "./values";
 
@@ -10,6 +11,8 @@ const nameStartMask: u64 = 0xffffffffffffff;
 const ofSource: u32 = 0x2e637273;
 const ofDestination: u32 = 0x2e747364;
 const prefixBytes = 11;
+/** `,"` */
+const fieldStart: u16 = 0x222c;
 /** `,"flow.client.` and `,"flow.server.` */
 const endPrefixBytes = 14;
 const quote: u8 = 0x22;
@@ -97,11 +100,34 @@ function joinOf(name: usize): u32 {
   return 0;
 }
 
-/** Whether an element is among those of the array under way. */
-function hasElement(from: usize, end: usize, element: usize, length: i32): bool {
-  for (let at = from; at < end; ) {
-    const next = valueEnd(at, end);
-    if (<i32>(next - at) == length && memory.compare(at, element, length) == 0) return true;
+/** Whether two values of a length are the same. */
+@inline
+function isSame(a: usize, b: usize, length: i32): bool {
+  for (; length >= 16; length -= 16, a += 16, b += 16) {
+    if (i8x16.bitmask(i8x16.eq(v128.load(a), v128.load(b))) != 0xffff) return false;
+  }
+  const differ = i8x16.bitmask(i8x16.ne(v128.load(a), v128.load(b)));
+  return (differ & ((1 << length) - 1)) == 0;
+}
+
+/** How many elements the array under way has. */
+let elements: i32 = 0;
+
+/** Whether an element is among those of the array under way, from `from` to `p`. */
+@inline
+function hasElement(from: usize, p: usize, element: usize, length: i32): bool {
+  const end: usize = L.joinedElements + 8 * <usize>min(elements, L.maxJoined);
+  for (let at: usize = L.joinedElements; at < end; at += 8) {
+    if (load<i32>(at, 4) == length && isSame(load<u32>(at), element, length)) return true;
+  }
+  return elements > L.maxJoined && hasLater(from, p, element, length);
+}
+
+/** The same for those that there was no room to keep. */
+function hasLater(from: usize, p: usize, element: usize, length: i32): bool {
+  for (let at = from; at < p; ) {
+    const next = valueEnd(at, p);
+    if (<i32>(next - at) == length && isSame(at, element, length)) return true;
     at = next + 1;
   }
   return false;
@@ -113,10 +139,15 @@ function addElements(p: usize, from: usize, value: usize, end: usize): usize {
   let at = isArray ? value + 1 : value;
   const last = isArray ? end - 1 : end;
   while (at < last) {
-    const next = valueEnd(at, last);
+    const next = isArray ? valueEnd(at, last) : last;
     const length = <i32>(next - at);
     if (!hasElement(from, p, at, length)) {
-      if (p > from) store<u8>(p++, comma);
+      if (elements < L.maxJoined) {
+        const kept: usize = L.joinedElements + 8 * elements;
+        store<u32>(kept, <u32>at);
+        store<i32>(kept, length, 4);
+      }
+      if (elements++ > 0) store<u8>(p++, comma);
       copy(p, at, length);
       p += length;
     }
@@ -142,6 +173,7 @@ function writeJoins(p: usize, flags: u32): usize {
     copy(p, text, length);
     p += length;
     const from = p;
+    elements = 0;
     if (load<u32>(source) != 0) p = addElements(p, from, load<u32>(source), load<u32>(source, 4));
     if (load<u32>(destination) != 0) p = addElements(p, from, load<u32>(destination), load<u32>(destination, 4));
     store<u8>(p, closed);
@@ -155,6 +187,13 @@ let noted: usize = L.notedFields;
 /** Whether fields of the ends may be anywhere in the line. */
 let isAnywhere: bool = false;
 
+/** Whether texts of addresses have room for where their fields begin. */
+@inline
+export function keepsFields(): bool {
+  const control = <usize>load<u32>(L.addressControl);
+  return load<u32>(control, controlHasFields) != 0;
+}
+
 export function forgetNoted(): void {
   noted = L.notedFields;
   isAnywhere = false;
@@ -167,7 +206,7 @@ export function note(mark: u32, name: usize, p: usize): void {
   store<u32>(noted, <u32>(p + ((mark & L.markOpen) >>> 2)), L.notedEnd);
   store<u32>(noted, mark, L.notedMark);
   noted += L.notedBytes;
-  if ((mark & L.markLine) != 0 || noted == L.notedFields + L.notedBytes * L.maxNoted) {
+  if (mark == L.markLine || noted == L.notedFields + L.notedBytes * L.maxNoted) {
     noted = L.notedFields;
     isAnywhere = true;
   }
@@ -179,9 +218,21 @@ export function notePiece(from: usize, to: usize): void {
   if (to > from) note(L.markPiece, from, to);
 }
 
+/**
+ * Notes that parts of the text of an address were copied.
+ *
+ * @param first bytes of the first part, @param second where the second one begins, @param total bytes of the text.
+ */
+@inline
+export function noteText(object: i32, text: usize, first: i32, second: i32, total: i32): void {
+  store<u32>(noted, total, L.notedTotal);
+  note(L.markText | <u32>(object == 0 ? L.markSource : L.markDestination), text, <usize>(first | (second << 16)));
+}
+
 /** Says that what stands behind a place was moved. */
 export function moveNoted(place: usize, by: i32): void {
   for (let at: usize = L.notedFields; at < noted; at += L.notedBytes) {
+    if ((load<u32>(at, L.notedMark) & L.markText) == L.markText) continue;
     if (load<u32>(at) > <u32>place) store<u32>(at, load<u32>(at) + by);
     if (load<u32>(at, L.notedEnd) > <u32>place) store<u32>(at, load<u32>(at, L.notedEnd) + by, L.notedEnd);
   }
@@ -227,6 +278,59 @@ function repeatPiece(p: usize, from: usize, to: usize, role: i32, flags: u32): u
   return p;
 }
 
+const ofEnd: u32 = 1;
+const codeJoinShift = 1;
+
+/** Keeps in front of the text of an address where its fields begin. @returns how many there are, or that they are too many. */
+function lookThrough(text: usize, total: i32, isSource: bool): i32 {
+  const codes = text - textHead - fieldsBytes;
+  const end = text + total;
+  const ofObject = isSource ? ofSource : ofDestination;
+  let count: i32 = 0;
+  for (let at = text; at < end; count++) {
+    if (count == maxKeptFields || at - text > <usize>fieldMask || load<u16>(at) != fieldStart) {
+      count = tooManyFields;
+      break;
+    }
+    const isOfEnd = (load<u64>(at) & nameStartMask) == nameStart && load<u32>(at, 7) == ofObject;
+    const name = isOfEnd ? at + prefixBytes : at + 2;
+    const flags = isOfEnd ? ofEnd | (joinOf(name) << codeJoinShift) : 0;
+    store<u16>(codes + 2 * count, <u16>((<u32>(at - text)) | (flags << fieldShift)), 2);
+    at = fieldEnd(name, end);
+  }
+  return count;
+}
+
+/** The same for the parts of a text of an address that the line has. */
+function repeatText(p: usize, noted: usize, isSource: bool, role: i32, flags: u32): usize {
+  const text = <usize>load<u32>(noted);
+  const first = <u32>load<u16>(noted, L.notedEnd);
+  const second = <u32>load<u16>(noted, L.notedEnd + 2);
+  const total = load<u32>(noted, L.notedTotal);
+  let at = text - textHead - fieldsBytes;
+  let count = keepsFields() ? <i32>load<u16>(at) : tooManyFields;
+  if (count == 0) {
+    count = lookThrough(text, total, isSource);
+    store<u16>(at, <u16>count);
+  }
+  if (count == tooManyFields) {
+    p = repeatPiece(p, text, text + first, role, flags);
+    return second < total ? repeatPiece(p, text + second, text + total, role, flags) : p;
+  }
+  let code = <u32>load<u16>(at, 2);
+  for (let i = 1; i <= count; i++) {
+    at += 2;
+    const next = i < count ? <u32>load<u16>(at, 2) : total;
+    const offset = code & fieldMask;
+    if ((code & (ofEnd << fieldShift)) != 0 && (offset < first || offset >= second)) {
+      const end = i < count ? next & fieldMask : total;
+      p = repeat(p, isSource, code >>> (fieldShift + codeJoinShift), text + offset + prefixBytes, text + end, role, flags);
+    }
+    code = next;
+  }
+  return p;
+}
+
 /**
  * Adds to the line from `from` to `p` what follows from its fields below `flow.src` and `flow.dst`.
  *
@@ -242,8 +346,10 @@ export function completeEnds(p: usize, from: usize, role: i32, flags: u32): usiz
       const mark = load<u32>(at, L.notedMark);
       const first = <usize>load<u32>(at);
       const last = <usize>load<u32>(at, L.notedEnd);
-      if ((mark & L.markPiece) != 0) p = repeatPiece(p, first, last, role, flags);
-      else p = repeat(p, (mark & L.markSource) != 0, mark >>> L.markJoinShift, first, last, role, flags);
+      const isSource = (mark & L.markSource) != 0;
+      if ((mark & L.markPiece) == 0) p = repeat(p, isSource, mark >>> L.markJoinShift, first, last, role, flags);
+      else if ((mark & L.markText) == L.markText) p = repeatText(p, at, isSource, role, flags);
+      else p = repeatPiece(p, first, last, role, flags);
     }
   }
   return flags == 0 ? p : writeJoins(p, flags);

@@ -24,9 +24,11 @@ function lower(address: usize, length: i32): u64 {
 function writeHash(p: usize, hash: u64): usize {
   let rest = (hash ^ (hash >>> 32)) * 0xd6e8feb86659fd93;
   rest = rest ^ (rest >>> 32);
-  for (let i = 0; i < 8; i++) {
-    store<u16>(p + 2 * i, load<u16>(L.hexPairTable + (<usize>((rest >>> (56 - 8 * i)) & 255) << 1)));
-  }
+  const bytes = i64x2.splat(bswap(rest));
+  const upper = v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(0x0f));
+  const halves = v128.shuffle<u8>(upper, v128.and(bytes, i8x16.splat(0x0f)), 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  // "0123456789abcdef"
+  v128.store(p, i8x16.swizzle(i64x2(0x3736353433323130, 0x6665646362613938), halves));
   store<u8>(p, 0x22, 16);
   return p + 17;
 }

@@ -47,7 +47,7 @@ function lengthOf(operation: usize): i32 {
 /** Behind the text of an operation. */
 @inline
 function tailOf(operation: usize): usize {
-  return operation + ((L.operationHead + <usize>load<u16>(operation, L.operationText) + 15) & ~15);
+  return operation + L.operationHead + ((<usize>load<u16>(operation, L.operationText) + 15) & ~15);
 }
 
 /** A time, or nothing. @returns where it ends, 0 when there is none. */
@@ -79,6 +79,8 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
   forgetNoted();
   const fieldsAt = p;
   let at = program + L.programOperations;
+  /** Behind the text of an operation. */
+  let valueAt = p;
   while (true) {
     const operation = at;
     const code = <i32>load<u8>(operation, L.operationCode);
@@ -89,7 +91,8 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
     const argument = load<u32>(operation, L.operationArgument);
     copy(p, operation + L.operationHead, text);
     p += text;
-    const valueAt = p;
+    const before = valueAt;
+    valueAt = p;
     at += load<u16>(operation, L.operationSize);
     switch (code) {
       case L.opText:
@@ -219,6 +222,12 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       case L.opPlace:
         keep(number, (<i64>lengthOf(operation) << 32) | <i64>place);
         break;
+      case L.opNote: {
+        const mark = <u32>load<u16>(operation, L.operationLength);
+        // Text before a value that was none has been taken back.
+        if (p > before || mark == L.markLine) note(mark, before - delta, p);
+        break;
+      }
       case L.opLabels:
         p = writeLabels(p, tailOf(operation), load<u16>(operation, L.operationLength), from, varies);
         break;
@@ -232,9 +241,6 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         store<u16>(p, 0x0a7d);
         return isLineWanted(start, p + 2) ? p + 2 : start;
     }
-    const mark = <u32>load<u8>(operation, L.operationMark);
-    // Text before a value that was none has been taken back.
-    if (mark != 0 && (p > valueAt || mark == L.markLine)) note(mark, valueAt - load<u8>(operation, L.operationName), p);
   }
   return 0;
 }

@@ -4,7 +4,7 @@ import { append, finish, writeLabels } from "./addresses";
 import { writeCommunityId } from "./community-id";
 import { completeEnds, notePiece } from "./ends";
 import { writeIds } from "./flow-ids";
-import { decideRole, method } from "./roles";
+import { decideRole, method, prefetchEnds } from "./roles";
 import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
 import { isWanted } from "./filter";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
@@ -146,7 +146,7 @@ function writeRole(p: usize, began: i32, source: usize, destination: usize, leng
   const flags = <u32>load<u8>(L.endsFlags);
   let role = 0;
   if ((flags & L.expandEnds) != 0) {
-    role = decideRole(began, source, destination, length);
+    role = decideRole(began);
     const count: usize = L.methodCounts + 4 * <usize>(role == 0 ? 0 : method);
     store<u32>(count, load<u32>(count) + 1);
     if (role != 0) p = putText(p, L.methodTexts + method - 1);
@@ -168,6 +168,10 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   const destination = slot(L.destinationSlot);
   const sourceLength = source < 0 ? 0 : <i32>(source >> 32);
   const destinationLength = destination < 0 ? 0 : <i32>(destination >> 32);
+  const hasEnds = sourceLength != 0 && sourceLength == destinationLength;
+  if (hasEnds && (load<u8>(L.endsFlags) & L.expandEnds) != 0) {
+    prefetchEnds(<usize>(source & 0xffffffff), <usize>(destination & 0xffffffff), sourceLength);
+  }
   p = writeIcmpNames(writeIcmp(p));
   p = writeVersion(p, sourceLength != 0 ? sourceLength : destinationLength);
   p = writeEstablished(writeVlans(p));
@@ -177,7 +181,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
     p = writeNames(<i32>p);
     notePiece(names, p);
   }
-  if (load<u8>(L.hasCommunityId) != 0 && sourceLength != 0 && sourceLength == destinationLength) {
+  if (load<u8>(L.hasCommunityId) != 0 && hasEnds) {
     p = writeCommunityId(
       p,
       <usize>(source & 0xffffffff),
@@ -191,7 +195,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
     );
   }
   store<u32>(L.resultRole, 0);
-  if (sourceLength != 0 && sourceLength == destinationLength) {
+  if (hasEnds) {
     p = writeRole(p, began, <usize>(source & 0xffffffff), <usize>(destination & 0xffffffff), sourceLength);
   }
   additionsAt = p;

@@ -72,12 +72,34 @@ function hashEnd(into: usize, address: usize, length: i32, port: u32, protocol: 
   store<u32>(into, ((x ^ d) * 0x27d4eb2f + port * 31 + protocol) | 1, 4);
 }
 
+@inline
+function bucketOf(key: usize): usize {
+  return L.sketch + L.sketchBucket * <usize>(load<u32>(key) & (L.sketchBuckets - 1));
+}
+
+/** Whether flows of a protocol have ports. */
+@inline
+function hasPorts(protocol: i64): bool {
+  return protocol == 6 || protocol == 17 || protocol == 132;
+}
+
+/** Makes the keys of both ends, and asks for the memory of what is known of them before anything else is done with the record. */
+export function prefetchEnds(source: usize, destination: usize, length: i32): void {
+  const protocol = slot(L.protocolSlot);
+  if (!hasPorts(protocol)) return;
+  hashEnd(ends, source, length, <u32>slot(L.sourcePortSlot), <u32>protocol);
+  hashEnd(ends + 8, destination, length, <u32>slot(L.destinationPortSlot), <u32>protocol);
+  const sum = load<u32>(bucketOf(ends)) + load<u32>(bucketOf(ends), L.cellTick) + load<u32>(bucketOf(ends + 8));
+  store<u32>(L.prefetchedSum, load<u32>(L.prefetchedSum) + sum);
+}
+
 /** The cell of an end; 0 when there is none. */
 function findCell(key: usize, now: u32): usize {
-  const tag = load<u32>(key, 4);
-  let cell: usize = L.sketch + L.sketchBucket * <usize>(load<u32>(key) & (L.sketchBuckets - 1));
-  for (let i = 0; i < L.cellsOfBucket; i++, cell += L.sketchCell) {
-    if (load<u32>(cell) != tag || now - load<u32>(cell, L.cellTick) > <u32>L.maxCellAge) continue;
+  const bucket = bucketOf(key);
+  const isTag = i32x4.eq(v128.load(bucket), i32x4.splat(load<u32>(key, 4)));
+  for (let found = i32x4.bitmask(isTag); found != 0; found &= found - 1) {
+    const cell = bucket + L.sketchCell * ctz(found);
+    if (now - load<u32>(cell, L.cellTick) > <u32>L.maxCellAge) continue;
     store<u32>(cell, now, L.cellTick);
     return cell;
   }
@@ -95,7 +117,7 @@ function weightOf(cell: usize): i32 {
 function takeCell(key: usize, now: u32): usize {
   const known = findCell(key, now);
   if (known != 0) return known;
-  let cell: usize = L.sketch + L.sketchBucket * <usize>(load<u32>(key) & (L.sketchBuckets - 1));
+  let cell = bucketOf(key);
   let least = i32.MAX_VALUE;
   let taken = cell;
   for (let i = 0; i < L.cellsOfBucket; i++, cell += L.sketchCell) {
@@ -163,13 +185,17 @@ function roleByPorts(protocol: i64, source: i32, destination: i32): i32 {
   return first ? L.destinationIsClient : L.sourceIsClient;
 }
 
-/** @param began what the program says of who began, see `programBegan`. @returns 0 where no rule applies. */
-export function decideRole(began: i32, source: usize, destination: usize, length: i32): i32 {
+/**
+ * Of two addresses of which {@link prefetchEnds} has made the keys.
+ *
+ * @param began what the program says of who began, see `programBegan`. @returns 0 where no rule applies.
+ */
+export function decideRole(began: i32): i32 {
   method = 0;
   const protocol = slot(L.protocolSlot);
   let role = roleByExporter(began);
   if (role == 0 && protocol == 6) role = roleBySyn();
-  if (protocol != 6 && protocol != 17 && protocol != 132) {
+  if (!hasPorts(protocol)) {
     const isIcmp = protocol == 1 || protocol == 58;
     return role == 0 && isIcmp && (load<u8>(L.endsFlags) & L.withoutPorts) != 0 ? roleByIcmp(protocol) : role;
   }
@@ -179,8 +205,6 @@ export function decideRole(began: i32, source: usize, destination: usize, length
   const now = load<u32>(L.sketchTick);
   const first = ends;
   const second = ends + 8;
-  hashEnd(first, source, length, <u32>sourcePort, <u32>protocol);
-  hashEnd(second, destination, length, <u32>destinationPort, <u32>protocol);
   if (role != 0) {
     mark(first, now, role == L.sourceIsClient ? L.markClient : L.markServer);
     mark(second, now, role == L.sourceIsClient ? L.markServer : L.markClient);

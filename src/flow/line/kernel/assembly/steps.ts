@@ -94,7 +94,7 @@ function half(at: usize): u32 {
 /** What a part of a step is about: the value itself, or a part of what lies there. */
 @inline
 function readPart(step: usize, value: u32): u32 {
-  const read = <i32>load<u16>(step, L.operationDelta);
+  const read = <i32>load<u8>(step, L.operationDelta);
   if (read == L.readValue) return value;
   const at: usize = value + load<u16>(step, L.operationPlace);
   switch (read) {
@@ -174,8 +174,8 @@ function writeStep(p: usize, step: usize, value: u32): usize {
     copy(p, step + L.operationHead, text);
     const from = p + text;
     p = writePart(from, step, readPart(step, value));
-    const mark = <u32>load<u8>(step, L.operationMark);
-    if (mark != 0) note(mark, from - load<u8>(step, L.operationName), p);
+    const mark = <u32>load<u8>(step, L.stepMark);
+    if (mark != 0) note(mark, from - load<u16>(step, L.stepName), p);
     const size = load<u16>(step, L.operationSize);
     if (size == 0) return p;
     step += size;
