@@ -15,7 +15,10 @@ const nothing: EndMark = { mark: 0, name: 0 };
 const maxName = 255;
 
 /** Says which field of an end an operation writes, so that nobody has to look for it in the line. @param text before it. */
-export function endMark({ field = "", isOpen = false, fields = [] }: Pick<Operation, MarkedKeys>, text: string): EndMark {
+export function endMark(
+  { field = "", isOpen = false, fields = [] }: Pick<Operation, MarkedKeys>,
+  text: string,
+): EndMark {
   const begins = [...text.matchAll(/,"flow\.(?:src|dst)\./g)];
   if (fields.some((name) => nameOfEnd.test(name))) {
     return { mark: begins.length === 0 ? layout.markPiece : layout.markLine, name: 0 };

@@ -217,7 +217,7 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         slot: slotOf(number),
         length: slotOf(upper),
         argument: place(table),
-        fields: all.flatMap((fields) => fields.map(([each]) => each)),
+        fields: [...names],
       };
       return add("", operation, {
         names: [...names],
