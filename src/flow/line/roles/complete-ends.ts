@@ -3,8 +3,8 @@ import { joinedFields, type JoinedField } from "../kernel/end-names.ts";
 import type { Client } from "./decide-role.ts";
 
 const names: ReadonlySet<string> = new Set(joinedFields);
-/** Names that no decoder gives and that may meet those made here. */
-const nearEnds = /^(?:flow(?:\.(?:client|server)(?:\..*)?)?|(?:as|geo|ip|sec)(?:\..*)?)$/s;
+/** The first segments of all names that are made here. */
+const groups: ReadonlySet<string> = new Set(["flow", ...joinedFields.map((name) => name.split(".")[0] as string)]);
 
 /**
  * What follows from the fields below `flow.src` and `flow.dst` of a record: the same below `flow.client` and `flow.server`, and
@@ -23,7 +23,7 @@ export function completeEnds(
 ): RenderedFields {
   const texts: string[] = [];
   const values = new Map<string, string[]>();
-  const inTheWay = [...record.keys()].filter((name) => nearEnds.test(name));
+  const inTheWay = namesInTheWay(record);
   const isFree = (name: string): boolean =>
     !record.has(name) && inTheWay.every((other) => !name.startsWith(`${other}.`) && !other.startsWith(`${name}.`));
   const take = (name: string, value: string): void => {
@@ -52,4 +52,18 @@ export function completeEnds(
 function elementsOf(value: string): readonly string[] {
   if (!value.startsWith("[")) return [value];
   return value.slice(1, -1).match(/"(?:[^"\\]|\\.)*"|[^,]+/g) ?? [];
+}
+
+/** Names that may meet those made here: only metadata has such. */
+function namesInTheWay(record: RecordFields): string[] {
+  const found: string[] = [];
+  for (const name of record.keys()) {
+    if (name.startsWith("flow.")) {
+      if (name.startsWith("client", 5) || name.startsWith("server", 5)) found.push(name);
+      continue;
+    }
+    const dot = name.indexOf(".");
+    if (groups.has(dot < 0 ? name : name.slice(0, dot))) found.push(name);
+  }
+  return found;
 }
