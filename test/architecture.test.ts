@@ -81,7 +81,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "address/table",
     "address/apply",
     "address",
-    ["dns", "mmdb", "names", "netif", "sampling"],
+    ["apps", "dns", "mmdb", "names", "netif", "sampling"],
     ".",
   ],
   api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "."],

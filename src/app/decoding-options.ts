@@ -16,7 +16,7 @@ export interface DecodingParts {
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
   readonly workspace?: Workspace;
-  readonly enrichment: Pick<Enrichment, "netifs" | "names" | "addresses" | "samplingFile">;
+  readonly enrichment: Pick<Enrichment, "netifs" | "names" | "apps" | "addresses" | "applications" | "samplingFile">;
   /** Names the interfaces of exporters. */
   readonly interfaces?: Enricher | undefined;
   readonly log: Log;
@@ -31,6 +31,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
     samplingFile: enrichment.samplingFile,
+    applications: enrichment.applications,
     optionsRecords: settings.SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE,
     scaleCounters: settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE,
     splitBiflows: settings.SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE,
@@ -48,7 +49,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     ends: endsOptions(settings),
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know.
-    enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.addresses]),
+    enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.apps, enrichment.addresses]),
     sink,
     ...(allocate !== undefined && { allocate }),
     workspace,

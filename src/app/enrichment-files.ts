@@ -2,6 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import {
   FileFindings,
   formatFinding,
+  readAppEnds,
+  readAppIds,
   readDatabase,
   readHostNames,
   readNetifs,
@@ -42,6 +44,8 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
       settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH,
       readNetifs,
     ],
+    [settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE, settings.SVC_PROCESSOR_ENRICH_APP_ID_PATH, readAppIds],
+    [settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE, settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH, readAppEnds],
     [
       settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE,
       settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH,

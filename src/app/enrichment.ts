@@ -1,5 +1,6 @@
 import {
   addressTableBytes,
+  createAppEnds,
   createAddressSelection,
   createHostNameSource,
   createMapFile,
@@ -12,6 +13,8 @@ import {
   createUserHostNames,
   joinPortNames,
   knownPortNames,
+  readAppEnds,
+  readAppIds,
   readHostNames,
   readNetifs,
   readPortNames,
@@ -37,7 +40,11 @@ export interface Enrichment {
   readonly netifs: Enricher | undefined;
   /** What is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
   readonly names: Enricher | undefined;
+  /** What a file says of applications by address and port. */
+  readonly apps: Enricher | undefined;
   readonly addresses: Enricher | undefined;
+  /** What a file says of applications by their ids, as it is now. */
+  readonly applications: FlowPipelineOptions["applications"];
   /** Sampling rates of a file, as they are now; undefined when there is no such file. */
   readonly samplingFile: FlowPipelineOptions["samplingFile"];
   /** In the order in which they start. */
@@ -122,6 +129,8 @@ export function createEnrichment(
     sources.push(names.source);
     askers.push(...names.components);
   }
+  const apps = forFlows ? appEnds(settings, reporting, follow) : undefined;
+  if (apps !== undefined) sources.push(apps.source);
   const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
   const addresses =
     metadata === undefined && sources.length === 0 && !locality
@@ -153,6 +162,15 @@ export function createEnrichment(
           return { value: { rates: value, override }, warnings };
         })
       : undefined;
+  const appFile =
+    forFlows && settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE
+      ? follow(
+          "application ids",
+          settings.SVC_PROCESSOR_ENRICH_APP_ID_PATH,
+          settings.SVC_PROCESSOR_ENRICH_APP_REFRESH_RATE,
+          readApplications,
+        )
+      : undefined;
   if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
     netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),
@@ -164,7 +182,9 @@ export function createEnrichment(
             dscp,
           })
         : undefined,
+    apps: apps?.enricher,
     addresses,
+    applications: appFile && (() => appFile.current()),
     samplingFile: ratesFile && (() => ratesFile.current()),
     components: [...files, ...askers, ...(addresses === undefined ? [] : [addresses])],
     async reload() {
@@ -172,6 +192,30 @@ export function createEnrichment(
       for (const file of files) await file.reload();
     },
   };
+}
+
+/** Applications by id, as records have their fields. */
+function readApplications(bytes: Uint8Array): ReadFile<ReadonlyMap<string, readonly (readonly [string, string])[]>> {
+  const { value, warnings } = readAppIds(bytes);
+  return { value: new Map(Array.from(value, ([id, { fields }]) => [id, fields])), warnings };
+}
+
+/** Applications by address and port; undefined when the settings do not want them. */
+function appEnds(
+  settings: PlainSettings,
+  { metrics }: { readonly metrics: Metrics },
+  follow: Follow,
+): ReturnType<typeof createAppEnds> | undefined {
+  if (!settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE) return undefined;
+  const apps = createAppEnds({
+    privateAddresses: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PRIVATE,
+    publicAddresses: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PUBLIC,
+    metrics,
+  });
+  const refresh = settings.SVC_PROCESSOR_ENRICH_APP_REFRESH_RATE;
+  const path = settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH;
+  follow("applications", path, refresh, readAppEnds, (hosts) => apps.use(hosts));
+  return apps;
 }
 
 /** The names of a file, and the known ones where it has none. */

@@ -26,6 +26,8 @@ export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE, "database of places");
   if (receivesFlows(settings)) {
     reads(settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE, "interface metadata");
+    const hasApps = settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE || settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE;
+    reads(hasApps, "applications");
     const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
     reads(hasPorts && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH !== "", "port names");
   }

@@ -9,6 +9,9 @@ export {
   type AddressEnricherOptions,
 } from "./address/address-enricher.ts";
 export { createAddressSelection, type AddressSelection } from "./address/sources/address-selection.ts";
+export { createAppEnds, type AppEnds } from "./apps/app-ends.ts";
+export { readAppEnds, type AppHost } from "./apps/read-app-ends.ts";
+export { readAppIds, type AppIds } from "./apps/read-app-ids.ts";
 export { createSelectedSource } from "./address/sources/selected-source.ts";
 export { readHostNames, type HostNames } from "./dns/read-host-names.ts";
 export { createUserHostNames } from "./dns/user-host-names.ts";

@@ -31,6 +31,7 @@ import { createFlowProcessor } from "./flow-processor.ts";
 import { nameCounters, plainCounters, scaledCounters } from "./elements/mapping/counter-names.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
+import type { Applications } from "./exporters/options/name-table.ts";
 import { createRelays } from "./exporters/relays.ts";
 import { createManualRates, type RatesFile, type SamplingRates } from "./exporters/sampling/manual-rates.ts";
 import { createSampleLines } from "./line/writer/sample-lines.ts";
@@ -51,6 +52,8 @@ export interface FlowPipelineOptions {
   readonly samplingRates?: SamplingRates;
   /** The same from a file that may change; undefined while there is none. */
   readonly samplingFile?: (() => RatesFile | undefined) | undefined;
+  /** What the operator says of applications by their ids; undefined while there is nothing. */
+  readonly applications?: (() => Applications | undefined) | undefined;
   /** Whether records get `flow.community.id`; it costs one or two microseconds each. */
   readonly communityId: boolean;
   /** What is said of both ends of a flow together: client and server, identifiers, joined fields. Left out: nothing. */
@@ -163,6 +166,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher,
     workspace,
     communityId,
+    applications: options.applications,
     filter,
     ends,
     counters,

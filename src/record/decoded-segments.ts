@@ -29,6 +29,7 @@ export const decodedSegments: ReadonlySet<string> = new Set([
   "netif",
   "observation",
   "port",
+  "relay",
   "sequence",
   "template",
   "timestamp",

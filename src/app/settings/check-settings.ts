@@ -29,6 +29,10 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     "SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH",
     settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH !== "",
   );
+  for (const kind of ["ID", "IPPORT"] as const) {
+    const path = `SVC_PROCESSOR_ENRICH_APP_${kind}_PATH` as const;
+    needs(`SVC_PROCESSOR_ENRICH_APP_${kind}_ENABLE`, path, settings[path] !== "");
+  }
   needs(
     "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE",
     "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH",

@@ -45,6 +45,8 @@ export const enrichedFields: readonly RecordField[] = [
   ...["flow.in.netif", "flow.out.netif"].flatMap((object) => fieldRows(ofInterface(object))),
   ...fieldRows(`
 flow.locality | keyword | | public | public when one of the ends is, else private when one is that, else internal | locality
+app.category.name | keyword | | meetings | category of the application | application files
+app.subcategory.name | keyword | | video | category within the category | application files
 ip.dscp.name | keyword | | EF | name of the code point | DSCP names
 flow.in.ip.dscp.name | keyword | | EF | the same: code points are those with which packets came in | DSCP names
 `),

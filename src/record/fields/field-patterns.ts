@@ -104,6 +104,13 @@ export const fieldPatterns: readonly FieldPattern[] = [
       source: "metadata",
     }),
   ),
+  {
+    pattern: "app.*",
+    type: "keyword",
+    example: '"app.owner":"finance"',
+    description: "metadata of the application under a name of your own",
+    source: "application files",
+  },
   ...["flow.in.netif.*", "flow.out.netif.*"].map((pattern): FieldPattern => ({
     pattern,
     type: "keyword",

@@ -142,7 +142,7 @@ flow.netflow7.flags.fields | long | | 0 | which fields are not valid | NetFlow v
 flow.netflow7.flags.flow | long | | 0 | flags of the flow | NetFlow v7
 flow.list.semantics | keyword[] | | ["all_of"] | what each list of the record says of its elements (RFC 6313) | IE 291, 292, 293
 app.id | keyword | | 13:495 | application: engine, colon, selector (RFC 6759) | IE 95
-app.name | keyword | | ssh | name of the application | IE 96, 56701; options: IE 96
+app.name | keyword | | ssh | name of the application | IE 96, 56701; options: IE 96; application files
 `);
 
 /** What the headers of a packet say. */

@@ -64,7 +64,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     decoders: createDecoders({
       times,
       reader,
-      flows: createModelReader(reader, counters),
+      flows: createModelReader(reader, counters, options.applications),
       counters,
       samples: createSampleLines({
         lines,

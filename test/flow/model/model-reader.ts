@@ -1,7 +1,7 @@
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { bootTimeOf, rateSources, type FlowReader } from "../../../src/flow/wire/decoder/flow-reader.ts";
-import { addNames } from "../../../src/flow/exporters/options/name-table.ts";
+import { addNames, type Applications } from "../../../src/flow/exporters/options/name-table.ts";
 import { flowRate } from "../../../src/flow/exporters/sampling/flow-rate.ts";
 import type { RecordReader } from "../../../src/flow/wire/template/record-reader.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
@@ -11,7 +11,11 @@ import { splitBiflow } from "./split-biflow.ts";
  * The slow and obvious way from a record's bytes to a flow, which the kernel is compared with: every field becomes one of a Map, step
  * by step, and the Map is completed by names.
  */
-export function createModelReader(reader: RecordReader, counters: CounterNames): FlowReader {
+export function createModelReader(
+  reader: RecordReader,
+  counters: CounterNames,
+  applications?: () => Applications | undefined,
+): FlowReader {
   return {
     read(plan, range, context, sources, output) {
       const { own, whole } = sources;
@@ -20,7 +24,7 @@ export function createModelReader(reader: RecordReader, counters: CounterNames):
       const complete = (record: RecordFields, isReverse: boolean): void => {
         addIcmp(record);
         completeFlow(record, flowRate(record, plan.namesSampling, rates), counters);
-        if (own !== undefined) addNames(record, own.names, whole?.names);
+        if (own !== undefined) addNames(record, own.names, whole?.names, applications?.());
         output.flow(record, { hasInitiator: plan.hasInitiator, isReverse });
       };
       const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");

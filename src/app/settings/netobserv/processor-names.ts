@@ -25,12 +25,12 @@ export const processorNames = {
   PROCESSOR_DURATION_PRECISION: known("ms"),
   PROCESSOR_ENRICH_APP_ID_ENABLE: known("false"),
   PROCESSOR_ENRICH_APP_ID_PATH: known("/etc/elastiflow/app/appid.yml"),
-  PROCESSOR_ENRICH_APP_ID_TTL: known("7200"),
+  PROCESSOR_ENRICH_APP_ID_TTL: known("7200", { accepted: "a changed file counts as soon as it is read" }),
   PROCESSOR_ENRICH_APP_IPPORT_ENABLE: known("true"),
   PROCESSOR_ENRICH_APP_IPPORT_PATH: known("/etc/elastiflow/app/ipport.yml"),
   PROCESSOR_ENRICH_APP_IPPORT_PRIVATE: known("true"),
   PROCESSOR_ENRICH_APP_IPPORT_PUBLIC: known("false"),
-  PROCESSOR_ENRICH_APP_IPPORT_TTL: known("7200"),
+  PROCESSOR_ENRICH_APP_IPPORT_TTL: known("7200", { accepted: "a changed file counts as soon as it is read" }),
   PROCESSOR_ENRICH_APP_REFRESH_RATE: known("15"),
   PROCESSOR_ENRICH_ASN_PREF: known("lookup", {
     accepted: "the database fills in where the exporter does not say the AS",
@@ -103,7 +103,10 @@ export const processorNames = {
   PROCESSOR_IFA_ENABLE: known("false", { missing: noIfa }),
   PROCESSOR_IFA_WORKER_SIZE: known("0", { needs: "PROCESSOR_IFA_ENABLE" }),
   PROCESSOR_KEEP_CPU_TICKS: known("false"),
-  PROCESSOR_PERCENT_NORM: known("100"),
+  PROCESSOR_PERCENT_NORM: known("100", {
+    accepted: "percentages are always of 100",
+    differs: "Always 100.",
+  }),
   PROCESSOR_POOL_SIZE: known(""),
   PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/enums"),
   PROCESSOR_TIMESTAMP_PRECISION: known("ms", {

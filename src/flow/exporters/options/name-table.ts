@@ -158,13 +158,25 @@ export function createNameTable(share: OptionsShare): NameTable {
 }
 
 /**
+ * What the operator says of applications, by `app.id`: names of fields and their values. No decoder writes them, but for `app.name`, which
+ * comes first.
+ */
+export type Applications = ReadonlyMap<string, readonly (readonly [name: string, value: string])[]>;
+
+/**
  * Adds the names of the interfaces, VRFs, application and observation domain that a flow record has numbers of. A name
  * that the record brought itself stays.
  *
  * @param whole of domain 0, which speaks for the whole exporter where the record's own domain says nothing.
+ * @param apps count before what options say.
  */
-export function addNames(record: RecordFields, own: NameTable, whole: NameTable | undefined): void {
-  if (own.version === 0 && (whole === undefined || whole.version === 0)) return;
+export function addNames(
+  record: RecordFields,
+  own: NameTable,
+  whole: NameTable | undefined,
+  apps?: Applications,
+): void {
+  if (own.version === 0 && (whole === undefined || whole.version === 0) && apps === undefined) return;
   for (const side of sides) {
     const index = record.get(side.index);
     const names = typeof index === "number" ? (own.netif(index) ?? whole?.netif(index)) : undefined;
@@ -179,7 +191,11 @@ export function addNames(record: RecordFields, own: NameTable, whole: NameTable 
     }
   }
   const app = record.get("app.id");
-  if (typeof app === "string") add(record, "app.name", own.app(app) ?? whole?.app(app));
+  if (typeof app === "string") {
+    const given = new Map(apps?.get(app));
+    add(record, "app.name", given.get("app.name") ?? own.app(app) ?? whole?.app(app));
+    for (const [name, value] of given) add(record, name, value);
+  }
   add(record, "flow.export.domain.name", own.domainName);
 }
 

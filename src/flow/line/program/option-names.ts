@@ -1,18 +1,26 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
-import { sides, type NameTable, type NetifNames } from "../../exporters/options/name-table.ts";
+import { sides, type Applications, type NameTable, type NetifNames } from "../../exporters/options/name-table.ts";
 import type { RecordSlots } from "./record-slots.ts";
 
 /** The names that options gave to numbers in the record under way. */
 export interface OptionNames {
   /** Sets whose names count: those of the record's domain, and of the whole exporter where that says nothing. */
-  use(own: NameTable, whole: NameTable | undefined): void;
+  use(own: NameTable, whole: NameTable | undefined, apps: Applications | undefined): void;
   /** Writes those that the record does not bring itself. @returns where they end. */
   write(at: number): number;
 }
 
-/** No names of one record are longer: ten of 255 characters of up to six bytes, and their own names. */
-export const maxNamesLength = 16_384;
+/** What the operator says of one application is no longer, rendered. */
+const maxApplication = 8192;
+/** No names of one record are longer: ten of 255 characters of up to six bytes, their own names, and an application. */
+export const maxNamesLength = 16_384 + maxApplication;
+
+interface AppText {
+  readonly name: Uint8Array | undefined;
+  /** Fields that no record brings itself. */
+  readonly more: Uint8Array | undefined;
+}
 
 interface NetifText {
   readonly name: Uint8Array | undefined;
@@ -35,7 +43,9 @@ interface RenderedNames {
     readonly vrfs: Map<number, VrfText>;
   }[];
   /** By the bytes of an application's id. */
-  readonly apps: Map<string, Uint8Array | undefined>;
+  readonly apps: Map<string, AppText>;
+  /** What the operator says of them. */
+  readonly given: Applications | undefined;
   readonly domain: Uint8Array | undefined;
 }
 
@@ -91,30 +101,47 @@ export function createOptionNames(
     rd: render(side.vrfRd, own.rd(vrf) ?? whole?.rd(vrf)),
   });
 
-  const appText = ({ own, whole }: RenderedNames, id: string | undefined): Uint8Array | undefined =>
-    id === undefined ? undefined : render(appName, own.app(id) ?? whole?.app(id));
+  const appText = ({ own, whole, given }: RenderedNames, id: string | undefined): AppText => {
+    if (id === undefined) return { name: undefined, more: undefined };
+    const fields = given?.get(id) ?? [];
+    const [, named] = fields.find(([name]) => name === appName) ?? [];
+    const more = renderFields(fields.filter(([name]) => name !== appName));
+    return {
+      name: render(appName, named ?? own.app(id) ?? whole?.app(id)),
+      more: more.length > 0 && more.length <= maxApplication ? more : undefined,
+    };
+  };
+
+  const putApp = (at: number, { name, more }: AppText): number => {
+    const end = put(at, name, appName);
+    if (more === undefined) return end;
+    memory.set(more, end);
+    return end + more.length;
+  };
 
   const writeApp = (p: number, of: RenderedNames): number => {
     const slot = layout.slots + 8 * appSlot;
     const length = memory.readInt32LE(slot + 4);
     if (length < 0) {
       const id = values.get("app.id");
-      return typeof id === "string" ? put(p, appText(of, id), appName) : p;
+      return typeof id === "string" ? putApp(p, appText(of, id)) : p;
     }
     const at = memory.readUInt32LE(slot);
     const key = memory.toString("latin1", at, at + length);
-    return put(
+    return putApp(
       p,
       remembered(of.apps, key, () => appText(of, applicationText(at, length))),
-      appName,
     );
   };
 
   return {
-    use(own, whole) {
+    use(own, whole, given) {
       const known = rendered.get(own);
       const isCurrent =
-        known?.version === own.version && known.whole === whole && known.wholeVersion === whole?.version;
+        known?.version === own.version &&
+        known.whole === whole &&
+        known.wholeVersion === whole?.version &&
+        known.given === given;
       if (isCurrent) {
         current = known;
         return;
@@ -126,6 +153,7 @@ export function createOptionNames(
         wholeVersion: whole?.version,
         sides: sides.map(() => ({ netifs: new Map(), vrfs: new Map() })),
         apps: new Map(),
+        given,
         domain: render(domainName, own.domainName),
       };
       rendered.set(own, current);

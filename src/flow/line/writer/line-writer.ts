@@ -13,6 +13,7 @@ import * as layout from "../kernel/layout.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { flowRate, isOneRate } from "../../exporters/sampling/flow-rate.ts";
+import type { Applications } from "../../exporters/options/name-table.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import { createStepBook, type StepBook } from "../../wire/steps/step-book.ts";
@@ -42,6 +43,8 @@ export interface LineWriterOptions {
   readonly enricher: Enricher;
   readonly workspace: Workspace;
   readonly communityId: boolean;
+  /** What the operator says of applications; undefined while nothing. */
+  readonly applications?: (() => Applications | undefined) | undefined;
   /** Left out: all records are wanted. */
   readonly filter?: RecordFilter | undefined;
   readonly ends: FlowEnds;
@@ -151,8 +154,10 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   ): void => {
     if (head.fields !== record.head) beginDatagram(record.head);
     const { own, whole, lists } = sources;
-    const hasNames = own !== undefined && (own.names.version > 0 || (whole?.names.version ?? 0) > 0);
-    if (hasNames) names.use(own.names, whole?.names);
+    const apps = options.applications?.();
+    const hasNames =
+      own !== undefined && (own.names.version > 0 || (whole?.names.version ?? 0) > 0 || apps !== undefined);
+    if (hasNames) names.use(own.names, whole?.names, apps);
     rates = rateSources(sources);
     plan = of;
     const { exportTime, uptime } = record.clock;
