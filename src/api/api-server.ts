@@ -20,7 +20,8 @@ import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
-import type { ToolsSource } from "./tools/common/tools-context.ts";
+import { historyOf, type ToolsSource } from "./tools/common/tools-context.ts";
+import { createChangeFeed, type ChangeFeed } from "./tools/changes/follow-changes.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
 
@@ -85,17 +86,27 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     log.error({ error }, "a request failed by a fault of the collector");
   };
   const { maxBatchSize, tools } = options;
+  const feed = tools && createFeed(tools, limits.maxWatchers, () => metrics.reject("watchers"));
+  if (feed !== undefined) {
+    options.metrics.gaugeFrom(
+      "netgloss_api_change_watchers",
+      "Clients that follow changes of the metadata.",
+      [],
+      () => feed.followers,
+    );
+  }
   const { routes, servicePaths } = createRoutes({
     ...options,
     services: [
       udmMethods(createUdmService(options.udm, maxBatchSize)),
-      ...(tools === undefined ? [] : [toolsMethods({ source: tools, maxBatchSize })]),
+      ...(tools === undefined || feed === undefined ? [] : [toolsMethods({ source: tools, maxBatchSize }, feed)]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     hasBasicAuth: authenticate !== undefined,
+    feed,
     health: {
       health,
       maxWatchers: limits.maxWatchers,
@@ -154,4 +165,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     address: () => listener.address(),
     reloadCertificates: () => listener.reloadCertificates(),
   };
+}
+
+function createFeed(source: ToolsSource, maxWatchers: number, onTooMany: () => void): ChangeFeed {
+  return createChangeFeed(() => historyOf(source), maxWatchers, onTooMany);
 }

@@ -6,6 +6,8 @@ import { UdmService } from "./gen/udm/v1/udm_pb.ts";
 import type { RouteAccess } from "./guard/admission.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
+import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
+import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { createPages, type View, type ViewDescription } from "./pages.ts";
 import type { RpcService } from "./rpc/method.ts";
@@ -30,6 +32,8 @@ export interface RouteParts {
   readonly views: ReadonlyMap<string, View>;
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   readonly snmp?: SnmpOperations;
+  /** Changes of the metadata, which can be followed as server-sent events. */
+  readonly feed?: ChangeFeed | undefined;
   readonly hasBasicAuth: boolean;
   readonly authMetrics: boolean;
 }
@@ -76,11 +80,18 @@ export function createRoutes(parts: RouteParts): Routes {
     serve: (call) => snmp.rediscoverDevice(call),
   });
 
+  const { feed } = parts;
+  if (feed !== undefined) {
+    const access: RouteAccess = { role: "viewer", area: "metadata" };
+    routes.set(eventsPath, { kind: "page", label: "changes", access, serve: (call) => serveEvents(call, feed) });
+  }
+
   // With the comments of the schema; what is none of ours has none.
   const described = parts.services.map(({ schema }) => files.registry.getService(schema.typeName) ?? schema);
   const document = openApiDocument({
     ...parts,
     services: described,
+    hasEvents: feed !== undefined,
     prefix: contractPrefix,
     views: [...parts.views.keys()],
   });

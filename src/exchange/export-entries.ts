@@ -7,6 +7,8 @@ import { metadataColumn } from "./map/column-map.ts";
 const mostColumns = 256;
 /** Characters given at a time. */
 const pieceLength = 64 * 1024;
+/** Entries worked on at a time. */
+const partsOfAPiece = 1000;
 
 /**
  * The text of entries in our own form, which {@link importEntries} reads back as they were. JSON is an object with `udms`, as
@@ -19,11 +21,14 @@ export function* exportEntries(
   format: ExchangeFormat,
 ): Generator<string, void> {
   let piece = "";
+  let count = 0;
   for (const part of parts[format](entries)) {
     piece += part;
-    if (piece.length < pieceLength) continue;
+    // Work that gives no text yet must end a turn of the event loop, too.
+    if (piece.length < pieceLength && ++count < partsOfAPiece) continue;
     yield piece;
     piece = "";
+    count = 0;
   }
   if (piece !== "") yield piece;
 }
@@ -67,6 +72,7 @@ function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void>
       if (keys.size < mostColumns) keys.add(key);
       else hasRest ||= !keys.has(key);
     }
+    yield "";
   }
   const columns = [...keys].toSorted();
   const header = ["key", "name", "tags", "vlan", "internal", ...(hasContexts ? ["contexts"] : [])];

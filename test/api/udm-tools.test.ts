@@ -330,3 +330,77 @@ suite("replacing", { concurrency: true }, () => {
     }
   });
 });
+
+suite("exchange", { concurrency: true }, () => {
+  const sheet = `Prefix,Tenant,VLAN,Description
+10.1.0.0/16,ACME,servers (20),office
+10.50.0.0/16,ACME,,new one
+`;
+
+  test("a sheet comes in by a map, a day later its changes, and both are undone", async (t) => {
+    const { ask, store, io } = await startTools(t, plan);
+    const before = io.text("/memory/ipaddrs.yml");
+    const map = JSON.stringify({ ready: "netbox", constants: { tags: ["netbox"] } });
+    const first = await ask("importUdms", { text: sheet, format: "csv", map });
+    assert.deepEqual([first["rows"], first["created"], first["updated"], first["change"]], [2, 1, 1, 1]);
+    const office = store.current().get(parseKey("10.1.0.0/16"));
+    assert.deepEqual([office?.vlan, office?.tags, office?.metadata.get(".tenant.name")], [20n, ["netbox"], "ACME"]);
+    assert.equal(office?.fileOnly?.yaml, "  contexts:\n    - endpoint\n  owner: bob\n");
+    const nextDay = `${sheet.replace("new one", "newer").replace(/10\.1\.0\.0.*\n/, "")}10.60.0.0/16,B,,\n`;
+    const request = { text: nextDay, format: "csv", map, scope: { tag: "netbox" }, maxDeletes: "1" };
+    const dry = await ask("importUdms", { ...request, dryRun: true });
+    assert.deepEqual(keysOf(dry, "changes"), ["10.1.0.0/16", "10.50.0.0/16", "10.60.0.0/16"]);
+    assert.deepEqual({ ...(await ask("importUdms", request)), change: 0 }, { ...dry, change: 0 });
+    assert.equal(store.current().size, 6);
+    await ask("undoChange", { id: 2 });
+    await ask("undoChange", { id: 1 });
+    assert.equal(io.text("/memory/ipaddrs.yml"), before);
+  });
+
+  test("all faults are told with row and column; rows without faults come in when asked for", async (t) => {
+    const { ask, call, store } = await startTools(t, plan);
+    const text = "key,name,vlan\n10.9.0.0/16,a,x\nno key,b,2\n10.8.0.0/16,c,3\n";
+    const request = { text, format: "csv" };
+    const refused = await call("importUdms", request);
+    assert.deepEqual(refusal(refused), ["invalid_argument", 'row 2, column "vlan", vlan', 'row 3, column "key", key']);
+    const dry = await ask("importUdms", { ...request, dryRun: true });
+    assert.deepEqual([dry["faultCount"], dry["rows"], dry["created"]], [2, 3, 1]);
+    assert.deepEqual(
+      (dry["faults"] as Record<string, JsonValue>[]).map(({ row, column }) => [row, column]),
+      [
+        [2, "vlan"],
+        [3, "key"],
+      ],
+    );
+    assert.equal(store.history.last(), 0);
+    assert.equal((await ask("importUdms", { ...request, skipFaultyRows: true }))["created"], 1);
+    assert.deepEqual(refusal(await call("importUdms", { text, format: "xls" })), ["invalid_argument", "format"]);
+    assert.deepEqual(refusal(await call("importUdms", { text, format: "csv", map: "netbx" })), [
+      "invalid_argument",
+      "map",
+    ]);
+    assert.deepEqual(refusal(await call("importUdms", { text, format: "csv", map: "{" })), ["invalid_argument", "map"]);
+    const outside = { text: "key\n10.9.0.0/16\n", format: "csv", scope: { within: "192.0.2.0/24" } };
+    assert.deepEqual(refusal(await call("importUdms", outside)), ["invalid_argument", "10.9.0.0/16"]);
+  });
+
+  test("what goes out comes back as it was, in each format, by JSON and protobuf", async (t) => {
+    for (const kind of ["REST HTTP/1.1", "Connect binary HTTP/1.1", "gRPC HTTP/2"] as const) {
+      for (const format of ["csv", "json", "ndjson", "yaml"]) {
+        const { ask, store } = await startTools(t, plan, { kind });
+        const { text = "", entries } = await ask("exportUdms", { format });
+        assert.equal(entries, 5);
+        const back = await ask("importUdms", { text, format, scope: { all: true } });
+        assert.deepEqual(back, { unchanged: 5, rows: 5 }, format);
+        assert.equal(store.history.last(), 0);
+      }
+    }
+    const { ask, call } = await startTools(t, plan);
+    const { text } = await ask("exportUdms", { format: "ndjson", filter: "tag = pci", text: "SIX" });
+    assert.equal(text, '{"key":"2001:db8::/32","name":"six","tags":["pci","old"]}\n');
+    assert.deepEqual(await ask("exportUdms", { format: "csv", filter: "vlan = 99" }), {
+      text: "key,name,tags,vlan,internal\r\n",
+    });
+    assert.deepEqual(refusal(await call("exportUdms", {})), ["invalid_argument", "format"]);
+  });
+});

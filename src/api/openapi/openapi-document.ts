@@ -17,12 +17,17 @@ export interface OpenApiParts {
   /** Paths of further read-only views. */
   readonly views: readonly string[];
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
+  /** Whether changes of the metadata can be followed. */
+  readonly hasEvents: boolean;
 }
 
 /** The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON. */
 export function openApiDocument(parts: OpenApiParts): JsonSchema {
   const { prefix } = parts;
-  const methods = parts.services.flatMap((service) => service.methods);
+  // A stream has no form as a JSON body.
+  const methods = parts.services.flatMap((service) =>
+    service.methods.filter(({ methodKind }) => methodKind === "unary"),
+  );
   const messages = reachableMessages(methods.flatMap(({ input, output }) => [input, output]));
   return {
     openapi: "3.1.0",

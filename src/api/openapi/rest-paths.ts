@@ -1,4 +1,5 @@
 import type { ViewDescription } from "../pages.ts";
+import { eventsPath } from "../tools/changes/event-stream.ts";
 import type { JsonSchema } from "./message-schema.ts";
 
 /** The body of every error. */
@@ -121,9 +122,11 @@ export interface PageParts {
   /** Paths of views. */
   readonly views: readonly string[];
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
+  /** Whether changes can be followed. */
+  readonly hasEvents: boolean;
 }
 
-export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions }: PageParts): JsonSchema {
+export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions, hasEvents }: PageParts): JsonSchema {
   const open = hasBasicAuth ? { security: [] } : {};
   const guarded: JsonSchema = hasBasicAuth ? { "401": refusals["401"] } : {};
   const readiness: JsonSchema = {
@@ -177,7 +180,25 @@ export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions }
       },
       authMetrics ? {} : open,
     ),
+    ...(hasEvents ? { [eventsPath]: page("watchUdms", ...eventsDescription(guarded)) } : {}),
     "/openapi.json": page("openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject), ...guarded }),
     ...(Object.fromEntries(viewPaths) as JsonSchema),
   };
+}
+
+function eventsDescription(guarded: JsonSchema): [summary: string, responses: JsonSchema, rest: JsonSchema] {
+  const parameter = (name: string, where: string, description: string): JsonSchema => ({
+    name,
+    in: where,
+    description,
+    schema: { type: "string" },
+  });
+  const events = { description: "Events.", content: { "text/event-stream": { schema: { type: "string" } } } };
+  const parameters = [
+    parameter("after", "query", "Changes with higher numbers come first; without it the stream begins now."),
+    parameter("filter", "query", "Only changes of entries that this filter is true of."),
+    parameter("Last-Event-ID", "header", "As `after`, before it."),
+  ];
+  const responses = { "200": events, default: { $ref: "#/components/responses/Error" }, ...guarded };
+  return ["Changes of the metadata as server-sent events", responses, { parameters }];
 }

@@ -1,15 +1,19 @@
 import { UdmToolsService as schema } from "../gen/udm/v1/tools_pb.ts";
-import { unary, type RpcService } from "../rpc/method.ts";
-import { listChanges, undoChange } from "./changes.ts";
-import { batchDeleteUdms } from "./delete-udms.ts";
-import { replaceUdms } from "./replace-udms.ts";
+import { serverStream, unary, type RpcService } from "../rpc/method.ts";
+import { listChanges, undoChange } from "./changes/list-changes.ts";
+import { batchDeleteUdms } from "./bulk/delete-udms.ts";
+import { exportUdms } from "./exchange/export-udms.ts";
+import { importUdms } from "./exchange/import-udms.ts";
+import { replaceUdms } from "./bulk/replace-udms.ts";
 import { searchUdms } from "./search/search-udms.ts";
 import { createTagKeys } from "./search/tag-keys.ts";
 import { createToolsContext, type ToolsOptions } from "./common/tools-context.ts";
-import { batchUpsertUdms } from "./upsert-udms.ts";
+import type { ChangeFeed } from "./changes/follow-changes.ts";
+import { watchUdms } from "./changes/watch-udms.ts";
+import { batchUpsertUdms } from "./bulk/upsert-udms.ts";
 
 /** udm.v1.UdmToolsService: one row for each method. */
-export function toolsMethods(options: ToolsOptions): RpcService {
+export function toolsMethods(options: ToolsOptions, feed: ChangeFeed): RpcService {
   const context = createToolsContext(options);
   const tagKeys = createTagKeys(() => context.store());
   const { method } = schema;
@@ -24,6 +28,9 @@ export function toolsMethods(options: ToolsOptions): RpcService {
       unary(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
       unary(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
       unary(method.searchUdms, "viewer", (request, call) => searchUdms(context, tagKeys, request, call)),
+      serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, signal)),
+      unary(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
+      unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),
     ],
   };
 }

@@ -1,4 +1,4 @@
-import type { UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
+import type { UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
 import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import type { Waiting } from "../../http/call.ts";
 import { toApiError } from "../../udm/store-fault.ts";
@@ -38,12 +38,18 @@ export interface ToolsContext extends ToolsOptions {
   ): Promise<number>;
 }
 
+/** @throws ConnectError `unimplemented` when the API is not enabled. */
+export function historyOf(source: ToolsSource): UdmHistory {
+  return storeOf(source).history;
+}
+
+function storeOf(source: ToolsSource): UdmStoreWithHistory {
+  if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
+  return source;
+}
+
 export function createToolsContext(options: ToolsOptions): ToolsContext {
-  const store = (): UdmStoreWithHistory => {
-    const { source } = options;
-    if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
-    return source;
-  };
+  const store = (): UdmStoreWithHistory => storeOf(options.source);
   return {
     ...options,
     store,

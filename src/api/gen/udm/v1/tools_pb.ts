@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file udm/v1/tools.proto.
  */
 export const file_udm_v1_tools: GenFile = /*@__PURE__*/
-  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSLlAQoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNImcKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMtMDCg9VZG1Ub29sc1NlcnZpY2USRgoLTGlzdENoYW5nZXMSGi51ZG0udjEuTGlzdENoYW5nZXNSZXF1ZXN0GhsudWRtLnYxLkxpc3RDaGFuZ2VzUmVzcG9uc2USQwoKVW5kb0NoYW5nZRIZLnVkbS52MS5VbmRvQ2hhbmdlUmVxdWVzdBoaLnVkbS52MS5VbmRvQ2hhbmdlUmVzcG9uc2USUgoPQmF0Y2hEZWxldGVVZG1zEh4udWRtLnYxLkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QaHy51ZG0udjEuQmF0Y2hEZWxldGVVZG1zUmVzcG9uc2USUgoPQmF0Y2hVcHNlcnRVZG1zEh4udWRtLnYxLkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QaHy51ZG0udjEuQmF0Y2hVcHNlcnRVZG1zUmVzcG9uc2USRgoLUmVwbGFjZVVkbXMSGi51ZG0udjEuUmVwbGFjZVVkbXNSZXF1ZXN0GhsudWRtLnYxLlJlcGxhY2VVZG1zUmVzcG9uc2USQwoKU2VhcmNoVWRtcxIZLnVkbS52MS5TZWFyY2hVZG1zUmVxdWVzdBoaLnVkbS52MS5TZWFyY2hVZG1zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask]);
+  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSLlAQoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNImcKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkMKEFdhdGNoVWRtc1JlcXVlc3QSDQoFYWZ0ZXIYASABKA0SEAoIZnJvbV9ub3cYAiABKAgSDgoGZmlsdGVyGAMgASgJIkEKEVdhdGNoVWRtc1Jlc3BvbnNlEh4KBmNoYW5nZRgBIAEoCzIOLnVkbS52MS5DaGFuZ2USDAoEbGFzdBgCIAEoDSLCAQoRSW1wb3J0VWRtc1JlcXVlc3QSDAoEdGV4dBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSCwoDbWFwGAMgASgJEg4KBnNlbGVjdBgEIAEoCRIRCglkZWxpbWl0ZXIYBSABKAkSHwoFc2NvcGUYBiABKAsyEC51ZG0udjEuVWRtU2NvcGUSEwoLbWF4X2RlbGV0ZXMYByABKAkSDwoHZHJ5X3J1bhgIIAEoCBIYChBza2lwX2ZhdWx0eV9yb3dzGAkgASgIIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0yoQUKD1VkbVRvb2xzU2VydmljZRJGCgtMaXN0Q2hhbmdlcxIaLnVkbS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaGy51ZG0udjEuTGlzdENoYW5nZXNSZXNwb25zZRJDCgpVbmRvQ2hhbmdlEhkudWRtLnYxLlVuZG9DaGFuZ2VSZXF1ZXN0GhoudWRtLnYxLlVuZG9DaGFuZ2VSZXNwb25zZRJSCg9CYXRjaERlbGV0ZVVkbXMSHi51ZG0udjEuQmF0Y2hEZWxldGVVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXNwb25zZRJSCg9CYXRjaFVwc2VydFVkbXMSHi51ZG0udjEuQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXNwb25zZRJGCgtSZXBsYWNlVWRtcxIaLnVkbS52MS5SZXBsYWNlVWRtc1JlcXVlc3QaGy51ZG0udjEuUmVwbGFjZVVkbXNSZXNwb25zZRJDCgpTZWFyY2hVZG1zEhkudWRtLnYxLlNlYXJjaFVkbXNSZXF1ZXN0GhoudWRtLnYxLlNlYXJjaFVkbXNSZXNwb25zZRJCCglXYXRjaFVkbXMSGC51ZG0udjEuV2F0Y2hVZG1zUmVxdWVzdBoZLnVkbS52MS5XYXRjaFVkbXNSZXNwb25zZTABEkMKCkltcG9ydFVkbXMSGS51ZG0udjEuSW1wb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuSW1wb3J0VWRtc1Jlc3BvbnNlEkMKCkV4cG9ydFVkbXMSGS51ZG0udjEuRXhwb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuRXhwb3J0VWRtc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask]);
 
 /**
  * An entry with all that the file says of it.
@@ -1389,6 +1389,617 @@ export const SearchUdmsResponseSchema: GenMessage<SearchUdmsResponse, {jsonType:
   messageDesc(file_udm_v1_tools, 16);
 
 /**
+ * Asks for changes as they are made.
+ *
+ * @generated from message udm.v1.WatchUdmsRequest
+ */
+export type WatchUdmsRequest = Message<"udm.v1.WatchUdmsRequest"> & {
+  /**
+   * Changes with higher numbers: those that are kept already come first. 0: from the first one on.
+   *
+   * @generated from field: uint32 after = 1;
+   */
+  after: number;
+
+  /**
+   * Begins with the changes behind the last one, whatever `after` says.
+   *
+   * @generated from field: bool from_now = 2;
+   */
+  fromNow: boolean;
+
+  /**
+   * Only changes of entries that this filter is true of, before or after; as in SearchUdmsRequest.
+   *
+   * @generated from field: string filter = 3;
+   */
+  filter: string;
+};
+
+/**
+ * Asks for changes as they are made.
+ *
+ * @generated from message udm.v1.WatchUdmsRequest
+ */
+export type WatchUdmsRequestJson = {
+  /**
+   * Changes with higher numbers: those that are kept already come first. 0: from the first one on.
+   *
+   * @generated from field: uint32 after = 1;
+   */
+  after?: number;
+
+  /**
+   * Begins with the changes behind the last one, whatever `after` says.
+   *
+   * @generated from field: bool from_now = 2;
+   */
+  fromNow?: boolean;
+
+  /**
+   * Only changes of entries that this filter is true of, before or after; as in SearchUdmsRequest.
+   *
+   * @generated from field: string filter = 3;
+   */
+  filter?: string;
+};
+
+/**
+ * Describes the message udm.v1.WatchUdmsRequest.
+ * Use `create(WatchUdmsRequestSchema)` to create a new message.
+ */
+export const WatchUdmsRequestSchema: GenMessage<WatchUdmsRequest, {jsonType: WatchUdmsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 17);
+
+/**
+ * A change; or, first of all and whenever a while was passed over, just how far the stream is.
+ *
+ * @generated from message udm.v1.WatchUdmsResponse
+ */
+export type WatchUdmsResponse = Message<"udm.v1.WatchUdmsResponse"> & {
+  /**
+   * The change, with the entries that the filter lets through.
+   *
+   * @generated from field: udm.v1.Change change = 1;
+   */
+  change?: Change | undefined;
+
+  /**
+   * The number that a client that comes again has to give as `after`.
+   *
+   * @generated from field: uint32 last = 2;
+   */
+  last: number;
+};
+
+/**
+ * A change; or, first of all and whenever a while was passed over, just how far the stream is.
+ *
+ * @generated from message udm.v1.WatchUdmsResponse
+ */
+export type WatchUdmsResponseJson = {
+  /**
+   * The change, with the entries that the filter lets through.
+   *
+   * @generated from field: udm.v1.Change change = 1;
+   */
+  change?: ChangeJson;
+
+  /**
+   * The number that a client that comes again has to give as `after`.
+   *
+   * @generated from field: uint32 last = 2;
+   */
+  last?: number;
+};
+
+/**
+ * Describes the message udm.v1.WatchUdmsResponse.
+ * Use `create(WatchUdmsResponseSchema)` to create a new message.
+ */
+export const WatchUdmsResponseSchema: GenMessage<WatchUdmsResponse, {jsonType: WatchUdmsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 18);
+
+/**
+ * Brings in a sheet, or another text of entries.
+ *
+ * @generated from message udm.v1.ImportUdmsRequest
+ */
+export type ImportUdmsRequest = Message<"udm.v1.ImportUdmsRequest"> & {
+  /**
+   * The text: UTF-8, in JSON as a string.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * `csv`, `json`, `ndjson` or `yaml`.
+   *
+   * @generated from field: string format = 2;
+   */
+  format: string;
+
+  /**
+   * How rows become entries: `netgloss` (what ExportUdms writes, the default), `sheet`, `netbox`, `phpipam`, `infoblox`, `netdisco`; or a map of
+   * columns as JSON.
+   *
+   * @generated from field: string map = 3;
+   */
+  map: string;
+
+  /**
+   * Of JSON: a JSONata expression whose value is the rows.
+   *
+   * @generated from field: string select = 4;
+   */
+  select: string;
+
+  /**
+   * Of CSV: what parts the columns. Empty: a comma, or what the first line shows.
+   *
+   * @generated from field: string delimiter = 5;
+   */
+  delimiter: string;
+
+  /**
+   * When it is set, the entries of this scope become those of the text, as by ReplaceUdms. Else entries are created or changed.
+   *
+   * @generated from field: udm.v1.UdmScope scope = 6;
+   */
+  scope?: UdmScope | undefined;
+
+  /**
+   * As in ReplaceUdmsRequest.
+   *
+   * @generated from field: string max_deletes = 7;
+   */
+  maxDeletes: string;
+
+  /**
+   * Answers with what would be done and with all faults, and does nothing.
+   *
+   * @generated from field: bool dry_run = 8;
+   */
+  dryRun: boolean;
+
+  /**
+   * Imports the rows without faults. Otherwise any fault refuses the whole text.
+   *
+   * @generated from field: bool skip_faulty_rows = 9;
+   */
+  skipFaultyRows: boolean;
+};
+
+/**
+ * Brings in a sheet, or another text of entries.
+ *
+ * @generated from message udm.v1.ImportUdmsRequest
+ */
+export type ImportUdmsRequestJson = {
+  /**
+   * The text: UTF-8, in JSON as a string.
+   *
+   * @generated from field: string text = 1;
+   */
+  text?: string;
+
+  /**
+   * `csv`, `json`, `ndjson` or `yaml`.
+   *
+   * @generated from field: string format = 2;
+   */
+  format?: string;
+
+  /**
+   * How rows become entries: `netgloss` (what ExportUdms writes, the default), `sheet`, `netbox`, `phpipam`, `infoblox`, `netdisco`; or a map of
+   * columns as JSON.
+   *
+   * @generated from field: string map = 3;
+   */
+  map?: string;
+
+  /**
+   * Of JSON: a JSONata expression whose value is the rows.
+   *
+   * @generated from field: string select = 4;
+   */
+  select?: string;
+
+  /**
+   * Of CSV: what parts the columns. Empty: a comma, or what the first line shows.
+   *
+   * @generated from field: string delimiter = 5;
+   */
+  delimiter?: string;
+
+  /**
+   * When it is set, the entries of this scope become those of the text, as by ReplaceUdms. Else entries are created or changed.
+   *
+   * @generated from field: udm.v1.UdmScope scope = 6;
+   */
+  scope?: UdmScopeJson;
+
+  /**
+   * As in ReplaceUdmsRequest.
+   *
+   * @generated from field: string max_deletes = 7;
+   */
+  maxDeletes?: string;
+
+  /**
+   * Answers with what would be done and with all faults, and does nothing.
+   *
+   * @generated from field: bool dry_run = 8;
+   */
+  dryRun?: boolean;
+
+  /**
+   * Imports the rows without faults. Otherwise any fault refuses the whole text.
+   *
+   * @generated from field: bool skip_faulty_rows = 9;
+   */
+  skipFaultyRows?: boolean;
+};
+
+/**
+ * Describes the message udm.v1.ImportUdmsRequest.
+ * Use `create(ImportUdmsRequestSchema)` to create a new message.
+ */
+export const ImportUdmsRequestSchema: GenMessage<ImportUdmsRequest, {jsonType: ImportUdmsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 19);
+
+/**
+ * One thing that is wrong with one row.
+ *
+ * @generated from message udm.v1.ImportFault
+ */
+export type ImportFault = Message<"udm.v1.ImportFault"> & {
+  /**
+   * In a sheet as its program counts, the header being row 1; else the first row is 1. 0: the whole text.
+   *
+   * @generated from field: uint32 row = 1;
+   */
+  row: number;
+
+  /**
+   * Line of the text where the row begins; 0 when it has none of its own (JSON).
+   *
+   * @generated from field: uint32 line = 2;
+   */
+  line: number;
+
+  /**
+   * The column, or the path in an object; empty when it is about the row.
+   *
+   * @generated from field: string column = 3;
+   */
+  column: string;
+
+  /**
+   * The field of the entry: `key`, `tags[2]`; empty when it is about the row.
+   *
+   * @generated from field: string field = 4;
+   */
+  field: string;
+
+  /**
+   * A sentence that names the offending value.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * One thing that is wrong with one row.
+ *
+ * @generated from message udm.v1.ImportFault
+ */
+export type ImportFaultJson = {
+  /**
+   * In a sheet as its program counts, the header being row 1; else the first row is 1. 0: the whole text.
+   *
+   * @generated from field: uint32 row = 1;
+   */
+  row?: number;
+
+  /**
+   * Line of the text where the row begins; 0 when it has none of its own (JSON).
+   *
+   * @generated from field: uint32 line = 2;
+   */
+  line?: number;
+
+  /**
+   * The column, or the path in an object; empty when it is about the row.
+   *
+   * @generated from field: string column = 3;
+   */
+  column?: string;
+
+  /**
+   * The field of the entry: `key`, `tags[2]`; empty when it is about the row.
+   *
+   * @generated from field: string field = 4;
+   */
+  field?: string;
+
+  /**
+   * A sentence that names the offending value.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message udm.v1.ImportFault.
+ * Use `create(ImportFaultSchema)` to create a new message.
+ */
+export const ImportFaultSchema: GenMessage<ImportFault, {jsonType: ImportFaultJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 20);
+
+/**
+ * The difference that an import makes.
+ *
+ * @generated from message udm.v1.ImportUdmsResponse
+ */
+export type ImportUdmsResponse = Message<"udm.v1.ImportUdmsResponse"> & {
+  /**
+   * What became of each entry that differs.
+   *
+   * @generated from field: repeated udm.v1.EntryChange changes = 1;
+   */
+  changes: EntryChange[];
+
+  /**
+   * How many are new.
+   *
+   * @generated from field: uint32 created = 2;
+   */
+  created: number;
+
+  /**
+   * How many differ.
+   *
+   * @generated from field: uint32 updated = 3;
+   */
+  updated: number;
+
+  /**
+   * How many are gone.
+   *
+   * @generated from field: uint32 deleted = 4;
+   */
+  deleted: number;
+
+  /**
+   * How many are as they were.
+   *
+   * @generated from field: uint32 unchanged = 5;
+   */
+  unchanged: number;
+
+  /**
+   * The number of the change; 0 for none.
+   *
+   * @generated from field: uint32 change = 6;
+   */
+  change: number;
+
+  /**
+   * How many rows were read.
+   *
+   * @generated from field: uint32 rows = 7;
+   */
+  rows: number;
+
+  /**
+   * The first 1000 faults, in the order of rows.
+   *
+   * @generated from field: repeated udm.v1.ImportFault faults = 8;
+   */
+  faults: ImportFault[];
+
+  /**
+   * How many faults there are in all.
+   *
+   * @generated from field: uint32 fault_count = 9;
+   */
+  faultCount: number;
+};
+
+/**
+ * The difference that an import makes.
+ *
+ * @generated from message udm.v1.ImportUdmsResponse
+ */
+export type ImportUdmsResponseJson = {
+  /**
+   * What became of each entry that differs.
+   *
+   * @generated from field: repeated udm.v1.EntryChange changes = 1;
+   */
+  changes?: EntryChangeJson[];
+
+  /**
+   * How many are new.
+   *
+   * @generated from field: uint32 created = 2;
+   */
+  created?: number;
+
+  /**
+   * How many differ.
+   *
+   * @generated from field: uint32 updated = 3;
+   */
+  updated?: number;
+
+  /**
+   * How many are gone.
+   *
+   * @generated from field: uint32 deleted = 4;
+   */
+  deleted?: number;
+
+  /**
+   * How many are as they were.
+   *
+   * @generated from field: uint32 unchanged = 5;
+   */
+  unchanged?: number;
+
+  /**
+   * The number of the change; 0 for none.
+   *
+   * @generated from field: uint32 change = 6;
+   */
+  change?: number;
+
+  /**
+   * How many rows were read.
+   *
+   * @generated from field: uint32 rows = 7;
+   */
+  rows?: number;
+
+  /**
+   * The first 1000 faults, in the order of rows.
+   *
+   * @generated from field: repeated udm.v1.ImportFault faults = 8;
+   */
+  faults?: ImportFaultJson[];
+
+  /**
+   * How many faults there are in all.
+   *
+   * @generated from field: uint32 fault_count = 9;
+   */
+  faultCount?: number;
+};
+
+/**
+ * Describes the message udm.v1.ImportUdmsResponse.
+ * Use `create(ImportUdmsResponseSchema)` to create a new message.
+ */
+export const ImportUdmsResponseSchema: GenMessage<ImportUdmsResponse, {jsonType: ImportUdmsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 21);
+
+/**
+ * Asks for entries as a text.
+ *
+ * @generated from message udm.v1.ExportUdmsRequest
+ */
+export type ExportUdmsRequest = Message<"udm.v1.ExportUdmsRequest"> & {
+  /**
+   * `csv`, `json`, `ndjson` or `yaml`.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * As in SearchUdmsRequest.
+   *
+   * @generated from field: string filter = 2;
+   */
+  filter: string;
+
+  /**
+   * As in SearchUdmsRequest.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Asks for entries as a text.
+ *
+ * @generated from message udm.v1.ExportUdmsRequest
+ */
+export type ExportUdmsRequestJson = {
+  /**
+   * `csv`, `json`, `ndjson` or `yaml`.
+   *
+   * @generated from field: string format = 1;
+   */
+  format?: string;
+
+  /**
+   * As in SearchUdmsRequest.
+   *
+   * @generated from field: string filter = 2;
+   */
+  filter?: string;
+
+  /**
+   * As in SearchUdmsRequest.
+   *
+   * @generated from field: string text = 3;
+   */
+  text?: string;
+};
+
+/**
+ * Describes the message udm.v1.ExportUdmsRequest.
+ * Use `create(ExportUdmsRequestSchema)` to create a new message.
+ */
+export const ExportUdmsRequestSchema: GenMessage<ExportUdmsRequest, {jsonType: ExportUdmsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 22);
+
+/**
+ * Entries as a text that ImportUdms reads back as they were.
+ *
+ * @generated from message udm.v1.ExportUdmsResponse
+ */
+export type ExportUdmsResponse = Message<"udm.v1.ExportUdmsResponse"> & {
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * How many entries.
+   *
+   * @generated from field: uint32 entries = 2;
+   */
+  entries: number;
+};
+
+/**
+ * Entries as a text that ImportUdms reads back as they were.
+ *
+ * @generated from message udm.v1.ExportUdmsResponse
+ */
+export type ExportUdmsResponseJson = {
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 1;
+   */
+  text?: string;
+
+  /**
+   * How many entries.
+   *
+   * @generated from field: uint32 entries = 2;
+   */
+  entries?: number;
+};
+
+/**
+ * Describes the message udm.v1.ExportUdmsResponse.
+ * Use `create(ExportUdmsResponseSchema)` to create a new message.
+ */
+export const ExportUdmsResponseSchema: GenMessage<ExportUdmsResponse, {jsonType: ExportUdmsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 23);
+
+/**
  * Methods beyond those of UdmService, for whole address plans. Each write is atomic, is saved before it is answered, and is one change of the
  * history.
  *
@@ -1454,6 +2065,36 @@ export const UdmToolsService: GenService<{
     methodKind: "unary";
     input: typeof SearchUdmsRequestSchema;
     output: typeof SearchUdmsResponseSchema;
+  },
+  /**
+   * Streams changes as they are made. A client that falls too far behind is ended (`failed_precondition`) and has to list again.
+   *
+   * @generated from rpc udm.v1.UdmToolsService.WatchUdms
+   */
+  watchUdms: {
+    methodKind: "server_streaming";
+    input: typeof WatchUdmsRequestSchema;
+    output: typeof WatchUdmsResponseSchema;
+  },
+  /**
+   * Brings in a sheet or another text of entries; all of it, or none.
+   *
+   * @generated from rpc udm.v1.UdmToolsService.ImportUdms
+   */
+  importUdms: {
+    methodKind: "unary";
+    input: typeof ImportUdmsRequestSchema;
+    output: typeof ImportUdmsResponseSchema;
+  },
+  /**
+   * Gives entries as a text.
+   *
+   * @generated from rpc udm.v1.UdmToolsService.ExportUdms
+   */
+  exportUdms: {
+    methodKind: "unary";
+    input: typeof ExportUdmsRequestSchema;
+    output: typeof ExportUdmsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_udm_v1_tools, 0);

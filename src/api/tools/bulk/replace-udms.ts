@@ -7,22 +7,22 @@ import {
   type UdmEntry,
   type UdmIndex,
   type UdmWrite,
-} from "../../udm/index.ts";
-import { quote } from "../../text/index.ts";
-import { apiError, type FieldViolation } from "../error/api-error.ts";
+} from "../../../udm/index.ts";
+import { quote } from "../../../text/index.ts";
+import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import {
   EntryChangeSchema,
   ReplaceUdmsResponseSchema,
   type FullUdm,
   type ReplaceUdmsRequest,
-} from "../gen/udm/v1/tools_pb.ts";
-import type { Encodable } from "../rpc/encoded.ts";
-import { badRequest } from "../udm/store-fault.ts";
-import { afterReplacement, countChanges, entryChange, readFullUdm, type RequestedEntry } from "./common/full-udm.ts";
-import { listedAnswer } from "./common/listed-answer.ts";
-import { readScope, type Scope } from "./scope.ts";
-import { scanEntries } from "./search/scan-entries.ts";
-import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./common/tools-context.ts";
+} from "../../gen/udm/v1/tools_pb.ts";
+import type { Encodable } from "../../rpc/encoded.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import { afterReplacement, countChanges, entryChange, readFullUdm, type RequestedEntry } from "../common/full-udm.ts";
+import { listedAnswer } from "../common/listed-answer.ts";
+import { outsideOf, readScope, type Scope } from "./scope.ts";
+import { scanEntries } from "../search/scan-entries.ts";
+import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 
 /** How often a difference is made afresh because others have written meanwhile. */
 const attempts = 4;
@@ -31,20 +31,49 @@ const defaultMaxDeletes = "20%";
 /** @throws ConnectError `invalid_argument`; `failed_precondition` for more deletions than are allowed, or entries that are not in the scope. */
 export async function replaceUdms(
   context: ToolsContext,
-  request: ReplaceUdmsRequest,
+  { udms, scope: given, dryRun, maxDeletes }: ReplaceUdmsRequest,
   caller: ToolsCaller,
 ): Promise<Encodable> {
   context.store();
-  const scope = readScope(request.scope);
-  const mayDelete = readMaxDeletes(request.maxDeletes);
-  const wanted = await readWanted(request.udms, scope);
+  const scope = readScope(given);
+  const wanted = await readWanted(udms, scope);
+  const places = new Map(Array.from(wanted.keys(), (key, i) => [key, `udms[${i}].key`]));
+  const pathOf = (key: string): string => places.get(key) ?? "udms";
+  const method = "ReplaceUdms";
+  return answer(await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf }));
+}
+
+export interface Replacement {
+  readonly method: string;
+  /** What is to be in the scope, by key. */
+  readonly wanted: ReadonlyMap<string, RequestedEntry>;
+  readonly scope: Scope;
+  readonly dryRun: boolean;
+  readonly maxDeletes: string;
+  readonly caller: ToolsCaller;
+  /** Where a key was given, for errors. */
+  readonly pathOf: (key: string) => string;
+}
+
+/** What a replacement did, or would do. */
+export interface Replaced extends Difference {
+  /** The number of the change; 0 for none. */
+  readonly change: number;
+}
+
+/** @throws ConnectError as {@link replaceUdms} does. */
+export async function replaceEntries(context: ToolsContext, replacement: Replacement): Promise<Replaced> {
+  const { scope, dryRun, caller } = replacement;
+  const mayDelete = readMaxDeletes(replacement.maxDeletes);
   for (let attempt = 1; ; attempt++) {
     const index = context.current();
-    const difference = await differenceOf(index, scope, wanted, () => caller.throwIfAborted());
-    if (!request.dryRun) requireFewDeletes(difference, mayDelete, scope);
+    const difference = await differenceOf(index, replacement);
+    if (dryRun) return { ...difference, change: 0 };
+    requireFewDeletes(difference, mayDelete, scope);
     try {
-      const change = request.dryRun ? 0 : await commit(context, difference.changes, caller, index.version);
-      return answer(difference, change);
+      const writes = writesOf(difference.changes);
+      const change = await context.commit(replacement.method, writes, caller, () => "", index.version);
+      return { ...difference, change };
     } catch (error) {
       const isOvertaken = error instanceof ConnectError && error.code === Code.FailedPrecondition;
       if (!isOvertaken || attempt === attempts || context.current().version === index.version) throw error;
@@ -80,18 +109,13 @@ function placeFaults(
   scope: Scope,
   wanted: ReadonlyMap<string, RequestedEntry>,
 ): readonly FieldViolation[] {
-  const key = quote(entry.key.text);
-  if (wanted.has(entry.key.text)) return [{ field: "key", description: `key ${key} is given twice` }];
-  if (scope.has(entry)) return [];
-  return [{ field: "key", description: `the entry of ${key} is not in the scope: ${scope.description}` }];
+  const { text } = entry.key;
+  if (wanted.has(text)) return [{ field: "key", description: `key ${quote(text)} is given twice` }];
+  return scope.has(entry) ? [] : [{ field: "key", description: outsideOf(scope, text) }];
 }
 
-async function differenceOf(
-  index: UdmIndex,
-  scope: Scope,
-  wanted: ReadonlyMap<string, RequestedEntry>,
-  check: () => void,
-): Promise<Difference> {
+async function differenceOf(index: UdmIndex, { wanted, scope, caller, pathOf }: Replacement): Promise<Difference> {
+  const check = (): void => caller.throwIfAborted();
   const changes: EntryChange[] = [];
   const met = new Set<string>();
   let before = 0;
@@ -108,7 +132,7 @@ async function differenceOf(
     return true;
   });
   const unchanged = before - changes.length;
-  await addNew(index, wanted, met, changes);
+  await addNew(index, wanted, met, changes, pathOf);
   return { changes, unchanged, before };
 }
 
@@ -118,6 +142,7 @@ async function addNew(
   wanted: ReadonlyMap<string, RequestedEntry>,
   met: ReadonlySet<string>,
   changes: EntryChange[],
+  pathOf: (key: string) => string,
 ): Promise<void> {
   const strangers: FieldViolation[] = [];
   let i = 0;
@@ -128,7 +153,7 @@ async function addNew(
         changes.push({ before: undefined, after: afterReplacement(undefined, requested) });
       } else {
         const description = `key ${quote(key)} exists, and its entry is not in the scope: it would be overwritten`;
-        strangers.push({ field: `udms[${i}].key`, description });
+        strangers.push({ field: pathOf(key), description });
       }
     }
     if (strangers.length >= maxViolations) break;
@@ -167,20 +192,14 @@ function requireFewDeletes({ changes, before }: Difference, mayDelete: MayDelete
   });
 }
 
-async function commit(
-  context: ToolsContext,
-  changes: readonly EntryChange[],
-  caller: ToolsCaller,
-  version: number,
-): Promise<number> {
-  const writes = changes.flatMap(({ before, after }): UdmWrite[] => {
+function writesOf(changes: readonly EntryChange[]): readonly UdmWrite[] {
+  return changes.flatMap(({ before, after }): UdmWrite[] => {
     const key = (after ?? before)?.key;
     return key === undefined ? [] : [{ op: "edit", key, edit: () => ({ entry: after }) }];
   });
-  return context.commit("ReplaceUdms", writes, caller, () => "", version);
 }
 
-function answer({ changes, unchanged }: Difference, change: number): Encodable {
+function answer({ changes, unchanged, change }: Replaced): Encodable {
   const { created, updated, deleted } = countChanges(changes);
   return listedAnswer({
     desc: ReplaceUdmsResponseSchema,

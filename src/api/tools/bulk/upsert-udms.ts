@@ -10,22 +10,22 @@ import {
   type UdmField,
   type UdmValues,
   type UdmWrite,
-} from "../../udm/index.ts";
-import { quote } from "../../text/index.ts";
-import type { FieldViolation } from "../error/api-error.ts";
+} from "../../../udm/index.ts";
+import { quote } from "../../../text/index.ts";
+import type { FieldViolation } from "../../error/api-error.ts";
 import {
   BatchUpsertUdmsResponseSchema,
   FullUdmSchema,
   type BatchUpsertUdmsRequest,
   type UpsertUdmRequest,
-} from "../gen/udm/v1/tools_pb.ts";
-import type { Encodable } from "../rpc/encoded.ts";
-import { requireBatchSize } from "../udm/batch-size.ts";
-import { parseUpdateMask } from "../udm/parse-update-mask.ts";
-import { badRequest } from "../udm/store-fault.ts";
-import { afterReplacement, countChanges, fullUdm, readFullUdm, type RequestedEntry } from "./common/full-udm.ts";
-import { listedAnswer } from "./common/listed-answer.ts";
-import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./common/tools-context.ts";
+} from "../../gen/udm/v1/tools_pb.ts";
+import type { Encodable } from "../../rpc/encoded.ts";
+import { requireBatchSize } from "../../udm/batch-size.ts";
+import { parseUpdateMask } from "../../udm/parse-update-mask.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import { afterReplacement, countChanges, fullUdm, readFullUdm, type RequestedEntry } from "../common/full-udm.ts";
+import { listedAnswer } from "../common/listed-answer.ts";
+import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 
 type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 

@@ -1,9 +1,10 @@
-import { keyContains, parseKey, KeyError, type Key } from "../../ip/index.ts";
-import type { UdmEntry } from "../../udm/index.ts";
-import { quote } from "../../text/index.ts";
-import type { UdmScope } from "../gen/udm/v1/tools_pb.ts";
-import { badRequest } from "../udm/store-fault.ts";
-import { findInJson, type FindBytes } from "./search/find-bytes.ts";
+import { keyContains, parseKey, KeyError, type Key } from "../../../ip/index.ts";
+import { maxViolations, type UdmEntry } from "../../../udm/index.ts";
+import type { FieldViolation } from "../../error/api-error.ts";
+import { quote } from "../../../text/index.ts";
+import type { UdmScope } from "../../gen/udm/v1/tools_pb.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import { findInJson, type FindBytes } from "../search/find-bytes.ts";
 
 /** Which entries a replacement is about. */
 export interface Scope {
@@ -44,6 +45,24 @@ export function readScope(scope: UdmScope | undefined): Scope {
     has: ({ metadata }) => metadata.get(metadataName) === metadataValue,
     description: `entries with the metadata ${quote(metadataName)} of ${quote(metadataValue)}`,
   };
+}
+
+/** What is wrong with a key whose entry is not in the scope. */
+export function outsideOf(scope: Scope, key: string): string {
+  return `the entry of ${quote(key)} is not in the scope: ${scope.description}`;
+}
+
+/** The entries that are not in the scope, at most {@link maxViolations}. */
+export function scopeFaults(
+  scope: Scope,
+  wanted: ReadonlyMap<string, { readonly entry: UdmEntry }>,
+): readonly FieldViolation[] {
+  const faults: FieldViolation[] = [];
+  for (const [key, { entry }] of wanted) {
+    if (faults.length < maxViolations && !scope.has(entry))
+      faults.push({ field: key, description: outsideOf(scope, key) });
+  }
+  return faults;
 }
 
 function scopeWithin(key: Key): Scope {

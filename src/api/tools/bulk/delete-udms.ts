@@ -1,16 +1,16 @@
 import { create } from "@bufbuild/protobuf";
-import { KeyError, parseKey } from "../../ip/index.ts";
-import { maxViolations, type UdmWrite } from "../../udm/index.ts";
-import { quote } from "../../text/index.ts";
-import type { FieldViolation } from "../error/api-error.ts";
+import { KeyError, parseKey } from "../../../ip/index.ts";
+import { maxViolations, type UdmWrite } from "../../../udm/index.ts";
+import { quote } from "../../../text/index.ts";
+import type { FieldViolation } from "../../error/api-error.ts";
 import {
   BatchDeleteUdmsResponseSchema,
   type BatchDeleteUdmsRequest,
   type BatchDeleteUdmsResponse,
-} from "../gen/udm/v1/tools_pb.ts";
-import { badRequest } from "../udm/store-fault.ts";
-import { requireBatchSize } from "../udm/batch-size.ts";
-import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./common/tools-context.ts";
+} from "../../gen/udm/v1/tools_pb.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import { requireBatchSize } from "../../udm/batch-size.ts";
+import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 
 export async function batchDeleteUdms(
   context: ToolsContext,

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { isChange, type EntryChange, type UdmChange, type UdmHistory, type UdmWrite } from "../../udm/index.ts";
-import { apiError } from "../error/api-error.ts";
+import { isChange, type EntryChange, type UdmChange, type UdmHistory, type UdmWrite } from "../../../udm/index.ts";
+import { apiError } from "../../error/api-error.ts";
 import {
   ChangeSchema,
   EntryChangeSchema,
@@ -9,14 +9,14 @@ import {
   type Change,
   type ListChangesRequest,
   type UndoChangeRequest,
-} from "../gen/udm/v1/tools_pb.ts";
-import type { Encodable } from "../rpc/encoded.ts";
-import { badRequest, requestKey } from "../udm/store-fault.ts";
-import { quote } from "../../text/index.ts";
-import { entryChange } from "./common/full-udm.ts";
-import { listedAnswer } from "./common/listed-answer.ts";
-import { pageSize, readPageToken, writePageToken } from "./common/page-token.ts";
-import type { ToolsCaller, ToolsContext } from "./common/tools-context.ts";
+} from "../../gen/udm/v1/tools_pb.ts";
+import type { Encodable } from "../../rpc/encoded.ts";
+import { badRequest, requestKey } from "../../udm/store-fault.ts";
+import { quote } from "../../../text/index.ts";
+import { entryChange } from "../common/full-udm.ts";
+import { listedAnswer } from "../common/listed-answer.ts";
+import { pageSize, readPageToken, writePageToken } from "../common/page-token.ts";
+import type { ToolsCaller, ToolsContext } from "../common/tools-context.ts";
 
 const mostChanges = 1000;
 const changesByDefault = 100;

@@ -1,0 +1,68 @@
+import { ConnectError } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { headerOf } from "../../http/http-message.ts";
+import type { Call } from "../../http/call.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import { readFilter } from "../search/search-udms.ts";
+import type { ChangeFeed } from "./follow-changes.ts";
+import { watchAnswer } from "./watch-udms.ts";
+
+/** Where changes can be followed as server-sent events. */
+export const eventsPath = "/api/v1/enrich/ipaddr/changes";
+
+/** How often a line is sent while nothing changes, so that nothing on the way takes the connection for dead. Milliseconds. */
+const keepAliveMs = 15_000;
+
+/**
+ * Answers a GET with changes as server-sent events: the data of each is what WatchUdms answers with, its id the number of the change, from
+ * which a browser goes on by itself (`Last-Event-ID`). What ends it is an event `error`, when the client is still there.
+ */
+export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
+  const filter = readFilter(call.query.get("filter") ?? "");
+  const after = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
+  const header = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  };
+  call.isEndless = true;
+  call.code = "ok";
+  const changes = feed.follow({ after, filter, signal: call.signal });
+  // What is refused at once is refused with its status.
+  let next = await changes.next();
+  call.begin(200, header, { hasTrailers: false });
+  if (call.method === "HEAD") {
+    await changes.return(undefined as never);
+    return call.end();
+  }
+  const timer = setInterval(() => void (call.isGone() || call.write(": nothing new\n\n")), keepAliveMs);
+  timer.unref();
+  try {
+    for (; ; next = await changes.next()) {
+      const { change, last } = next.value;
+      const text = watchAnswer({ change, last }).encode("json") as string;
+      if (!call.write(`event: ${change === undefined ? "at" : "change"}\nid: ${last}\ndata: ${text}\n\n`))
+        await call.drained();
+    }
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    call.code = codeToString(error.code);
+    if (call.isGone()) return undefined;
+    const body = JSON.stringify({ code: call.code, message: error.rawMessage });
+    call.write(`event: error\ndata: ${body}\n\n`);
+    call.end();
+  } finally {
+    clearInterval(timer);
+    void changes.return(undefined as never).catch(() => {});
+  }
+  return undefined;
+}
+
+/** Undefined: from now on. @throws ConnectError `invalid_argument` */
+function positionOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw badRequest([
+    { field: "after", description: `after must be the number of a change, not ${JSON.stringify(text)}` },
+  ]);
+}

@@ -1,0 +1,174 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  ExchangeError,
+  importEntries,
+  readColumnMap,
+  type ColumnMap,
+  type ExchangeEntry,
+  type ImportFault,
+  type ImportResult,
+} from "../../../exchange/index.ts";
+import { isChange, maxViolations, type EntryChange } from "../../../udm/index.ts";
+import {
+  EntryChangeSchema,
+  ImportFaultSchema,
+  ImportUdmsResponseSchema,
+  type ImportUdmsRequest,
+} from "../../gen/udm/v1/tools_pb.ts";
+import type { Encodable } from "../../rpc/encoded.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import { afterReplacement, countChanges, entryChange, type RequestedEntry } from "../common/full-udm.ts";
+import { listedAnswer } from "../common/listed-answer.ts";
+import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
+import { replaceEntries } from "../bulk/replace-udms.ts";
+import { readScope, scopeFaults } from "../bulk/scope.ts";
+import { readFormat } from "./export-udms.ts";
+
+const method = "ImportUdms";
+/** Text is handed over in pieces of this many characters, between turns of the event loop. */
+const pieceLength = 262_144;
+
+/** @throws ConnectError `invalid_argument` for a text with faults, and all that ReplaceUdms throws. */
+export async function importUdms(
+  context: ToolsContext,
+  request: ImportUdmsRequest,
+  caller: ToolsCaller,
+): Promise<Encodable> {
+  context.store();
+  const { dryRun, skipFaultyRows } = request;
+  const scope = request.scope && readScope(request.scope);
+  const result = await read(request);
+  const { entries, faults, rows, faultCount } = result;
+  if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
+  const wanted = new Map(entries.map((entry) => [entry.key.text, requested(entry)]));
+  let changes: readonly EntryChange[];
+  let unchanged: number;
+  let change = 0;
+  if (scope !== undefined) {
+    const outside = scopeFaults(scope, wanted);
+    if (outside.length > 0) throw badRequest(outside);
+    ({ changes, unchanged, change } = await replaceEntries(context, {
+      method,
+      wanted,
+      scope,
+      dryRun,
+      maxDeletes: request.maxDeletes,
+      caller,
+      pathOf: (key) => key,
+    }));
+  } else {
+    const done = await upsert(context, wanted, dryRun, caller);
+    changes = done.changes.filter(isChange);
+    unchanged = done.changes.length - changes.length;
+    change = done.change;
+  }
+  const { created, updated, deleted } = countChanges(changes);
+  return listedAnswer({
+    desc: ImportUdmsResponseSchema,
+    rest: create(ImportUdmsResponseSchema, {
+      created,
+      updated,
+      deleted,
+      unchanged,
+      change,
+      rows,
+      faultCount,
+      faults: faults.map((fault) => create(ImportFaultSchema, fault)),
+    }),
+    field: "changes",
+    element: EntryChangeSchema,
+    count: changes.length,
+    at: (i) => entryChange(changes[i] as EntryChange),
+  });
+}
+
+async function read({ text, format, map, select, delimiter }: ImportUdmsRequest): Promise<ImportResult> {
+  try {
+    return await importEntries(piecesOf(text), {
+      format: readFormat(format),
+      map: readMap(map),
+      ...(select !== "" && { select }),
+      ...(delimiter !== "" && { csv: { delimiter } }),
+    });
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error;
+    throw badRequest([{ field: error.field, description: error.message }]);
+  }
+}
+
+function* piecesOf(text: string): Iterable<Uint8Array> {
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + pieceLength);
+    // A pair of surrogates is one character.
+    if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
+    yield Buffer.from(text.slice(at, end));
+    at = end;
+  }
+}
+
+/** A map by its name, or as JSON. @throws ExchangeError */
+function readMap(text: string): ColumnMap {
+  if (text === "") return readColumnMap(undefined);
+  if (!text.trimStart().startsWith("{")) return readColumnMap(text);
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new ExchangeError("map", `map is not JSON: ${(error as Error).message}`);
+  }
+  return readColumnMap(given);
+}
+
+function requested({ contexts, ...entry }: ExchangeEntry): RequestedEntry {
+  return { entry, contexts: contexts ?? [] };
+}
+
+function refused({ faults, faultCount }: ImportResult): Error {
+  const violations = faults
+    .slice(0, maxViolations)
+    .map((fault) => ({ field: placeOf(fault), description: fault.reason }));
+  const [first] = violations;
+  const more = faultCount - violations.length;
+  if (more > 0 && first !== undefined) {
+    violations.push({ field: "", description: `${more} further faults; a dry run lists up to 1000` });
+  }
+  return badRequest(violations);
+}
+
+function placeOf({ row, column, field }: ImportFault): string {
+  const parts = [
+    `row ${row}`,
+    ...(column === "" ? [] : [`column ${JSON.stringify(column)}`]),
+    ...(field === "" ? [] : [field]),
+  ];
+  return parts.join(", ");
+}
+
+async function upsert(
+  context: ToolsContext,
+  wanted: ReadonlyMap<string, RequestedEntry>,
+  dryRun: boolean,
+  caller: ToolsCaller,
+): Promise<{ readonly changes: readonly EntryChange[]; readonly change: number }> {
+  const index = context.current();
+  const changes: EntryChange[] = [];
+  if (dryRun) {
+    for (const one of wanted.values()) {
+      if (changes.length % elementsPerTurn === elementsPerTurn - 1) await turn();
+      const before = index.get(one.entry.key);
+      changes.push({ before, after: afterReplacement(before, one) });
+    }
+    return { changes, change: 0 };
+  }
+  const writes = Array.from(wanted.values(), (one, i) => ({
+    op: "edit" as const,
+    key: one.entry.key,
+    edit: (before: EntryChange["before"]) => {
+      const after = afterReplacement(before, one);
+      changes[i] = { before, after };
+      return { entry: after };
+    },
+  }));
+  const change = await context.commit(method, writes, caller, (i) => `entries[${i}].`);
+  return { changes, change };
+}
