@@ -51,7 +51,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   app: [
     "settings",
     ["cli/terminal.ts", "cli/text-table.ts"],
-    ["enrichment.ts", "flow-elements.ts", "filters.ts", "anonymizing.ts"],
+    ["enrichment.ts", "flow-elements.ts", "filters.ts", "anonymizing.ts", "rollups.ts"],
     "shaping.ts",
     "decoding-options.ts",
     "outputs",

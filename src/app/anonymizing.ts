@@ -10,7 +10,7 @@ import {
 } from "../output/index.ts";
 import type { ShapeLines } from "../record/index.ts";
 import type { Metrics } from "../report/index.ts";
-import { SettingsError, type PlainSettings } from "./settings/index.ts";
+import type { PlainSettings } from "./settings/index.ts";
 
 /** Addresses that are remembered with what becomes of them, in each thread that decodes. */
 const maxRecent = 131_072;
@@ -52,12 +52,6 @@ export function anonymizing(settings: PlainSettings, metrics: Metrics): ShapeLin
       fields.add(done.fields);
     },
   });
-}
-
-/** @throws SettingsError when the method of anonymising lacks its key. */
-export function checkAnonymizing(settings: PlainSettings): void {
-  const problems = anonymizingProblems(settings);
-  if (problems.length > 0) throw new SettingsError(problems);
 }
 
 /** What is wrong with the key for anonymising. */

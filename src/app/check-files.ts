@@ -6,8 +6,7 @@ import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
-import { anonymizingProblems } from "./anonymizing.ts";
-import { filterProblems } from "./filters.ts";
+import { shapingProblems } from "./shaping-problems.ts";
 import { receivesFlows, type Settings } from "./settings/index.ts";
 
 /**
@@ -16,7 +15,7 @@ import { receivesFlows, type Settings } from "./settings/index.ts";
  * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
-  const problems = [...filterProblems(settings), ...anonymizingProblems(settings)];
+  const problems = shapingProblems(settings);
   if (receivesFlows(settings)) problems.push(...kernelProblems());
   const warnings: string[] = [];
   if (settings.SVC_API_USERS_PATH !== "") problems.push(...(await usersProblems(settings.SVC_API_USERS_PATH)));

@@ -11,6 +11,7 @@ import {
   createOutputMetrics,
   createStdoutSink,
   filteredSink,
+  rollupSink,
 } from "../output/index.ts";
 import type { Enricher, Sink } from "../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
@@ -36,6 +37,7 @@ import { flowElements } from "./flow-elements.ts";
 import { flowStreams } from "./flow-streams.ts";
 import { packagePath } from "./package-root.ts";
 import { missingForMetadataApi, plainSettings, receivesFlows, type Settings } from "./settings/index.ts";
+import { rollupFields } from "./rollups.ts";
 import { recordEdits, thinningOf } from "./shaping.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 import { createStateFiles } from "./state-files.ts";
@@ -79,7 +81,7 @@ export function createOutputs(
   const outputs: Output[] = [];
   const outputMetrics = createOutputMetrics(reporting.metrics);
   const shared = { ...reporting, metrics: outputMetrics };
-  const filtered = (output: Output, name: string, filter: Filter | undefined, thinRate = 0): Output => {
+  const filtered = <T extends Output>(output: T, name: string, filter: Filter | undefined, thinRate = 0): T => {
     const lineFilter = createLineFilter({
       matches: filter && compileLineFilter(filter),
       filtered: (records) => outputMetrics.filtered(name, records),
@@ -92,6 +94,17 @@ export function createOutputs(
     });
     return lineFilter === undefined ? output : filteredSink(output, lineFilter);
   };
+  const rolledUp = <T extends Output>(output: T, name: string, names: readonly string[]): T => {
+    if (names.length === 0) return output;
+    const fields = rollupFields(name, names);
+    return rollupSink(output, {
+      fields,
+      maxGroups: settings.SVC_PROCESSOR_ROLLUP_MAX_GROUPS,
+      intervalMs: 1000 * settings.SVC_PROCESSOR_ROLLUP_INTERVAL,
+      clock: reporting.clock,
+      report: outputMetrics.rollup(name),
+    });
+  };
   if (settings.SVC_OUTPUT_FILE_ENABLE) {
     const file = createFileSink({
       ...shared,
@@ -101,7 +114,8 @@ export function createOutputs(
       queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
     });
     const filter = filterOf("SVC_OUTPUT_FILE_FILTER", settings.SVC_OUTPUT_FILE_FILTER);
-    outputs.push(filtered(file, "file", filter, settings.SVC_OUTPUT_FILE_THIN_RATE));
+    const fields = settings.SVC_OUTPUT_FILE_ROLLUP_FIELDS;
+    outputs.push(filtered(rolledUp(file, "file", fields), "file", filter, settings.SVC_OUTPUT_FILE_THIN_RATE));
   }
   if (settings.SVC_OUTPUT_STDOUT_ENABLE) {
     const stdout = createStdoutSink({
@@ -110,14 +124,20 @@ export function createOutputs(
       maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
       queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
     });
-    outputs.push(filtered(stdout, "stdout", filterOf("SVC_OUTPUT_STDOUT_FILTER", settings.SVC_OUTPUT_STDOUT_FILTER)));
+    const filter = filterOf("SVC_OUTPUT_STDOUT_FILTER", settings.SVC_OUTPUT_STDOUT_FILTER);
+    const fields = settings.SVC_OUTPUT_STDOUT_ROLLUP_FIELDS;
+    outputs.push(filtered(rolledUp(stdout, "stdout", fields), "stdout", filter));
   }
   if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
     outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));
   }
-  const stores = storeOutputs(settings).map((output) =>
-    createDeliveringOutput({ ...reporting, ...output, outputMetrics, logLevel: settings.SVC_LOG_LEVEL }),
-  );
+  const stores = storeOutputs(settings).map(({ before, delivery, store }) => {
+    const logLevel = settings.SVC_LOG_LEVEL;
+    const output = createDeliveringOutput({ ...reporting, delivery, store, outputMetrics, logLevel });
+    const { name } = delivery;
+    const filter = filterOf(name, before.filter);
+    return filtered(rolledUp(output, name, before.rollupFields), name, filter, before.thinRate);
+  });
   return { outputs, stores };
 }
 

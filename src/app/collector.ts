@@ -22,8 +22,7 @@ import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-de
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { flowCredentials } from "./flow-streams.ts";
-import { checkAnonymizing } from "./anonymizing.ts";
-import { checkFilters } from "./filters.ts";
+import { checkShaping } from "./shaping-problems.ts";
 import { exportersDescription } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
@@ -64,11 +63,10 @@ const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 /** Name of the readiness check of the collector as a whole. */
 const checkName = "collector";
 
-/** @throws SettingsError when a filter of the settings is none, or the key for anonymising. */
+/** @throws SettingsError with what is wrong with filters, rollups and the key for anonymising. */
 export function createCollector(options: CollectorOptions): Collector {
   const { settings, log, clock, version, sinks = [] } = options;
-  checkFilters(settings);
-  checkAnonymizing(settings);
+  checkShaping(settings);
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };

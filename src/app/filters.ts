@@ -1,5 +1,5 @@
 import { FilterError, parseFilter, recordVocabulary, type Filter } from "../filter/index.ts";
-import { instanceSetting, outputWords, SettingsError, type OutputWord, type PlainSettings } from "./settings/index.ts";
+import { instanceSetting, outputWords, type OutputWord, type PlainSettings } from "./settings/index.ts";
 
 /** The settings that are filters. */
 type FilterSetting = `SVC_OUTPUT_${OutputWord}_FILTER` | "SVC_PROCESSOR_FILTER_KEEP" | "SVC_PROCESSOR_FILTER_DROP";
@@ -48,10 +48,4 @@ export function filterProblems(settings: PlainSettings): string[] {
       throw error;
     }
   });
-}
-
-/** @throws SettingsError when a filter of the settings is none. */
-export function checkFilters(settings: PlainSettings): void {
-  const problems = filterProblems(settings);
-  if (problems.length > 0) throw new SettingsError(problems);
 }

@@ -13,6 +13,8 @@ export { prettySink } from "./pretty-lines.ts";
 export { anonymizeTexts, cutAddresses } from "./shape/anonymize-address.ts";
 export { createAnonymizeLines, type AnonymizedCounts } from "./shape/anonymize-lines.ts";
 export { createCryptoPan, cryptoPanKeyBytes } from "./shape/crypto-pan.ts";
+export { rolledUpFields } from "./shape/rollup.ts";
+export { rollupSink, type RollupReport } from "./shape/rollup-sink.ts";
 export { createTimestampSource } from "./delivery/timestamp-source.ts";
 export { createMonitorSink } from "./monitor-sink.ts";
 export { createOutputMetrics, type DropReason, type OutputMetrics } from "./output-metrics.ts";

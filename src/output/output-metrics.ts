@@ -1,4 +1,5 @@
 import type { Metrics } from "../report/index.ts";
+import type { RollupReport } from "./shape/rollup-sink.ts";
 
 /** Why an output did not write records. */
 const dropReasons = ["queue_full", "closed", "stopped", "spool_full", "spool_damaged", "thread_died"] as const;
@@ -20,6 +21,8 @@ export interface OutputMetrics {
   output(name: string, queueBytes: () => number): OutputReport;
   /** Records that are left out before they reach an output, because its filter is not true of them. */
   filtered(output: string, records: number): void;
+  /** What becomes of records that are added up for an output. */
+  rollup(output: string): RollupReport;
   /** Records that others stand for, because there are more than the output's rate. */
   thinned(output: string, records: number): void;
 }
@@ -64,7 +67,34 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
     [...queues].map(([output, read]) => [{ output }, read()] as const),
   );
 
+  const rolledUp = metrics.counter(
+    "netgloss_output_rollup_records_total",
+    "Flow records that were added to those of their group.",
+    ["output"],
+  );
+  const overflowed = metrics.counter(
+    "netgloss_output_rollup_overflow_records_total",
+    "Flow records that were not added up, because there were more groups than SVC_PROCESSOR_ROLLUP_MAX_GROUPS; they left as they are.",
+    ["output"],
+  );
+  const sums = metrics.counter("netgloss_output_rollup_written_records_total", "Records that were made of groups.", [
+    "output",
+  ]);
+  const groups = new Map<string, () => number>();
+  metrics.gaugeFrom("netgloss_output_rollup_groups", "Groups that are being added up.", ["output"], () =>
+    [...groups].map(([output, read]) => [{ output }, read()] as const),
+  );
+
   return {
+    rollup(output) {
+      for (const counter of [rolledUp, overflowed, sums]) counter.add(0, { output });
+      return {
+        added: (count) => rolledUp.add(count, { output }),
+        overflowed: (count) => overflowed.add(count, { output }),
+        written: (count) => sums.add(count, { output }),
+        groups: (read) => void groups.set(output, read),
+      };
+    },
     thinned: (output, count) => thinned.add(count, { output }),
     filtered: (output, count) => filtered.add(count, { output }),
     output(output, queueBytes) {

@@ -13,6 +13,14 @@ export interface StoreOutput {
   readonly store: StoreConfig;
 }
 
+/** What is done to records before they are handed to a store's thread. */
+export interface BeforeStore {
+  /** As in the settings. Empty: nothing. */
+  readonly rollupFields: readonly string[];
+  readonly filter: string;
+  readonly thinRate: number;
+}
+
 const maxBatchRecords = 50_000;
 
 /** What each output is called everywhere but in the names of its settings. */
@@ -129,7 +137,7 @@ const stores: { readonly [Word in StoreWord]: (settings: Settings) => StoreConfi
 };
 
 /** The outputs to stores that are on. */
-export function storeOutputs(settings: Settings): StoreOutput[] {
+export function storeOutputs(settings: Settings): (StoreOutput & { readonly before: BeforeStore })[] {
   return allOutputs(settings)
     .filter(({ word, of }) => of[`SVC_OUTPUT_${word}_ENABLE`])
     .map(configure);
@@ -165,8 +173,18 @@ function allOutputs(settings: Settings): Configurable[] {
   return [...plain, ...named];
 }
 
-function configure({ name, word, of }: Configurable): StoreOutput {
-  return { delivery: deliveryConfig(name, word, of), store: stores[word](of) };
+function configure({ name, word, of }: Configurable): StoreOutput & { readonly before: BeforeStore } {
+  const delivery = deliveryConfig(name, word, of);
+  const store = stores[word](of);
+  const fields = of[`SVC_OUTPUT_${word}_ROLLUP_FIELDS`];
+  if (fields.length === 0) return { delivery, store, before: { rollupFields: [], filter: "", thinRate: 0 } };
+  // Filters and rates are about the records before they are added up.
+  const { filter, thinRate } = delivery;
+  return {
+    delivery: { ...delivery, filter: "", thinRate: 0 },
+    store,
+    before: { rollupFields: fields, filter, thinRate },
+  };
 }
 
 function deliveryConfig(name: string, word: StoreWord, settings: Settings): DeliveryConfig {

@@ -71,6 +71,13 @@ const commonRows = (store: string) => ({
     0,
     "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
+  ROLLUP_FIELDS: row(
+    group,
+    list(plainText),
+    [],
+    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
+    "src.as,dst.as,proto",
+  ),
   DROP_FIELDS: row(
     group,
     list(plainText),

@@ -447,6 +447,18 @@ export const settingsTable = {
     0,
     "The most flow records of each exporter. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
+  SVC_PROCESSOR_ROLLUP_INTERVAL: row(
+    "Records",
+    int(1, 3600, "seconds"),
+    60,
+    "For how long flow records are added up for outputs with ROLLUP_FIELDS. Intervals begin with the epoch. See docs/shaping.md.",
+  ),
+  SVC_PROCESSOR_ROLLUP_MAX_GROUPS: row(
+    "Records",
+    int(1, 10_000_000, "groups"),
+    100_000,
+    "How many sums an output keeps at most. Records of further groups leave as they are, and are counted.",
+  ),
   SVC_PROCESSOR_ANONYMIZE_METHOD: row(
     "Records",
     oneOf(["off", "prefix", "cryptopan"]),
@@ -760,6 +772,13 @@ export const settingsTable = {
     "Only records that this filter is true of go to this output. Empty is all records.",
     "src in 10.0.0.0/8 and dst.tag = pci",
   ),
+  SVC_OUTPUT_STDOUT_ROLLUP_FIELDS: row(
+    "Outputs",
+    list(plainText),
+    [],
+    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
+    "src.as,dst.as,proto",
+  ),
   SVC_OUTPUT_STDOUT_RATE: row(
     "Outputs",
     int(0, 1_000_000, "records a second"),
@@ -785,6 +804,13 @@ export const settingsTable = {
     int(0, 10_000_000, "records a second"),
     0,
     "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
+  ),
+  SVC_OUTPUT_FILE_ROLLUP_FIELDS: row(
+    "Outputs",
+    list(plainText),
+    [],
+    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
+    "src.as,dst.as,proto",
   ),
   SVC_OUTPUT_FILE_PATH: row(
     "Outputs",

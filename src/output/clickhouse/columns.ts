@@ -59,7 +59,7 @@ function columnOf({ name, type, isArray }: RecordField, nameOf: NameOf): Column 
   };
 }
 
-const { export: ofExport, flow, packet, sflow, counters, enriched, ends, snmp, mibs } = fieldGroups;
+const { export: ofExport, flow, packet, sflow, counters, enriched, ends, rollup, snmp, mibs } = fieldGroups;
 const ofFlows = [
   ofExport,
   flow,
@@ -67,6 +67,7 @@ const ofFlows = [
   sflow,
   enriched.filter(({ name }) => !name.startsWith("system.")),
   ends,
+  rollup,
 ].flat();
 const ofTelemetry = [
   ofExport,

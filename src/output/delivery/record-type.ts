@@ -13,6 +13,7 @@ const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
   [0x63, "telemetry"],
   [0x73, "telemetry"],
 ]);
+const rollupLetter = 0x72;
 /** Fields of the head stand within so many bytes. */
 const headBytes = 512;
 
@@ -24,10 +25,12 @@ export function recordTypeOf(line: Buffer, from: number, to: number): RecordType
   const end = Math.min(to, from + headBytes);
   const head = line.subarray(from, end);
   // With the names of ECS the exporter is a host, as a device is; only exporters have a type.
+  const at = findValue(head, 0, head.length, typeKey);
+  // A rollup is of any exporters.
+  if (head[at + 1] === rollupLetter && at >= 0) return "flow";
   if (findValue(head, 0, head.length, exporterKey) < 0 && findValue(head, 0, head.length, exporterTypeKey) < 0) {
     return "telemetry";
   }
-  const at = findValue(head, 0, head.length, typeKey);
   if (at < 0) return "flow";
   // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
   return typesByLetter.get(head[at + 1] ?? 0) ?? "flow";

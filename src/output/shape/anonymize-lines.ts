@@ -35,6 +35,8 @@ const minText = 2;
 const maxGrowth = 9;
 
 const exporterPrefix = Buffer.from('"flow.export.');
+const exporterLetterAt = 6;
+const exporterLetter = exporterPrefix[exporterLetterAt];
 const hexPrefixes = [Buffer.from('"flow.hex.'), Buffer.from('"flow.ie.')];
 const hexValue = Buffer.from('"0x');
 const hexInList = Buffer.from('["0x');
@@ -94,9 +96,11 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
     forEachField(from, start, lineEnd, (name, value, valueEnd) => {
       const first = from[value];
       if (first !== quote && first !== bracket) return;
-      if (keepsExporter && startsWith(from, name, exporterPrefix)) return;
-      const isId = anonymizeId !== undefined && ids.some((id) => startsWith(from, name, id));
-      if (isId) {
+      // Most names below flow are told apart by the first letter behind it.
+      if (keepsExporter && from[name + exporterLetterAt] === exporterLetter && startsWith(from, name, exporterPrefix)) {
+        return;
+      }
+      if (anonymizeId !== undefined && isId(from, name, value)) {
         end += from.copy(to, end, copied, value + 1);
         end += to.write(anonymizeId(from.toString("latin1", value + 1, valueEnd - 1)), end, "latin1");
         copied = valueEnd - 1;
@@ -127,9 +131,19 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
 
 /** Whether a field cannot be kept: bytes, and identifiers that say the addresses to whoever tries them. */
 function isLeftOut(from: Buffer, name: number, value: number): boolean {
-  if (startsWith(from, name, communityId) || ids.some((id) => startsWith(from, name, id))) return true;
+  if (value - name === communityId.length && startsWith(from, name, communityId)) return true;
+  if (isId(from, name, value)) return true;
   const isHex = startsWith(from, value, hexValue) || startsWith(from, value, hexInList);
   return isHex && hexPrefixes.some((prefix) => startsWith(from, name, prefix));
+}
+
+function isId(from: Buffer, name: number, value: number): boolean {
+  const length = value - name;
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i] as Buffer;
+    if (id.length === length && startsWith(from, name, id)) return true;
+  }
+  return false;
 }
 
 function startsWith(from: Buffer, at: number, beginning: Buffer): boolean {

@@ -4,6 +4,7 @@ import { enrichedFields } from "./enriched-fields.ts";
 import { fieldPatterns } from "./field-patterns.ts";
 import { exportFields, flowFields, packetFields } from "./flow-fields.ts";
 import type { FieldPattern, RecordField } from "./record-field.ts";
+import { rollupFields } from "./rollup-fields.ts";
 import { sflowFields } from "./sflow-fields.ts";
 import { mibFields, snmpFields } from "./snmp-fields.ts";
 
@@ -16,6 +17,7 @@ export const fieldGroups = {
   counters: counterFields,
   enriched: enrichedFields,
   ends: endFields,
+  rollup: rollupFields,
   snmp: snmpFields,
   mibs: mibFields,
 } as const satisfies Readonly<Record<string, readonly RecordField[]>>;

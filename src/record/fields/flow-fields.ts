@@ -17,7 +17,7 @@ flow.export.engine.type | long | | 0 | type of the flow switching engine | NetFl
 flow.export.engine.id | long | | 1 | number of the flow switching engine | NetFlow v5, IE 39
 flow.export.agent.ip.addr | ip | | 192.0.2.253 | the sFlow agent; another than the sender behind a relay | sFlow
 flow.export.as.asn | long | | 64496 | the router's own AS | sFlow gateway
-flow.record.type | keyword | | options | what is no flow: options, counters, discard (a discarded packet) or sample (of an unknown format) | all
+flow.record.type | keyword | | options | what is no flow: options, counters, discard (a discarded packet) or sample (of an unknown format); rollup: several flows | all
 `);
 
 /** What a flow is: its ends, its counters, its times. */

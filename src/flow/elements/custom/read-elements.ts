@@ -54,6 +54,7 @@ const taken = [
   "flow.scaled",
   "flow.server",
   "flow.session",
+  "flow.rollup",
   "flow.rtsp",
   "flow.scope",
   "flow.sip",
