@@ -9,35 +9,22 @@ export type Matches = (of: FieldValues) => boolean;
 
 /** Compiles a filter, once for all that it is asked of. */
 export function compileFilter(filter: Filter): Matches {
-  switch (filter.kind) {
-    case "and": {
-      const all = filter.filters.map(compileFilter);
-      return (of) => {
-        for (let i = 0; i < all.length; i++) if (!(all[i] as Matches)(of)) return false;
-        return true;
-      };
-    }
-    case "or": {
-      const any = filter.filters.map(compileFilter);
-      return (of) => {
-        for (let i = 0; i < any.length; i++) if ((any[i] as Matches)(of)) return true;
-        return false;
-      };
-    }
-    case "not": {
-      const inner = compileFilter(filter.filter);
-      return (of) => !inner(of);
-    }
-    case "exists":
-    case "compare":
-    case "quantities":
-    case "addresses":
-    case "texts":
-    case "pattern":
-    case "flag":
-      break;
+  if ("fields" in filter) return anyField(filter.fields, compileTerm(filter));
+  if (filter.kind === "not") {
+    const inner = compileFilter(filter.filter);
+    return (of) => !inner(of);
   }
-  return anyField(filter.fields, compileTerm(filter));
+  const filters = filter.filters.map(compileFilter);
+  if (filter.kind === "and") {
+    return (of) => {
+      for (let i = 0; i < filters.length; i++) if (!(filters[i] as Matches)(of)) return false;
+      return true;
+    };
+  }
+  return (of) => {
+    for (let i = 0; i < filters.length; i++) if ((filters[i] as Matches)(of)) return true;
+    return false;
+  };
 }
 
 type Judge = (value: Scalar) => boolean;

@@ -24,22 +24,8 @@ const keptFields: ReadonlySet<string> = new Set([
 
 /** Fields of a filter for which the kernel should have slots. */
 export function filterFields(filter: Filter): readonly string[] {
-  switch (filter.kind) {
-    case "and":
-    case "or":
-      return filter.filters.flatMap(filterFields);
-    case "not":
-      return filterFields(filter.filter);
-    case "exists":
-    case "compare":
-    case "quantities":
-    case "addresses":
-    case "texts":
-    case "pattern":
-    case "flag":
-      break;
-  }
-  return filter.fields.filter((field) => keptFields.has(field));
+  if ("fields" in filter) return filter.fields.filter((field) => keptFields.has(field));
+  return filter.kind === "not" ? filterFields(filter.filter) : filter.filters.flatMap(filterFields);
 }
 
 /** A program for the kernel: it begins at `start`, in memory from {@link layout.filterProgram} on. */
@@ -68,34 +54,19 @@ interface Context {
 
 /** Adds the nodes of a filter, the last ones first. @returns where it begins. */
 function addFilter(filter: Filter, onTrue: number, onFalse: number, context: Context): number {
-  switch (filter.kind) {
-    case "and":
-      return knownFirst(filter.filters, context).reduceRight(
-        (next, one) => addFilter(one, next, onFalse, context),
-        onTrue,
-      );
-    case "or":
-      return knownFirst(filter.filters, context).reduceRight(
-        (next, one) => addFilter(one, onTrue, next, context),
-        onFalse,
-      );
-    case "not":
-      return addFilter(filter.filter, onFalse, onTrue, context);
-    case "exists":
-    case "compare":
-    case "quantities":
-    case "addresses":
-    case "texts":
-    case "pattern":
-    case "flag":
-      break;
-  }
-  const test = testOf(filter);
-  if (test === undefined || !isKnown(filter, context)) return layout.filterAsks;
-  return filter.fields.reduceRight(
-    (next, field) => context.writer.add(test, context.slots.get(field) as number, onTrue, next),
-    onFalse,
-  );
+  if ("fields" in filter) return addTerm(filter, onTrue, onFalse, context);
+  if (filter.kind === "not") return addFilter(filter.filter, onFalse, onTrue, context);
+  const filters = knownFirst(filter.filters, context);
+  return filter.kind === "and"
+    ? filters.reduceRight((next, one) => addFilter(one, next, onFalse, context), onTrue)
+    : filters.reduceRight((next, one) => addFilter(one, onTrue, next, context), onFalse);
+}
+
+/** A term is true when it is true of one of its fields. */
+function addTerm(term: FilterTerm, onTrue: number, onFalse: number, { writer, slots }: Context): number {
+  const test = knownTest(term, slots);
+  if (test === undefined) return layout.filterAsks;
+  return term.fields.reduceRight((next, field) => writer.add(test, slots.get(field) as number, onTrue, next), onFalse);
 }
 
 /** What the kernel knows comes first: it may decide before anybody has to be asked. */
@@ -104,24 +75,14 @@ function knownFirst(filters: readonly Filter[], context: Context): readonly Filt
 }
 
 function isKnown(filter: Filter, context: Context): boolean {
-  switch (filter.kind) {
-    case "and":
-    case "or":
-      return filter.filters.every((one) => isKnown(one, context));
-    case "not":
-      return isKnown(filter.filter, context);
-    case "exists":
-    case "compare":
-    case "quantities":
-    case "addresses":
-    case "texts":
-    case "pattern":
-    case "flag":
-      break;
-  }
-  return (
-    testOf(filter) !== undefined && filter.fields.every((field) => keptFields.has(field) && context.slots.has(field))
-  );
+  if ("fields" in filter) return knownTest(filter, context.slots) !== undefined;
+  if (filter.kind === "not") return isKnown(filter.filter, context);
+  return filter.filters.every((one) => isKnown(one, context));
+}
+
+/** The test of a term whose values the kernel keeps; undefined when it cannot decide it. */
+function knownTest(term: FilterTerm, slots: Context["slots"]): Test | undefined {
+  return term.fields.every((field) => keptFields.has(field) && slots.has(field)) ? testOf(term) : undefined;
 }
 
 type Range = readonly [first: bigint, last: bigint];
