@@ -46,6 +46,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     filter: recordFilter(settings),
     shape: flowShape(settings, metrics, clock),
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
+    communityIdSeed: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_SEED,
     ends: endsOptions(settings),
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know.

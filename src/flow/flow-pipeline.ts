@@ -56,6 +56,8 @@ export interface FlowPipelineOptions {
   readonly applications?: (() => Applications | undefined) | undefined;
   /** Whether records get `flow.community.id`; it costs one or two microseconds each. */
   readonly communityId: boolean;
+  /** Of sixteen bits. Default 0, as other tools have it. */
+  readonly communityIdSeed?: number;
   /** What is said of both ends of a flow together: client and server, identifiers, joined fields. Left out: nothing. */
   readonly ends?: FlowEndsOptions | undefined;
   /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
@@ -130,6 +132,7 @@ export const tidyEveryMs = 60_000;
  */
 export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
+  const { communityIdSeed = 0 } = options;
   const { splitBiflows = false, protocolsOff = [], sflowSamples } = options;
   const counters = (options.scaleCounters ?? true) ? scaledCounters : plainCounters;
   const exported = createElementSource(options.elements ?? []);
@@ -166,6 +169,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher,
     workspace,
     communityId,
+    communityIdSeed,
     applications: options.applications,
     filter,
     ends,
@@ -215,6 +219,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     lines,
     sink,
     communityId,
+    communityIdSeed,
     shape: options.shape,
     ends,
     optionsRecords,

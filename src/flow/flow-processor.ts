@@ -31,6 +31,7 @@ export interface FlowProcessorOptions {
   readonly lines: LineBuffer;
   readonly sink: Sink;
   readonly communityId: boolean;
+  readonly communityIdSeed: number;
   readonly ends: FlowEnds;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
@@ -47,7 +48,7 @@ const flushBytes = 1024 * 1024;
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
   const { decoders, off = new Set(), exporters, counts, enricher, ends, lines, sink, log, clock } = options;
 
-  const communityId = createCommunityId();
+  const communityId = createCommunityId(options.communityIdSeed);
 
   const rendered: RenderedFields[] = [];
 

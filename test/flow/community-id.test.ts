@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { parseAddress } from "../../src/ip/index.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
+import { createFlowTwins } from "../support/flow-twins.ts";
 
 /** Of the specification's baseline: protocol, source, destination, ports (ICMP: type and code), id. */
 const baseline: readonly (readonly [number, string, string, number, number, string])[] = [
@@ -95,4 +97,24 @@ test("no Community ID without addresses, protocol or ports, and none when it is 
 
   const [plain] = createFlowRig({ communityId: false }).send(record([6, "10.0.0.1", "10.0.0.2", 1, 2, ""], false));
   assert.equal(plain?.["flow.community.id"], undefined);
+});
+
+test("another seed gives other Community IDs, the same ones in the kernel and in the model", async () => {
+  const [, , , , , ofNoSeed] = baseline[0] as (typeof baseline)[number];
+  for (const communityIdSeed of [0, 1, 0xbeef]) {
+    const twins = await createFlowTwins({ communityIdSeed });
+    const [line] = baseline;
+    const written = JSON.parse(twins.send(record(line as (typeof baseline)[number], false))) as Record<string, unknown>;
+    const input = Buffer.concat([
+      uint(communityIdSeed, 2),
+      ...["66.35.250.204", "128.232.110.120"].map(ipv4),
+      Buffer.of(6, 0),
+      uint(80, 2),
+      uint(34_855, 2),
+    ]);
+    const expected = `1:${createHash("sha1").update(input).digest("base64")}`;
+    assert.equal(written["flow.community.id"], expected);
+    assert.equal(expected === ofNoSeed, communityIdSeed === 0);
+    await twins.finish();
+  }
 });

@@ -515,6 +515,12 @@ export const settingsTable = {
     true,
     "Adds flow.community.id, the Community ID of the flow: a hash of addresses, ports and protocol that many tools share.",
   ),
+  SVC_PROCESSOR_ENRICH_COMMUNITYID_SEED: row(
+    "Records",
+    int(0, 65_535),
+    0,
+    "The seed of Community IDs. Tools must have the same one for the same IDs; most have 0.",
+  ),
 
   SVC_PROCESSOR_EXPAND_CLISRV: row(
     "Enrichment",

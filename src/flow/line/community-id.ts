@@ -9,16 +9,18 @@ const icmpV6 = 58;
 const withPorts: ReadonlySet<number> = new Set([6, 17, 132, icmp, icmpV6]);
 
 /**
- * Makes the function that computes the Community ID, version 1 with seed 0: one text for both directions of a flow, the
+ * Makes the function that computes the Community ID, version 1: one text for both directions of a flow, the
  * same in every tool. `1:` and the SHA-1 in base64 of seed, addresses, protocol and ports, the lower end first. ICMP type
  * and code stand in for ports: the type's partner for the code where the type has one, else the ends keep their order.
  *
  * The function returns undefined when the record lacks addresses, protocol, or the ports of a protocol that has them.
  */
-export function createCommunityId(): (record: RecordFields) => string | undefined {
+export function createCommunityId(seed: number): (record: RecordFields) => string | undefined {
   const source = new Uint8Array(16);
   const destination = new Uint8Array(16);
   const input = new Uint8Array(40);
+  input[0] = seed >>> 8;
+  input[1] = seed;
 
   return (record) => {
     const length = readAddress(record.get("flow.src.ip.addr"), source);
@@ -31,7 +33,7 @@ export function createCommunityId(): (record: RecordFields) => string | undefine
     const order = compareBytes(source, destination, length);
     const isOrdered =
       ports?.isOneWay === true || order < 0 || (order === 0 && (ports?.source ?? 0) <= (ports?.destination ?? 0));
-    // Two bytes of seed come first and stay zero.
+    // The two bytes of the seed come first.
     let at = 2;
     for (let i = 0; i < length; i++) input[at++] = (isOrdered ? source : destination)[i] as number;
     for (let i = 0; i < length; i++) input[at++] = (isOrdered ? destination : source)[i] as number;

@@ -84,6 +84,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     lines,
     sink,
     communityId,
+    communityIdSeed: options.communityIdSeed ?? 0,
     ends,
     optionsRecords,
     log: limitedLog,

@@ -22,7 +22,10 @@ export const processorNames = {
   PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE: known("true"),
   PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: known("false", { missing: "raw samples are not kept in records" }),
   PROCESSOR_DROP_FIELDS: known(""),
-  PROCESSOR_DURATION_PRECISION: known("ms"),
+  PROCESSOR_DURATION_PRECISION: known("ms", {
+    accepted: "flows have a start and an end and no duration; durations of SNMP are in milliseconds",
+    differs: "Durations are always in milliseconds.",
+  }),
   PROCESSOR_ENRICH_APP_ID_ENABLE: known("false"),
   PROCESSOR_ENRICH_APP_ID_PATH: known("/etc/elastiflow/app/appid.yml"),
   PROCESSOR_ENRICH_APP_ID_TTL: known("7200", { accepted: "a changed file counts as soon as it is read" }),
@@ -102,7 +105,7 @@ export const processorNames = {
   PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS: known("true"),
   PROCESSOR_IFA_ENABLE: known("false", { missing: noIfa }),
   PROCESSOR_IFA_WORKER_SIZE: known("0", { needs: "PROCESSOR_IFA_ENABLE" }),
-  PROCESSOR_KEEP_CPU_TICKS: known("false"),
+  PROCESSOR_KEEP_CPU_TICKS: known("false", { missing: "what a definition of SNMP names is always kept" }),
   PROCESSOR_PERCENT_NORM: known("100", {
     accepted: "percentages are always of 100",
     differs: "Always 100.",

@@ -50,6 +50,8 @@ export const resultMethod = 428;
 /** How many lines each rule was for, 32 bits each; the first is for those that none was for. */
 export const methodCounts = 432;
 export const conversationSeed = 464;
+/** Two bytes in the order of the network. */
+export const communityIdSeed = 468;
 /** Where the steps end that a helper leaves to the kernel, from {@link stepList} on. */
 export const listedSteps = 356;
 

@@ -43,6 +43,8 @@ export interface LineWriterOptions {
   readonly enricher: Enricher;
   readonly workspace: Workspace;
   readonly communityId: boolean;
+  /** For all kernels of the workspace. */
+  readonly communityIdSeed: number;
   /** What the operator says of applications; undefined while nothing. */
   readonly applications?: (() => Applications | undefined) | undefined;
   /** Left out: all records are wanted. */
@@ -76,6 +78,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const { lines: ofLines } = options.enricher;
   const enricher = ofLines !== undefined && canEnrich(ofLines) ? ofLines : bareEnricher;
   const context = createKernelContext(workspace, enricher, communityId, filter, counters);
+  view.setUint16(layout.communityIdSeed, options.communityIdSeed);
   const { slots, nameBits } = context;
   const head = createLineHead(memory, layout.headText, layout.headTextBytes);
   const exporter = createExporterAdditions(enricher);

@@ -1,5 +1,5 @@
-// The Community ID (specification: https://github.com/corelight/community-id-spec), version 1 with seed 0.
-import { base64Table, communityIdText, icmpPartnerTable, icmpV6PartnerTable, shaBlock } from "../layout";
+// The Community ID (specification: https://github.com/corelight/community-id-spec), version 1.
+import { base64Table, communityIdSeed, communityIdText, icmpPartnerTable, icmpV6PartnerTable, shaBlock } from "../layout";
 import { putText } from "./values";
 
 @inline
@@ -121,6 +121,7 @@ function writeDigest(p: usize): usize {
 function hashInput(first: usize, second: usize, length: i32, protocol: u32, ports: u32, hasPorts: bool): void {
   const block: usize = shaBlock;
   for (let i = 0; i < 64; i += 16) v128.store(block + i, i32x4.splat(0));
+  store<u16>(block, load<u16>(communityIdSeed));
   let at = block + 2;
   memory.copy(at, first, length);
   at += length;
