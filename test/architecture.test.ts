@@ -17,6 +17,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   udm: ["text", "ip", "report", "yaml", "file"],
   exchange: ["text", "ip", "yaml", "udm"],
   enrich: ["text", "ip", "report", "record", "yaml", "file", "udm"],
+  sources: ["text", "ip", "report", "yaml", "file", "udm", "exchange"],
   flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["ip", "report", "record", "filter"],
@@ -33,6 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "file",
     "udm",
     "exchange",
+    "sources",
     "enrich",
     "flow",
     "snmp",
@@ -70,6 +72,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   flow: ["protocol.ts", "intake", "elements", "exporters", "line/kernel", "wire", "line", "exporters/state", "."],
   filter: [["filter.ts", "filter-error.ts"], ["syntax", "vocabulary"], "check", "evaluate", "."],
   udm: ["model", "index", "history", "store"],
+  sources: [["source-fault.ts", "source-config.ts"], "fetch", "kinds", "config", "engine", "."],
   exchange: [["exchange-error.ts", "exchange-entry.ts", "fault-list.ts"], "rows", "map", "."],
   enrich: [
     ["place-fields.ts", "recent-cache.ts", "files"],

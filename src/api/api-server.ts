@@ -22,6 +22,7 @@ import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
 import { historyOf, type ToolsSource } from "./tools/common/tools-context.ts";
 import { createChangeFeed, type ChangeFeed } from "./tools/changes/follow-changes.ts";
+import type { SourceOperations } from "./services/source-endpoints.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
 
@@ -54,6 +55,8 @@ export interface ApiServerOptions {
   readonly viewDescriptions?: ReadonlyMap<string, ViewDescription>;
   /** Without it the SNMP operations answer 503. */
   readonly snmp?: SnmpOperations;
+  /** Without it the operations on sources of metadata answer 503. */
+  readonly sources?: SourceOperations;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;

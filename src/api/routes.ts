@@ -16,6 +16,12 @@ import { reflectionMethods, reflectionVersions } from "./services/reflection-met
 import { readSchemaFiles, type SchemaFiles } from "./services/schema-files.ts";
 import { applyDefinitionsPath, createSnmpEndpoints, rediscoverDevicePath } from "./services/snmp-endpoints.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
+import {
+  createSourceEndpoint,
+  sourceOperations,
+  sourcePath,
+  type SourceOperations,
+} from "./services/source-endpoints.ts";
 
 /** Where the contract has the service; tools that know only host and port find it at the root too. */
 const contractPrefix = "/api/v1/enrich/ipaddr";
@@ -34,6 +40,7 @@ export interface RouteParts {
   readonly snmp?: SnmpOperations;
   /** Changes of the metadata, which can be followed as server-sent events. */
   readonly feed?: ChangeFeed | undefined;
+  readonly sources?: SourceOperations;
   readonly hasBasicAuth: boolean;
   readonly authMetrics: boolean;
 }
@@ -84,6 +91,13 @@ export function createRoutes(parts: RouteParts): Routes {
   if (feed !== undefined) {
     const access: RouteAccess = { role: "viewer", area: "metadata" };
     routes.set(eventsPath, { kind: "page", label: "changes", access, serve: (call) => serveEvents(call, feed) });
+  }
+
+  for (const operation of sourceOperations) {
+    const serveSource = createSourceEndpoint(operation, parts.sources, bodies);
+    const label = `sources/${operation}`;
+    const access: RouteAccess = { role: "editor", area: "metadata" };
+    routes.set(sourcePath(operation), { kind: "operation", label, access, takesBody: true, serve: serveSource });
   }
 
   // With the comments of the schema; what is none of ours has none.

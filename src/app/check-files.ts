@@ -5,6 +5,7 @@ import { AccessFileError, parseAccessFile } from "../access/index.ts";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
+import { readSourcesFile, SourcesFileError } from "../sources/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { shapingProblems } from "./shaping-problems.ts";
 import { receivesFlows, type Settings } from "./settings/index.ts";
@@ -31,7 +32,19 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
+  const sourcesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
+  if (sourcesPath !== "") problems.push(...(await checkSources(sourcesPath)));
   return { problems, warnings };
+}
+
+async function checkSources(path: string): Promise<string[]> {
+  try {
+    readSourcesFile(await readFile(path, "utf8"));
+    return [];
+  } catch (error) {
+    if (!(error instanceof SourcesFileError)) return [`${path}: ${(error as Error).message}`];
+    return error.findings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
+  }
 }
 
 /** A missing file is an empty database, unless its folder is missing, too: it may be on a volume that is not mounted. */

@@ -5,6 +5,7 @@ import type { ApiServerOptions } from "../api/index.ts";
 import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../flow/index.ts";
 import { compileLineFilter, type Filter } from "../filter/index.ts";
 import {
+  agentFor,
   createFileSink,
   createLineFilter,
   createMonitorSink,
@@ -24,7 +25,8 @@ import {
   type Snmp,
 } from "../snmp/index.ts";
 import { createUdmFileStore, type UdmFileStore } from "../udm/index.ts";
-import { nodeFileIo } from "../file/index.ts";
+import { nodeFileIo, runAfter } from "../file/index.ts";
+import { createLastCopies, createSources, type Sources } from "../sources/index.ts";
 import { decodingOptions } from "./decoding-options.ts";
 import type { Enrichment } from "./enrichment.ts";
 import { filterOf, recordFilter } from "./filters.ts";
@@ -67,6 +69,34 @@ export function createMetadata(settings: Settings, reporting: Reporting): UdmFil
     historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,
     maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
     limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
+  });
+}
+
+/** Sources of metadata beside what people write; undefined when none are set up. */
+export function createSourcesPart(
+  settings: Settings,
+  metadata: UdmFileStore | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  reporting: Reporting,
+): Sources | undefined {
+  const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
+  if (path === "" || metadata === undefined) return undefined;
+  const state = settings.SVC_STATE_DIRECTORY_PATH;
+  if (state === "") {
+    reporting.log.info({}, "last good copies of sources are not kept: SVC_STATE_DIRECTORY_PATH is empty");
+  }
+  const copies =
+    state === "" ? undefined : createLastCopies(join(state, "sources"), nodeFileIo, randomBytes(6).toString("hex"));
+  return createSources({
+    ...reporting,
+    path,
+    readFile: (file) => nodeFileIo.read(file),
+    layers: metadata.layers,
+    copies,
+    agentFor,
+    env,
+    after: runAfter,
+    random: Math.random,
   });
 }
 

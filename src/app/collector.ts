@@ -14,6 +14,7 @@ import {
   createMetadata,
   createOutputs,
   createSnmpPart,
+  createSourcesPart,
   decodingThreads,
 } from "./collector-parts.ts";
 import { createUsersFile } from "./access/users-file.ts";
@@ -27,6 +28,7 @@ import { exportersDescription } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
+import { sourceOperations, sourcesDescription, sourcesView } from "./sources-view.ts";
 import { createStateDirectory } from "./state-directory.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 
@@ -72,6 +74,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const reporting = { log, metrics, clock, health };
 
   const metadata = createMetadata(settings, reporting);
+  const metadataSources = createSourcesPart(settings, metadata, process.env, reporting);
   const { outputs, stores } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
@@ -112,6 +115,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/flow/exporters", async () => ({ enabled: flows !== undefined, exporters: await exporters() })],
       ["/api/v1/flow/exporters/{id}/diagnosis", (id) => doctor.diagnose(id)],
       ["/api/v1/flow/diagnosis", () => doctor.diagnose()],
+      ["/api/v1/enrich/sources", () => sourcesView(metadataSources)],
       ["/api/v1/outputs", () => outputsView(stores, health.checks())],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
@@ -120,9 +124,11 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/flow/exporters", exportersDescription],
       ["/api/v1/flow/exporters/{id}/diagnosis", exporterDoctorDescription],
       ["/api/v1/flow/diagnosis", doctorDescription],
+      ["/api/v1/enrich/sources", sourcesDescription],
       ["/api/v1/outputs", outputsDescription],
     ]),
     ...(snmp !== undefined && { snmp }),
+    ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
   });
@@ -134,6 +140,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (metadata !== undefined) components.push(metadata);
+  if (metadataSources !== undefined) components.push(metadataSources);
   components.push(...enrichment.components, ...outputs);
   if (stores.length > 0) components.push(together("outputs to stores", stores));
   if (snmp !== undefined) components.push(snmp);
@@ -177,6 +184,7 @@ export function createCollector(options: CollectorOptions): Collector {
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
       });
+      void metadataSources?.reload();
       // So do the enrichers.
       void enrichment.reload();
       void flows?.reload?.();

@@ -1,5 +1,5 @@
 import { renderEntry, udmJson } from "../udm/index.ts";
-import type { ExchangeEntry } from "./exchange-entry.ts";
+import { toUdmEntry, type ExchangeEntry } from "./exchange-entry.ts";
 import type { ExchangeFormat } from "./import-entries.ts";
 import { metadataColumn } from "./map/column-map.ts";
 
@@ -48,10 +48,9 @@ const parts: Readonly<Record<ExchangeFormat, (entries: () => Iterable<ExchangeEn
   },
   *yaml(entries) {
     let isEmpty = true;
-    for (const { contexts, ...entry } of entries()) {
+    for (const entry of entries()) {
       isEmpty = false;
-      const yaml = contexts === undefined ? "" : `  contexts: [${contexts.join(", ")}]\n`;
-      yield renderEntry(contexts === undefined ? entry : { ...entry, fileOnly: { contexts, yaml } });
+      yield renderEntry(toUdmEntry(entry));
     }
     if (isEmpty) yield "{}\n";
   },

@@ -1,3 +1,4 @@
+export { agentFor } from "./delivery/proxy.ts";
 export { createBoundedQueue, type Batch, type BoundedQueue } from "./bounded-queue.ts";
 export { fanOut } from "./fan-out.ts";
 export { filteredSink } from "./filtered-sink.ts";

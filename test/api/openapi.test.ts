@@ -54,6 +54,9 @@ test("every path of the document is answered, and every method and operation is 
   const { paths } = await documentOf(url);
   const expected = [
     ...UdmService.methods.map(({ name }) => `${contractPath}/${name}`),
+    "/api/v1/enrich/sources/accept",
+    "/api/v1/enrich/sources/diff",
+    "/api/v1/enrich/sources/run",
     "/api/v1/exporters",
     "/api/v1/snmp/apply-definitions",
     "/api/v1/snmp/rediscover-device",

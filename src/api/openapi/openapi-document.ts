@@ -2,7 +2,8 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ViewDescription } from "../pages.ts";
 import { applyDefinitionsPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
-import { errorSchema, pagePaths, snmpPaths } from "./rest-paths.ts";
+import { errorSchema, pagePaths, snmpPaths, sourcePaths } from "./rest-paths.ts";
+import { sourcePath } from "../services/source-endpoints.ts";
 import { commentOf } from "./schema-comments.ts";
 
 export interface OpenApiParts {
@@ -51,6 +52,11 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
         methods.map((method) => [`${prefix}/${method.parent.typeName}/${method.name}`, { post: methodPath(method) }]),
       ),
       ...snmpPaths(applyDefinitionsPath, rediscoverDevicePath),
+      ...sourcePaths([
+        [sourcePath("run"), "runSource", "Reads a source of metadata now"],
+        [sourcePath("diff"), "diffSource", "Says what a source of metadata would change now"],
+        [sourcePath("accept"), "acceptSource", "Takes what is held of a source of metadata"],
+      ]),
       ...pagePaths(parts),
     },
     components: {

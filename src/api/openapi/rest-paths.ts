@@ -116,6 +116,37 @@ export function snmpPaths(applyDefinitions: string, rediscoverDevice: string): J
   };
 }
 
+/** The operations on sources of metadata: their paths with what they do. */
+export function sourcePaths(
+  operations: readonly (readonly [path: string, name: string, summary: string])[],
+): JsonSchema {
+  const schema: JsonSchema = {
+    type: "object",
+    required: ["name"],
+    properties: { name: { type: "string", examples: ["netbox"] } },
+    additionalProperties: false,
+  };
+  return Object.fromEntries(
+    operations.map(([path, name, summary]) => [
+      path,
+      {
+        post: {
+          tags: ["metadata"],
+          operationId: name,
+          summary,
+          requestBody: { required: true, content: { "application/json": { schema } } },
+          responses: {
+            "200": jsonResponse("The source, or what would change.", anyObject),
+            "404": { $ref: "#/components/responses/Error" },
+            "503": { $ref: "#/components/responses/Error" },
+            ...refusals,
+          },
+        },
+      },
+    ]),
+  );
+}
+
 export interface PageParts {
   readonly hasBasicAuth: boolean;
   readonly authMetrics: boolean;

@@ -14,6 +14,7 @@ import { addReplayCommand } from "./replay-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { addSnmpCommand } from "./snmp-command.ts";
+import { addSourceCommand } from "./source-command.ts";
 import { addUdmCommand } from "./udm/udm-command.ts";
 
 /** Runs the command line. @returns the exit code. */
@@ -40,6 +41,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addConfigCommand(program, terminal, setExitCode);
   addDoctorCommand(program, terminal, setExitCode);
   addUdmCommand(program, terminal, setExitCode);
+  addSourceCommand(program, terminal, setExitCode);
   addMetricsCommand(program, terminal);
   addReplayCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);

@@ -24,6 +24,17 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;
     needs(`SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_ENABLE`, path, settings[path] !== "");
   }
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH !== "") {
+    const because = "because SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH is set";
+    if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) {
+      problems.push(`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE must be true, ${because}`);
+    }
+    if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH === "") {
+      problems.push(
+        `SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH must be set, ${because}; the file need not exist`,
+      );
+    }
+  }
   needs(
     "SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE",
     "SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH",

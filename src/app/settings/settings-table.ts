@@ -81,6 +81,13 @@ export const settingsTable = {
     64 * MiB,
     "The most bytes of the history of metadata changes, kept in SVC_STATE_DIRECTORY_PATH: the oldest go first. 0 keeps none.",
   ),
+  SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH: row(
+    "Metadata",
+    path,
+    "",
+    "A YAML file that lists sources of metadata: an IPAM, published ranges, DHCP leases; see docs/sources.md. Needs the metadata to be on.",
+    "/etc/netgloss/sources.yml",
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     "Metadata",
     int(1, 31_536_000, "seconds"),

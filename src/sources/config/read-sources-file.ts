@@ -1,0 +1,246 @@
+import { createHash } from "node:crypto";
+import {
+  ExchangeError,
+  exchangeFormats,
+  readColumnMap,
+  readFixed,
+  type CsvOptions,
+  type FixedValues,
+} from "../../exchange/index.ts";
+import { nearName, quote } from "../../text/index.ts";
+import { isNullNode, mergedPairs, positionAt, readYaml, YamlFault, type YamlNode } from "../../yaml/index.ts";
+import { sourceKinds } from "../kinds/kinds.ts";
+import type { SourceKind } from "../kinds/source-kind.ts";
+import { plainValue, readDuration, readShare, readSize } from "./read-values.ts";
+import type { SecretPlace, SourceConfig } from "../source-config.ts";
+
+/** One thing that is wrong with the file. */
+export interface SourcesFinding {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** The file cannot be used; all that is wrong with it. */
+export class SourcesFileError extends Error {
+  readonly findings: readonly SourcesFinding[];
+
+  constructor(findings: readonly SourcesFinding[]) {
+    super(findings.map(({ line, column, message }) => `${line}:${column}: ${message}`).join("; "));
+    this.name = "SourcesFileError";
+    this.findings = findings;
+  }
+}
+
+/** More would make metrics and views without bounds. */
+const mostSources = 64;
+
+const commonFields = [
+  ["name", "kind", "priority", "url", "path", "interval", "timeout", "headers", "token_file", "token_env", "username"],
+  ["password_file", "password_env", "ca_file", "cert_file", "key_file", "map", "defaults", "guard", "max_size"],
+].flat();
+const rowFields = ["format", "select", "csv"];
+
+/**
+ * Reads the file of sources: a list, or a mapping with one as `sources`.
+ *
+ * @returns the sources in the order of their priority.
+ * @throws SourcesFileError with all findings.
+ */
+export function readSourcesFile(text: string): readonly SourceConfig[] {
+  const findings: SourcesFinding[] = [];
+  const note = (message: string, at: number): void => void findings.push({ ...positionAt(text, at), message });
+  let root: YamlNode | undefined;
+  try {
+    root = readYaml(text, note);
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    throw new SourcesFileError([{ ...error.position, message: error.message }]);
+  }
+  const list = root?.kind === "mapping" ? root.pairs.find(({ key }) => key.text === "sources")?.value : root;
+  if (root?.kind === "mapping") {
+    for (const { key } of root.pairs) if (key.text !== "sources") note(`unknown field ${quote(key.text)}`, key.at);
+  }
+  if (list !== undefined && list.kind !== "sequence" && !isNullNode(list)) note("sources must be a list", list.at);
+  const items = list?.kind === "sequence" ? list.items : [];
+  const sources: SourceConfig[] = [];
+  for (const node of items) {
+    const source = readSource(node, note);
+    if (source === undefined) continue;
+    if (sources.some(({ name }) => name === source.name))
+      note(`the name ${quote(source.name)} is given twice`, node.at);
+    sources.push(source);
+  }
+  if (items.length > mostSources) note(`there may be ${mostSources} sources at most`, list?.at ?? 0);
+  if (findings.length > 0)
+    throw new SourcesFileError(findings.toSorted((a, b) => a.line - b.line || a.column - b.column));
+  return sources.toSorted((a, b) => a.priority - b.priority);
+}
+
+type Note = (message: string, at: number) => void;
+
+function readSource(node: YamlNode, note: Note): SourceConfig | undefined {
+  if (node.kind !== "mapping") {
+    note("a source must be a mapping", node.at);
+    return undefined;
+  }
+  const fields = new Map(
+    mergedPairs(node, (message, at) => {
+      throw new SourcesFileError([{ line: 0, column: at, message }]);
+    }).map(({ key, value }) => [key.text, { value, at: key.at }]),
+  );
+  const text = (name: string): string | undefined => {
+    const value = fields.get(name)?.value;
+    if (value === undefined || isNullNode(value)) return undefined;
+    if (value.kind === "scalar") return value.text;
+    note(`${name} must be a text`, value.at);
+    return undefined;
+  };
+  /** Reads a field; an error becomes a finding where it stands. */
+  const read = <T>(name: string, absent: T, reader: (value: unknown) => T): T => {
+    const value = fields.get(name)?.value;
+    if (value === undefined || isNullNode(value)) return absent;
+    try {
+      return reader(plainValue(value));
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error;
+      note(error.message, value.at);
+      return absent;
+    }
+  };
+
+  const kindName = text("kind") ?? "";
+  const kind = sourceKinds[kindName];
+  const at = fields.get("kind")?.at ?? node.at;
+  if (kind === undefined) {
+    const near = nearName(kindName, Object.keys(sourceKinds));
+    const hint = near === undefined ? `one of ${Object.keys(sourceKinds).join(", ")}` : `did you mean ${near}?`;
+    note(kindName === "" ? `a source needs a kind: ${hint}` : `unknown kind ${quote(kindName)}: ${hint}`, at);
+    return undefined;
+  }
+  const name = text("name") ?? kindName;
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/.test(name)) {
+    note(`the name ${quote(name)} must be 1 to 63 letters, digits, - and _, and begin with a letter or digit`, at);
+  }
+  const known = [...commonFields, ...(kind.isRows ? rowFields : []), ...kind.options];
+  for (const [field, { at: place }] of fields) {
+    if (known.includes(field)) continue;
+    const near = nearName(field, known);
+    note(
+      `a source of kind ${kindName} has no ${quote(field)}${near === undefined ? "" : `: did you mean ${near}?`}`,
+      place,
+    );
+  }
+
+  const url = text("url") ?? (text("path") === undefined ? kind.url : undefined);
+  const path = text("path");
+  checkPlace(kind, kindName, url, path, (message) => note(message, fields.get("url")?.at ?? at));
+  const secret = (field: string): SecretPlace | undefined => {
+    const file = text(`${field}_file`);
+    const env = text(`${field}_env`);
+    if (file !== undefined && env !== undefined) note(`${field}_file and ${field}_env exclude one another`, at);
+    return file !== undefined ? { file } : env === undefined ? undefined : { env };
+  };
+  const guard = read("guard", {}, readGuard);
+  const config: Omit<SourceConfig, "fingerprint"> = {
+    name,
+    kind: kindName,
+    priority: read("priority", 0, readInteger),
+    url,
+    path,
+    intervalMs: read("interval", kind.intervalMs, (value) => readDuration(value, "interval", 5000)),
+    timeoutMs: read("timeout", 60_000, (value) => readDuration(value, "timeout", 1000)),
+    headers: read("headers", {}, readTexts),
+    token: secret("token"),
+    username: text("username"),
+    password: secret("password"),
+    caPath: text("ca_file"),
+    certPath: text("cert_file"),
+    keyPath: text("key_file"),
+    format: read("format", undefined, readFormat),
+    select: text("select"),
+    csv: read("csv", {}, readCsv),
+    map: read("map", undefined, (value) => readColumnMap(value)),
+    defaults: read<FixedValues>("defaults", {}, (value) => readFixed(value, "defaults")),
+    guard: { maxShrink: kind.maxShrink, maxChange: 1, maxEntries: 1_000_000, ...guard },
+    maxBytes: read("max_size", 256 * 2 ** 20, (value) => readSize(value, "max_size")),
+    options: Object.fromEntries(
+      kind.options.flatMap((option) => {
+        const values = read<readonly string[]>(option, [], (value) => [value].flat().map(String));
+        return values.length === 0 ? [] : [[option, values]];
+      }),
+    ),
+  };
+  const problem = kind.check?.(config);
+  if (problem !== undefined) note(problem, at);
+  const plain = JSON.stringify(config, (_, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value instanceof Map ? [...(value as Map<unknown, unknown>)] : value,
+  );
+  return { ...config, fingerprint: createHash("sha256").update(plain).digest("hex").slice(0, 32) };
+}
+
+function checkPlace(
+  kind: SourceKind,
+  name: string,
+  url: string | undefined,
+  path: string | undefined,
+  note: (message: string) => void,
+): void {
+  if (url !== undefined && path !== undefined) note("url and path exclude one another");
+  else if (kind.place === "path" && path === undefined) note(`a source of kind ${name} needs a path`);
+  else if (kind.place === "url" && url === undefined) note(`a source of kind ${name} needs a url`);
+  else if (url === undefined && path === undefined) note(`a source of kind ${name} needs a url or a path`);
+  if (url === undefined) return;
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
+    note(`the url ${quote(url)} must begin with http:// or https://`);
+  else if (parsed.username !== "" || parsed.password !== "") {
+    note("the url must have no credentials: use username with password_file or password_env");
+  }
+}
+
+function readFormat(value: unknown): SourceConfig["format"] {
+  const format = exchangeFormats.find((one) => one === value);
+  if (format === undefined) throw new ExchangeError("format", `format must be one of ${exchangeFormats.join(", ")}`);
+  return format;
+}
+
+function readInteger(value: unknown): number {
+  if (typeof value === "string" && /^-?\d{1,6}$/.test(value)) return Number(value);
+  throw new ExchangeError("", "priority must be a whole number");
+}
+
+function readTexts(value: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(readFixed({ metadata: value }, "headers").metadata ?? []);
+}
+
+function readGuard(value: unknown): Partial<SourceConfig["guard"]> {
+  const { max_shrink: shrink, max_change: change, max_entries: entries, ...others } = value as Record<string, unknown>;
+  for (const name of Object.keys(others)) {
+    throw new ExchangeError("", `guard has no ${quote(name)}: one of max_shrink, max_change, max_entries`);
+  }
+  const most = typeof entries === "string" && /^\d{1,9}$/.test(entries) ? Number(entries) : undefined;
+  if (entries !== undefined && most === undefined) throw new ExchangeError("", "max_entries must be a whole number");
+  return {
+    ...(shrink !== undefined && { maxShrink: readShare(shrink, "max_shrink") }),
+    ...(change !== undefined && { maxChange: readShare(change, "max_change") }),
+    ...(most !== undefined && { maxEntries: most }),
+  };
+}
+
+function readCsv(value: unknown): CsvOptions {
+  const { delimiter, comment, header, typed_headers: typed, ...others } = value as Record<string, unknown>;
+  for (const name of Object.keys(others)) {
+    throw new ExchangeError("", `csv has no ${quote(name)}: one of delimiter, comment, header, typed_headers`);
+  }
+  const sign = (name: string, given: unknown): string | undefined => {
+    if (given === undefined || (typeof given === "string" && given.length === 1)) return given;
+    throw new ExchangeError("", `${name} must be one character`);
+  };
+  return {
+    delimiter: delimiter === "\\t" ? "\t" : sign("delimiter", delimiter),
+    comment: sign("comment", comment),
+    header: header === undefined ? undefined : [header].flat().map(String),
+    hasTypedHeaders: typed === "true",
+  };
+}
