@@ -20,7 +20,7 @@ import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
-import { historyOf, type ToolsSource } from "./tools/common/tools-context.ts";
+import { historyOf, type ExplainObject, type ToolsSource } from "./tools/common/tools-context.ts";
 import { createChangeFeed, type ChangeFeed } from "./tools/changes/follow-changes.ts";
 import type { SourceOperations } from "./services/source-endpoints.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
@@ -43,6 +43,8 @@ export interface ApiServerOptions {
   readonly udm: UdmSource;
   /** The same for the service of tools; without it there is none. */
   readonly tools?: ToolsSource;
+  /** What records get of addresses, for ExplainAddress; without it there is no answer. */
+  readonly explainObject?: () => Promise<ExplainObject>;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -102,7 +104,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...options,
     services: [
       udmMethods(createUdmService(options.udm, maxBatchSize)),
-      ...(tools === undefined || feed === undefined ? [] : [toolsMethods({ source: tools, maxBatchSize }, feed)]),
+      ...(tools === undefined || feed === undefined
+        ? []
+        : [toolsMethods({ source: tools, maxBatchSize, explainObject: options.explainObject }, feed)]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),

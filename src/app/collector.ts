@@ -20,6 +20,7 @@ import {
 import { createUsersFile } from "./access/users-file.ts";
 import { createDoctor } from "./doctor/doctor.ts";
 import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-description.ts";
+import { createObjectExplainer } from "./explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { flowCredentials } from "./flow-streams.ts";
@@ -100,6 +101,11 @@ export function createCollector(options: CollectorOptions): Collector {
     clock,
   });
   const missing = missingForMetadataApi(settings);
+  const explainer = createObjectExplainer(
+    plainSettings(settings),
+    metadata && { watch: metadata.watchAddresses },
+    reporting,
+  );
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
@@ -131,6 +137,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
+    explainObject: () => explainer.ready(),
   });
 
   // Each part runs before what feeds it starts, and outlives it.
@@ -149,7 +156,7 @@ export function createCollector(options: CollectorOptions): Collector {
   components.push(doctor);
   if (flows !== undefined) components.push(flows);
   if (users !== undefined) components.push(users);
-  components.push(api);
+  components.push(explainer, api);
 
   return {
     name: "collector",

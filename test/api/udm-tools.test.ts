@@ -36,7 +36,11 @@ const message = (outcome: Outcome): string => ("message" in outcome ? outcome.me
 suite("over every protocol", { concurrency: true }, () => {
   for (const kind of clientKinds) {
     test(kind, async (t) => {
-      const { ask, call } = await startTools(t, plan, { kind });
+      const explainObject = async () => (object: string, ip: string) => JSON.stringify({ [`${object}.ip.addr`]: ip });
+      const { ask, call } = await startTools(t, plan, { kind, explainObject });
+      const { entries, contexts } = await ask("explainAddress", { ip: "10.1.0.1", context: "src" });
+      assert.deepEqual(keysOf({ entries: entries ?? [] }, "entries"), ["10.1.0.1", "10.1.0.0/16", "10.0.0.0/8"]);
+      assert.equal((contexts as { object: string }[])[0]?.object, '{"flow.src.ip.addr":"10.1.0.1"}');
       const upserted = await ask("batchUpsertUdms", {
         requests: [
           { udm: { key: "10.1.0.0/16" }, addTags: ["new"] },

@@ -2,6 +2,7 @@ import { UdmToolsService as schema } from "../gen/udm/v1/tools_pb.ts";
 import { serverStream, unary, type RpcService } from "../rpc/method.ts";
 import { listChanges, undoChange } from "./changes/list-changes.ts";
 import { batchDeleteUdms } from "./bulk/delete-udms.ts";
+import { explainAddress } from "./explain/explain-address.ts";
 import { exportUdms } from "./exchange/export-udms.ts";
 import { importUdms } from "./exchange/import-udms.ts";
 import { replaceUdms } from "./bulk/replace-udms.ts";
@@ -28,6 +29,7 @@ export function toolsMethods(options: ToolsOptions, feed: ChangeFeed): RpcServic
       unary(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
       unary(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
       unary(method.searchUdms, "viewer", (request, call) => searchUdms(context, tagKeys, request, call)),
+      unary(method.explainAddress, "viewer", (request) => explainAddress(context, request)),
       serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, signal)),
       unary(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
       unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),

@@ -1,16 +1,27 @@
-import type { UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
+import type { UdmFileStore, UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
 import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import type { Waiting } from "../../http/call.ts";
 import { toApiError } from "../../udm/store-fault.ts";
 import { originOf, type WriteCaller } from "../../udm/write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
-export type ToolsSource = UdmStoreWithHistory | { readonly disabled: string };
+export type ToolsSource = ToolsStore | { readonly disabled: string };
+export type ToolsStore = UdmStoreWithHistory & Pick<UdmFileStore, "layers">;
+
+/**
+ * What records get of an address now, as the enrichment of records makes it.
+ *
+ * @param object where records have the address: at `<object>.ip.addr`.
+ * @returns a JSON object of fields, the address first.
+ */
+export type ExplainObject = (object: string, address: string) => string;
 
 export interface ToolsOptions {
   readonly source: ToolsSource;
   /** Most elements of a batch. */
   readonly maxBatchSize: number;
+  /** Resolves when it can be asked; undefined where nothing is enriched. */
+  readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
 }
 
 /** Who calls a method. */
@@ -19,7 +30,7 @@ export type ToolsCaller = Waiting & WriteCaller;
 /** What every method of the service needs. */
 export interface ToolsContext extends ToolsOptions {
   /** @throws ConnectError `unimplemented` when the API is not enabled. */
-  store(): UdmStoreWithHistory;
+  store(): ToolsStore;
   /** @throws ConnectError `unavailable` */
   current(): UdmIndex;
   /**
@@ -43,13 +54,13 @@ export function historyOf(source: ToolsSource): UdmHistory {
   return storeOf(source).history;
 }
 
-function storeOf(source: ToolsSource): UdmStoreWithHistory {
+function storeOf(source: ToolsSource): ToolsStore {
   if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
   return source;
 }
 
 export function createToolsContext(options: ToolsOptions): ToolsContext {
-  const store = (): UdmStoreWithHistory => storeOf(options.source);
+  const store = (): ToolsStore => storeOf(options.source);
   return {
     ...options,
     store,

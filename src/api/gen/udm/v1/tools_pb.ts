@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file udm/v1/tools.proto.
  */
 export const file_udm_v1_tools: GenFile = /*@__PURE__*/
-  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSLlAQoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNImcKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkMKEFdhdGNoVWRtc1JlcXVlc3QSDQoFYWZ0ZXIYASABKA0SEAoIZnJvbV9ub3cYAiABKAgSDgoGZmlsdGVyGAMgASgJIkEKEVdhdGNoVWRtc1Jlc3BvbnNlEh4KBmNoYW5nZRgBIAEoCzIOLnVkbS52MS5DaGFuZ2USDAoEbGFzdBgCIAEoDSLCAQoRSW1wb3J0VWRtc1JlcXVlc3QSDAoEdGV4dBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSCwoDbWFwGAMgASgJEg4KBnNlbGVjdBgEIAEoCRIRCglkZWxpbWl0ZXIYBSABKAkSHwoFc2NvcGUYBiABKAsyEC51ZG0udjEuVWRtU2NvcGUSEwoLbWF4X2RlbGV0ZXMYByABKAkSDwoHZHJ5X3J1bhgIIAEoCBIYChBza2lwX2ZhdWx0eV9yb3dzGAkgASgIIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0yoQUKD1VkbVRvb2xzU2VydmljZRJGCgtMaXN0Q2hhbmdlcxIaLnVkbS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaGy51ZG0udjEuTGlzdENoYW5nZXNSZXNwb25zZRJDCgpVbmRvQ2hhbmdlEhkudWRtLnYxLlVuZG9DaGFuZ2VSZXF1ZXN0GhoudWRtLnYxLlVuZG9DaGFuZ2VSZXNwb25zZRJSCg9CYXRjaERlbGV0ZVVkbXMSHi51ZG0udjEuQmF0Y2hEZWxldGVVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXNwb25zZRJSCg9CYXRjaFVwc2VydFVkbXMSHi51ZG0udjEuQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXNwb25zZRJGCgtSZXBsYWNlVWRtcxIaLnVkbS52MS5SZXBsYWNlVWRtc1JlcXVlc3QaGy51ZG0udjEuUmVwbGFjZVVkbXNSZXNwb25zZRJDCgpTZWFyY2hVZG1zEhkudWRtLnYxLlNlYXJjaFVkbXNSZXF1ZXN0GhoudWRtLnYxLlNlYXJjaFVkbXNSZXNwb25zZRJCCglXYXRjaFVkbXMSGC51ZG0udjEuV2F0Y2hVZG1zUmVxdWVzdBoZLnVkbS52MS5XYXRjaFVkbXNSZXNwb25zZTABEkMKCkltcG9ydFVkbXMSGS51ZG0udjEuSW1wb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuSW1wb3J0VWRtc1Jlc3BvbnNlEkMKCkV4cG9ydFVkbXMSGS51ZG0udjEuRXhwb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuRXhwb3J0VWRtc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask]);
+  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSLlAQoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNImcKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkMKEFdhdGNoVWRtc1JlcXVlc3QSDQoFYWZ0ZXIYASABKA0SEAoIZnJvbV9ub3cYAiABKAgSDgoGZmlsdGVyGAMgASgJIkEKEVdhdGNoVWRtc1Jlc3BvbnNlEh4KBmNoYW5nZRgBIAEoCzIOLnVkbS52MS5DaGFuZ2USDAoEbGFzdBgCIAEoDSLCAQoRSW1wb3J0VWRtc1JlcXVlc3QSDAoEdGV4dBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSCwoDbWFwGAMgASgJEg4KBnNlbGVjdBgEIAEoCRIRCglkZWxpbWl0ZXIYBSABKAkSHwoFc2NvcGUYBiABKAsyEC51ZG0udjEuVWRtU2NvcGUSEwoLbWF4X2RlbGV0ZXMYByABKAkSDwoHZHJ5X3J1bhgIIAEoCBIYChBza2lwX2ZhdWx0eV9yb3dzGAkgASgIIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0iNAoVRXhwbGFpbkFkZHJlc3NSZXF1ZXN0EgoKAmlwGAEgASgJEg8KB2NvbnRleHQYAiABKAkiawoPRXhwbGFpbmVkT3JpZ2luEg4KBnNvdXJjZRgBIAEoCRILCgNrZXkYAiABKAkSDQoFbGF5ZXIYAyABKAkSDgoGY2hhbmdlGAQgASgNEg4KBmF1dGhvchgFIAEoCRIMCgR0aW1lGAYgASgJImcKDkV4cGxhaW5lZExvc2VyEg0KBWZpZWxkGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBm9yaWdpbhgDIAEoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SDgoGcmVhc29uGAQgASgJIoABCg5FeHBsYWluZWRGaWVsZBINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRIoCgdvcmlnaW5zGAMgAygLMhcudWRtLnYxLkV4cGxhaW5lZE9yaWdpbhImCgZsb3NlcnMYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIihAEKEEV4cGxhaW5lZENvbnRleHQSDwoHY29udGV4dBgBIAEoCRIOCgZvYmplY3QYAiABKAkSJgoGZmllbGRzGAMgAygLMhYudWRtLnYxLkV4cGxhaW5lZEZpZWxkEicKB2lnbm9yZWQYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIicgoWRXhwbGFpbkFkZHJlc3NSZXNwb25zZRIKCgJpcBgBIAEoCRIqCghjb250ZXh0cxgCIAMoCzIYLnVkbS52MS5FeHBsYWluZWRDb250ZXh0EiAKB2VudHJpZXMYAyADKAsyDy51ZG0udjEuRnVsbFVkbTLyBQoPVWRtVG9vbHNTZXJ2aWNlEkYKC0xpc3RDaGFuZ2VzEhoudWRtLnYxLkxpc3RDaGFuZ2VzUmVxdWVzdBobLnVkbS52MS5MaXN0Q2hhbmdlc1Jlc3BvbnNlEkMKClVuZG9DaGFuZ2USGS51ZG0udjEuVW5kb0NoYW5nZVJlcXVlc3QaGi51ZG0udjEuVW5kb0NoYW5nZVJlc3BvbnNlElIKD0JhdGNoRGVsZXRlVWRtcxIeLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoRGVsZXRlVWRtc1Jlc3BvbnNlElIKD0JhdGNoVXBzZXJ0VWRtcxIeLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoVXBzZXJ0VWRtc1Jlc3BvbnNlEkYKC1JlcGxhY2VVZG1zEhoudWRtLnYxLlJlcGxhY2VVZG1zUmVxdWVzdBobLnVkbS52MS5SZXBsYWNlVWRtc1Jlc3BvbnNlEkMKClNlYXJjaFVkbXMSGS51ZG0udjEuU2VhcmNoVWRtc1JlcXVlc3QaGi51ZG0udjEuU2VhcmNoVWRtc1Jlc3BvbnNlEk8KDkV4cGxhaW5BZGRyZXNzEh0udWRtLnYxLkV4cGxhaW5BZGRyZXNzUmVxdWVzdBoeLnVkbS52MS5FeHBsYWluQWRkcmVzc1Jlc3BvbnNlEkIKCVdhdGNoVWRtcxIYLnVkbS52MS5XYXRjaFVkbXNSZXF1ZXN0GhkudWRtLnYxLldhdGNoVWRtc1Jlc3BvbnNlMAESQwoKSW1wb3J0VWRtcxIZLnVkbS52MS5JbXBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5JbXBvcnRVZG1zUmVzcG9uc2USQwoKRXhwb3J0VWRtcxIZLnVkbS52MS5FeHBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5FeHBvcnRVZG1zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask]);
 
 /**
  * An entry with all that the file says of it.
@@ -2000,6 +2000,454 @@ export const ExportUdmsResponseSchema: GenMessage<ExportUdmsResponse, {jsonType:
   messageDesc(file_udm_v1_tools, 23);
 
 /**
+ * Asks what records get of an address.
+ *
+ * @generated from message udm.v1.ExplainAddressRequest
+ */
+export type ExplainAddressRequest = Message<"udm.v1.ExplainAddressRequest"> & {
+  /**
+   * The address.
+   *
+   * @generated from field: string ip = 1;
+   */
+  ip: string;
+
+  /**
+   * `src` and `dst` (ends of flows), `exporter`, `system` (an SNMP device). Empty: all of them.
+   *
+   * @generated from field: string context = 2;
+   */
+  context: string;
+};
+
+/**
+ * Asks what records get of an address.
+ *
+ * @generated from message udm.v1.ExplainAddressRequest
+ */
+export type ExplainAddressRequestJson = {
+  /**
+   * The address.
+   *
+   * @generated from field: string ip = 1;
+   */
+  ip?: string;
+
+  /**
+   * `src` and `dst` (ends of flows), `exporter`, `system` (an SNMP device). Empty: all of them.
+   *
+   * @generated from field: string context = 2;
+   */
+  context?: string;
+};
+
+/**
+ * Describes the message udm.v1.ExplainAddressRequest.
+ * Use `create(ExplainAddressRequestSchema)` to create a new message.
+ */
+export const ExplainAddressRequestSchema: GenMessage<ExplainAddressRequest, {jsonType: ExplainAddressRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 24);
+
+/**
+ * What a value comes from.
+ *
+ * @generated from message udm.v1.ExplainedOrigin
+ */
+export type ExplainedOrigin = Message<"udm.v1.ExplainedOrigin"> & {
+  /**
+   * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`.
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * Of metadata: the key of the entry.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * Of metadata: the layer of the entry; empty for the entries that people write.
+   *
+   * @generated from field: string layer = 3;
+   */
+  layer: string;
+
+  /**
+   * The change that made the entry what it is; 0 when the history does not have it: it comes from the file.
+   *
+   * @generated from field: uint32 change = 4;
+   */
+  change: number;
+
+  /**
+   * Who made that change.
+   *
+   * @generated from field: string author = 5;
+   */
+  author: string;
+
+  /**
+   * When, by RFC 3339 in UTC.
+   *
+   * @generated from field: string time = 6;
+   */
+  time: string;
+};
+
+/**
+ * What a value comes from.
+ *
+ * @generated from message udm.v1.ExplainedOrigin
+ */
+export type ExplainedOriginJson = {
+  /**
+   * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`.
+   *
+   * @generated from field: string source = 1;
+   */
+  source?: string;
+
+  /**
+   * Of metadata: the key of the entry.
+   *
+   * @generated from field: string key = 2;
+   */
+  key?: string;
+
+  /**
+   * Of metadata: the layer of the entry; empty for the entries that people write.
+   *
+   * @generated from field: string layer = 3;
+   */
+  layer?: string;
+
+  /**
+   * The change that made the entry what it is; 0 when the history does not have it: it comes from the file.
+   *
+   * @generated from field: uint32 change = 4;
+   */
+  change?: number;
+
+  /**
+   * Who made that change.
+   *
+   * @generated from field: string author = 5;
+   */
+  author?: string;
+
+  /**
+   * When, by RFC 3339 in UTC.
+   *
+   * @generated from field: string time = 6;
+   */
+  time?: string;
+};
+
+/**
+ * Describes the message udm.v1.ExplainedOrigin.
+ * Use `create(ExplainedOriginSchema)` to create a new message.
+ */
+export const ExplainedOriginSchema: GenMessage<ExplainedOrigin, {jsonType: ExplainedOriginJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 25);
+
+/**
+ * A value that is not used.
+ *
+ * @generated from message udm.v1.ExplainedLoser
+ */
+export type ExplainedLoser = Message<"udm.v1.ExplainedLoser"> & {
+  /**
+   * The field that it would have set.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * The value as JSON.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * What it comes from.
+   *
+   * @generated from field: udm.v1.ExplainedOrigin origin = 3;
+   */
+  origin?: ExplainedOrigin | undefined;
+
+  /**
+   * Why it is not used, in a sentence.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * A value that is not used.
+ *
+ * @generated from message udm.v1.ExplainedLoser
+ */
+export type ExplainedLoserJson = {
+  /**
+   * The field that it would have set.
+   *
+   * @generated from field: string field = 1;
+   */
+  field?: string;
+
+  /**
+   * The value as JSON.
+   *
+   * @generated from field: string value = 2;
+   */
+  value?: string;
+
+  /**
+   * What it comes from.
+   *
+   * @generated from field: udm.v1.ExplainedOrigin origin = 3;
+   */
+  origin?: ExplainedOriginJson;
+
+  /**
+   * Why it is not used, in a sentence.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message udm.v1.ExplainedLoser.
+ * Use `create(ExplainedLoserSchema)` to create a new message.
+ */
+export const ExplainedLoserSchema: GenMessage<ExplainedLoser, {jsonType: ExplainedLoserJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 26);
+
+/**
+ * A field that records get.
+ *
+ * @generated from message udm.v1.ExplainedField
+ */
+export type ExplainedField = Message<"udm.v1.ExplainedField"> & {
+  /**
+   * Its name: `flow.src.ip.subnet.name`.
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * The value as JSON, byte for byte as records have it.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * What it comes from; of a list, what each of its values comes from.
+   *
+   * @generated from field: repeated udm.v1.ExplainedOrigin origins = 3;
+   */
+  origins: ExplainedOrigin[];
+
+  /**
+   * Values that are not used, the most specific first.
+   *
+   * @generated from field: repeated udm.v1.ExplainedLoser losers = 4;
+   */
+  losers: ExplainedLoser[];
+};
+
+/**
+ * A field that records get.
+ *
+ * @generated from message udm.v1.ExplainedField
+ */
+export type ExplainedFieldJson = {
+  /**
+   * Its name: `flow.src.ip.subnet.name`.
+   *
+   * @generated from field: string field = 1;
+   */
+  field?: string;
+
+  /**
+   * The value as JSON, byte for byte as records have it.
+   *
+   * @generated from field: string value = 2;
+   */
+  value?: string;
+
+  /**
+   * What it comes from; of a list, what each of its values comes from.
+   *
+   * @generated from field: repeated udm.v1.ExplainedOrigin origins = 3;
+   */
+  origins?: ExplainedOriginJson[];
+
+  /**
+   * Values that are not used, the most specific first.
+   *
+   * @generated from field: repeated udm.v1.ExplainedLoser losers = 4;
+   */
+  losers?: ExplainedLoserJson[];
+};
+
+/**
+ * Describes the message udm.v1.ExplainedField.
+ * Use `create(ExplainedFieldSchema)` to create a new message.
+ */
+export const ExplainedFieldSchema: GenMessage<ExplainedField, {jsonType: ExplainedFieldJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 27);
+
+/**
+ * What an address adds to records in one context.
+ *
+ * @generated from message udm.v1.ExplainedContext
+ */
+export type ExplainedContext = Message<"udm.v1.ExplainedContext"> & {
+  /**
+   * As in the request.
+   *
+   * @generated from field: string context = 1;
+   */
+  context: string;
+
+  /**
+   * All fields as one JSON object, the address itself first.
+   *
+   * @generated from field: string object = 2;
+   */
+  object: string;
+
+  /**
+   * Each of them, and where it comes from; without the address.
+   *
+   * @generated from field: repeated udm.v1.ExplainedField fields = 3;
+   */
+  fields: ExplainedField[];
+
+  /**
+   * What covers the address and counts for nothing here: an entry of another context, a value whose name meets another one.
+   *
+   * @generated from field: repeated udm.v1.ExplainedLoser ignored = 4;
+   */
+  ignored: ExplainedLoser[];
+};
+
+/**
+ * What an address adds to records in one context.
+ *
+ * @generated from message udm.v1.ExplainedContext
+ */
+export type ExplainedContextJson = {
+  /**
+   * As in the request.
+   *
+   * @generated from field: string context = 1;
+   */
+  context?: string;
+
+  /**
+   * All fields as one JSON object, the address itself first.
+   *
+   * @generated from field: string object = 2;
+   */
+  object?: string;
+
+  /**
+   * Each of them, and where it comes from; without the address.
+   *
+   * @generated from field: repeated udm.v1.ExplainedField fields = 3;
+   */
+  fields?: ExplainedFieldJson[];
+
+  /**
+   * What covers the address and counts for nothing here: an entry of another context, a value whose name meets another one.
+   *
+   * @generated from field: repeated udm.v1.ExplainedLoser ignored = 4;
+   */
+  ignored?: ExplainedLoserJson[];
+};
+
+/**
+ * Describes the message udm.v1.ExplainedContext.
+ * Use `create(ExplainedContextSchema)` to create a new message.
+ */
+export const ExplainedContextSchema: GenMessage<ExplainedContext, {jsonType: ExplainedContextJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 28);
+
+/**
+ * What records get of the address now.
+ *
+ * @generated from message udm.v1.ExplainAddressResponse
+ */
+export type ExplainAddressResponse = Message<"udm.v1.ExplainAddressResponse"> & {
+  /**
+   * The address, in its canonical text.
+   *
+   * @generated from field: string ip = 1;
+   */
+  ip: string;
+
+  /**
+   * In the order `src`, `dst`, `exporter`, `system`.
+   *
+   * @generated from field: repeated udm.v1.ExplainedContext contexts = 2;
+   */
+  contexts: ExplainedContext[];
+
+  /**
+   * All entries that cover it, the most specific first.
+   *
+   * @generated from field: repeated udm.v1.FullUdm entries = 3;
+   */
+  entries: FullUdm[];
+};
+
+/**
+ * What records get of the address now.
+ *
+ * @generated from message udm.v1.ExplainAddressResponse
+ */
+export type ExplainAddressResponseJson = {
+  /**
+   * The address, in its canonical text.
+   *
+   * @generated from field: string ip = 1;
+   */
+  ip?: string;
+
+  /**
+   * In the order `src`, `dst`, `exporter`, `system`.
+   *
+   * @generated from field: repeated udm.v1.ExplainedContext contexts = 2;
+   */
+  contexts?: ExplainedContextJson[];
+
+  /**
+   * All entries that cover it, the most specific first.
+   *
+   * @generated from field: repeated udm.v1.FullUdm entries = 3;
+   */
+  entries?: FullUdmJson[];
+};
+
+/**
+ * Describes the message udm.v1.ExplainAddressResponse.
+ * Use `create(ExplainAddressResponseSchema)` to create a new message.
+ */
+export const ExplainAddressResponseSchema: GenMessage<ExplainAddressResponse, {jsonType: ExplainAddressResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 29);
+
+/**
  * Methods beyond those of UdmService, for whole address plans. Each write is atomic, is saved before it is answered, and is one change of the
  * history.
  *
@@ -2065,6 +2513,16 @@ export const UdmToolsService: GenService<{
     methodKind: "unary";
     input: typeof SearchUdmsRequestSchema;
     output: typeof SearchUdmsResponseSchema;
+  },
+  /**
+   * Explains what records get of an address: each field, what gave it, and what lost.
+   *
+   * @generated from rpc udm.v1.UdmToolsService.ExplainAddress
+   */
+  explainAddress: {
+    methodKind: "unary";
+    input: typeof ExplainAddressRequestSchema;
+    output: typeof ExplainAddressResponseSchema;
   },
   /**
    * Streams changes as they are made. A client that falls too far behind is ended (`failed_precondition`) and has to list again.
