@@ -19,6 +19,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-curve": "flow/flow-curve-bench.js",
   "api-calls": "api/api-calls-bench.js",
   "api-long": "api/api-long-bench.js",
+  "udm-tools": "api/udm-tools-bench.js",
   "udm-index": "udm/udm-index-bench.js",
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",

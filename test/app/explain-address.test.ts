@@ -116,8 +116,8 @@ test("is what a flow of the address carries, byte for byte, over random tables, 
       const own = added.filter(([field]) => field.startsWith(`${object}.`) || !others.has(field));
       const said = contexts[i];
       assert.equal(said?.context, name);
-      const fields = said.fields.map(({ field, value }) => [field, value]);
-      assert.deepEqual(fields.toSorted(), own.toSorted(), `${name} ${ip}`);
+      const fields = said.fields.map(({ field, value }) => [field, value] as const);
+      assert.deepEqual(new Map(fields), new Map(own), `${name} ${ip}`);
       assert.deepEqual(
         rawFields(said.object).filter(([field]) => field !== `${object}.ip.addr`),
         fields,

@@ -39,7 +39,7 @@ export async function scanEntries(
       for (let i = 0; i < count; i++) {
         const start = starts[i] as number;
         const end = ends[i] as number;
-        if (!anyOf.every((finds) => finds.some((find) => find(bytes, start, end) >= 0))) continue;
+        if (!hasAll(anyOf, bytes, start, end)) continue;
         const values = parseUdmJson(buffer.toString("utf8", start, end));
         const entry = { ...values, key: parseKey(values.key) };
         if (after !== undefined && compareKeys(entry.key, after) <= 0) continue;
@@ -51,6 +51,17 @@ export async function scanEntries(
       since = performance.now();
     }
   }
+}
+
+/** Plain loops: this is asked of each entry. */
+function hasAll(anyOf: readonly (readonly FindBytes[])[], bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = 0; i < anyOf.length; i++) {
+    const finds = anyOf[i] as readonly FindBytes[];
+    let at = -1;
+    for (let n = 0; n < finds.length && at < 0; n++) at = (finds[n] as FindBytes)(bytes, start, end);
+    if (at < 0) return false;
+  }
+  return true;
 }
 
 /** Keys that hold all that is asked for, in order. */
