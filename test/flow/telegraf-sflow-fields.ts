@@ -24,7 +24,7 @@ const table: Readonly<Record<string, readonly [ours: string, convert: Convert]>>
   reason: ["flow.drop.reason.id", text],
   out_queue: ["flow.out.queue.id", text],
   out_snmp: ["flow.out.netif.index", text],
-  l2_bytes: ["flow.bytes", text],
+  l2_bytes: ["flow.raw.bytes", text],
   l2_protocol: [
     "flow.sample.header.protocol.id",
     (value) => (value === undefined ? "ETHERNET-ISO8023" : text(value, {})),

@@ -64,7 +64,11 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
     if (child.exitCode !== null) throw new Error(`the collector ended with exit code ${child.exitCode}:\n${stderr}`);
     return log().find((line) => "api" in line && "flowPorts" in line);
   };
-  const ready = await until("the collector is ready", isReady, options.readyMs);
+  const ready = await until("the collector is ready", isReady, options.readyMs).catch((error: unknown) => {
+    // Nobody else knows of it: its process would keep that of the test.
+    child.kill("SIGKILL");
+    throw error;
+  });
   const api = String(ready["api"]);
   const [flowPort = 0] = ready["flowPorts"] as number[];
 
