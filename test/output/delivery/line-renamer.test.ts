@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createDelivery, type RecordBatch } from "../../../src/output/index.ts";
+import { createDelivery, createLineRenamer, type RecordBatch } from "../../../src/output/index.ts";
 import { allAccepted } from "../../../src/output/index.ts";
 import { ecsNames } from "../../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
@@ -92,4 +92,12 @@ test("fields are left out by their own names, and renamed after", async () => {
   assert.deepEqual(await renamed([line], ["flow.bytes"]), [
     '{"host.ip":"192.0.2.1","source.ip":"192.0.2.2","system.ip.addr":"192.0.2.3"}',
   ]);
+});
+
+test("names beyond those that are remembered stay, and do not disturb others", () => {
+  const rename = createLineRenamer(new Map([["own", "other"]]));
+  const lines = Array.from({ length: 9000 }, (_, n) => `{"of${n}":"own","own":${n}}\n`).join("");
+  for (let i = 0; i < 2; i++) {
+    assert.equal(Buffer.from(rename(Buffer.from(lines))).toString(), lines.replaceAll('"own":', '"other":'));
+  }
 });
