@@ -1,11 +1,5 @@
 import type { Clock } from "../../report/index.ts";
 
-/** Where a store is reached, for `GET /api/v1/outputs`. */
-export interface EndpointState {
-  readonly url: string;
-  readonly isHealthy: boolean;
-}
-
 /** Several ways to one store: each request takes the next of those that work. */
 export interface Endpoints {
   /** The next one that works; when none does, the one whose rest is over first. */
@@ -13,7 +7,6 @@ export interface Endpoints {
   worked(url: string): void;
   /** It is left alone for a while, longer with each failure in a row. */
   failed(url: string): void;
-  states(): readonly EndpointState[];
 }
 
 const firstRestMs = 1000;
@@ -46,6 +39,5 @@ export function createEndpoints(urls: readonly string[], clock: Clock): Endpoint
       one.failures++;
       one.restsUntil = clock.monotonic() + Math.min(maxRestMs, firstRestMs * 2 ** (one.failures - 1));
     },
-    states: () => all.map(({ url, failures }) => ({ url, isHealthy: failures === 0 })),
   };
 }

@@ -49,3 +49,11 @@ export function connectionFailure(error: unknown, place: string): DeliveryError 
   const [word, text] = sentences[code] ?? ["unreachable", `%s cannot be reached: ${reasonOf(error)}`];
   return new DeliveryError("retry", word, text.replace("%s", place), { cause: error });
 }
+
+/** An error, and all within it: libraries wrap what the system says. */
+export function* causesOf(error: unknown): Generator<Error> {
+  if (!(error instanceof Error)) return;
+  yield error;
+  if (error instanceof AggregateError) for (const one of error.errors) yield* causesOf(one);
+  yield* causesOf(error.cause);
+}

@@ -2,7 +2,7 @@ import { request as httpRequest, type Agent, type IncomingHttpHeaders, type Inco
 import { request as httpsRequest } from "node:https";
 import type { Clock } from "../../report/index.ts";
 import { DeliveryError } from "./delivery-error.ts";
-import { createEndpoints, type EndpointState } from "./endpoints.ts";
+import { createEndpoints } from "./endpoints.ts";
 import { connectionFailure } from "./failure-text.ts";
 import { agentFor } from "./proxy.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
@@ -39,7 +39,6 @@ export interface HttpAnswer {
 export interface HttpClient {
   /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
   request(request: HttpRequest): Promise<HttpAnswer>;
-  endpoints(): readonly EndpointState[];
   close(): void;
 }
 
@@ -93,7 +92,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         throw connectionFailure(error, new URL(url).host);
       }
     },
-    endpoints: () => endpoints.states(),
     close() {
       for (const agent of agents.values()) agent.destroy();
     },

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { isIP, type Socket } from "node:net";
 import {
   Base,
@@ -15,6 +14,7 @@ import {
 } from "@platformatic/kafka";
 import { reasonOf } from "../errno.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
+import { readNamedFile } from "../delivery/read-named-file.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
 import type { KafkaOutputConfig, KafkaSaslConfig } from "./kafka-config.ts";
 import { produce } from "./produce-request.ts";
@@ -210,17 +210,7 @@ function settle<T>(resolve: (value: T) => void, reject: (error: Error) => void):
 function saslOptions(sasl: KafkaSaslConfig): SASLOptions {
   if (sasl.mechanism !== "OAUTHBEARER") return { ...sasl };
   const { mechanism, tokenPath } = sasl;
-  return { mechanism, token: () => readToken(tokenPath) };
-}
-
-function readToken(path: string): string {
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch (error) {
-    throw new DeliveryError("retry", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
+  return { mechanism, token: () => readNamedFile(tokenPath).toString().trim() };
 }
 
 interface ProduceResponse {

@@ -1,6 +1,6 @@
 import { errorCode, reasonOf } from "../errno.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
-import { connectionFailure } from "../delivery/failure-text.ts";
+import { causesOf, connectionFailure } from "../delivery/failure-text.ts";
 
 /** Answers of brokers for a partition or a topic by which this output decides (Kafka protocol, error codes). */
 export const kafkaCode = {
@@ -102,12 +102,4 @@ export function kafkaCodeOf(error: unknown): number | undefined {
 interface ProtocolFault extends Error {
   readonly apiCode: number;
   readonly serverErrorMessage?: string | null;
-}
-
-/** An error, and all within it. */
-function* causesOf(error: unknown): Generator<Error> {
-  if (!(error instanceof Error)) return;
-  yield error;
-  if (error instanceof AggregateError) for (const one of error.errors) yield* causesOf(one);
-  yield* causesOf(error.cause);
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import {
   connect,
   createInbox,
@@ -15,8 +14,8 @@ import {
   type NatsConnection,
 } from "@nats-io/transport-node";
 import { DeliveryError } from "../delivery/delivery-error.ts";
+import { readNamedFile } from "../delivery/read-named-file.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
-import { reasonOf } from "../errno.ts";
 import type { NatsCredentials, NatsOutputConfig } from "./nats-config.ts";
 import { connectionLost, natsFailure } from "./nats-failure.ts";
 
@@ -202,16 +201,6 @@ function authenticatorOf(given: NatsCredentials): { readonly authenticator?: Aut
   if (given.kind === "none") return {};
   if (given.kind === "token") return { authenticator: tokenAuthenticator(given.token) };
   if (given.kind === "nkey") return { authenticator: nkeyAuthenticator(Buffer.from(given.seed)) };
-  if (given.kind === "file") return { authenticator: credsAuthenticator(readCredentials(given.path)) };
+  if (given.kind === "file") return { authenticator: credsAuthenticator(readNamedFile(given.path)) };
   return { authenticator: usernamePasswordAuthenticator(given.username, given.password) };
-}
-
-function readCredentials(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new DeliveryError("retry", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
 }

@@ -1,4 +1,4 @@
-import { connectionFailure } from "../delivery/failure-text.ts";
+import { causesOf, connectionFailure } from "../delivery/failure-text.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import { errorCode } from "../errno.ts";
 
@@ -25,11 +25,4 @@ export function natsFailure(error: unknown, place: string): DeliveryError {
 
 export function connectionLost(place: string, cause: unknown): DeliveryError {
   return new DeliveryError("retry", "connection_lost", `${place} closed the connection`, { cause });
-}
-
-/** An error, and all within it. */
-function* causesOf(error: unknown): Generator<Error> {
-  if (!(error instanceof Error)) return;
-  yield error;
-  yield* causesOf(error.cause);
 }

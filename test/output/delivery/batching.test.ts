@@ -127,10 +127,6 @@ test("requests go round the endpoints that work", () => {
   assert.equal(endpoints.next(), "a", "none works: the one whose rest is over first");
   endpoints.worked("b");
   assert.equal(next(2), "bb");
-  assert.deepEqual(
-    endpoints.states().map(({ isHealthy }) => isHealthy),
-    [false, true, false],
-  );
 });
 
 const flow = `{"@timestamp":"2026-01-01T00:00:00.000Z","flow.export.ip.addr":"192.0.2.1","flow.bytes":9007199254740993}`;

@@ -4,7 +4,8 @@ import { ledgerStores } from "./ledger-stores.ts";
 
 /**
  * Keeps the ledger of each store, or of those that `NETGLOSS_LEDGER_STORES` names with commas between them.
- * `NETGLOSS_LEDGER_RECORDS`, `NETGLOSS_LEDGER_FAULTS` and `NETGLOSS_LEDGER_SEED` take the place of the sizes given.
+ * `NETGLOSS_LEDGER_RECORDS`, `NETGLOSS_LEDGER_FAULTS`, `NETGLOSS_LEDGER_SEED` and, for a slow or busy host,
+ * `NETGLOSS_LEDGER_RATE` (records a second) take the place of the sizes given.
  */
 export async function keepLedgers(t: TestContext, size: Omit<LedgerOptions, "random">): Promise<void> {
   const { env } = process;
@@ -20,6 +21,7 @@ export async function keepLedgers(t: TestContext, size: Omit<LedgerOptions, "ran
         ...size,
         records: Number(env["NETGLOSS_LEDGER_RECORDS"] ?? size.records),
         faults: Number(env["NETGLOSS_LEDGER_FAULTS"] ?? size.faults),
+        rate: Number(env["NETGLOSS_LEDGER_RATE"] ?? size.rate),
         random: randomOf(seed),
       });
     });
