@@ -13,7 +13,7 @@ import {
   type Msg,
   type NatsConnection,
 } from "@nats-io/transport-node";
-import { DeliveryError } from "../delivery/delivery-error.ts";
+import type { DeliveryError } from "../delivery/delivery-error.ts";
 import { readNamedFile } from "../delivery/read-named-file.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
 import type { NatsCredentials, NatsOutputConfig } from "./nats-config.ts";
