@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { ApiServerOptions } from "../api/index.ts";
 import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../flow/index.ts";
 import { compileLineFilter, type Filter } from "../filter/index.ts";
@@ -321,13 +321,16 @@ export function snmpPaths(settings: Settings): DefinitionPaths {
   const ours = definitionPathsIn(packagePath("definitions"));
   const given = (paths: readonly string[], own: readonly string[]): readonly string[] =>
     paths.length > 0 ? paths : own;
+  const groups = settings.SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH;
+  // Our sysObjectIDs lead to our device groups; those of an operator need sysObjectIDs of their own.
+  const hasOurGroups = groups.length === 0 || groups.some((path) => ours.deviceGroups.includes(resolve(path)));
   return {
     devices: given(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ours.devices),
-    deviceGroups: given(settings.SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH, ours.deviceGroups),
+    deviceGroups: given(groups, ours.deviceGroups),
     objectGroups: given(settings.SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH, ours.objectGroups),
     objects: given(settings.SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH, ours.objects),
     defaults: given(settings.SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH, ours.defaults),
-    autodiscover: given(settings.SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH, ours.autodiscover),
+    autodiscover: given(settings.SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH, hasOurGroups ? ours.autodiscover : []),
     enums: given(settings.SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH, ours.enums),
   };
 }

@@ -169,3 +169,33 @@ test("SNMP definitions are judged when devices are to be polled", async (t) => {
   assert.equal(bad.code, 78);
   assert.match(bad.err[0] ?? "", /^error: .*a\.yml:1:\d+: /);
 });
+
+test("SNMP directories of the old prefix are checked alone: sysObjectIDs of ours do not miss their groups", async (t) => {
+  const directory = tempDirectory(t);
+  const files = {
+    devices: "lab: {ip: 192.0.2.1, communities: [public], device_groups: [own]}\n",
+    device_groups: "own: {object_groups: [own_netif]}\n",
+    object_groups: "own_netif: {objects: ['IF-MIB::ifEntry']}\n",
+    objects:
+      "IF-MIB::ifEntry:\n  index: [{type: Integer, oid: .1.3.6.1.2.1.2.2.1.1, name: netif, syntax: InterfaceIndex}]\n" +
+      "  attributes: {ifPhysAddress: {oid: .1.3.6.1.2.1.2.2.1.6, name: netif.mac, syntax: PhysAddress, tag: true}}\n",
+  };
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(directory, name));
+    writeFileSync(join(directory, name, "own.yml"), text);
+  }
+  const settings = {
+    EF_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: join(directory, "devices"),
+    EF_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH: join(directory, "device_groups"),
+    EF_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH: join(directory, "object_groups"),
+    EF_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH: join(directory, "objects"),
+    EF_INPUT_SNMP_PERSIST_ENABLE: "false",
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+  };
+  const { code, err } = await check(settings);
+  assert.deepEqual(
+    err.filter((line) => !/by the prefix EF_/.test(line)),
+    [],
+  );
+  assert.equal(code, 0);
+});

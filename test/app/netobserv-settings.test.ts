@@ -119,6 +119,15 @@ test("a port of the old prefix turns its input on, unless something is said of i
   assert.equal(isOn({ SVC_FLOW_SERVER_UDP_PORT: "9995" }), false);
 });
 
+test("a directory of SNMP devices of the old prefix turns SNMP on, unless something is said of it", () => {
+  const isOn = (values: Record<string, string>): boolean => read(env(values)).settings.SVC_INPUT_SNMP_ENABLE;
+  const name = "INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH";
+  assert.equal(isOn({ [`EF_${name}`]: "/etc/devices" }), true);
+  assert.equal(isOn({ [`EF_${name}`]: "/etc/devices", SVC_INPUT_SNMP_ENABLE: "false" }), false);
+  assert.equal(isOn({ [`EF_${name}`]: "" }), false);
+  assert.equal(isOn({ [`SVC_${name}`]: "/etc/devices" }), false);
+});
+
 test("names without effect are said once for each reason, what belongs to something that is off is not", () => {
   const { notes, warnings, unknown } = read(
     env({

@@ -27,7 +27,7 @@ export function encodePcap(packets: readonly PcapPacket[]): Buffer {
   return Buffer.concat([header, ...records]);
 }
 
-export interface UdpPacket {
+export interface IpPacket {
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
   readonly sourcePort: number;
@@ -35,27 +35,49 @@ export interface UdpPacket {
   readonly payloadLength: number;
 }
 
+/** Control bits of TCP. */
+export const tcpFlags = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16 } as const;
+
+/** An Ethernet frame with a TCP segment of zeros. @param flags control bits. */
+export function tcpFrame(packet: IpPacket, flags: number, sequence = 0, acknowledged = 0): Buffer {
+  const tcp = Buffer.alloc(20 + packet.payloadLength);
+  tcp.writeUInt16BE(packet.sourcePort, 0);
+  tcp.writeUInt16BE(packet.destinationPort, 2);
+  tcp.writeUInt32BE(sequence >>> 0, 4);
+  tcp.writeUInt32BE(acknowledged >>> 0, 8);
+  tcp.writeUInt8(5 << 4, 12);
+  tcp.writeUInt8(flags, 13);
+  tcp.writeUInt16BE(65_535, 14);
+  return ipFrame(packet, protocolTcp, tcp);
+}
+
 /** An Ethernet frame with a UDP datagram of zeros; addresses of 4 bytes make IPv4, of 16 bytes IPv6. */
-export function udpFrame(packet: UdpPacket): Buffer {
-  const family = packet.source.length === 4 ? 4 : 6;
+export function udpFrame(packet: IpPacket): Buffer {
   const udp = Buffer.alloc(8 + packet.payloadLength);
   udp.writeUInt16BE(packet.sourcePort, 0);
   udp.writeUInt16BE(packet.destinationPort, 2);
   udp.writeUInt16BE(udp.length, 4);
+  return ipFrame(packet, protocolUdp, udp);
+}
+
+function ipFrame(packet: IpPacket, protocol: number, content: Buffer): Buffer {
+  const family = packet.source.length === 4 ? 4 : 6;
   const ethernet = Buffer.alloc(14);
   ethernet.write("020000000001020000000002", 0, "hex");
   ethernet.writeUInt16BE(etherTypes[family], 12);
-  return Buffer.concat([ethernet, family === 4 ? ipv4Header(packet, udp.length) : ipv6Header(packet, udp.length), udp]);
+  const header = (family === 4 ? ipv4Header : ipv6Header)(packet, protocol, content.length);
+  return Buffer.concat([ethernet, header, content]);
 }
 
+const protocolTcp = 6;
 const protocolUdp = 17;
 
-function ipv4Header(packet: UdpPacket, length: number): Buffer {
+function ipv4Header(packet: IpPacket, protocol: number, length: number): Buffer {
   const header = Buffer.alloc(20);
   header.writeUInt8(0x45, 0);
   header.writeUInt16BE(20 + length, 2);
   header.writeUInt8(64, 8);
-  header.writeUInt8(protocolUdp, 9);
+  header.writeUInt8(protocol, 9);
   header.set(packet.source, 12);
   header.set(packet.destination, 16);
   let sum = 0;
@@ -65,11 +87,11 @@ function ipv4Header(packet: UdpPacket, length: number): Buffer {
   return header;
 }
 
-function ipv6Header(packet: UdpPacket, length: number): Buffer {
+function ipv6Header(packet: IpPacket, protocol: number, length: number): Buffer {
   const header = Buffer.alloc(40);
   header.writeUInt8(0x60, 0);
   header.writeUInt16BE(length, 4);
-  header.writeUInt8(protocolUdp, 6);
+  header.writeUInt8(protocol, 6);
   header.writeUInt8(64, 7);
   header.set(packet.source, 8);
   header.set(packet.destination, 24);

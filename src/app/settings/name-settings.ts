@@ -27,9 +27,13 @@ const secretFileNames = settingNames
 export const secretOfFileName: ReadonlyMap<string, SettingName> = new Map(secretFileNames);
 const knownNames: readonly string[] = [...settingNames, ...secretOfFileName.keys()];
 
-/** Inputs that are on when a file of the old prefix sets their port and says nothing else. */
-const inputs: readonly { readonly port: SettingName; readonly enable: SettingName }[] = [
-  { port: "SVC_FLOW_SERVER_UDP_PORT", enable: "SVC_FLOW_SERVER_UDP_ENABLE" },
+/**
+ * Inputs that are on when a file of the old prefix says where they are to be found and nothing else: NetObserv has a program for each, which
+ * needs no setting to be on.
+ */
+const inputs: readonly { readonly where: SettingName; readonly enable: SettingName }[] = [
+  { where: "SVC_FLOW_SERVER_UDP_PORT", enable: "SVC_FLOW_SERVER_UDP_ENABLE" },
+  { where: "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH", enable: "SVC_INPUT_SNMP_ENABLE" },
 ];
 
 /**
@@ -97,14 +101,14 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   } else report.withoutEffect(given, suffix, fate);
 }
 
-/** The settings of inputs whose port came by the old prefix while nothing is said of whether they are on. */
+/** The settings of inputs whose port or devices came by the old prefix while nothing is said of whether they are on. */
 export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
   const said = given.filter(({ text }) => text.trim() !== "");
-  return inputs.flatMap(({ port, enable }) => {
-    const ported = said.find(({ name }) => name === prefixes.old + suffixOf(port));
+  return inputs.flatMap(({ where, enable }) => {
+    const placed = said.find(({ name }) => name === prefixes.old + suffixOf(where));
     const isSaid = said.some(({ name }) => suffixOf(name) === suffixOf(enable));
-    if (ported === undefined || isSaid) return [];
-    return [{ name: enable, text: "true", origin: `${ported.origin}, ${ported.name}` }];
+    if (placed === undefined || isSaid) return [];
+    return [{ name: enable, text: "true", origin: `${placed.origin}, ${placed.name}` }];
   });
 }
 

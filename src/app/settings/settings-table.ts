@@ -404,7 +404,7 @@ export const settingsTable = {
     "SNMP",
     list(path),
     [],
-    "Directories that map sysObjectIDs to device groups. Empty is definitions/autodiscover of the program.",
+    "Directories that map sysObjectIDs to device groups. Empty is definitions/autodiscover of the program, unless the device groups are without those of the program.",
     "/usr/lib/netgloss/definitions/autodiscover,/etc/netgloss/autodiscover",
   ),
   SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH: row(

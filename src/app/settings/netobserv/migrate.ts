@@ -39,7 +39,7 @@ export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
 }
 
 function turnedOnLine(given: GivenSetting): Migrated {
-  const comment = "its port was set by the prefix EF_, which turns it on";
+  const comment = `${given.origin.split(", ").at(-1) ?? given.origin} turns it on`;
   return { given, result: "same", line: withComment(`${given.name}: ${given.text}`, comment), comment };
 }
 
