@@ -125,6 +125,33 @@ test("numbers of every length, and their estimates by every rate", async () => {
   assert.deepEqual(Object.keys(slow), ["estimate"]);
 });
 
+test("signed numbers and ids of applications of every length", async () => {
+  const twins = await createFlowTwins({});
+  const everyOther = (length: number, byte: number): Buffer =>
+    Buffer.from(Array.from({ length }, (_, i) => (i % 2 === 0 ? byte : 255 - byte)));
+  const send = (ids: readonly number[]): void => {
+    for (const length of [1, 2, 3, 4, 5, 6, 7, 8, "variable"] as const) {
+      const template = { id: 300, fields: fields([434, length], [95, "variable"]) };
+      const records = [0, 1, 0x7f, 0x80, 0xff].flatMap((byte, i) =>
+        ids.flatMap((bytes) =>
+          [3, 13, 20].map((engine) => {
+            const id = everyOther(bytes, byte);
+            if (bytes > 0) id[0] = engine;
+            return encodeRecord(template, [everyOther(length === "variable" ? 2 * i : length, byte), id]);
+          }),
+        ),
+      );
+      twins.send(ipfix([ipfixTemplates(template)]));
+      for (const record of records) twins.send(ipfix([packetSet(300, record, { pad: false })]));
+    }
+  };
+  send([2, 3, 4, 5, 6, 7, 8, 9]);
+  send([0, 1, 10, 11, 12, 13, 14]);
+  const { slow } = await twins.finish();
+  // Of ids that are longer than others: four lengths of the engine whose selectors begin with a vendor's number.
+  assert.deepEqual(slow, { value: 9 * 5 * 4 });
+});
+
 test("texts and NTP timestamps of every kind", async () => {
   const texts = [
     ["", "a", "Düsseldorf 1", "日本語のインターフェース名", "🙂 four bytes", "\ufeffmark", "\ufffd is a character"],

@@ -57,7 +57,7 @@ const tunnelTypes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The classification engine of RFC 6759 whose selectors begin with an enterprise number. */
-export const panaL7Pen = 20;
+const panaL7Pen = 20;
 
 /** Names of the flags that are set among nine bits, the lowest first; undefined where none is. */
 export const tcpFlagNames = (bits: number): readonly string[] | undefined =>

@@ -417,8 +417,6 @@ export const opSelect = 16;
 /** Goes on so many bytes further unless the register of `delta` has the value in `length`, or if it has. */
 export const opUnless = 17;
 export const opIf = 18;
-/** Whether a byte is the one in `length`: 1 or 0 as outcome. */
-export const opIsByte = 19;
 /** Whether a field of variable length has between `length` and `argument` bytes: 1 or 0 in its register, 2 when it has none. */
 export const opFits = 20;
 /** Sets the register of `delta`. */
@@ -445,6 +443,11 @@ export const opNanoseconds = 30;
  * Notes what the operation before it wrote: a mark in `length`, and in `delta` how many bytes of its text are behind the place where the name goes on.
  */
 export const opNote = 32;
+/** A signed number. An id of an application with its quotes: the engine and the selector, with a vendor's number between them where the engine has one. */
+export const opInt = 33;
+export const opApplication = 34;
+/** The engine whose selectors begin with the number of a vendor (RFC 6759 section 4.1), where they are longer than that. */
+export const vendorsEngine = 20;
 /** The same of a step: the mark in the upper half of its `delta`, those bytes in `length`. */
 export const stepMark = 7;
 export const stepName = operationLength;

@@ -5,6 +5,7 @@ import type { Convert } from "../../elements/mapping/field-source.ts";
 /** Conversions that the kernel does. `other` are left to the function itself. */
 export type ValueKind =
   | "unsigned"
+  | "signed"
   | "ipv4"
   | "ipv6"
   | "mac"
@@ -25,6 +26,7 @@ export type ValueKind =
 
 const kinds = new Map<Convert, ValueKind>([
   [convertType.unsigned32, "unsigned"],
+  [convertType.signed32, "signed"],
   [convertType.ipv4Address, "ipv4"],
   [convertType.ipv6Address, "ipv6"],
   [convertType.macAddress, "mac"],
@@ -65,6 +67,7 @@ type Fit = readonly [least: number, most: number];
 /** Lengths with which every field of a kind has a value, and no field of another length has one. */
 const fits: Readonly<Partial<Record<ValueKind, Fit>>> = {
   unsigned: [1, 8],
+  signed: [1, 8],
   ipv4: [4, 4],
   ipv6: [16, 16],
   mac: [6, 6],
@@ -86,6 +89,11 @@ const totalLengths: Readonly<Partial<Record<ValueKind, Fit>>> = {
   icmpCode: [2, 2],
   applicationId: [2, 9],
 };
+
+/** Lengths with which every field of a kind has a value; undefined for kinds of which none is known. */
+export function totalLengthsOf(kind: ValueKind): Fit | undefined {
+  return totalLengths[kind];
+}
 
 /** Whether every field of this kind and length, at least one byte, has a value; false where only some have or none. */
 export function isTotal(kind: ValueKind, length: number): boolean {

@@ -1,12 +1,11 @@
 import * as layout from "../kernel/layout.ts";
-import { panaL7Pen } from "../../elements/mapping/convert-field.ts";
 import { toHex } from "../../elements/mapping/convert-type.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
 import type { LineHelper } from "./line-helper.ts";
 import type { ProgramWriter } from "../kernel/program-writer.ts";
-import { fitOf, isNever, isTotal, timeLengthsOf, valueKind, type ValueKind } from "./value-kind.ts";
+import { fitOf, isNever, isTotal, timeLengthsOf, totalLengthsOf, valueKind, type ValueKind } from "./value-kind.ts";
 
 /** What writing a part of a program takes. */
 export interface ProgramContext {
@@ -37,12 +36,18 @@ export function writeField(context: ProgramContext, text: FieldText): void {
   const { plan } = context;
   const length = plan.lengths[text.field] as number;
   if (length === 0) return;
-  const kind = valueKind(text.convert);
+  const kind = kindOf(context, text);
   if (kind === "text") writeText(context, text, length);
   else if (length === variableLength) writeVariable(context, text, kind);
   else if (isNever(kind, length)) text.otherwise();
   else if (isTotal(kind, length)) writeTotal(context, text, kind, length);
   else writePartial(context, text, kind, length);
+}
+
+/** A value below 0 from which something follows is kept by the other side. */
+function kindOf(context: ProgramContext, { name, convert }: FieldText): ValueKind {
+  const kind = valueKind(convert);
+  return kind === "signed" && name !== undefined && slotOf(context, name) !== layout.unusedSlot ? "other" : kind;
 }
 
 /** Writes a field's bytes in hex. */
@@ -77,7 +82,8 @@ function writeText(context: ProgramContext, { field, name }: FieldText, length: 
 function writeVariable(context: ProgramContext, text: FieldText, kind: ValueKind): void {
   const { writer, places } = context;
   const times = timeLengthsOf(kind);
-  const fit = times ?? fitOf(kind);
+  const never = times ?? fitOf(kind);
+  const fit = never ?? totalLengthsOf(kind);
   if (fit === undefined) {
     writeValue(context, text, variableLength);
     return;
@@ -90,11 +96,13 @@ function writeVariable(context: ProgramContext, text: FieldText, kind: ValueKind
     argument: Math.min(most, 0xffff),
   });
   const write = times === undefined ? writeTotal : writeTime;
+  // Of some kinds there are values of other lengths, too.
+  const otherwise = never === undefined ? (): void => writeValue(context, text, variableLength) : text.otherwise;
   writer.either(
     layout.fits,
     1,
     () => write(context, text, kind, variableLength),
-    () => writer.when(layout.fits, "equal", 0, text.otherwise),
+    () => writer.when(layout.fits, "equal", 0, otherwise),
   );
 }
 
@@ -195,12 +203,15 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
     case "unsigned":
       writer.operation({ code: unsignedOperation(length), place, length, slot, ...field });
       break;
+    case "signed":
+      writer.operation({ code: layout.opInt, place, length, ...field });
+      break;
     case "icmpType":
     case "icmpCode":
       writer.operation({ code: layout.opUint8, place, delta: kind === "icmpType" ? 0 : 1, slot, ...field });
       break;
     case "applicationId":
-      writeApplicationId(writer, place, length);
+      writer.operation({ code: layout.opApplication, place, length, ...field });
       if (slot !== layout.unusedSlot) writer.operation({ code: layout.opPlace, place, length, slot });
       break;
     case "l2":
@@ -242,23 +253,4 @@ function unsignedOperation(length: number): number {
   if (length === 1) return layout.opUint8;
   if (length === 2) return layout.opUint16;
   return length === 4 ? layout.opUint32 : layout.opUint;
-}
-
-/** As the conversion `applicationId`. */
-function writeApplicationId(writer: ProgramWriter, place: number, length: number): void {
-  const put = (delta: number, bytes: number): void =>
-    writer.operation({ code: unsignedOperation(bytes), place, delta, length: bytes });
-  writer.text(`"`);
-  put(0, 1);
-  writer.text(`:`);
-  if (length > 5) {
-    writer.operation({ code: layout.opIsByte, place, length: panaL7Pen });
-    writer.when(layout.outcome, "equal", 1, () => {
-      put(1, 4);
-      writer.text(`:`);
-      put(5, length - 5);
-    });
-    writer.when(layout.outcome, "other", 1, () => put(1, length - 1));
-  } else put(1, length - 1);
-  writer.text(`"`);
 }

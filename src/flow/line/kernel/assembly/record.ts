@@ -60,6 +60,34 @@ function writeTime(p: usize, code: i32, at: usize, length: i32): usize {
   return writeMilliseconds(p, code == L.opUptime ? timeOfUptime(value) : <i64>value);
 }
 
+/** A signed number of one to eight bytes. */
+function writeInt(p: usize, at: usize, length: i32): usize {
+  const unused = 64 - 8 * length;
+  const value = (<i64>(readUint(at, length) << unused)) >> unused;
+  if (value >= 0) return writeUint64(p, value);
+  store<u8>(p, 0x2d);
+  return writeUint64(p + 1, <u64>0 - <u64>value);
+}
+
+/** The id of an application, of two to nine bytes. */
+function writeApplication(p: usize, at: usize, length: i32): usize {
+  const engine = <u32>load<u8>(at);
+  store<u8>(p, 0x22);
+  p = writeByte(p + 1, engine);
+  store<u8>(p++, 0x3a);
+  at++;
+  length--;
+  if (engine == L.vendorsEngine && length > 4) {
+    p = writeUint32(p, bswap(load<u32>(at)));
+    store<u8>(p++, 0x3a);
+    at += 4;
+    length -= 4;
+  }
+  p = writeUint64(p, readUint(at, length));
+  store<u8>(p, 0x22);
+  return p + 1;
+}
+
 /** Whether an exporter says of a direction that it saw nothing of it. */
 function isEmptyFlow(): bool {
   const octets = slot(L.octetsSlot);
@@ -122,6 +150,12 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         p = writeUint64(p, value);
         break;
       }
+      case L.opInt:
+        p = writeInt(p, place, lengthOf(operation));
+        break;
+      case L.opApplication:
+        p = writeApplication(p, place, lengthOf(operation));
+        break;
       case L.opIpv4:
         keep(number, (4 << 32) | <i64>place);
         p = writeIpv4(p, bswap(load<u32>(place)));
@@ -191,9 +225,6 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       }
       case L.opSelect:
         setRegister(L.selected, select(tailOf(operation), load<u16>(operation, L.operationLength), from, varies));
-        break;
-      case L.opIsByte:
-        setRegister(L.outcome, load<u8>(place) == <u8>load<u16>(operation, L.operationLength) ? 1 : 0);
         break;
       case L.opFits: {
         const length = load<u32>(L.fieldLengths + 4 * <usize>load<u16>(operation, L.operationPlace));
