@@ -15,6 +15,7 @@ import { createBodyReader } from "./http/read-body.ts";
 import type { TlsFiles } from "./http/tls-credentials.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import type { View, ViewDescription } from "./pages.ts";
+import type { StreamPage } from "./stream-page.ts";
 import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
@@ -53,6 +54,8 @@ export interface ApiServerOptions {
   readonly version: string;
   /** Further JSON documents to GET, by path. */
   readonly views?: ReadonlyMap<string, View>;
+  /** The same whose answers go on. */
+  readonly streams?: ReadonlyMap<string, StreamPage>;
   /** Of these, by the same path; one that is left out is any JSON. */
   readonly viewDescriptions?: ReadonlyMap<string, ViewDescription>;
   /** Without it the SNMP operations answer 503. */
@@ -110,6 +113,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),
+    streams: options.streams ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     hasBasicAuth: authenticate !== undefined,

@@ -13,3 +13,5 @@ export type {
   SnmpOperations,
   SnmpRediscovery,
 } from "./services/snmp-operations.ts";
+export type { StreamPage } from "./stream-page.ts";
+export { apiError } from "./error/api-error.ts";

@@ -33,7 +33,7 @@ export interface PageParts {
 }
 
 /** What a GET answers, by path. */
-export function createPages(parts: PageParts): ReadonlyMap<string, (call: Call) => Promise<void>> {
+export function createPages(parts: PageParts): Map<string, (call: Call) => Promise<void>> {
   const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
   const pages = new Map<string, (call: Call) => Promise<void>>();
   const json = (path: string, view: View): void => {

@@ -9,6 +9,7 @@ import type { UnknownFields } from "./json/read-message.ts";
 import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
 import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
+import { serveStream, type StreamPage } from "./stream-page.ts";
 import { createPages, type View, type ViewDescription } from "./pages.ts";
 import type { RpcService } from "./rpc/method.ts";
 import { healthMethods, type HealthServiceOptions } from "./services/health-methods.ts";
@@ -36,6 +37,7 @@ export interface RouteParts {
   readonly unknownFields: UnknownFields;
   readonly version: string;
   readonly views: ReadonlyMap<string, View>;
+  readonly streams: ReadonlyMap<string, StreamPage>;
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   readonly snmp?: SnmpOperations;
   /** Changes of the metadata, which can be followed as server-sent events. */
@@ -111,6 +113,7 @@ export function createRoutes(parts: RouteParts): Routes {
   });
   const pages = createPages({ ...parts, health: parts.health.health, openApi: () => document });
   const openPages = new Set(["/livez", "/readyz", ...(parts.authMetrics ? [] : ["/metrics"])]);
+  for (const [path, stream] of parts.streams) pages.set(path, (call) => serveStream(call, stream));
   for (const [path, serve] of pages) {
     const access: RouteAccess = { role: openPages.has(path) ? undefined : "viewer", area: areaOfPage(path) };
     routes.set(path, { kind: "page", label: path.slice(1), access, serve });

@@ -1,6 +1,6 @@
 import { createApiServer, type View } from "../api/index.ts";
 import type { ExporterView } from "../flow/index.ts";
-import { fanOut } from "../output/index.ts";
+import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
@@ -23,6 +23,7 @@ import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-de
 import { createObjectExplainer } from "./explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
+import { createFlowTail } from "./flow-tail.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
 import { exportersDescription } from "./exporters-description.ts";
@@ -85,7 +86,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
     { forFlows: decodesHere },
   );
-  const sink = fanOut([...outputs, ...stores, ...sinks]);
+  const sink = createRecordTap(fanOut([...outputs, ...stores, ...sinks]));
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
@@ -126,6 +127,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
+    streams: new Map([["/api/v1/flow/tail", createFlowTail(sink, reporting)]]),
     viewDescriptions: new Map([
       ["/api/v1/flow/exporters", exportersDescription],
       ["/api/v1/flow/exporters/{id}/diagnosis", exporterDoctorDescription],

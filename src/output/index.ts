@@ -50,3 +50,4 @@ export type { NatsOutputConfig } from "./nats/nats-config.ts";
 export type { SearchOutputConfig } from "./search/search-config.ts";
 export type { SyslogOutputConfig } from "./syslog/syslog-config.ts";
 export { createAdapter, type StoreConfig } from "./create-adapter.ts";
+export { createRecordTap, type RecordTap, type TapCounts, type TapListener } from "./record-tap.ts";

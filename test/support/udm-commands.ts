@@ -13,6 +13,8 @@ export interface CommandRun {
 
 export interface CommandWorld {
   readonly port: number;
+  /** Ports on which flows are received. */
+  readonly flowPorts: readonly number[];
   /** Runs a command, which finds the collector by its settings. */
   readonly run: (...argv: string[]) => Promise<CommandRun>;
   /** The same with a standard input, answers to questions, and more environment. */
@@ -49,5 +51,5 @@ export async function startCommandWorld(t: TestContext, more: Record<string, str
     const code = await runProgram(terminal);
     return { code, ...terminal.written };
   };
-  return { port, runWith, run: (...argv) => runWith({}, ...argv) };
+  return { port, flowPorts: collector.flowPorts(), runWith, run: (...argv) => runWith({}, ...argv) };
 }

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ViewDescription } from "../pages.ts";
+import type { StreamDescription } from "./rest-paths.ts";
 import { applyDefinitionsPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
 import { errorSchema, pagePaths, snmpPaths, sourcePaths } from "./rest-paths.ts";
@@ -17,6 +18,7 @@ export interface OpenApiParts {
   readonly authMetrics: boolean;
   /** Paths of further read-only views. */
   readonly views: readonly string[];
+  readonly streams: ReadonlyMap<string, StreamDescription>;
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   /** Whether changes of the metadata can be followed. */
   readonly hasEvents: boolean;

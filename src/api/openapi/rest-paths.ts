@@ -147,17 +147,36 @@ export function sourcePaths(
   );
 }
 
+/** What the document says of a page whose answer goes on. */
+export interface StreamDescription {
+  readonly summary: string;
+  /** What may stand in the query, with what it means. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 export interface PageParts {
   readonly hasBasicAuth: boolean;
   readonly authMetrics: boolean;
   /** Paths of views. */
   readonly views: readonly string[];
+  readonly streams: ReadonlyMap<string, StreamDescription>;
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   /** Whether changes can be followed. */
   readonly hasEvents: boolean;
 }
 
-export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions, hasEvents }: PageParts): JsonSchema {
+function pageId(kind: string, path: string): string {
+  return kind + path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
+}
+
+export function pagePaths({
+  hasBasicAuth,
+  authMetrics,
+  views,
+  viewDescriptions,
+  streams,
+  hasEvents,
+}: PageParts): JsonSchema {
   const open = hasBasicAuth ? { security: [] } : {};
   const guarded: JsonSchema = hasBasicAuth ? { "401": refusals["401"] } : {};
   const readiness: JsonSchema = {
@@ -186,13 +205,12 @@ export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions, 
   });
   const metricsAuth = authMetrics ? guarded : {};
   const viewPaths = views.map((path) => {
-    const name = path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
     const hasId = path.split("/").includes("{id}");
     const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
     const parameters = [{ name: "id", in: "path", required: true, schema: { type: "string" } }];
     const { summary = `The state at ${path}`, schema = {} } = viewDescriptions.get(path) ?? {};
     const responses = { "200": jsonResponse("The state.", schema), ...missing, ...guarded };
-    return [path, page(`view${name}`, summary, responses, hasId ? { parameters } : {})];
+    return [path, page(pageId("view", path), summary, responses, hasId ? { parameters } : {})];
   });
   return {
     "/livez": page("livez", "Whether the process runs", { "200": jsonResponse("It does.", anyObject) }, open),
@@ -214,6 +232,19 @@ export function pagePaths({ hasBasicAuth, authMetrics, views, viewDescriptions, 
     ...(hasEvents ? { [eventsPath]: page("watchUdms", ...eventsDescription(guarded)) } : {}),
     "/openapi.json": page("openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject), ...guarded }),
     ...(Object.fromEntries(viewPaths) as JsonSchema),
+    ...Object.fromEntries(
+      Array.from(streams, ([path, { summary, parameters }]) => {
+        const named = Object.entries(parameters).map(([name, description]) => ({
+          name,
+          in: "query",
+          description,
+          schema: { type: "string" },
+        }));
+        const content = { "application/x-ndjson": { schema: anyObject }, "text/event-stream": { schema: anyObject } };
+        const responses = { "200": { description: "A line for each.", content }, ...refusals };
+        return [path, page(pageId("stream", path), summary, responses, { parameters: named })];
+      }),
+    ),
   };
 }
 

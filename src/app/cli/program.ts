@@ -8,6 +8,7 @@ import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addFilterCommand } from "./filter-command.ts";
+import { addFlowsCommand } from "./flows/flows-command.ts";
 import { addMetricsCommand } from "./metrics-command.ts";
 import { addOutputCommand } from "./output-command.ts";
 import { addReplayCommand } from "./replay-command.ts";
@@ -42,6 +43,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addDoctorCommand(program, terminal, setExitCode);
   addUdmCommand(program, terminal, setExitCode);
   addSourceCommand(program, terminal, setExitCode);
+  addFlowsCommand(program, terminal);
   addMetricsCommand(program, terminal);
   addReplayCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { CommandError } from "../command-error.ts";
+import { packageVersion } from "../../package-root.ts";
 import type { ApiPlace } from "./api-place.ts";
 import { answerError, noAnswerError } from "./explain-answer.ts";
 
@@ -57,12 +58,13 @@ function headersOf(
   { credentials }: ApiPlace,
   { contentType = "application/json" }: ReadOptions,
 ): Record<string, string> {
-  if (credentials === undefined) return { "content-type": contentType };
+  const headers = { "content-type": contentType, "user-agent": `netgloss/${packageVersion()}` };
+  if (credentials === undefined) return headers;
   const proof =
     credentials.kind === "token"
       ? `Bearer ${credentials.token}`
       : `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64")}`;
-  return { "content-type": contentType, authorization: proof };
+  return { ...headers, authorization: proof };
 }
 
 async function send(place: ApiPlace, url: string, method: string, options: ReadOptions): Promise<IncomingMessage> {

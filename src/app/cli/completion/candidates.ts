@@ -98,6 +98,7 @@ async function ofOption(option: Option, last: string, terminal: Terminal): Promi
   if (option.argChoices !== undefined) return option.argChoices.map((text) => ({ text }));
   if (option.long === "--profile") return profileCandidates(terminal);
   if (/<(?:file|path|dir)>/.test(option.flags)) return [{ text: fileCandidates }];
+  if (option.flags.includes("<udm-filter>")) return fieldCandidates(last, "udm");
   if (/<(?:filter|expression|fields?)>/.test(option.flags)) return fieldCandidates(last);
   return option.flags.includes("[value]") ? [{ text: "true" }, { text: "false" }] : [];
 }

@@ -4,8 +4,9 @@ import { confirm } from "../confirm.ts";
 import { readInput } from "../read-input.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ApplyOptions } from "./apply-command.ts";
-import { changesTo, currentEntries, makeChanges } from "./entry-changes.ts";
+import { changesTo, currentEntries, makeChanges, type EntryChange } from "./entry-changes.ts";
 import { readEntries, type EntriesRead } from "./read-entries.ts";
+import { callTools } from "./tools-json.ts";
 import { countChanges, showChanges } from "./show-changes.ts";
 
 /**
@@ -16,20 +17,48 @@ import { countChanges, showChanges } from "./show-changes.ts";
  */
 export async function applyFile(
   connect: () => Promise<ApiClient>,
-  { filename, dryRun = false, yes = false }: ApplyOptions,
+  options: ApplyOptions,
   terminal: Terminal,
 ): Promise<number> {
+  const { filename, dryRun = false, yes = false } = options;
   const { entries } = requireSound(filename, readEntries(await readInput(filename, terminal)), terminal);
   const client = await connect();
-  const changes = changesTo(entries, await currentEntries(client, entries.keys()));
+  const plan =
+    options.replace === undefined ? await planUpsert(client, entries) : await planReplace(client, entries, options);
+  const { changes } = plan;
   terminal.out(showChanges(changes));
-  const unchanged = entries.size - changes.length;
-  terminal.out(`${countChanges(changes)}; ${unchanged} unchanged\n`);
+  terminal.out(`${countChanges(changes)}; ${plan.unchanged} unchanged\n`);
   if (changes.length === 0 || dryRun) return changes.length;
   if (!yes) await confirm("Apply?", terminal);
-  await makeChanges(client, changes);
+  await plan.make();
   terminal.out("applied\n");
   return changes.length;
+}
+
+/** What is going to be done. */
+interface Plan {
+  readonly changes: readonly EntryChange[];
+  readonly unchanged: number;
+  readonly make: () => Promise<unknown>;
+}
+
+type Entries = EntriesRead["entries"];
+
+async function planUpsert(client: ApiClient, entries: Entries): Promise<Plan> {
+  const changes = changesTo(entries, await currentEntries(client, entries.keys()));
+  return { changes, unchanged: entries.size - changes.length, make: () => makeChanges(client, changes) };
+}
+
+/** The collector finds the difference itself. */
+async function planReplace(client: ApiClient, entries: Entries, { replace, maxDeletes }: ApplyOptions): Promise<Plan> {
+  const request = {
+    udms: [...entries.values()],
+    scope: replace,
+    ...(maxDeletes !== undefined && { max_deletes: maxDeletes }),
+  };
+  const ask = (dry_run: boolean): Promise<unknown> => callTools(client, "ReplaceUdms", { ...request, dry_run });
+  const { changes = [], unchanged = 0 } = (await ask(true)) as { changes?: EntryChange[]; unchanged?: number };
+  return { changes, unchanged, make: () => ask(false) };
 }
 
 function requireSound(filename: string, read: EntriesRead, terminal: Terminal): EntriesRead {

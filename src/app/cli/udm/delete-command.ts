@@ -1,37 +1,60 @@
 import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import { hasCode } from "../command-error.ts";
+import type { ApiClient } from "../client/api-call.ts";
+import { CommandError } from "../command-error.ts";
+import { confirm } from "../confirm.ts";
 import type { Terminal } from "../terminal.ts";
 import { currentEntries } from "./entry-changes.ts";
+import { callTools, searchUdms } from "./tools-json.ts";
 import { callUdm, noEntries } from "./udm-json.ts";
 
 interface DeleteOptions {
+  readonly filter?: string;
   readonly ignoreMissing?: boolean;
   readonly dryRun?: boolean;
+  readonly yes?: boolean;
 }
 
 /** `udm delete`. */
 export function addDeleteCommand(udm: Command, terminal: Terminal): void {
-  const remove = addClientOptions(udm.command("delete <keys...>"))
-    .description("delete the entries with exactly these keys")
+  const remove = addClientOptions(udm.command("delete [keys...]"))
+    .description("delete the entries with exactly these keys, or those that a filter is true of: all or none")
+    .option("--filter <udm-filter>", "such as 'tag = old'; shows the keys and asks")
     .option("--ignore-missing", "a key without an entry is no fault")
     .option("--dry-run", "only show which entries would be deleted")
-    .action(async (keys: readonly string[], { ignoreMissing = false, dryRun = false }: DeleteOptions) => {
+    .option("-y, --yes", "do not ask")
+    .action(async (keys: readonly string[], options: DeleteOptions) => {
+      const { filter, ignoreMissing = false, dryRun = false, yes = false } = options;
+      if ((filter === undefined) === (keys.length === 0))
+        throw new CommandError("usage", "give either keys or --filter");
       const client = await clientOf(remove, terminal);
-      if (dryRun || keys.length > 1) {
-        const { canonicalKey } = await import("./read-entries.ts");
-        const wanted = keys.map(canonicalKey);
-        const found = await currentEntries(client, wanted);
-        const missing = wanted.filter((key) => !found.has(key));
-        if (missing.length > 0 && !ignoreMissing) throw noEntries(missing);
-        if (dryRun) return terminal.out([...found.keys()].map((key) => `- ${key}\n`).join(""));
+      const doomed = filter === undefined ? keys : await keysOf(client, filter);
+      if (dryRun || filter !== undefined) {
+        const shown = filter === undefined ? await existing(client, doomed, ignoreMissing) : doomed;
+        terminal.out(shown.map((key) => `- ${key}\n`).join(""));
+        if (dryRun || shown.length === 0) return;
+        if (!yes) await confirm(`Delete ${shown.length} ${shown.length === 1 ? "entry" : "entries"}?`, terminal);
       }
-      for (const key of keys) {
-        try {
-          await callUdm(client, "DeleteUdm", { key });
-        } catch (error) {
-          if (!ignoreMissing || !hasCode(error, "not_found")) throw error;
-        }
-      }
+      if (doomed.length === 1 && !ignoreMissing) await callUdm(client, "DeleteUdm", { key: doomed[0] });
+      else await callTools(client, "BatchDeleteUdms", { keys: doomed, ignore_missing: ignoreMissing });
     });
+}
+
+async function keysOf(client: ApiClient, filter: string): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const entries of searchUdms(client, { filter })) keys.push(...entries.map(({ key }) => key));
+  return keys;
+}
+
+async function existing(
+  client: ApiClient,
+  keys: readonly string[],
+  ignoreMissing: boolean,
+): Promise<readonly string[]> {
+  const { canonicalKey } = await import("./read-entries.ts");
+  const wanted = keys.map(canonicalKey);
+  const found = await currentEntries(client, wanted);
+  const missing = wanted.filter((key) => !found.has(key));
+  if (missing.length > 0 && !ignoreMissing) throw noEntries(missing);
+  return [...found.keys()];
 }

@@ -1,5 +1,6 @@
 import type { ApiClient } from "../client/api-call.ts";
-import { callUdm, findUdm, readUdms, type UdmJson } from "./udm-json.ts";
+import { callTools } from "./tools-json.ts";
+import { findUdm, readUdms, type UdmJson } from "./udm-json.ts";
 
 /** What becomes of one key. Without `before` it is created, without `after` deleted. */
 export interface EntryChange {
@@ -49,14 +50,13 @@ function canonical({ name, tags, vlan, internal, metadata = {} }: UdmJson): stri
   return JSON.stringify([name ?? "", tags ?? [], vlan ?? "0", internal ?? false, pairs]);
 }
 
-/** Makes the changes: all creations as one, then all updates as one, then the deletions. */
+/** Makes the changes: all creations and updates as one, then all deletions as one. Contexts stay as they are. */
 export async function makeChanges(client: ApiClient, changes: readonly EntryChange[]): Promise<void> {
-  const requests = (isNew: boolean): { udm: UdmJson }[] =>
-    changes.flatMap(({ before, after }) =>
-      after !== undefined && (before === undefined) === isNew ? [{ udm: after }] : [],
-    );
-  const [created, updated] = [requests(true), requests(false)];
-  if (created.length > 0) await callUdm(client, "BatchCreateUdms", { requests: created });
-  if (updated.length > 0) await callUdm(client, "BatchUpdateUdms", { requests: updated });
-  for (const { key, after } of changes) if (after === undefined) await callUdm(client, "DeleteUdm", { key });
+  const requests = changes.flatMap(({ after }) => (after === undefined ? [] : [{ udm: after }]));
+  const keys = changes.flatMap(({ key, after }) => (after === undefined ? [key] : []));
+  if (requests.length > 0) await callTools(client, "BatchUpsertUdms", { requests, update_mask: fields });
+  if (keys.length > 0) await callTools(client, "BatchDeleteUdms", { keys });
 }
+
+/** All that an entry has but contexts. */
+const fields = "name,tags,vlan,internal,metadata";

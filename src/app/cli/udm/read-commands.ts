@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
+import { writeAll } from "./write-all.ts";
 import { callUdm, findUdm, noEntries, readUdmKeys, readUdms, type UdmJson } from "./udm-json.ts";
 
 interface ListOptions {
@@ -57,17 +58,4 @@ export function addReadCommands(udm: Command, terminal: Terminal): void {
       };
       terminal.out(`${entries}\n`);
     });
-}
-
-/** Writes batches as fast as they are read. @returns false when nobody reads them any more. */
-async function writeAll<T>(
-  terminal: Terminal,
-  batches: AsyncIterable<readonly T[]>,
-  textOf: (batch: readonly T[]) => string,
-): Promise<boolean> {
-  for await (const batch of batches) {
-    terminal.out(textOf(batch));
-    if (!(await terminal.drained())) return false;
-  }
-  return true;
 }

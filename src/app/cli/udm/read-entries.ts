@@ -30,15 +30,17 @@ export function readEntries(bytes: Uint8Array): EntriesRead {
 
 function readYamlEntries(bytes: Uint8Array): EntriesRead {
   const { entries, findings } = checkMetadataFile(bytes);
-  return {
-    entries: new Map(entries.map((entry) => [entry.key.text, jsonOf(entry)])),
-    faults: findings.map(({ line, column, message, isRefusedByApi }) => ({
-      line,
-      column,
-      message,
-      isWarning: !isRefusedByApi,
-    })),
-  };
+  const faults: EntryFault[] = findings.map(({ line, column, message, isRefusedByApi }) => ({
+    line,
+    column,
+    message,
+    isWarning: !isRefusedByApi,
+  }));
+  for (const { key, fileOnly } of entries) {
+    if (fileOnly?.contexts === undefined) continue;
+    faults.push({ message: `${key.text}: contexts are left as they are in the collector`, isWarning: true });
+  }
+  return { entries: new Map(entries.map((entry) => [entry.key.text, jsonOf(entry)])), faults };
 }
 
 interface JsonElement {

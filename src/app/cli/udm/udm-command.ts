@@ -4,16 +4,24 @@ import { addApplyCommand } from "./apply-command.ts";
 import { addCheckCommand } from "./check-command.ts";
 import { addDeleteCommand } from "./delete-command.ts";
 import { addEditCommand } from "./edit-command.ts";
+import { addExchangeCommands } from "./exchange-commands.ts";
+import { addHistoryCommands } from "./history-command.ts";
 import { addReadCommands } from "./read-commands.ts";
+import { addSearchCommand } from "./search-command.ts";
 import { addSetCommand } from "./set-command.ts";
+import { addWatchCommand } from "./watch-command.ts";
 
 /** `udm …`: the metadata of a running collector, and of files. */
 export function addUdmCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   const udm = program.command("udm").description("read and change the metadata of a running collector");
   addReadCommands(udm, terminal);
+  addSearchCommand(udm, terminal);
   addSetCommand(udm, terminal);
   addEditCommand(udm, terminal);
   addApplyCommand(udm, terminal, setExitCode);
   addDeleteCommand(udm, terminal);
+  addExchangeCommands(udm, terminal);
+  addHistoryCommands(udm, terminal);
+  addWatchCommand(udm, terminal);
   addCheckCommand(udm, terminal, setExitCode);
 }

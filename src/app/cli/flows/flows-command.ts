@@ -1,0 +1,55 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { collect } from "../settings-options.ts";
+import type { Terminal } from "../terminal.ts";
+
+export interface TailOptions {
+  readonly filter?: string;
+  readonly rate: number;
+  readonly limit?: number;
+  readonly output: "text" | "json";
+}
+
+export interface TopOptions {
+  readonly by: readonly string[];
+  readonly filter?: string;
+  readonly for: number;
+  readonly limit: number;
+  readonly sort: "bytes" | "packets" | "flows";
+  readonly output: "table" | "json";
+}
+
+/** `flows …`: flows of a running collector while they go by. */
+export function addFlowsCommand(program: Command, terminal: Terminal): void {
+  const flows = program.command("flows").description("watch the flows of a running collector");
+  const filter = "such as 'src in 10.0.0.0/8 and bytes > 1MB'; see docs/filters.md";
+
+  const tail = addClientOptions(flows.command("tail"))
+    .description("show flows while they go by, a part of them when they are many")
+    .option("--filter <expression>", filter)
+    .option("--rate <number>", "as many a second at most", numberFrom1, 100)
+    .option("--limit <number>", "end after so many", numberFrom1)
+    .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "json"]).default("text"))
+    .action(async (options: TailOptions) => {
+      const { tailFlows } = await import("./tail-flows.ts");
+      await tailFlows(await clientOf(tail, terminal), options, terminal);
+    });
+
+  const top = addClientOptions(flows.command("top"))
+    .description("sum up the flows of some seconds by a field, the largest first")
+    .requiredOption("--by <field>", "a field, such as dst.name or src.as.org; repeat for more", collect)
+    .option("--filter <expression>", filter)
+    .option("--for <seconds>", "how long to watch", numberFrom1, 10)
+    .option("--limit <number>", "rows to show", numberFrom1, 20)
+    .addOption(new Option("--sort <sum>", "what is largest").choices(["bytes", "packets", "flows"]).default("bytes"))
+    .addOption(new Option("-o, --output <format>", "how to write it").choices(["table", "json"]).default("table"))
+    .action(async (options: TopOptions) => {
+      const { topFlows } = await import("./top-flows.ts");
+      await topFlows(() => clientOf(top, terminal), options, terminal);
+    });
+}
+
+function numberFrom1(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("expected a whole number from 1.");
+  return Number(text);
+}

@@ -1,0 +1,80 @@
+import { extname } from "node:path";
+import type { ApiClient } from "../client/api-call.ts";
+import { CommandError } from "../command-error.ts";
+import { confirm } from "../confirm.ts";
+import { readInput } from "../read-input.ts";
+import type { Terminal } from "../terminal.ts";
+import type { EntryChange } from "./entry-changes.ts";
+import type { ImportOptions } from "./exchange-commands.ts";
+import { countChanges, showChanges } from "./show-changes.ts";
+import { callTools } from "./tools-json.ts";
+
+interface ImportAnswer {
+  readonly changes?: readonly EntryChange[];
+  readonly unchanged?: number;
+  readonly change?: number;
+  readonly rows?: number;
+  readonly faults?: readonly { row?: number; line?: number; column?: string; field?: string; reason?: string }[];
+  readonly faultCount?: number;
+}
+
+const formatsByEnding: Readonly<Record<string, string>> = {
+  ".json": "json",
+  ".ndjson": "ndjson",
+  ".jsonl": "ndjson",
+  ".yml": "yaml",
+  ".yaml": "yaml",
+};
+
+/**
+ * Imports a file, after a dry run that shows the difference and every fault.
+ *
+ * @throws CommandError `failed` when a row has a fault and faulty ones are not to be skipped; nothing is changed then.
+ */
+export async function importFile(
+  connect: () => Promise<ApiClient>,
+  file: string,
+  options: ImportOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const {
+    format = formatsByEnding[extname(file).toLowerCase()] ?? "csv",
+    dryRun = false,
+    yes = false,
+    skipFaulty = false,
+  } = options;
+  const request = {
+    text: Buffer.from(await readInput(file, terminal)).toString("utf8"),
+    format,
+    map: await mapOf(options.map ?? "", terminal),
+    select: options.select ?? "",
+    delimiter: options.delimiter ?? "",
+    ...(options.replace !== undefined && { scope: options.replace }),
+    max_deletes: options.maxDeletes ?? "",
+    skip_faulty_rows: skipFaulty,
+  };
+  const client = await connect();
+  if (terminal.isWatched) terminal.err(`reading ${file} …\n`);
+  const ask = async (dry_run: boolean): Promise<ImportAnswer> =>
+    (await callTools(client, "ImportUdms", { ...request, dry_run })) as ImportAnswer;
+  const { changes = [], unchanged = 0, rows = 0, faults = [], faultCount = 0 } = await ask(true);
+  for (const { row = 0, line = 0, column = "", reason = "" } of faults) {
+    const place = `${file}${line > 0 ? `:${line}` : ""}${row > 0 ? `: row ${row}` : ""}${column === "" ? "" : `, column ${column}`}`;
+    terminal.err(`${skipFaulty ? "warning" : "error"}: ${place}: ${reason}\n`);
+  }
+  if (faultCount > faults.length) terminal.err(`and ${faultCount - faults.length} more faults\n`);
+  terminal.out(showChanges(changes));
+  terminal.out(`${rows} rows; ${countChanges(changes)}; ${unchanged} unchanged\n`);
+  if (faultCount > 0 && !skipFaulty)
+    throw new CommandError("failed", `${faultCount} faults in ${file}: nothing was changed`);
+  if (dryRun || changes.length === 0) return;
+  if (!yes) await confirm("Import?", terminal);
+  const { change = 0 } = await ask(false);
+  terminal.out(`imported: change ${change}\n`);
+}
+
+/** The name of a map, or the text of a file with one. */
+async function mapOf(text: string, terminal: Terminal): Promise<string> {
+  if (!/[./\\]/.test(text)) return text;
+  return Buffer.from(await readInput(text, terminal)).toString("utf8");
+}

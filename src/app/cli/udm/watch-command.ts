@@ -1,0 +1,58 @@
+import { Option, type Command } from "commander";
+import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { CommandError } from "../command-error.ts";
+import type { Terminal } from "../terminal.ts";
+import { showCommit } from "./history-command.ts";
+import { wholeNumber } from "./search-command.ts";
+import type { ChangeJson } from "./tools-json.ts";
+
+interface WatchOptions {
+  readonly filter?: string;
+  readonly after?: number;
+  readonly limit?: number;
+  readonly output: "text" | "ndjson";
+}
+
+/** `udm watch`. */
+export function addWatchCommand(udm: Command, terminal: Terminal): void {
+  const watch = addClientOptions(udm.command("watch"))
+    .description("show changes of the metadata as they are made, until it is interrupted")
+    .option("--filter <udm-filter>", "only changes of entries that it is true of, before or after")
+    .option("--after <number>", "first those with higher numbers (default: only new ones)", wholeNumber)
+    .option("--limit <number>", "end after so many", wholeNumber)
+    .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "ndjson"]).default("text"))
+    .action(async ({ filter = "", after, limit = Infinity, output }: WatchOptions) => {
+      const client = await clientOf(watch, terminal);
+      const query = new URLSearchParams({ filter, ...(after !== undefined && { after: String(after) }) });
+      const answer = await client.read("GET", `/api/v1/enrich/ipaddr/changes?${query.toString()}`, { isEndless: true });
+      let left = limit;
+      for await (const { event, data } of eventsOf(answer)) {
+        if (event === "error") {
+          const { code, message } = data as { code: string; message: string };
+          throw new CommandError(code, `${code}: ${message}`);
+        }
+        const { change } = data as { change?: ChangeJson };
+        if (change === undefined) continue;
+        terminal.out(output === "ndjson" ? `${JSON.stringify(change)}\n` : showCommit(change));
+        left--;
+        if (!(await terminal.drained()) || left === 0) return;
+      }
+    });
+}
+
+/** Server-sent events with JSON as their data. */
+async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: unknown }> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const piece of bytes) {
+    const blocks = (rest + decoder.decode(piece, { stream: true })).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const fields = new Map(
+        block.split("\n").map((line) => [line.split(": ", 1)[0] ?? "", line.slice(line.indexOf(": ") + 2)]),
+      );
+      const data = fields.get("data");
+      if (data !== undefined) yield { event: fields.get("event") ?? "", data: JSON.parse(data) as unknown };
+    }
+  }
+}

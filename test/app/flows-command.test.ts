@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { netflowV5Datagram } from "../support/netflow-v5.ts";
+import { sendDatagram } from "../support/send-datagram.ts";
+import { startCommandWorld, type CommandWorld } from "../support/udm-commands.ts";
+
+/** A collector that gets two flows from 10.0.0.1 and one from 10.0.0.2, again and again. */
+async function start(t: TestContext): Promise<CommandWorld> {
+  const world = await startCommandWorld(t, {
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_PROCESSOR_POOL_SIZE: "main",
+  });
+  await world.run("udm", "set", "10.0.0.1", "--name", "web");
+  const flows = ["10.0.0.1", "10.0.0.1", "10.0.0.2"].map((source) => ({ source, destination: "192.0.2.1" }));
+  const [port = 0] = world.flowPorts;
+  const timer = setInterval(() => void sendDatagram(port, netflowV5Datagram(flows)), 50);
+  t.after(() => clearInterval(timer));
+  return world;
+}
+
+test("flows tail shows flows as text or as they are, those of a filter, and ends after its limit", async (t) => {
+  const { run } = await start(t);
+  const text = await run("flows", "tail", "--limit", "3");
+  assert.equal(text.code, 0, text.err);
+  const lines = text.out.trimEnd().split("\n");
+  assert.equal(lines.length, 3);
+  assert.match(
+    text.out,
+    /^\d\d:\d\d:\d\d\.\d{3} 10\.0\.0\.1:\d+ \(web\) > 192\.0\.2\.1:\d+ \S+ \d+ B \d+ packets from 127\.0\.0\.1$/m,
+  );
+  const json = await run("flows", "tail", "--limit", "2", "-o", "json", "--filter", "src = 10.0.0.2");
+  for (const line of json.out.trimEnd().split("\n")) {
+    assert.equal((JSON.parse(line) as Record<string, unknown>)["flow.src.ip.addr"], "10.0.0.2");
+  }
+  const bad = await run("flows", "tail", "--filter", "scr = 10.0.0.2");
+  assert.equal(bad.code, 5);
+  assert.match(bad.err, /^error: invalid_argument: filter:1:1: /);
+});
+
+test("flows top sums up by fields, the largest first", async (t) => {
+  const { run } = await start(t);
+  const top = await run("flows", "top", "--by", "src", "--for", "1", "-o", "json");
+  const rows = top.out
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { by: object; flows: number; bytes: number });
+  assert.deepEqual(
+    rows.map(({ by }) => by),
+    [{ src: "10.0.0.1" }, { src: "10.0.0.2" }],
+  );
+  assert.equal(rows[0]?.flows, 2 * (rows[1]?.flows ?? 0));
+  assert.equal(rows[0]?.bytes, 2 * (rows[1]?.bytes ?? 0));
+  const table = await run("flows", "top", "--by", "src.name", "--by", "dst", "--for", "1", "--limit", "1");
+  assert.match(table.out, /^SRC\.NAME {2}DST .*BYTES .*\nweb .*192\.0\.2\.1/);
+  const unknown = await run("flows", "top", "--by", "dst.nmae");
+  assert.deepEqual([unknown.code, unknown.out], [2, ""]);
+  assert.match(unknown.err, /there is no field dst\.nmae: is dst\.name meant\?/);
+});
+
+test("the stream is bounded: rate, listeners, and it ends with the collector; events for who asks for them", async (t) => {
+  const { port, run } = await start(t);
+  const url = `http://127.0.0.1:${port}/api/v1/flow/tail`;
+  assert.equal((await fetch(`${url}?rate=0`)).status, 400);
+  const ends = new AbortController();
+  const open = await Promise.all(Array.from({ length: 16 }, () => fetch(url, { signal: ends.signal })));
+  assert.ok(open.every(({ status }) => status === 200));
+  assert.equal((await fetch(url)).status, 429);
+  assert.match((await run("metrics", "tail_listeners")).out, /^netgloss_flow_tail_listeners 16$/m);
+  ends.abort();
+  let again = await fetch(url, { headers: { accept: "text/event-stream" } });
+  for (let i = 0; i < 100 && again.status === 429; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    again = await fetch(url, { headers: { accept: "text/event-stream" } });
+  }
+  assert.equal(again.headers.get("content-type"), "text/event-stream");
+  const reader = again.body?.getReader();
+  const first = await reader?.read();
+  assert.match(Buffer.from(first?.value ?? []).toString("utf8"), /^data: \{"@timestamp".*\}\n\n/);
+  await reader?.cancel();
+});
