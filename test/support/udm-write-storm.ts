@@ -1,17 +1,18 @@
 // A program for tests: writes to a metadata file without end and prints each write once it was answered.
-//   node udm-write-storm.js <file> <round>
+//   node udm-write-storm.js <file> <round> <state directory>
 import { writeSync } from "node:fs";
 import { argv, exit, stderr } from "node:process";
 import { parseKey } from "../../src/ip/index.ts";
 import { createHealth, createLog, createMetrics, systemClock } from "../../src/report/index.ts";
 import { createUdmFileStore, type UdmWrite } from "../../src/udm/index.ts";
 
-const [path = "", round = ""] = argv.slice(2);
+const [path = "", round = "", stateDirectory = ""] = argv.slice(2);
 const store = createUdmFileStore({
   path,
   owned: true,
   refreshMs: 0,
   maxEntries: 10_000,
+  stateDirectory,
   log: createLog({ level: "error", format: "text", destination: stderr }),
   metrics: createMetrics(),
   clock: systemClock,

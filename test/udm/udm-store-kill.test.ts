@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { nodeFileIo } from "../../src/file/index.ts";
+import type { UdmFileStore } from "../../src/udm/index.ts";
 import { storeOn } from "../support/udm-store-fixture.ts";
 import { runs } from "../support/runs.ts";
 import { until } from "../support/until.ts";
@@ -17,10 +18,10 @@ const storm = join(import.meta.dirname, "../support/udm-write-storm.js");
  *
  * @returns the lines of its answers.
  */
-async function killedStorm(folder: string, path: string, round: number): Promise<string[]> {
+async function killedStorm(folder: string, path: string, state: string, round: number): Promise<string[]> {
   const answersPath = join(folder, `answers-${round}`);
   const answers = await open(answersPath, "w");
-  const child = spawn(process.execPath, [storm, path, String(round)], { stdio: ["ignore", answers.fd, "pipe"] });
+  const child = spawn(process.execPath, [storm, path, String(round), state], { stdio: ["ignore", answers.fd, "pipe"] });
   let errors = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
   const ended = new Promise((resolve) => child.on("close", (_, name) => resolve(name)));
@@ -61,14 +62,34 @@ function check(answers: readonly string[], before: Names, found: Names, round: n
   }
 }
 
+/** The history leads to what the file says: nothing answered is missing there, nothing is there that was not saved. */
+async function checkHistory(store: UdmFileStore): Promise<void> {
+  const { history } = store;
+  const changes = await history.list({ limit: 1_000_000 });
+  assert.equal(history.first(), 1);
+  assert.equal(changes.length, history.last(), "numbers have no gaps");
+  const replayed = new Map<string, string>();
+  for (const change of changes.toReversed()) {
+    for (const { before, after } of change.changes) {
+      const key = (after ?? before)?.key.text ?? "";
+      assert.equal(before?.name, replayed.get(key), `change ${change.number} of ${key}`);
+      if (after === undefined) replayed.delete(key);
+      else replayed.set(key, after.name);
+    }
+  }
+  const there = new Map([...store.current().entries()].map(({ key, name }) => [key.text, name]));
+  assert.deepEqual(replayed, there);
+}
+
 async function lane(rounds: readonly number[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "netgloss-"));
   const answersFolder = await mkdtemp(join(tmpdir(), "netgloss-"));
+  const state = await mkdtemp(join(tmpdir(), "netgloss-"));
   try {
     const path = join(folder, "ipaddrs.yml");
     let before: Names = new Map();
     for (const round of rounds) {
-      const answers = await killedStorm(answersFolder, path, round);
+      const answers = await killedStorm(answersFolder, path, state, round);
       assert.ok(answers.length >= round);
       const reader = storeOn(nodeFileIo, { path, owned: false });
       await reader.store.start();
@@ -77,13 +98,16 @@ async function lane(rounds: readonly number[]): Promise<void> {
       check(answers, before, found, round);
       before = found;
     }
-    const { store } = storeOn(nodeFileIo, { path });
+    const { store, metrics } = storeOn(nodeFileIo, { path, stateDirectory: state });
     await store.start();
+    await checkHistory(store);
+    assert.equal(await metrics.value("netgloss_udm_history_edits_total"), 0);
     await store.stop();
     assert.deepEqual(await readdir(folder), ["ipaddrs.yml"], "what the killed ones left behind is gone");
   } finally {
     await rm(folder, { recursive: true });
     await rm(answersFolder, { recursive: true });
+    await rm(state, { recursive: true });
   }
 }
 

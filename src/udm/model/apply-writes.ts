@@ -68,15 +68,12 @@ interface Refusal {
 }
 
 function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | undefined): Refusal | undefined {
-  const key = `key ${quote(write.key.text)}`;
-  const no = (refused: UdmErrorCode, description: string): Refusal => ({ refused, field: "key", description });
-  if (earlier !== undefined) {
-    return no("invalid_argument", `${key} is already in the batch, at position ${earlier}`);
-  }
-  if (write.op === "create" && found !== undefined) return no("already_exists", `${key} already exists`);
-  if ((write.op === "update" || write.op === "delete") && found === undefined) {
-    return no("not_found", `${key} does not exist`);
-  }
+  const no = (refused: UdmErrorCode, why: string): Refusal => {
+    return { refused, field: "key", description: `key ${quote(write.key.text)} ${why}` };
+  };
+  if (earlier !== undefined) return no("invalid_argument", `is already in the batch, at position ${earlier}`);
+  if (write.op === "create" && found !== undefined) return no("already_exists", "already exists");
+  if ((write.op === "update" || write.op === "delete") && found === undefined) return no("not_found", "does not exist");
   return undefined;
 }
 
