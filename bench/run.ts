@@ -23,6 +23,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-index": "udm/udm-index-bench.js",
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",
+  "udm-layers": "udm/udm-layers-bench.js",
   delivery: "output/delivery-bench.js",
   "delivery-ecs": "output/ecs-bench.js",
   "delivery-cost": "output/delivery-cost-bench.js",
