@@ -16,6 +16,7 @@ import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
+import { udmEntry } from "../support/udm-entry.ts";
 
 const template: PacketTemplate = {
   id: 300,
@@ -168,6 +169,22 @@ test("all that is known of source and destination is said of client and server, 
   assert.notEqual(second?.["flow.session.id"], forward?.["flow.session.id"]);
   const [seeded] = createFlowRig({ ends: { ...allEnds, ids: { seed: 1 } } }).send(datagram(flow));
   assert.notEqual(seeded?.["flow.session.id"], forward?.["flow.session.id"]);
+});
+
+test("addresses of which very much is known", async () => {
+  const tags = (count: number, first: number): string[] => Array.from({ length: count }, (_, i) => `t-${first + i}`);
+  const metadata = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`.key${i}`, `"${i}"`]));
+  const twins = await createFlowTwins();
+  twins.setMetadata([
+    udmEntry(inside, { name: "many keys", tags: tags(300, 0), metadata: metadata(30) }),
+    udmEntry(outside, { name: "many tags", tags: tags(400, 200), metadata: metadata(2), vlan: 7n }),
+  ]);
+  const flow: Flow = { source: inside, destination: outside, ports: [50_000, 443] };
+  // The second time the kernel knows where the fields of their texts begin.
+  for (let i = 0; i < 2; i++) twins.send(datagram(flow, backwards(flow)));
+  const { slow } = await twins.finish();
+  assert.deepEqual(slow, {});
 });
 
 test("off: nothing of it is in records", () => {
