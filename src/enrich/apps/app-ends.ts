@@ -1,5 +1,5 @@
-import { addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../ip/index.ts";
-import type { Enricher, RecordFields, Value } from "../../record/index.ts";
+import { addressKey, formatAddress, keyContains, parseAddress, unmapAddress, type Address } from "../../ip/index.ts";
+import type { Enricher, RecordFields } from "../../record/index.ts";
 import type { Metrics } from "../../report/index.ts";
 import { createAddressSelection } from "../address/sources/address-selection.ts";
 import { createListeners, endpointObjects, type AddressSource } from "../address/sources/address-source.ts";
@@ -58,10 +58,21 @@ export function createAppEnds({ privateAddresses, publicAddresses, metrics }: Ap
     () => counts.renamed,
   );
 
+  const isWanted = (a: number, b: number, c: number, d: number): boolean =>
+    addressScope(a, b, c, d) === "private" ? privateAddresses : publicAddresses;
+
+  const words = new Int32Array(4);
+  const isWantedAddress = (address: Address): boolean => {
+    setWords(words, address);
+    const [a = 0, b = 0, c = 0, d = 0] = words;
+    return isWanted(a, b, c, d);
+  };
+
   const find = (text: string, port: number): Found | undefined => {
     const address = parseAddress(text);
     if (address === undefined) return undefined;
     const unmapped = unmapAddress(address);
+    if (!isWantedAddress(unmapped)) return undefined;
     const key = addressKey(unmapped);
     const own = single.get(formatAddress(unmapped)) ?? [];
     for (const { host, rank } of [...own, ...wide]) {
@@ -83,9 +94,6 @@ export function createAppEnds({ privateAddresses, publicAddresses, metrics }: Ap
     }
     return found === "none" ? undefined : found;
   };
-
-  const isWanted = (a: number, b: number, c: number, d: number): boolean =>
-    addressScope(a, b, c, d) === "private" ? privateAddresses : publicAddresses;
 
   return {
     use(given) {
@@ -118,9 +126,7 @@ export function createAppEnds({ privateAddresses, publicAddresses, metrics }: Ap
       lines: { begin() {}, numbers: [], addresses: [] },
       enrich(record) {
         if (hosts.length === 0 || record.has("app.name")) return;
-        const [best] = ends
-          .flatMap((end) => (isWantedText(record.get(`${end}.ip.addr`), isWanted) ? (findEnd(record, end) ?? []) : []))
-          .toSorted((a, b) => a.rank - b.rank);
+        const [best] = ends.flatMap((end) => findEnd(record, end) ?? []).toSorted((a, b) => a.rank - b.rank);
         if (best === undefined) return;
         counts.named++;
         const { fields, metadata } = best.app;
@@ -129,17 +135,4 @@ export function createAppEnds({ privateAddresses, publicAddresses, metrics }: Ap
       },
     },
   };
-}
-
-/** The same of an address as text. */
-function isWantedText(
-  text: Value | undefined,
-  isWanted: (a: number, b: number, c: number, d: number) => boolean,
-): boolean {
-  const address = typeof text === "string" ? parseAddress(text) : undefined;
-  if (address === undefined) return false;
-  const words = new Int32Array(4);
-  setWords(words, unmapAddress(address));
-  const [a = 0, b = 0, c = 0, d = 0] = words;
-  return isWanted(a, b, c, d);
 }
