@@ -92,13 +92,11 @@ async function findEntries(search: Search, tagKeys: TagKeys, check: () => void):
     const whole = asksForContexts ? (index.get(entry.key) as UdmEntry) : entry;
     return isMatch(whole) ? page.add(whole) : true;
   };
-  const afterKey = order.isOfKeys ? after?.key : undefined;
+  // In any other order the page itself leaves out what is before the position.
+  const afterKey = order.isOfKeys && !order.isReversed ? after?.key : undefined;
   const keys = tag === undefined ? undefined : await tagKeys.of(tag, index, check);
   if (keys !== undefined) await takeKeys(index, keys, afterKey, check, take);
-  else if (order.isReversed && order.isOfKeys) {
-    // The end of the list is where the page begins.
-    await scanEntries(index, { within, anyOf: needles(anyOf, text), check }, take);
-  } else await scanEntries(index, { within, after: afterKey, anyOf: needles(anyOf, text), check }, take);
+  else await scanEntries(index, { within, after: afterKey, anyOf: needles(anyOf, text), check }, take);
   return page.entries().map((entry) => index.get(entry.key) as UdmEntry);
 }
 

@@ -1,0 +1,140 @@
+// Searches against a slow model: all entries judged one by one, sorted, cut into pages.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { createToolsContext } from "../../src/api/tools/common/tools-context.ts";
+import { matcherOf, readFilter, searchUdms } from "../../src/api/tools/search/search-udms.ts";
+import { createTagKeys } from "../../src/api/tools/search/tag-keys.ts";
+import type { UdmEntry, UdmWrite } from "../../src/udm/index.ts";
+import { memoryFileIo } from "../support/memory-file-io.ts";
+import { runs } from "../support/runs.ts";
+import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
+import { storeOn } from "../support/udm-store-fixture.ts";
+
+const anyEntry = fc
+  .record({
+    key: denseKeyText,
+    name: fc.constantFrom("", "Router", "über", 'a"b'),
+    tags: fc.subarray(["pci", "PCI", "old"]),
+    vlan: fc.constantFrom(0n, 9n, 10n),
+    internal: fc.boolean(),
+    metadata: fc.dictionary(fc.constantFrom(".site", "rack"), fc.constantFrom("Router room", "r1")),
+    isLimited: fc.boolean(),
+  })
+  .map(({ key, isLimited, ...values }) =>
+    udmEntry(key, {
+      ...values,
+      ...(isLimited && { fileOnly: { contexts: ["exporter"], yaml: "  contexts:\n    - exporter\n" } }),
+    }),
+  );
+
+const filters = [
+  "",
+  "tag = pci",
+  "tag = pci and not name exists",
+  "tag in (pci, old)",
+  "key in 10.0.0.0/27",
+  "key in 2001:db8::/124 and vlan > 9",
+  "name ~ ROUT or metadata..site ~ room",
+  'name = "a\\"b"',
+  "context = exporter and internal = true",
+  "not tag = old",
+];
+const question = fc.record({
+  filter: fc.constantFrom(...filters),
+  text: fc.constantFrom("", "router", "ÜBER", "10.0.0.1", "PCI"),
+  order: fc.constantFrom("", "key", "-key", "name", "-name", "vlan", "-vlan"),
+  pageSize: fc.integer({ min: 1, max: 4 }),
+});
+
+const nobody = { throwIfAborted() {}, headers: {}, peer: undefined, principal: undefined };
+const put = (entry: UdmEntry): UdmWrite => ({ op: "edit", key: entry.key, edit: () => ({ entry }) });
+
+test("pages of any search are those of the model, and the keys of tags follow changes", async () => {
+  const steps = fc.array(
+    fc.record({ entries: fc.uniqueArray(anyEntry, { maxLength: 8, selector: ({ key }) => key.text }), question }),
+    {
+      minLength: 1,
+      maxLength: 4,
+    },
+  );
+  const property = fc.asyncProperty(steps, async (all) => {
+    const io = memoryFileIo();
+    const { store } = storeOn(io, { stateDirectory: io.folder });
+    await store.start();
+    const context = createToolsContext({ source: store, maxBatchSize: 1000 });
+    const tagKeys = createTagKeys(() => store);
+    for (const { entries, question: asked } of all) {
+      await store.submit(entries.map(put));
+      const isMatch = matcherOf(readFilter(asked.filter), asked.text);
+      const list = [...store.current().entries()];
+      const places = new Map(list.map(({ key }, i) => [key.text, i]));
+      const place = ({ key }: UdmEntry): number => places.get(key.text) ?? -1;
+      const sign = asked.order.startsWith("-") ? -1 : 1;
+      const by = asked.order.replace("-", "");
+      const compare = (a: UdmEntry, b: UdmEntry): number => {
+        if (by === "name" && a.name !== b.name) return a.name < b.name ? -sign : sign;
+        if (by === "vlan" && a.vlan !== b.vlan) return a.vlan < b.vlan ? -sign : sign;
+        return (place(a) - place(b)) * (by === "name" || by === "vlan" ? 1 : sign);
+      };
+      const expected = list.filter(isMatch).toSorted(compare);
+      const found: string[] = [];
+      let pageToken = "";
+      do {
+        const request = { $typeName: "udm.v1.SearchUdmsRequest" as const, ...asked, pageToken };
+        const answer = (await searchUdms(context, tagKeys, request, nobody)).encode("json") as string;
+        const page = JSON.parse(answer) as { udms?: { key: string }[]; nextPageToken?: string };
+        found.push(...(page.udms ?? []).map(({ key }) => key));
+        assert.ok((page.udms?.length ?? 0) <= asked.pageSize);
+        pageToken = page.nextPageToken ?? "";
+      } while (pageToken !== "");
+      assert.deepEqual(
+        found,
+        expected.map(({ key }) => key.text),
+      );
+    }
+    await store.stop();
+  });
+  await fc.assert(property, { ...runs(15), includeErrorInReport: true });
+});
+
+test("a page token stays good when entries come and go", async () => {
+  const io = memoryFileIo();
+  const { store } = storeOn(io, { stateDirectory: io.folder });
+  await store.start();
+  const context = createToolsContext({ source: store, maxBatchSize: 1000 });
+  const tagKeys = createTagKeys(() => store);
+  await store.submit(
+    ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"].map((key) => put(udmEntry(key, { tags: ["t"] }))),
+  );
+  const ask = async (pageToken: string): Promise<{ keys: string[]; next: string }> => {
+    const request = {
+      $typeName: "udm.v1.SearchUdmsRequest" as const,
+      filter: "tag = t",
+      text: "",
+      order: "",
+      pageSize: 2,
+      pageToken,
+    };
+    const answer = (await searchUdms(context, tagKeys, request, nobody)).encode("json") as string;
+    const { udms = [], nextPageToken = "" } = JSON.parse(answer) as {
+      udms?: { key: string }[];
+      nextPageToken?: string;
+    };
+    return { keys: udms.map(({ key }) => key), next: nextPageToken };
+  };
+  const first = await ask("");
+  await store.submit([
+    { op: "delete", key: udmEntry("10.0.0.2").key },
+    put(udmEntry("10.0.0.0", { tags: ["t"] })),
+    put(udmEntry("10.0.0.2-10.0.0.9", { tags: ["t"] })),
+  ]);
+  assert.deepEqual(
+    [first.keys, (await ask(first.next)).keys],
+    [
+      ["10.0.0.1", "10.0.0.2"],
+      ["10.0.0.3", "10.0.0.4"],
+    ],
+  );
+  await store.stop();
+});
