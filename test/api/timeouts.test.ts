@@ -15,7 +15,7 @@ const views = new Map([["/big", () => "x".repeat(30_000_000)]]);
 const rejected = async ({ metrics }: ApiFixture, reason: string): Promise<number> =>
   (await metrics.value("netgloss_api_rejected_total", { reason })) ?? 0;
 
-suite("slow and hostile clients", { concurrency: true }, () => {
+suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () => {
   test("a header that does not end", async (t) => {
     const api = await startApi(t, { limits: { headersTimeout: 1_000, requestTimeout: 60_000 } });
     const raw = openRaw(t, api.port);
