@@ -26,6 +26,8 @@ export function quickstartHints(settings: Settings, apiBase: string, flowPorts: 
     "",
     "  # what is known about an address",
     `  ${curlLine(apiBase, "ListUdms", { key: "10.10.20.5" })}`,
+    "  # what records get of it, and which entry gave each field",
+    `  node bin/netgloss.js udm explain 10.10.20.5 --url ${apiBase}`,
     "  # give your own host another name than the sample does",
     `  ${curlLine(apiBase, "UpdateUdm", { udm: { key: "127.0.0.0/8", name: "my-host" }, update_mask: "name" })}`,
   ];

@@ -5,6 +5,7 @@ import { addCheckCommand } from "./check-command.ts";
 import { addDeleteCommand } from "./delete-command.ts";
 import { addEditCommand } from "./edit-command.ts";
 import { addExchangeCommands } from "./exchange-commands.ts";
+import { addExplainCommand } from "./explain-command.ts";
 import { addHistoryCommands } from "./history-command.ts";
 import { addReadCommands } from "./read-commands.ts";
 import { addSearchCommand } from "./search-command.ts";
@@ -16,6 +17,7 @@ export function addUdmCommand(program: Command, terminal: Terminal, setExitCode:
   const udm = program.command("udm").description("read and change the metadata of a running collector");
   addReadCommands(udm, terminal);
   addSearchCommand(udm, terminal);
+  addExplainCommand(udm, terminal);
   addSetCommand(udm, terminal);
   addEditCommand(udm, terminal);
   addApplyCommand(udm, terminal, setExitCode);

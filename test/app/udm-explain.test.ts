@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "js-yaml";
+import { showExplanation } from "../../src/app/cli/udm/show-explanation.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { startCommandWorld } from "../support/udm-commands.ts";
+
+const plan = `10.0.0.0/8:
+  name: ten
+  tags: [a, b]
+  metadata: {.site: AMS}
+10.0.0.1:
+  name: one
+  tags: [b]
+`;
+
+test("explain shows each field, what gave it, and what lost", async (t) => {
+  const { run, runWith } = await startCommandWorld(t, { SVC_STATE_DIRECTORY_PATH: tempDirectory(t) });
+  await runWith({ input: [plan] }, "udm", "apply", "-f", "-", "--yes");
+  const { code, out, err } = await run("udm", "explain", "10.0.0.1", "--context", "src");
+  assert.equal(code, 0, err);
+  const origin = (key: string): string => `${key} (change 1 by cli, TIME)`;
+  assert.equal(
+    out.replace(/\d{4}-[^)]*Z/g, "TIME"),
+    [
+      "10.0.0.1",
+      "",
+      "src: below flow.src",
+      `  .ip.subnet.name  "one"    ${origin("10.0.0.1")}`,
+      `                   x "ten"  ${origin("10.0.0.0/8")}: 10.0.0.1 is more specific`,
+      `  .ip.subnet.tags  "b"      ${origin("10.0.0.1")}`,
+      `                   "a"      ${origin("10.0.0.0/8")}`,
+      `                   x "b"    ${origin("10.0.0.0/8")}: a more specific entry has it already`,
+      `  .site            "AMS"    ${origin("10.0.0.0/8")}`,
+      "",
+    ].join("\n"),
+  );
+  assert.match(
+    (await run("udm", "explain", "10.0.0.1")).out,
+    /^src, dst, exporter, system: below flow\.src, flow\.dst, flow\.export, system$/m,
+  );
+  const json = JSON.parse((await run("udm", "explain", "10.0.0.1", "-o", "json")).out) as object;
+  assert.deepEqual(load((await run("udm", "explain", "10.0.0.1", "-o", "yaml")).out), json);
+  assert.match(
+    (await run("udm", "explain", "192.0.2.1")).out,
+    /^192\.0\.2\.1\n\nsrc, dst, exporter, system: .*\n  nothing\n$/,
+  );
+});
+
+test("explain refuses what is no address, and contexts that are not known", async (t) => {
+  const { run } = await startCommandWorld(t);
+  const bad = await run("udm", "explain", "nonsense");
+  assert.equal(bad.code, 5);
+  assert.match(bad.err, /"nonsense" is not an IP address/);
+  assert.equal((await run("udm", "explain", "10.0.0.1", "--context", "source")).code, 2);
+});
+
+test("an explanation names layers, the file, other sources, and what counts for nothing", () => {
+  const metadata = (key: string, more: object = {}): object => ({ source: "metadata", key, ...more });
+  const shown = showExplanation({
+    ip: "10.0.0.1",
+    contexts: [
+      {
+        context: "src",
+        fields: [
+          { field: "flow.src.as.asn", value: "64500", origins: [{ source: "mmdb" }] },
+          {
+            field: "rack",
+            value: '"r\u001b1"',
+            origins: [metadata("10.0.0.1")],
+            losers: [
+              { field: "rack", value: '"r2"', origin: metadata("10.0.0.1", { layer: "netbox" }), reason: "so it is" },
+            ],
+          },
+        ],
+        ignored: [
+          { field: "", value: "null", origin: metadata("10.0.0.0/8"), reason: "the entry applies to exporter only" },
+          { field: "flow.src.ip", value: '"x"', origin: metadata("10.0.0.0/8"), reason: "in its way" },
+        ],
+      },
+    ],
+  });
+  assert.equal(
+    shown,
+    [
+      "10.0.0.1",
+      "",
+      "src: below flow.src",
+      "  .as.asn       64500   the databases of locations and systems",
+      '  rack          "r?1"   10.0.0.1 (the file)',
+      '                x "r2"  10.0.0.1 (layer netbox): so it is',
+      "  x all fields          10.0.0.0/8 (the file): the entry applies to exporter only",
+      '  x .ip         "x"     10.0.0.0/8 (the file): in its way',
+      "",
+    ].join("\n"),
+  );
+});
