@@ -74,6 +74,16 @@ test("what the platform refuses is refused, whatever is broken", () => {
   );
 });
 
+test("a string ends at the first quote that no backslash stands for", () => {
+  for (const text of [String.raw`"\\"`, String.raw`"\\\""`, String.raw`"a\"b\\"`, String.raw`"\u0022\\\\"`]) {
+    assert.equal(parseJson(text), JSON.parse(text));
+    assert.deepEqual(parseJson(`[${text},${text}]`), JSON.parse(`[${text},${text}]`));
+  }
+  for (const text of [String.raw`"\"`, String.raw`"\\\"`, String.raw`"\\" "`, '"\\n\n"']) {
+    assert.throws(() => parseJson(text), JsonSyntaxError, text);
+  }
+});
+
 test("numbers keep every digit, names every letter", () => {
   const node = parseJson('{"__proto__": -0.10e+20, "constructor": 123456789012345678901234567890}');
   assert.ok(node instanceof Map);

@@ -67,6 +67,27 @@ suite("what is kept", { concurrency: true }, () => {
     await store.stop();
   });
 
+  test("others get turns while a big change is noted", async () => {
+    const { store } = await started(memoryFileIo());
+    const keys = Array.from({ length: 12_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
+    let turns = 0;
+    let turnsOfKeeping = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    let turnsWhenCurrent = 0;
+    store.watch(() => (turnsWhenCurrent = turns));
+    store.history.watch(() => (turnsOfKeeping = turns - turnsWhenCurrent));
+    await store.commit(keys.map((key) => named("create", key, "n")));
+    isOver = true;
+    assert.ok(turnsOfKeeping >= 2, `${turnsOfKeeping} turns`);
+    for (const key of keys) assert.equal(store.history.lastOf(parseKey(key))?.number, 1, key);
+    await store.stop();
+  });
+
   test("is found by key, author and number", async () => {
     const { store } = await started(memoryFileIo());
     for (let i = 0; i < 10; i++) {

@@ -228,6 +228,8 @@ class Parser {
 
   /** The rest of a string that begins at `start`, behind what has been read of it. */
   #readEscaped(read: string, start: number): string {
+    const whole = this.#readWhole(start);
+    if (whole !== undefined) return this.#wellFormed(whole, start);
     let value = read;
     for (;;) {
       const character = this.#text[this.#at];
@@ -238,7 +240,25 @@ class Parser {
       value += this.#readPlain();
     }
     this.#at++;
-    // Only an escape can bring one in: decoded UTF-8 holds none.
+    return this.#wellFormed(value, start);
+  }
+
+  /** The string that begins at `start`, read by the engine; undefined when it has a fault, which this cannot name. */
+  #readWhole(start: number): string | undefined {
+    let end = this.#text.indexOf('"', start + 1);
+    while (end >= 0 && isEscaped(this.#text, end)) end = this.#text.indexOf('"', end + 1);
+    if (end < 0) return undefined;
+    try {
+      const value = JSON.parse(this.#text.slice(start, end + 1)) as string;
+      this.#at = end + 1;
+      return value;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Only an escape can bring half of a surrogate pair in: decoded UTF-8 holds none. */
+  #wellFormed(value: string, start: number): string {
     if (loneSurrogate.test(value)) this.#fail("the string is not well-formed Unicode (a lone surrogate)", start);
     return value;
   }
@@ -271,4 +291,11 @@ class Parser {
     this.#at = number.lastIndex;
     return new JsonNumber(literal);
   }
+}
+
+/** Whether a backslash that counts stands before this place. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === "\\") first--;
+  return (at - first) % 2 === 1;
 }

@@ -91,8 +91,12 @@ export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker 
     const keys = draft.keys.map((text) => readKey(text, row, bindings));
     if (faults.count > before) return nothing;
     const contexts = map.constants.contexts ?? draft.contexts ?? map.defaults.contexts;
-    const rest = contexts === undefined ? values : { ...values, contexts };
-    return keys.map((key) => Object.assign({ key: key as Key }, rest));
+    const { name, tags, vlan, internal, metadata } = values;
+    return keys.map((key) => {
+      const known = key as Key;
+      if (contexts === undefined) return { key: known, name, tags, vlan, internal, metadata };
+      return { key: known, name, tags, vlan, internal, metadata, contexts };
+    });
   };
 
   const readKey = (text: string, row: Row, bindings: Bindings): Key | undefined => {

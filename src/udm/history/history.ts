@@ -38,8 +38,8 @@ export interface StoreHistory extends UdmHistory {
    * @throws the errors of the system; nothing is kept then.
    */
   append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]>;
-  /** The file is saved: what was appended counts. */
-  keep(): void;
+  /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
+  keep(): Promise<void>;
   /** The file could not be saved: what was appended is taken back. */
   takeBack(): Promise<void>;
   close(): Promise<void>;
@@ -69,6 +69,8 @@ const checkName = "metadata history";
 const parts = 16;
 /** How far back a start compares the history with the file, in bytes. */
 const comparedBytes = 4 * 1024 * 1024;
+/** Keys noted between two turns of the event loop: a millisecond or two of it. */
+const keysATurn = 5000;
 
 export function createHistory(options: HistoryOptions): StoreHistory {
   const { io, maxBytes, clock, health } = options;
@@ -176,7 +178,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     metrics.edited();
     log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
     await append([{ author: "file", method: "EditFile", changes }]);
-    keep();
+    await keep();
   };
 
   const append = async (group: readonly NewChange[]): Promise<readonly (number | undefined)[]> => {
@@ -218,14 +220,17 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     return numbers;
   };
 
-  const keep = (): void => {
+  const keep = async (): Promise<void> => {
     if (pending === undefined) return;
     const { kept: appended, changes } = pending;
     pending = undefined;
     kept.push(...appended);
     next = (appended.at(-1) as KeptChange).number + 1;
     for (const { number, changes: entries } of changes) {
-      for (const { before, after } of entries) keyNumbers.set((after ?? before)?.key.text ?? "", number);
+      for (const [i, { before, after }] of entries.entries()) {
+        if (i % keysATurn === keysATurn - 1) await nextTurn();
+        keyNumbers.set((after ?? before)?.key.text ?? "", number);
+      }
     }
     metrics.kept(
       appended.length,

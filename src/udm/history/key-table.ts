@@ -47,7 +47,9 @@ export function createKeyTable(): KeyTable {
   const put = (table: Uint32Array, number: number): boolean => {
     const at = find(table);
     const isNew = table[at + 2] === 0;
-    table.set([low, high, number], at);
+    table[at] = low;
+    table[at + 1] = high;
+    table[at + 2] = number;
     return isNew;
   };
 

@@ -39,12 +39,13 @@ export function* renderItems(
           bytes += more;
         }
         const piece = Buffer.allocUnsafe(isFirst ? bytes - separator.length : bytes);
+        const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
         let at = 0;
         for (let i = from; i < to; i++) {
           if (!isFirst) for (let s = 0; s < separator.length; s++) piece[at++] = separator[s] as number;
           isFirst = false;
           texts.find(text, blockOf(items[i] as number), place);
-          texts.copy(place, piece, at);
+          texts.copy(place, view, at);
           at += place.length;
         }
         from = to;

@@ -5,7 +5,7 @@ import { jsonStart, jsonWord, yamlWord } from "./entry-block.ts";
 export interface RenderedTexts {
   /** Finds where a text of an entry is. */
   find(text: UdmText, block: number, place: TextPlace): void;
-  copy(place: TextPlace, into: Buffer, at: number): void;
+  copy(place: TextPlace, into: DataView, at: number): void;
 }
 
 /** In bytes of the heap. */
@@ -43,12 +43,12 @@ export function createRenderedTexts(buffer: SharedArrayBuffer): RenderedTexts {
     },
     copy({ start, length }, into, at) {
       if (length >= manyBytes) {
-        bytes.copy(into, at, start, start + length);
+        new Uint8Array(into.buffer, into.byteOffset + at, length).set(bytes.subarray(start, start + length));
         return;
       }
       let i = 0;
-      for (; i + 4 <= length; i += 4) into.writeInt32LE(view.getInt32(start + i, true), at + i);
-      for (; i < length; i++) into[at + i] = bytes[start + i] as number;
+      for (; i + 4 <= length; i += 4) into.setInt32(at + i, view.getInt32(start + i, true), true);
+      for (; i < length; i++) into.setUint8(at + i, bytes[start + i] as number);
     },
   };
 }

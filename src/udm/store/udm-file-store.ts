@@ -145,7 +145,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         throw error;
       }
       makeCurrent(next);
-      history.keep();
+      await history.keep();
       for (const [i, { writes, origin }] of batches.entries()) {
         if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, next.version, origin);
       }

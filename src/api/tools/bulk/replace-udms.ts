@@ -37,11 +37,13 @@ export async function replaceUdms(
   context.store();
   const scope = readScope(given);
   const wanted = await readWanted(udms, scope);
-  const places = new Map(Array.from(wanted.keys(), (key, i) => [key, `udms[${i}].key`]));
-  const pathOf = (key: string): string => places.get(key) ?? "udms";
+  const pathOf = (_: string, place: number): string => `udms[${place}].key`;
   const method = "ReplaceUdms";
   return answer(await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf }));
 }
+
+/** Names the place of a key in a request. */
+type PathOf = (key: string, place: number) => string;
 
 export interface Replacement {
   readonly method: string;
@@ -51,8 +53,8 @@ export interface Replacement {
   readonly dryRun: boolean;
   readonly maxDeletes: string;
   readonly caller: ToolsCaller;
-  /** Where a key was given, for errors. */
-  readonly pathOf: (key: string) => string;
+  /** Where a key was given, for errors; `place` is the one that it has in `wanted`. */
+  readonly pathOf: PathOf;
 }
 
 /** What a replacement did, or would do. */
@@ -142,7 +144,7 @@ async function addNew(
   wanted: ReadonlyMap<string, RequestedEntry>,
   met: ReadonlySet<string>,
   changes: EntryChange[],
-  pathOf: (key: string) => string,
+  pathOf: PathOf,
 ): Promise<void> {
   const strangers: FieldViolation[] = [];
   let i = 0;
@@ -153,7 +155,7 @@ async function addNew(
         changes.push({ before: undefined, after: afterReplacement(undefined, requested) });
       } else {
         const description = `key ${quote(key)} exists, and its entry is not in the scope: it would be overwritten`;
-        strangers.push({ field: pathOf(key), description });
+        strangers.push({ field: pathOf(key, i), description });
       }
     }
     if (strangers.length >= maxViolations) break;

@@ -8,7 +8,7 @@ import {
   type ImportFault,
   type ImportResult,
 } from "../../../exchange/index.ts";
-import { isChange, maxViolations, type EntryChange } from "../../../udm/index.ts";
+import { isChange, maxViolations, type EntryChange, type UdmWrite } from "../../../udm/index.ts";
 import {
   EntryChangeSchema,
   ImportFaultSchema,
@@ -24,9 +24,13 @@ import { replaceEntries } from "../bulk/replace-udms.ts";
 import { readScope, scopeFaults } from "../bulk/scope.ts";
 import { readFormat } from "./export-udms.ts";
 
+type EditWrite = Extract<UdmWrite, { op: "edit" }>;
+
 const method = "ImportUdms";
 /** Text is handed over in pieces of this many characters, between turns of the event loop. */
-const pieceLength = 262_144;
+const pieceLength = 32_768;
+/** Entries that are only handed on, between turns of the event loop. */
+const entriesPerTurn = 5000;
 
 /** @throws ConnectError `invalid_argument` for a text with faults, and all that ReplaceUdms throws. */
 export async function importUdms(
@@ -40,7 +44,7 @@ export async function importUdms(
   const result = await read(request);
   const { entries, faults, rows, faultCount } = result;
   if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
-  const wanted = new Map(entries.map((entry) => [entry.key.text, requested(entry)]));
+  const wanted = await byKey(entries);
   let changes: readonly EntryChange[];
   let unchanged: number;
   let change = 0;
@@ -119,8 +123,19 @@ function readMap(text: string): ColumnMap {
   return readColumnMap(given);
 }
 
-function requested({ contexts, ...entry }: ExchangeEntry): RequestedEntry {
-  return { entry, contexts: contexts ?? [] };
+async function byKey(entries: readonly ExchangeEntry[]): Promise<ReadonlyMap<string, RequestedEntry>> {
+  const wanted = new Map<string, RequestedEntry>();
+  for (const [i, entry] of entries.entries()) {
+    if (i % entriesPerTurn === entriesPerTurn - 1) await turn();
+    wanted.set(entry.key.text, requested(entry));
+  }
+  return wanted;
+}
+
+const noContexts: RequestedEntry["contexts"] = [];
+
+function requested({ key, name, tags, vlan, internal, metadata, contexts }: ExchangeEntry): RequestedEntry {
+  return { entry: { key, name, tags, vlan, internal, metadata }, contexts: contexts ?? noContexts };
 }
 
 function refused({ faults, faultCount }: ImportResult): Error {
@@ -160,15 +175,17 @@ async function upsert(
     }
     return { changes, change: 0 };
   }
-  const writes = Array.from(wanted.values(), (one, i) => ({
-    op: "edit" as const,
-    key: one.entry.key,
-    edit: (before: EntryChange["before"]) => {
+  const writes: UdmWrite[] = [];
+  for (const one of wanted.values()) {
+    const i = writes.length;
+    if (i % entriesPerTurn === entriesPerTurn - 1) await turn();
+    const edit: EditWrite["edit"] = (before) => {
       const after = afterReplacement(before, one);
       changes[i] = { before, after };
       return { entry: after };
-    },
-  }));
+    };
+    writes.push({ op: "edit", key: one.entry.key, edit });
+  }
   const change = await context.commit(method, writes, caller, (i) => `entries[${i}].`);
   return { changes, change };
 }
