@@ -63,7 +63,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "access",
     ".",
     "checks",
-    "collector-parts.ts",
+    "parts",
     "collector.ts",
     "demo",
     "cli",

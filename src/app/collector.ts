@@ -6,17 +6,11 @@ import { createHealth, createMetrics, startComponents, stopComponents } from "..
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
-import {
-  apiOptions,
-  createExporterInterfacesPart,
-  createFlows,
-  createFlowState,
-  createMetadata,
-  createOutputs,
-  createSnmpPart,
-  createSourcesPart,
-  decodingThreads,
-} from "./collector-parts.ts";
+import { apiOptions } from "./parts/api-options.ts";
+import { createFlows, createFlowState, decodingThreads } from "./parts/flow-parts.ts";
+import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
+import { createOutputs } from "./parts/output-parts.ts";
+import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
 import { createUsersFile } from "./access/users-file.ts";
 import { createDoctor } from "./doctor/doctor.ts";
 import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-description.ts";

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { createMetrics, systemClock } from "../../report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, formatFinding, type DefinitionPaths } from "../../snmp/index.ts";
-import { snmpPaths } from "../collector-parts.ts";
+import { snmpPaths } from "../parts/snmp-parts.ts";
 import { packagePath } from "../package-root.ts";
 import type { Settings } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";

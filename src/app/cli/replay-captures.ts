@@ -19,7 +19,9 @@ import {
   systemClock,
 } from "../../report/index.ts";
 import type { Metrics } from "../../report/index.ts";
-import { createMetadata, createOutputs, type Reporting } from "../collector-parts.ts";
+import { createMetadata } from "../parts/metadata-parts.ts";
+import { createOutputs } from "../parts/output-parts.ts";
+import type { Reporting } from "../parts/reporting.ts";
 import { decodingOptions } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { flowElements } from "../flow-elements.ts";

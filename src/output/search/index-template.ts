@@ -6,7 +6,7 @@ import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.t
 /** Of what the template says; one that is older is replaced. */
 export const templateVersion = 3;
 
-/** By which a template of netgloss is told from one of somebody else. */
+/** What marks a template of netgloss. */
 export const templateDescription = "records of netgloss; changed only by its own newer versions";
 
 /** Longer texts are kept and not indexed. */

@@ -96,7 +96,7 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
     forEachField(from, start, lineEnd, (name, value, valueEnd) => {
       const first = from[value];
       if (first !== quote && first !== bracket) return;
-      // Most names below flow are told apart by the first letter behind it.
+      // Most names below flow differ in the first letter behind it.
       if (keepsExporter && from[name + exporterLetterAt] === exporterLetter && startsWith(from, name, exporterPrefix)) {
         return;
       }

@@ -122,7 +122,7 @@ export function createHistoryFiles(io: FileIo, beginning: string, segmentBytes: 
         for (let at = 0; at < lines.length;) at += await opened.write(lines.subarray(at));
         await opened.sync();
       } catch (error) {
-        // What cannot be taken back now is before the next lines, or at the next start: nobody was told of it.
+        // What cannot be taken back now is before the next lines, or at the next start: no one was answered it.
         await cut(start).catch(() => close().catch(() => {}));
         throw error;
       }

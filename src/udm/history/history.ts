@@ -141,7 +141,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     const first = kept[place];
     if (first === undefined) return;
     kept = kept.slice(0, place);
-    // A number that nobody was told of is free.
+    // A number that no answer named is free.
     next = first.number;
     await files.cut(first.start);
   };

@@ -26,7 +26,7 @@ export function createTagKeys(store: () => UdmStoreWithHistory): TagKeys {
   const follow = ({ changes }: UdmChange): void => {
     const { version } = store().current();
     for (const [tag, list] of known) {
-      // Changes that came together are told one by one, all after the last.
+      // Changes that came together are reported one by one, all after the last.
       if (list.version < version - 1) {
         known.delete(tag);
         continue;

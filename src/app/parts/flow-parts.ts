@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { nodeFileIo } from "../../file/index.ts";
+import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../../flow/index.ts";
+import type { Sink } from "../../record/index.ts";
+import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
+import type { UdmFileStore } from "../../udm/index.ts";
+import { decodingOptions } from "../decoding-options.ts";
+import type { Enrichment } from "../enrichment.ts";
+import type { ExporterInterfaces } from "../exporter-interfaces.ts";
+import { flowElements } from "../flow-elements.ts";
+import { flowStreams } from "../flow-streams.ts";
+import { plainSettings, receivesFlows, type Settings } from "../settings/index.ts";
+import { createStateFiles } from "../state-files.ts";
+import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
+import type { Reporting } from "./reporting.ts";
+
+/** Flows, wherever they are decoded. */
+export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
+
+/** What exporters say once, kept over a restart; undefined when nothing is to be kept. */
+export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
+  if (!receivesFlows(settings)) return undefined;
+  const directory = settings.SVC_STATE_DIRECTORY_PATH;
+  if (directory === "") {
+    reporting.log.info({}, "templates of flows are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
+    return undefined;
+  }
+  const run = randomBytes(6).toString("hex");
+  return createStateStore({ ...reporting, files: createStateFiles(join(directory, "flow"), nodeFileIo, run) });
+}
+
+/** What decoding gets from the other parts, in whichever thread it runs. */
+export interface FlowSources {
+  /** Of this thread. */
+  readonly enrichment: Enrichment;
+  readonly metadata: UdmFileStore | undefined;
+  readonly snmp: Snmp | undefined;
+  /** Names the interfaces of exporters, polled ones included; undefined: SNMP does. */
+  readonly exporterInterfaces: ExporterInterfaces | undefined;
+  readonly state: StateStore | undefined;
+  readonly sink: Sink;
+}
+
+/** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
+export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
+  if (!receivesFlows(settings)) return undefined;
+  const { enrichment, metadata, snmp, exporterInterfaces, state, sink } = sources;
+  const { elements, warnings } = flowElements(settings);
+  for (const warning of warnings) reporting.log.warn({}, warning);
+  const plain = plainSettings(settings);
+  const count = decodingThreads(settings);
+  const streams = flowStreams(settings);
+  if (count > 0) {
+    const named = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
+    const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
+    return createFlowThreads({
+      ...reporting,
+      settings: plain,
+      elements,
+      count,
+      streams,
+      metadata,
+      sink,
+      watchInterfaces,
+      state,
+    });
+  }
+  return createFlowListener({
+    ...reporting,
+    ...decodingOptions(plain, {
+      ...reporting,
+      elements,
+      sink,
+      enrichment,
+      interfaces: exporterInterfaces?.enricher ?? snmp?.interfaceEnricher,
+    }),
+    ip: settings.SVC_FLOW_SERVER_UDP_IP,
+    ports: settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [],
+    streams,
+    receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
+    ...(state !== undefined && { state }),
+  });
+}
+
+/**
+ * In how many threads of their own flows are decoded; 0 is in the main thread. Receiving and the main thread need little
+ * in comparison with decoding, so no core is left for them.
+ */
+export function decodingThreads(settings: Settings): number {
+  if (!receivesFlows(settings)) return 0;
+  const poolSize = settings.SVC_PROCESSOR_POOL_SIZE;
+  if (poolSize === "main") return 0;
+  return poolSize === "auto" || poolSize === 0 ? Math.min(8, availableParallelism()) : poolSize;
+}

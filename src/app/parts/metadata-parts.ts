@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { nodeFileIo, runAfter } from "../../file/index.ts";
+import { agentFor } from "../../output/index.ts";
+import { createLastCopies, createSources, type Sources } from "../../sources/index.ts";
+import { createUdmFileStore, type UdmFileStore } from "../../udm/index.ts";
+import { missingForMetadataApi, type Settings } from "../settings/index.ts";
+import { startUdmFileThread } from "../start-udm-file-thread.ts";
+import type { Reporting } from "./reporting.ts";
+
+/** The store of metadata: owned when the API may change it, else only read; undefined when there is to be none. */
+export function createMetadata(settings: Settings, reporting: Reporting): UdmFileStore | undefined {
+  const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
+  if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE || path === "") return undefined;
+  return createUdmFileStore({
+    ...reporting,
+    path,
+    owned: missingForMetadataApi(settings).length === 0,
+    refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
+    startThread: startUdmFileThread,
+    stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
+    historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,
+    maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
+    limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
+  });
+}
+
+/** Sources of metadata beside what people write; undefined when none are set up. */
+export function createSourcesPart(
+  settings: Settings,
+  metadata: UdmFileStore | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  reporting: Reporting,
+): Sources | undefined {
+  const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
+  if (path === "" || metadata === undefined) return undefined;
+  const state = settings.SVC_STATE_DIRECTORY_PATH;
+  if (state === "") {
+    reporting.log.info({}, "last good copies of sources are not kept: SVC_STATE_DIRECTORY_PATH is empty");
+  }
+  const copies =
+    state === "" ? undefined : createLastCopies(join(state, "sources"), nodeFileIo, randomBytes(6).toString("hex"));
+  return createSources({
+    ...reporting,
+    path,
+    readFile: (file) => nodeFileIo.read(file),
+    layers: metadata.layers,
+    copies,
+    agentFor,
+    env,
+    after: runAfter,
+    random: Math.random,
+  });
+}

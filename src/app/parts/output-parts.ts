@@ -1,0 +1,90 @@
+import { compileLineFilter, type Filter } from "../../filter/index.ts";
+import {
+  createFileSink,
+  createLineFilter,
+  createMonitorSink,
+  createOutputMetrics,
+  createStdoutSink,
+  filteredSink,
+  rollupSink,
+} from "../../output/index.ts";
+import type { Sink } from "../../record/index.ts";
+import type { Component } from "../../report/index.ts";
+import { filterOf } from "../filters.ts";
+import { storeOutputs } from "../outputs/store-outputs.ts";
+import { rollupFields } from "../rollups.ts";
+import type { Settings } from "../settings/index.ts";
+import { thinningOf } from "../shaping.ts";
+import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";
+import type { Reporting } from "./reporting.ts";
+
+/** A part that takes records and has a life. */
+export type Output = Sink & Component & { reopen?(): void };
+
+/** Those to files and pipes, and those to stores. */
+export function createOutputs(
+  settings: Settings,
+  reporting: Reporting,
+): { readonly outputs: readonly Output[]; readonly stores: readonly DeliveringOutput[] } {
+  const outputs: Output[] = [];
+  const outputMetrics = createOutputMetrics(reporting.metrics);
+  const shared = { ...reporting, metrics: outputMetrics };
+  const filtered = <T extends Output>(output: T, name: string, filter: Filter | undefined, thinRate = 0): T => {
+    const lineFilter = createLineFilter({
+      matches: filter && compileLineFilter(filter),
+      filtered: (records) => outputMetrics.filtered(name, records),
+      thinning: thinningOf(settings, {
+        maxRate: thinRate,
+        byExporter: false,
+        clock: reporting.clock,
+        thinned: (records) => outputMetrics.thinned(name, records),
+      }),
+    });
+    return lineFilter === undefined ? output : filteredSink(output, lineFilter);
+  };
+  const rolledUp = <T extends Output>(output: T, name: string, names: readonly string[]): T => {
+    if (names.length === 0) return output;
+    const fields = rollupFields(name, names);
+    return rollupSink(output, {
+      fields,
+      maxGroups: settings.SVC_PROCESSOR_ROLLUP_MAX_GROUPS,
+      intervalMs: 1000 * settings.SVC_PROCESSOR_ROLLUP_INTERVAL,
+      clock: reporting.clock,
+      report: outputMetrics.rollup(name),
+    });
+  };
+  if (settings.SVC_OUTPUT_FILE_ENABLE) {
+    const file = createFileSink({
+      ...shared,
+      path: settings.SVC_OUTPUT_FILE_PATH,
+      maxBytes: settings.SVC_OUTPUT_FILE_MAX_SIZE,
+      maxFiles: settings.SVC_OUTPUT_FILE_MAX_BACKUPS,
+      queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
+    });
+    const filter = filterOf("SVC_OUTPUT_FILE_FILTER", settings.SVC_OUTPUT_FILE_FILTER);
+    const fields = settings.SVC_OUTPUT_FILE_ROLLUP_FIELDS;
+    outputs.push(filtered(rolledUp(file, "file", fields), "file", filter, settings.SVC_OUTPUT_FILE_THIN_RATE));
+  }
+  if (settings.SVC_OUTPUT_STDOUT_ENABLE) {
+    const stdout = createStdoutSink({
+      ...shared,
+      isPretty: settings.SVC_OUTPUT_STDOUT_FORMAT === "json_pretty",
+      maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
+      queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
+    });
+    const filter = filterOf("SVC_OUTPUT_STDOUT_FILTER", settings.SVC_OUTPUT_STDOUT_FILTER);
+    const fields = settings.SVC_OUTPUT_STDOUT_ROLLUP_FIELDS;
+    outputs.push(filtered(rolledUp(stdout, "stdout", fields), "stdout", filter));
+  }
+  if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
+    outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));
+  }
+  const stores = storeOutputs(settings).map(({ before, delivery, store }) => {
+    const logLevel = settings.SVC_LOG_LEVEL;
+    const output = createDeliveringOutput({ ...reporting, delivery, store, outputMetrics, logLevel });
+    const { name } = delivery;
+    const filter = filterOf(name, before.filter);
+    return filtered(rolledUp(output, name, before.rollupFields), name, filter, before.thinRate);
+  });
+  return { outputs, stores };
+}

@@ -1,0 +1,9 @@
+import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
+
+/** What every room is given to report by. */
+export interface Reporting {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly health: Health;
+}

@@ -1,0 +1,100 @@
+import { resolve } from "node:path";
+import { compileLineFilter } from "../../filter/index.ts";
+import { createLineFilter, filteredSink } from "../../output/index.ts";
+import type { Enricher, Sink } from "../../record/index.ts";
+import { createSnmp, definitionPathsIn, type Credential, type DefinitionPaths, type Snmp } from "../../snmp/index.ts";
+import {
+  createExporterInterfaces,
+  type ExporterInterfaces,
+  type ExporterInterfacesOptions,
+} from "../exporter-interfaces.ts";
+import { recordFilter } from "../filters.ts";
+import { packagePath } from "../package-root.ts";
+import { receivesFlows, type Settings } from "../settings/index.ts";
+import { recordEdits } from "../shaping.ts";
+import type { Reporting } from "./reporting.ts";
+
+export function createSnmpPart(
+  settings: Settings,
+  enricher: Enricher,
+  sink: Sink,
+  reporting: Reporting,
+): Snmp | undefined {
+  if (!settings.SVC_INPUT_SNMP_ENABLE) return undefined;
+  const dropped = reporting.metrics.counter(
+    "netgloss_snmp_filtered_records_total",
+    "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
+  );
+  dropped.add(0);
+  const filter = recordFilter(settings);
+  const lineFilter = createLineFilter({
+    matches: filter && compileLineFilter(filter),
+    filtered: (records) => dropped.add(records),
+    dropFields: settings.SVC_PROCESSOR_DROP_FIELDS,
+    edits: recordEdits(settings),
+  });
+  return createSnmp({
+    ...reporting,
+    paths: snmpPaths(settings),
+    persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
+    enricher,
+    sink: lineFilter === undefined ? sink : filteredSink(sink, lineFilter),
+  });
+}
+
+/** Asks exporters for the names of their interfaces; undefined when the settings do not want it. */
+export function createExporterInterfacesPart(
+  settings: Settings,
+  snmp: Snmp | undefined,
+  exporters: ExporterInterfacesOptions["exporters"],
+  reporting: Reporting,
+): ExporterInterfaces | undefined {
+  if (!settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE || !receivesFlows(settings)) return undefined;
+  return createExporterInterfaces({
+    ...reporting,
+    credentials: exporterCredentials(settings),
+    port: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_PORT,
+    retries: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_RETRIES,
+    timeoutMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_TIMEOUT,
+    ttlMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_TTL,
+    exporters,
+    watchPolled: snmp && ((listener) => snmp.watchInterfaces(listener)),
+  });
+}
+
+function exporterCredentials(settings: Settings): Credential[] {
+  const version = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_VERSION;
+  if (version !== "v3") {
+    const communities = settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_COMMUNITIES.reveal().split(",");
+    return communities.map((community) => ({ version: version === "v1" ? "1" : "2c", community: community.trim() }));
+  }
+  return [
+    {
+      version: "3",
+      username: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_USERNAME,
+      authenticationProtocol: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PROTOCOL,
+      authenticationPassphrase: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PASSPHRASE.reveal(),
+      privacyProtocol: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PROTOCOL,
+      privacyPassphrase: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PASSPHRASE.reveal(),
+    },
+  ];
+}
+
+/** The directories of the settings; those of the program where nothing is set. */
+export function snmpPaths(settings: Settings): DefinitionPaths {
+  const ours = definitionPathsIn(packagePath("definitions"));
+  const given = (paths: readonly string[], own: readonly string[]): readonly string[] =>
+    paths.length > 0 ? paths : own;
+  const groups = settings.SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH;
+  // Our sysObjectIDs lead to our device groups; those of an operator need sysObjectIDs of their own.
+  const hasOurGroups = groups.length === 0 || groups.some((path) => ours.deviceGroups.includes(resolve(path)));
+  return {
+    devices: given(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ours.devices),
+    deviceGroups: given(groups, ours.deviceGroups),
+    objectGroups: given(settings.SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH, ours.objectGroups),
+    objects: given(settings.SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH, ours.objects),
+    defaults: given(settings.SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH, ours.defaults),
+    autodiscover: given(settings.SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH, hasOurGroups ? ours.autodiscover : []),
+    enums: given(settings.SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH, ours.enums),
+  };
+}
