@@ -14,17 +14,19 @@ import { storeOn } from "../support/udm-store-fixture.ts";
 const anyEntry = fc
   .record({
     key: denseKeyText,
-    name: fc.constantFrom("", "Router", "über", 'a"b'),
+    name: fc.constantFrom("", "Router", "über", 'a"b', "contexts"),
     tags: fc.subarray(["pci", "PCI", "old"]),
     vlan: fc.constantFrom(0n, 9n, 10n),
     internal: fc.boolean(),
     metadata: fc.dictionary(fc.constantFrom(".site", "rack"), fc.constantFrom("Router room", "r1")),
-    isLimited: fc.boolean(),
+    contextsName: fc.constantFrom("", "contexts", '"contexts"'),
   })
-  .map(({ key, isLimited, ...values }) =>
+  .map(({ key, contextsName, ...values }) =>
     udmEntry(key, {
       ...values,
-      ...(isLimited && { fileOnly: { contexts: ["exporter"], yaml: "  contexts:\n    - exporter\n" } }),
+      ...(contextsName !== "" && {
+        fileOnly: { contexts: ["exporter"], yaml: `  note: a\n  ${contextsName}:\n    - exporter\n` },
+      }),
     }),
   );
 
@@ -39,6 +41,10 @@ const filters = [
   'name = "a\\"b"',
   "context = exporter and internal = true",
   "not tag = old",
+  "context exists",
+  "not context exists",
+  "context = exporter or name = Router",
+  "name = contexts",
 ];
 const question = fc.record({
   filter: fc.constantFrom(...filters),

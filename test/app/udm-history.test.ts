@@ -25,7 +25,7 @@ test("history shows who changed what, undo puts it back and refuses what others 
   const shown = await run("udm", "history", "10.0.0.1");
   assert.match(
     shown.out,
-    /^2 {2}\d{4}-\S+ {2}cli {2}UpdateUdm {2}1 entry\n {2}~ 10\.0\.0\.1\n {6}- name: one\n {6}\+ name: uno\n1 /,
+    /^2 {2}\d{4}-\S+ {2}cli {2}BatchUpsertUdms {2}1 entry\n {2}~ 10\.0\.0\.1\n {6}- name: one\n {6}\+ name: uno\n1 /,
   );
   const lines = (await run("udm", "history", "-o", "ndjson", "--limit", "1")).out.trim().split("\n");
   assert.equal((JSON.parse(lines[0] ?? "") as { number: number }).number, 2);
@@ -70,14 +70,6 @@ test("apply is one change; --replace deletes what is not in the file, within bou
   const diff = await runWith({ input: [file] }, "udm", "diff", "-f", "-", "--replace", "all");
   assert.match(diff.out, /^- 192\.0\.2\.1\n/);
   assert.equal((await runWith({ input: [file] }, "udm", "diff", "-f", "-", "--replace", "nonsense")).code, 2);
-  const contexts = await runWith(
-    { input: ["10.0.0.1: {name: eins, tags: [old], contexts: [exporter]}\n"] },
-    "udm",
-    "diff",
-    "-f",
-    "-",
-  );
-  assert.match(contexts.err, /^warning: -: 10\.0\.0\.1: contexts are left as they are/);
 });
 
 test("delete by filter shows the keys and asks", async (t) => {

@@ -14,11 +14,6 @@ export class CommandError extends Error {
   }
 }
 
-/** Whether an error has this code. */
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof CommandError && error.code === code;
-}
-
 const codes: Readonly<Record<string, number>> = {
   usage: exitCodes.usage,
   not_found: exitCodes.notFound,

@@ -10,13 +10,15 @@ export interface Narrowed {
   readonly within: Key | undefined;
   /** They have this tag. */
   readonly tag: string | undefined;
+  /** Whether they all say where they apply. */
+  readonly haveContexts: boolean;
   /** Whether the filter asks for what the JSON of entries does not have. */
   readonly asksForContexts: boolean;
 }
 
 /** More alternatives take longer to be looked for than entries to be looked into. */
 const mostAlternatives = 4;
-const nothing: Narrowed = { anyOf: [], within: undefined, tag: undefined, asksForContexts: false };
+const nothing: Narrowed = { anyOf: [], within: undefined, tag: undefined, haveContexts: false, asksForContexts: false };
 
 export function narrowFilter(filter: Filter | undefined): Narrowed {
   if (filter === undefined) return nothing;
@@ -30,6 +32,7 @@ export function narrowFilter(filter: Filter | undefined): Narrowed {
     }),
     tag: tags.find(({ length }) => length === 1)?.[0],
     within: keys.find((each) => each.length === 1 && !isMapped(each[0] as Key))?.[0],
+    haveContexts: terms.some((term) => "fields" in term && term.fields.includes("contexts")),
     asksForContexts: hasField(filter, "contexts"),
   };
 }

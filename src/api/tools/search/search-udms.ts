@@ -9,6 +9,7 @@ import { fullUdm } from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { pageSize, readPageToken, writePageToken } from "../common/page-token.ts";
 import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
+import { contextKeys } from "./context-keys.ts";
 import { entryValues } from "./entry-values.ts";
 import { findInJson } from "./find-bytes.ts";
 import { narrowFilter } from "./narrow-filter.ts";
@@ -85,7 +86,7 @@ interface Search {
 
 async function findEntries(search: Search, tagKeys: TagKeys, check: () => void): Promise<readonly UdmEntry[]> {
   const { index, filter, text, order, after, limit } = search;
-  const { anyOf, within, tag, asksForContexts } = narrowFilter(filter);
+  const { anyOf, within, tag, haveContexts, asksForContexts } = narrowFilter(filter);
   const isMatch = matcherOf(filter, text);
   const page = order.page(limit, after);
   const take = (entry: UdmEntry): boolean => {
@@ -94,7 +95,12 @@ async function findEntries(search: Search, tagKeys: TagKeys, check: () => void):
   };
   // In any other order the page itself leaves out what is before the position.
   const afterKey = order.isOfKeys && !order.isReversed ? after?.key : undefined;
-  const keys = tag === undefined ? undefined : await tagKeys.of(tag, index, check);
+  const keys =
+    tag !== undefined
+      ? await tagKeys.of(tag, index, check)
+      : haveContexts
+        ? await contextKeys(index, check)
+        : undefined;
   if (keys !== undefined) await takeKeys(index, keys, afterKey, check, take);
   else await scanEntries(index, { within, after: afterKey, anyOf: needles(anyOf, text), check }, take);
   return page.entries().map((entry) => index.get(entry.key) as UdmEntry);

@@ -7,6 +7,7 @@ import type { ApplyOptions } from "./apply-command.ts";
 import { changesTo, currentEntries, makeChanges, type EntryChange } from "./entry-changes.ts";
 import { readEntries, type EntriesRead } from "./read-entries.ts";
 import { callTools } from "./tools-json.ts";
+import type { UdmJson } from "./udm-json.ts";
 import { countChanges, showChanges } from "./show-changes.ts";
 
 /**
@@ -45,8 +46,18 @@ interface Plan {
 type Entries = EntriesRead["entries"];
 
 async function planUpsert(client: ApiClient, entries: Entries): Promise<Plan> {
-  const changes = changesTo(entries, await currentEntries(client, entries.keys()));
+  const current = await currentEntries(client, entries.keys());
+  const changes = changesTo(keepContexts(entries, current), current);
   return { changes, unchanged: entries.size - changes.length, make: () => makeChanges(client, changes) };
+}
+
+/** As a replacement does: entries for which the file says nothing of contexts keep theirs. */
+function keepContexts(entries: Entries, current: Entries): Entries {
+  const kept = Array.from(entries, ([key, entry]): [string, UdmJson] => {
+    const contexts = entry.contexts ?? current.get(key)?.contexts;
+    return [key, contexts === undefined ? entry : { ...entry, contexts }];
+  });
+  return new Map(kept);
 }
 
 /** The collector finds the difference itself. */

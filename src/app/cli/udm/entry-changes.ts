@@ -1,6 +1,7 @@
 import type { ApiClient } from "../client/api-call.ts";
+import { findFullUdm, readFullUdms } from "./full-entries.ts";
 import { callTools } from "./tools-json.ts";
-import { findUdm, readUdms, type UdmJson } from "./udm-json.ts";
+import type { UdmJson } from "./udm-json.ts";
 
 /** What becomes of one key. Without `before` it is created, without `after` deleted. */
 export interface EntryChange {
@@ -18,12 +19,12 @@ export async function currentEntries(client: ApiClient, keys: Iterable<string>):
   const found = new Map<string, UdmJson>();
   if (wanted.size <= askedSingly) {
     for (const key of wanted) {
-      const entry = await findUdm(client, key);
+      const entry = await findFullUdm(client, key);
       if (entry !== undefined) found.set(key, entry);
     }
     return found;
   }
-  for await (const batch of readUdms(client, {})) {
+  for await (const batch of readFullUdms(client, {})) {
     for (const entry of batch) if (wanted.has(entry.key)) found.set(entry.key, entry);
   }
   return found;
@@ -40,21 +41,27 @@ export function changesTo(wanted: ReadonlyMap<string, UdmJson>, current: Readonl
   return changes;
 }
 
-/** Whether two entries have the same values; the order of metadata does not count. */
+/** Whether two entries have the same values and contexts; the order of metadata does not count. */
 export function isSameEntry(a: UdmJson, b: UdmJson): boolean {
   return canonical(a) === canonical(b);
 }
 
-function canonical({ name, tags, vlan, internal, metadata = {} }: UdmJson): string {
+function canonical({ name, tags, vlan, internal, metadata = {}, contexts }: UdmJson): string {
   const pairs = Object.entries(metadata).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([name ?? "", tags ?? [], vlan ?? "0", internal ?? false, pairs]);
+  return JSON.stringify([name ?? "", tags ?? [], vlan ?? "0", internal ?? false, pairs, contextsOf(contexts)]);
 }
 
-/** Makes the changes: all creations and updates as one, then all deletions as one. Contexts stay as they are. */
+const contextsOf = (contexts: UdmJson["contexts"] = []): string => contexts.toSorted().join();
+
+/** Makes the changes: all creations and updates as one, then all deletions as one. */
 export async function makeChanges(client: ApiClient, changes: readonly EntryChange[]): Promise<void> {
   const requests = changes.flatMap(({ after }) => (after === undefined ? [] : [{ udm: after }]));
   const keys = changes.flatMap(({ key, after }) => (after === undefined ? [key] : []));
-  if (requests.length > 0) await callTools(client, "BatchUpsertUdms", { requests, update_mask: fields });
+  const isOfContexts = changes.some(
+    ({ before, after }) => contextsOf(before?.contexts) !== contextsOf(after?.contexts),
+  );
+  const update_mask = isOfContexts ? `${fields},contexts` : fields;
+  if (requests.length > 0) await callTools(client, "BatchUpsertUdms", { requests, update_mask });
   if (keys.length > 0) await callTools(client, "BatchDeleteUdms", { keys });
 }
 

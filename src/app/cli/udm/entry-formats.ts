@@ -32,6 +32,11 @@ export async function entryFormat(name: FormatName): Promise<EntryFormat> {
   return formats[name]();
 }
 
+/** Whether what is written says where an entry applies. */
+export function hasContexts(name: FormatName): boolean {
+  return name === "json" || name === "ndjson" || name === "yaml";
+}
+
 /** A metadata file. */
 function yaml(textOf: (entry: UdmJson) => string): EntryFormat {
   let isEmpty = true;

@@ -1,10 +1,10 @@
 import { parseKey } from "../../../ip/index.ts";
-import { renderEntry } from "../../../udm/index.ts";
+import { renderEntry, withContexts, type UdmContext } from "../../../udm/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** An entry as it stands in a metadata file. */
 export function entryYaml(entry: UdmJson): string {
-  const { key, name = "", tags = [], vlan = "0", internal = false, metadata = {} } = entry;
+  const { key, name = "", tags = [], vlan = "0", internal = false, metadata = {}, contexts = [] } = entry;
   const values = { name, tags, vlan: BigInt(vlan), internal, metadata: new Map(Object.entries(metadata)) };
-  return renderEntry({ key: parseKey(key), ...values });
+  return renderEntry(withContexts({ key: parseKey(key), ...values }, contexts as readonly UdmContext[]));
 }

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { Terminal } from "../terminal.ts";
-import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
+import { entryFormat, hasContexts, outputOption, type FormatName } from "./entry-formats.ts";
 import { writeAll } from "./write-all.ts";
-import { callUdm, findUdm, noEntries, readUdmKeys, readUdms, type UdmJson } from "./udm-json.ts";
+import { findFullUdm, readFullUdms } from "./full-entries.ts";
+import { callUdm, noEntries, readUdmKeys, readUdms, type UdmJson } from "./udm-json.ts";
 
 interface ListOptions {
   readonly exact?: boolean;
@@ -21,7 +22,7 @@ export function addReadCommands(udm: Command, terminal: Terminal): void {
       const found: UdmJson[] = [];
       const missing: string[] = [];
       for (const key of keys) {
-        const entry = await findUdm(client, key);
+        const entry = await findFullUdm(client, key);
         if (entry === undefined) missing.push(key);
         else found.push(entry);
       }
@@ -46,8 +47,10 @@ export function addReadCommands(udm: Command, terminal: Terminal): void {
         await writeAll(terminal, readUdmKeys(client, selection), (keys) => keys.map((text) => `${text}\n`).join(""));
         return;
       }
-      const format = await entryFormat(options.json === true ? "ndjson" : options.output);
-      if (await writeAll(terminal, readUdms(client, selection), format.batch)) terminal.out(format.end());
+      const output = options.json === true ? "ndjson" : options.output;
+      const format = await entryFormat(output);
+      const read = hasContexts(output) ? readFullUdms : readUdms;
+      if (await writeAll(terminal, read(client, selection), format.batch)) terminal.out(format.end());
     });
 
   const count = addClientOptions(udm.command("count"))

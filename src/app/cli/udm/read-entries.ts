@@ -1,5 +1,5 @@
 import { parseKey } from "../../../ip/index.ts";
-import { checkMetadataFile, checkUdm, type UdmEntry } from "../../../udm/index.ts";
+import { checkMetadataFile, checkUdm, udmContexts, type UdmEntry } from "../../../udm/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** What a text of entries says, and all that is wrong with it. */
@@ -36,10 +36,6 @@ function readYamlEntries(bytes: Uint8Array): EntriesRead {
     message,
     isWarning: !isRefusedByApi,
   }));
-  for (const { key, fileOnly } of entries) {
-    if (fileOnly?.contexts === undefined) continue;
-    faults.push({ message: `${key.text}: contexts are left as they are in the collector`, isWarning: true });
-  }
   return { entries: new Map(entries.map((entry) => [entry.key.text, jsonOf(entry)])), faults };
 }
 
@@ -84,12 +80,13 @@ function readJsonEntries(elements: readonly JsonElement[]): EntriesRead {
       void faults.push({ message: place === "" ? what : `${place}: ${what}`, isWarning: false });
     const entry = typedEntry(value, note);
     if (entry === undefined) continue;
-    const { name = "", tags = [], vlan = "0", internal = false, metadata = {} } = entry;
+    const { name = "", tags = [], vlan = "0", internal = false, metadata = {}, contexts = [] } = entry;
     const input = { key: entry.key, name, tags, vlan: BigInt(vlan), internal, metadata: Object.entries(metadata) };
     const checked = checkUdm(input);
     if (!checked.ok) for (const { description } of checked.violations) note(description);
     else if (entries.has(checked.key.text)) note(`key ${JSON.stringify(entry.key)} is given twice`);
-    else entries.set(checked.key.text, jsonOf({ key: checked.key, ...checked.values }));
+    else
+      entries.set(checked.key.text, { ...jsonOf({ key: checked.key, ...checked.values }), ...someContexts(contexts) });
   }
   return { entries, faults };
 }
@@ -109,6 +106,10 @@ const fieldTypes: Readonly<Record<string, readonly [expected: string, isValid: (
   metadata: [
     "texts by name",
     (value) => isObject(value) && Object.values(value).every((one) => typeof one === "string"),
+  ],
+  contexts: [
+    `a list of ${udmContexts.join(", ")}`,
+    (value) => Array.isArray(value) && value.every((one) => (udmContexts as readonly unknown[]).includes(one)),
   ],
 };
 
@@ -132,7 +133,7 @@ function typedEntry(value: unknown, note: (what: string) => void): UdmJson | und
 }
 
 /** As the API sends it. */
-function jsonOf({ key, name, tags, vlan, internal, metadata }: UdmEntry): UdmJson {
+function jsonOf({ key, name, tags, vlan, internal, metadata, fileOnly }: UdmEntry): UdmJson {
   return {
     key: key.text,
     ...(name !== "" && { name }),
@@ -140,7 +141,12 @@ function jsonOf({ key, name, tags, vlan, internal, metadata }: UdmEntry): UdmJso
     ...(vlan !== 0n && { vlan: String(vlan) }),
     ...(internal && { internal }),
     ...(metadata.size > 0 && { metadata: Object.fromEntries(metadata) }),
+    ...someContexts(fileOnly?.contexts),
   };
+}
+
+function someContexts(contexts: readonly string[] = []): Pick<UdmJson, "contexts"> {
+  return contexts.length === 0 ? {} : { contexts };
 }
 
 /** The form of a key by which entries are compared; a text that is no key stays as it is, for the API to refuse. */

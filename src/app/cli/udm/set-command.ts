@@ -1,11 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { networkOfKey, parseKey } from "../../../ip/index.ts";
 import type { ApiClient } from "../client/api-call.ts";
-import { hasCode } from "../command-error.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
+import type { UdmContext } from "../../../udm/index.ts";
 import { collect } from "../settings-options.ts";
 import type { Terminal } from "../terminal.ts";
-import { callUdm, findUdm, type UdmJson } from "./udm-json.ts";
+import { callTools } from "./tools-json.ts";
+import { callUdm, type UdmJson } from "./udm-json.ts";
+
+const contexts = ["exporter", "endpoint"] as const satisfies readonly UdmContext[];
 
 interface SetOptions {
   readonly name?: string;
@@ -14,6 +17,7 @@ interface SetOptions {
   readonly internal?: string;
   /** What is to be removed is undefined. */
   readonly meta?: ReadonlyMap<string, string | undefined>;
+  readonly context?: readonly string[];
   readonly clear?: readonly string[];
 }
 
@@ -27,7 +31,7 @@ export function addSetCommand(udm: Command, terminal: Terminal): void {
       "+tag adds a tag, -tag removes one; tags without a sign replace all; repeat for more",
       collect,
     )
-    .option("--vlan <number>", "its VLAN", vlan)
+    .option("--vlan <number>", "its VLAN", vlanNumber)
     .addOption(
       new Option("--internal [value]", "whether its addresses are one's own: true or false")
         .preset("true")
@@ -38,9 +42,14 @@ export function addSetCommand(udm: Command, terminal: Terminal): void {
       "sets a metadata value, -key removes one; the others stay; repeat for more",
       metadataChange,
     )
+    .addOption(
+      new Option("--context <context>", "where it applies, endpoints being sources and destinations; repeat for both")
+        .choices(contexts)
+        .argParser(contextName),
+    )
     .option(
       "--clear <field>",
-      "clear this field before the other options apply: name, tags, vlan, internal, metadata; repeat for more",
+      "clear this field before the other options apply: name, tags, vlan, internal, metadata, contexts; repeat for more",
       collect,
     )
     .action(async (key: string, options: SetOptions) => {
@@ -53,64 +62,52 @@ export function addSetCommand(udm: Command, terminal: Terminal): void {
     });
 }
 
-/** Updates the named fields, or creates the entry. Another client may create or delete it meanwhile: one more try. */
+/** Changes what the options name, and creates the entry where it is not there: one request, so that nobody else's change is lost. */
 async function setEntry(client: ApiClient, key: string, options: SetOptions): Promise<unknown> {
-  const mask = [...new Set([...Object.keys(valuesOf(options, undefined)), ...(options.clear ?? [])])];
-  // An empty mask would mean "replace everything".
-  if (mask.length === 0) return callUdm(client, "CreateUdm", { udm: { key } });
-  const needsEntry = options.tag?.some(hasSign) === true || options.meta !== undefined;
-  const update = async (): Promise<unknown> => {
-    const before = needsEntry ? await findUdm(client, key) : undefined;
-    return callUdm(client, "UpdateUdm", { udm: { key, ...valuesOf(options, before) }, update_mask: mask.join(",") });
+  const { tag = [], meta = new Map<string, string | undefined>(), clear = [] } = options;
+  const values = valuesOf(options);
+  const mask = [...new Set([...Object.keys(values), ...clear])];
+  if (mask.length + tag.length + meta.size === 0) return callUdm(client, "CreateUdm", { udm: { key } });
+  const without = (sign: string): string[] => tag.filter((one) => one.startsWith(sign)).map((one) => one.slice(1));
+  const request = {
+    udm: { key, ...values },
+    add_tags: without("+"),
+    remove_tags: without("-"),
+    set_metadata: Object.fromEntries([...meta].filter(([, value]) => value !== undefined)),
+    remove_metadata: [...meta].filter(([, value]) => value === undefined).map(([name]) => name),
   };
-  try {
-    return await update();
-  } catch (error) {
-    if (!hasCode(error, "not_found")) throw error;
-  }
-  try {
-    return await callUdm(client, "CreateUdm", { udm: { key, ...valuesOf(options, undefined) } });
-  } catch (error) {
-    if (!hasCode(error, "already_exists")) throw error;
-    return update();
-  }
+  const { udms } = (await callTools(client, "BatchUpsertUdms", {
+    requests: [request],
+    // An empty mask would mean all fields where nothing is added or removed singly.
+    ...(mask.length > 0 && { update_mask: mask.join(",") }),
+  })) as { udms: readonly UdmJson[] };
+  return udms[0];
 }
 
-/** The fields that the options give, tags and metadata by what the entry has. */
-function valuesOf(options: SetOptions, before: UdmJson | undefined): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  const cleared = new Set(options.clear);
-  if (options.name !== undefined) values["name"] = options.name;
-  if (options.tag !== undefined) values["tags"] = changedTags(options.tag, cleared.has("tags") ? [] : before?.tags);
-  if (options.vlan !== undefined) values["vlan"] = options.vlan;
-  if (options.internal !== undefined) values["internal"] = options.internal === "true";
-  if (options.meta !== undefined) {
-    const metadata = new Map(Object.entries((cleared.has("metadata") ? undefined : before?.metadata) ?? {}));
-    for (const [name, value] of options.meta) {
-      if (value === undefined) metadata.delete(name);
-      else metadata.set(name, value);
-    }
-    values["metadata"] = Object.fromEntries(metadata);
-  }
-  return values;
-}
-
-function changedTags(changes: readonly string[], before: readonly string[] = []): readonly string[] {
-  if (!changes.every(hasSign)) return changes;
-  const tags = new Set(before);
-  for (const change of changes) {
-    if (change.startsWith("+")) tags.add(change.slice(1));
-    else tags.delete(change.slice(1));
-  }
-  return [...tags];
+/** The fields that the options replace. */
+function valuesOf({ name, tag, vlan, internal, context }: SetOptions): Record<string, unknown> {
+  return {
+    ...(name !== undefined && { name }),
+    ...(tag !== undefined && !tag.some(hasSign) && { tags: tag }),
+    ...(vlan !== undefined && { vlan }),
+    ...(internal !== undefined && { internal: internal === "true" }),
+    ...(context !== undefined && { contexts: context }),
+  };
 }
 
 const hasSign = (tag: string): boolean => /^[+-]/.test(tag);
 
-function vlan(value: string): string {
+function vlanNumber(value: string): string {
   // The API checks the range; as text it goes there exactly.
   if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError("expected a number.");
   return value;
+}
+
+function contextName(text: string, previous: readonly string[] = []): readonly string[] {
+  if (!(contexts as readonly string[]).includes(text)) {
+    throw new InvalidArgumentError(`expected ${contexts.join(" or ")}.`);
+  }
+  return [...previous, text];
 }
 
 function trueOrFalse(value: string): string {

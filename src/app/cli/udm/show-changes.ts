@@ -31,11 +31,12 @@ function showChange({ key, before, after }: EntryChange): string {
 function fieldsOf(entry: UdmJson | undefined): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   if (entry === undefined) return fields;
-  const { name, tags = [], vlan, internal, metadata = {} } = entry;
+  const { name, tags = [], vlan, internal, metadata = {}, contexts = [] } = entry;
   if (name !== undefined) fields.set("name", name);
   if (tags.length > 0) fields.set("tags", tags.join(", "));
   if (vlan !== undefined) fields.set("vlan", vlan);
   if (internal !== undefined) fields.set("internal", String(internal));
+  if (contexts.length > 0) fields.set("contexts", contexts.join(", "));
   for (const [key, value] of Object.entries(metadata)) fields.set(`metadata ${key}`, value);
   return fields;
 }

@@ -11,6 +11,8 @@ export interface UdmJson {
   readonly vlan?: string;
   readonly internal?: boolean;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Where it applies; everywhere when left out. Only UdmToolsService knows them. */
+  readonly contexts?: readonly string[];
 }
 
 /** What a list is of: everything, what is related to a key, or the one entry with it. */
