@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Identities } from "../access/index.ts";
+import type { Identities, SignIn } from "../access/index.ts";
 import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
 import { createApiMetrics } from "./http/api-metrics.ts";
 import { createDispatch } from "./dispatch.ts";
@@ -8,6 +8,7 @@ import { createAuthenticator } from "./guard/authenticator.ts";
 import type { BasicCredentials } from "./guard/basic-auth.ts";
 import { createWriteAudit } from "./guard/write-audit.ts";
 import { isLoopback } from "./guard/site-guard.ts";
+import { sessionReader } from "./guard/session-cookie.ts";
 import { createCallLog } from "./http/call-log.ts";
 import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { createListener } from "./http/listener.ts";
@@ -19,6 +20,7 @@ import type { StreamPage } from "./stream-page.ts";
 import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
+import { createSignInEndpoints } from "./services/sign-in-endpoints.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
 import { historyOf, type ExplainObject, type ToolsSource } from "./tools/common/tools-context.ts";
@@ -36,6 +38,8 @@ export interface ApiServerOptions {
   readonly basicAuth?: BasicCredentials;
   /** Further users and tokens, with roles. */
   readonly identities?: Identities | undefined;
+  /** Sign-in at an issuer; without it there are no sessions. */
+  readonly signIn?: SignIn | undefined;
   readonly authMetrics: boolean;
   readonly maxBodyBytes: number;
   /** Most elements of a batch. */
@@ -82,12 +86,12 @@ export interface ApiServer extends Component {
  * `start` fails when the port cannot be bound or the certificate not be read. `stop` lets what runs finish.
  */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { clock, health, basicAuth } = options;
+  const { clock, health, basicAuth, identities, signIn } = options;
   const limits = { ...defaultApiLimits, ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
   const calls = createCallLog(limits, clock, metrics, createWriteAudit(options.log, clock));
-  const authenticate = createAuthenticator({ basicAuth, identities: options.identities, clock });
+  const authenticate = createAuthenticator({ basicAuth, identities, session: signIn && sessionReader(signIn), clock });
   const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
   const onFailure = (error: unknown): void => {
     metrics.failures.add();
@@ -117,6 +121,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     hasBasicAuth: authenticate !== undefined,
+    signIn: signIn && createSignInEndpoints(signIn, options.metrics, log),
     feed,
     health: {
       health,

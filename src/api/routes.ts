@@ -15,6 +15,14 @@ import type { RpcService } from "./rpc/method.ts";
 import { healthMethods, type HealthServiceOptions } from "./services/health-methods.ts";
 import { reflectionMethods, reflectionVersions } from "./services/reflection-methods.ts";
 import { readSchemaFiles, type SchemaFiles } from "./services/schema-files.ts";
+import {
+  loginPath,
+  logoutPath,
+  serveSession,
+  sessionPath,
+  type SignInEndpoints,
+} from "./services/sign-in-endpoints.ts";
+import { callbackPath } from "./guard/session-cookie.ts";
 import { applyDefinitionsPath, createSnmpEndpoints, rediscoverDevicePath } from "./services/snmp-endpoints.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import {
@@ -44,6 +52,8 @@ export interface RouteParts {
   readonly feed?: ChangeFeed | undefined;
   readonly sources?: SourceOperations;
   readonly hasBasicAuth: boolean;
+  /** Undefined: nobody can sign in at an issuer. */
+  readonly signIn?: SignInEndpoints | undefined;
   readonly authMetrics: boolean;
 }
 
@@ -102,6 +112,8 @@ export function createRoutes(parts: RouteParts): Routes {
     routes.set(sourcePath(operation), { kind: "operation", label, access, takesBody: true, serve: serveSource });
   }
 
+  if (parts.signIn !== undefined) addSignIn(routes, parts.signIn);
+
   // With the comments of the schema; what is none of ours has none.
   const described = parts.services.map(({ schema }) => files.registry.getService(schema.typeName) ?? schema);
   const document = openApiDocument({
@@ -119,6 +131,16 @@ export function createRoutes(parts: RouteParts): Routes {
     routes.set(path, { kind: "page", label: path.slice(1), access, serve });
   }
   return { routes, servicePaths };
+}
+
+/** Who signs in or out has nothing to prove. */
+function addSignIn(routes: Map<string, Route>, { login, callback, logout }: SignInEndpoints): void {
+  const access: RouteAccess = { role: undefined, area: undefined };
+  routes.set(loginPath, { kind: "page", label: "login", access, serve: login });
+  routes.set(callbackPath, { kind: "page", label: "login/callback", access, serve: callback });
+  routes.set(logoutPath, { kind: "operation", label: "logout", access, takesBody: false, serve: logout });
+  const known: RouteAccess = { role: "viewer", area: undefined };
+  routes.set(sessionPath, { kind: "page", label: "session", access: known, serve: serveSession });
 }
 
 function areaOfPage(path: string): Area | undefined {

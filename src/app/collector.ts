@@ -1,3 +1,4 @@
+import { createSignIn } from "../access/index.ts";
 import { createApiServer, type View } from "../api/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
@@ -11,6 +12,7 @@ import { createFlows, createFlowState, decodingThreads } from "./parts/flow-part
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
+import { oidcConfig } from "./access/oidc-config.ts";
 import { createUsersFile } from "./access/users-file.ts";
 import { createDoctor } from "./doctor/doctor.ts";
 import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-description.ts";
@@ -107,9 +109,11 @@ export function createCollector(options: CollectorOptions): Collector {
       : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` };
   const users =
     settings.SVC_API_USERS_PATH === "" ? undefined : createUsersFile(settings.SVC_API_USERS_PATH, reporting);
+  const oidc = oidcConfig(settings);
   const api = createApiServer({
     ...apiOptions(settings),
     identities: users?.identities,
+    signIn: oidc && createSignIn(oidc, clock),
     ...reporting,
     version,
     views: new Map<string, View>([

@@ -199,3 +199,40 @@ test("SNMP directories of the old prefix are checked alone: sysObjectIDs of ours
   );
   assert.equal(code, 0);
 });
+
+test("sign-in at an issuer needs an issuer, a client, a way back and a role", async () => {
+  assert.deepEqual(await check({ SVC_API_OIDC_ENABLE: "true", SVC_API_OIDC_SCOPES: "profile" }), {
+    code: 78,
+    err: [
+      "error: SVC_API_OIDC_ISSUER must be set, because SVC_API_OIDC_ENABLE is true",
+      "error: SVC_API_OIDC_CLIENT_ID must be set, because SVC_API_OIDC_ENABLE is true",
+      "error: SVC_API_OIDC_REDIRECT_URL must be set, because SVC_API_OIDC_ENABLE is true",
+      "error: SVC_API_OIDC_SCOPES must have openid",
+      "error: SVC_API_OIDC_ROLES must be set, because without a role nobody can sign in",
+    ],
+    out: "",
+  });
+  const good = {
+    SVC_API_OIDC_ENABLE: "true",
+    SVC_API_OIDC_ISSUER: "https://sso.example/realms/noc",
+    SVC_API_OIDC_CLIENT_ID: "netgloss",
+    SVC_API_OIDC_REDIRECT_URL: "https://noc.example/login/callback",
+    SVC_API_OIDC_ROLES: "cn=noc=editor,*=viewer",
+  };
+  assert.equal((await check(good)).code, 0);
+  assert.equal((await check({ ...good, SVC_API_OIDC_ISSUER: "http://127.0.0.1:9000" })).code, 0);
+  const clear = {
+    SVC_API_OIDC_ISSUER: "http://sso.example",
+    SVC_API_OIDC_REDIRECT_URL: "https://noc.example/callback",
+  };
+  assert.deepEqual((await check({ ...good, ...clear })).err, [
+    "error: SVC_API_OIDC_ISSUER must be a URL of https, for it is on another host",
+    "error: SVC_API_OIDC_REDIRECT_URL must end with /login/callback",
+  ]);
+  assert.deepEqual((await check({ ...good, SVC_API_OIDC_REDIRECT_URL: "http://noc.example/login/callback" })).err, [
+    "warning: SVC_API_OIDC_REDIRECT_URL is of http: whoever can read the network can take over sessions",
+  ]);
+  for (const roles of ["noc", "noc=root", "=admin", "noc=admin,noc=viewer"]) {
+    assert.equal((await check({ ...good, SVC_API_OIDC_ROLES: roles })).code, 78, roles);
+  }
+});

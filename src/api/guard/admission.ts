@@ -109,13 +109,19 @@ const refusals: Readonly<Record<Rejected, () => Refusal>> = {
   }),
 };
 
-/** Programs send neither header and pass; a browser sends one of them with what may change something. */
-function refuseSite({ headers, method }: Applicant, host: string | undefined): MaybeRefusal {
+/**
+ * Programs send neither header and pass; a browser sends one of them with what may change something. By the cookie of a session, which a
+ * browser adds by itself, nothing passes without.
+ */
+function refuseSite({ headers, method, principal }: Applicant, host: string | undefined): MaybeRefusal {
   if (method === "GET" || method === "HEAD" || method === "OPTIONS") return undefined;
   const origin = headerOf(headers, "origin");
   const secFetchSite = headerOf(headers, "sec-fetch-site");
-  if (origin === undefined && secFetchSite === undefined) return undefined;
-  const foreign = foreignSite({ host, origin, secFetchSite });
+  const isUnknown = origin === undefined && secFetchSite === undefined;
+  if (isUnknown && principal?.by !== "session") return undefined;
+  const foreign = isUnknown
+    ? "by the cookie of a session only a browser may do this (neither Origin nor Sec-Fetch-Site is there)"
+    : foreignSite({ host, origin, secFetchSite });
   if (foreign === undefined) return undefined;
   return { reason: "origin", error: apiError("permission_denied", "FOREIGN_SITE", foreign) };
 }

@@ -1,5 +1,6 @@
 import * as zlib from "node:zlib";
 import { storeWords, type StoreWord } from "./delivery-settings.ts";
+import { checkOidc } from "./check-oidc.ts";
 import { instanceSetting } from "./output-instances.ts";
 import type { Settings } from "./settings-table.ts";
 
@@ -19,6 +20,11 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   };
   needsFor("SVC_API_TLS_CLIENT_CA_CERT_FILEPATH", "SVC_API_TLS_ENABLE", settings.SVC_API_TLS_ENABLE);
   needsFor("SVC_API_TLS_CLIENT_CA_CERT_FILEPATH", "SVC_API_USERS_PATH", settings.SVC_API_USERS_PATH !== "");
+  if (settings.SVC_API_OIDC_ENABLE) {
+    const found = checkOidc(settings);
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;

@@ -1,5 +1,9 @@
+import type { Role } from "../../access/index.ts";
 import { formatAddress, parseAddress, parseKey, unmapAddress } from "../../ip/index.ts";
 import { Secret } from "../../text/index.ts";
+
+/** Those of the room of access, which is too large to be loaded for their names. */
+const roles = Object.keys({ viewer: true, editor: true, admin: true } satisfies Record<Role, true>) as Role[];
 
 /** How the text of a setting becomes a value. Every source of settings carries text. */
 export interface SettingType<T> {
@@ -253,6 +257,30 @@ export const headers: SettingType<ReadonlyMap<string, string>> = {
     return found.size === pairs.length ? found : undefined;
   },
   format: (of) => [...of].map(([name, value]) => `${name}=${value}`).join(","),
+};
+
+/** A URL of http or https without user, password, query and fragment. */
+export const webUrl: SettingType<string> = {
+  expected: "a URL of http or https without user, password, query and fragment",
+  parse: (value) => (/^https?:\/\//i.test(value) ? serverAddress.parse(value) : undefined),
+  format: (value) => value,
+};
+
+/** Roles by value of a claim: `netgloss-admins=admin,*=viewer`. The value may have `=` in it, but no comma. */
+export const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
+  expected: `a list separated by commas, nothing twice, each <value of the claim>=<role>, the role one of ${roles.join(", ")}`,
+  parse(value) {
+    const pairs = value.trim() === "" ? [] : value.split(",").map((pair) => pair.trim());
+    const found = new Map<string, Role>();
+    for (const pair of pairs) {
+      const equals = pair.lastIndexOf("=");
+      const role = roles.find((each) => each === pair.slice(equals + 1));
+      if (equals < 1 || role === undefined || hasControl(pair)) return undefined;
+      found.set(pair.slice(0, equals), role);
+    }
+    return found.size === pairs.length ? found : undefined;
+  },
+  format: (of) => [...of].map(([value, role]) => `${value}=${role}`).join(","),
 };
 
 /** The same type with the empty text as a further value. */

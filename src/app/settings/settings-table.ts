@@ -24,6 +24,7 @@ import {
 import { deliverySettings } from "./delivery-settings.ts";
 import type { OutputInstance } from "./output-instances.ts";
 import { netifSnmpSettings } from "./netif-snmp-settings.ts";
+import { oidcSettings } from "./oidc-settings.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 
 export { settingGroups } from "./setting-row.ts";
@@ -125,6 +126,7 @@ export const settingsTable = {
     "A file of further users and API tokens with roles. It is read again when it changes. Credentials are required then.",
     "/etc/netgloss/users.yml",
   ),
+  ...oidcSettings,
   SVC_API_TLS_ENABLE: row("API", bool, false, "Serves the port by TLS instead of plain TCP."),
   SVC_API_TLS_CERT_FILEPATH: row(
     "API",

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startCollectorProcess } from "../support/collector-process.ts";
+import { startPartner } from "../support/partner.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+
+/** A browser without pictures: it keeps cookies and follows redirections. */
+function createBrowser() {
+  const jar = new Map<string, string>();
+  return async (url: string, init: RequestInit = {}): Promise<Response> => {
+    let [target, request] = [url, init];
+    for (let hops = 0; hops < 12; hops++) {
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+      const headers = { ...(request.headers as Record<string, string> | undefined), cookie };
+      const response = await fetch(target, { ...request, headers, redirect: "manual" });
+      for (const set of response.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+        if (value === "") jar.delete(name);
+        else jar.set(name, value);
+      }
+      const location = response.headers.get("location");
+      if (location === null) return response;
+      [target, request] = [new URL(location, target).href, {}];
+    }
+    throw new Error("too many redirections");
+  };
+}
+
+type Browser = ReturnType<typeof createBrowser>;
+
+/** Fills in the pages of the issuer: the name, then the consent. */
+async function signIn(browse: Browser, api: string, name: string): Promise<Response> {
+  let page = await browse(`${api}/login`);
+  for (const prompt of ["login", "consent"]) {
+    const [, action] = /action="([^"]+)"/.exec(await page.text()) ?? [];
+    assert.ok(action, `the page of ${prompt}`);
+    const body = new URLSearchParams({ prompt, ...(prompt === "login" && { login: name, password: "x" }) });
+    page = await browse(action, { method: "POST", body });
+  }
+  return page;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("users sign in at a real issuer, with the role of their group", async (t) => {
+  const port = await freePort();
+  const redirect = `http://127.0.0.1:${port}/login/callback`;
+  const partner = await startPartner(t, "oidc", { OIDC_REDIRECT: redirect });
+  const directory = tempDirectory(t);
+  const secretFile = join(directory, "secret");
+  writeFileSync(secretFile, `${String(partner["secret"])}\n`);
+  const collector = await startCollectorProcess({
+    settings: {
+      SVC_API_PORT: String(port),
+      SVC_API_OIDC_ENABLE: "true",
+      SVC_API_OIDC_ISSUER: String(partner["issuer"]),
+      SVC_API_OIDC_CLIENT_ID: String(partner["client"]),
+      SVC_API_OIDC_CLIENT_SECRET_FILE: secretFile,
+      SVC_API_OIDC_REDIRECT_URL: redirect,
+      SVC_API_OIDC_ROLES: "netgloss-admins=admin,netgloss-viewers=viewer",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "udm.yml"),
+    },
+  });
+  t.after(() => collector.end());
+  const { api } = collector;
+  assert.equal((await fetch(`${api}/session`)).status, 401);
+  const create = (browse: Browser, key: string, origin: string): Promise<Response> =>
+    browse(`${api}/udm.v1.UdmService/CreateUdm`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin },
+      body: JSON.stringify({ udm: { key } }),
+    });
+
+  const [admin, viewer, stranger] = [createBrowser(), createBrowser(), createBrowser()];
+  const landed = await signIn(admin, api, "admin");
+  assert.deepEqual([landed.status, await landed.json()], [200, { name: "admin", role: "admin", by: "session" }]);
+  assert.equal((await create(admin, "192.0.2.1", "https://evil.example")).status, 403);
+  assert.equal((await create(admin, "192.0.2.1", api)).status, 200);
+  const written = collector.log().find(({ msg }) => msg === "metadata written");
+  assert.ok(JSON.stringify(written).includes('"admin"'), JSON.stringify(written));
+
+  assert.equal(((await (await signIn(viewer, api, "viewer")).json()) as { role: string }).role, "viewer");
+  assert.equal((await create(viewer, "192.0.2.2", api)).status, 403);
+
+  const refused = await signIn(stranger, api, "mallory");
+  assert.equal(refused.status, 403);
+  assert.match(await refused.text(), /mallory has no role here/);
+  assert.equal((await stranger(`${api}/session`)).status, 401);
+
+  assert.equal((await admin(`${api}/logout`, { method: "POST", headers: { origin: api } })).status, 204);
+  assert.equal((await admin(`${api}/session`)).status, 401);
+});
