@@ -22,7 +22,7 @@ import { createEnrichment } from "./enrichment.ts";
 import { createFlowTail } from "./flow-tail.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
-import { exportersDescription } from "./exporters-description.ts";
+import { exportersDescription, shownExporters } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
@@ -117,7 +117,10 @@ export function createCollector(options: CollectorOptions): Collector {
     ...reporting,
     version,
     views: new Map<string, View>([
-      ["/api/v1/flow/exporters", async () => ({ enabled: flows !== undefined, exporters: await exporters() })],
+      [
+        "/api/v1/flow/exporters",
+        async () => ({ enabled: flows !== undefined, exporters: shownExporters(await exporters()) }),
+      ],
       ["/api/v1/flow/exporters/{id}/diagnosis", (id) => doctor.diagnose(id)],
       ["/api/v1/flow/diagnosis", () => doctor.diagnose()],
       ["/api/v1/enrich/sources", () => sourcesView(metadataSources)],

@@ -1,3 +1,4 @@
+import type { ExporterView } from "../flow/index.ts";
 import type { ViewDescription } from "../api/index.ts";
 
 type Schema = ViewDescription["schema"];
@@ -101,6 +102,11 @@ const exporter = object(
   "manualRate",
   "fallbackRate",
 );
+
+/** Exporters as people are shown them: without what only the doctor compares. */
+export function shownExporters(exporters: readonly ExporterView[]): readonly Omit<ExporterView, "seenFlows">[] {
+  return exporters.map(({ seenFlows: _seenFlows, ...shown }) => shown);
+}
 
 /** What `GET /api/v1/flow/exporters` answers. */
 export const exportersDescription: ViewDescription = {

@@ -222,6 +222,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     communityIdSeed,
     shape: options.shape,
     ends,
+    workspace,
     optionsRecords,
     log: limitedLog,
     clock,

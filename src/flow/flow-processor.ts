@@ -1,7 +1,16 @@
 import { senderAddress } from "./intake/net/sender-address.ts";
-import type { Enricher, LineBuffer, RecordFields, RenderedFields, Sink, ShapeLines } from "../record/index.ts";
+import type {
+  Enricher,
+  LineBuffer,
+  RecordFields,
+  RenderedFields,
+  Sink,
+  ShapeLines,
+  Workspace,
+} from "../record/index.ts";
 import type { Clock, Log } from "../report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
+import { takeSeen, type NoteFlow } from "./line/take-seen.ts";
 import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
@@ -33,6 +42,8 @@ export interface FlowProcessorOptions {
   readonly communityId: boolean;
   readonly communityIdSeed: number;
   readonly ends: FlowEnds;
+  /** Where the kernel leaves the flows by which exporters are compared. */
+  readonly workspace: Workspace;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
   /** Changes lines before they leave; left out: they stay as they are. */
@@ -46,7 +57,7 @@ export interface FlowProcessorOptions {
 const flushBytes = 1024 * 1024;
 
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
-  const { decoders, off = new Set(), exporters, counts, enricher, ends, lines, sink, log, clock } = options;
+  const { decoders, off = new Set(), exporters, counts, enricher, ends, workspace, lines, sink, log, clock } = options;
 
   const communityId = createCommunityId(options.communityIdSeed);
 
@@ -132,8 +143,10 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
   /** Whose records are read, and how many there were before. */
   let source: Exporter | undefined;
   let settled = 0;
+  const noteSeen: NoteFlow = (hash, directions) => source?.noteSeen(hash, directions);
   /** Gives the exporter at hand its records. */
   function settle(of: ProtocolCounts): void {
+    takeSeen(workspace, noteSeen);
     if (source !== undefined) source.records += of.flows - settled;
     settled = of.flows;
   }

@@ -2,6 +2,7 @@ export type { CustomElement } from "./elements/custom/custom-element.ts";
 export { readElements } from "./elements/custom/read-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
+export { noFlow, seenWindowMs, type SeenWindow } from "./exporters/seen-flows.ts";
 export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { checkKernel } from "./line/kernel/kernel.ts";

@@ -4,6 +4,7 @@ import {
   dataSet,
   exportSeconds,
   fields,
+  ipv4,
   ipfix,
   ipfixTemplates,
   netflow5,
@@ -64,6 +65,47 @@ function sent(send: (rig: FlowRig) => void, options?: Parameters<typeof createFl
 /** NetFlow v5 of flows that follow one another: nothing is wrong with it. */
 function healthy(rig: FlowRig): void {
   for (const sequence of [0, 1, 2]) rig.send(netflow5([{}], { sequence }));
+}
+
+/** Reports the flows of clients with these ports, each once. */
+function report(rig: FlowRig, address: string, firstPort: number, endPort: number): void {
+  let sequence = 0;
+  for (let port = firstPort; port < endPort; port += 30) {
+    const ports = Array.from({ length: Math.min(30, endPort - port) }, (_, i) => port + i);
+    rig.send(
+      netflow5(
+        ports.map((client) => ({ protocol: 6, ports: [client, 443] as const })),
+        { sequence },
+      ),
+      { address },
+    );
+    sequence += ports.length;
+  }
+}
+
+/** A device at the edge, and one in the core, which sees the same flows and as many others. */
+function onOnePath(rig: FlowRig): void {
+  report(rig, "192.0.2.1", 1024, 9216);
+  report(rig, "192.0.2.2", 1024, 17_408);
+}
+
+function reportDirections(rig: FlowRig, directions: readonly number[]): void {
+  const seen: PacketTemplate = { id: 262, fields: fields([8, 4], [12, 4], [4, 1], [7, 2], [11, 2], [61, 1], [34, 4]) };
+  let sequence = 0;
+  for (let port = 1024; port < 9216; port += 32) {
+    const records = Array.from({ length: 32 }, (_, i) =>
+      directions.map((direction) => [
+        ipv4("10.0.0.1"),
+        ipv4("10.0.0.2"),
+        uint(6, 1),
+        uint(port + i, 2),
+        uint(443, 2),
+        uint(direction, 1),
+        uint(1, 4),
+      ]),
+    ).flat();
+    rig.send(netflow9([netflow9Templates(seen), dataSet(seen, ...records)], { sequence: sequence++ }));
+  }
 }
 
 export interface DoctorCase {
@@ -269,4 +311,14 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
   },
   "clock off": { facts: heardBy((rig) => void rig.send(netflow5([{}], { seconds: exportSeconds - 400 }))) },
   "clock never set": { facts: heardBy((rig) => void rig.send(netflow5([{}], { seconds: 86_400 }))) },
+  "the same flows from two exporters": { facts: heardBy(onOnePath) },
+  "the same flows from two exporters, one is asked for": { facts: heardBy(onOnePath), address: "192.0.2.2" },
+  "other flows from each exporter": {
+    facts: heardBy((rig) => {
+      report(rig, "192.0.2.1", 1024, 5120);
+      report(rig, "192.0.2.2", 5120, 9216);
+    }),
+  },
+  "ingress and egress exported": { facts: heardBy((rig) => reportDirections(rig, [0, 1])) },
+  "ingress exported": { facts: heardBy((rig) => reportDirections(rig, [0])) },
 };

@@ -170,6 +170,7 @@ test("the view of an exporter", () => {
           bootTime: undefined,
         },
       ],
+      seenFlows: [],
     },
   ]);
 });

@@ -18,8 +18,8 @@ export interface FlowTwins {
   finish(): Promise<{ readonly records: number; readonly slow: Readonly<Record<string, number>> }>;
 }
 
-/** Names of metrics that are about the way and not about the outcome. */
-const aboutTheWay = /_slow_fields_|_icmp_swapped_|_compiled_|_cache_|_cached_|_udm_matches_/;
+/** Names of metrics that are about the way and not about the outcome: the kernel alone samples flows, which takes memory. */
+const aboutTheWay = /_slow_fields_|_flow_memory_bytes|_icmp_swapped_|_compiled_|_cache_|_cached_|_udm_matches_/;
 
 export async function createFlowTwins(
   options: Partial<FlowPipelineOptions> & {

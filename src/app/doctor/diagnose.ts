@@ -2,6 +2,7 @@ import { collectorFindings } from "./collector-findings.ts";
 import type { Diagnosis, Severity } from "./diagnosis.ts";
 import { exporterFindings, neverHeard } from "./exporter-findings.ts";
 import type { Facts } from "./facts.ts";
+import { sameFlows } from "./twice-findings.ts";
 
 const bySeverity: Readonly<Record<Severity, number>> = { problem: 0, warning: 1, note: 2 };
 
@@ -16,7 +17,7 @@ export function diagnose(facts: Facts, address?: string): readonly Diagnosis[] {
   if (facts.enabled) {
     const asked = facts.exporters.filter((exporter) => address === undefined || exporter.address === address);
     if (address !== undefined && asked.length === 0) found.push(neverHeard(address, facts));
-    found.push(...asked.flatMap((exporter) => exporterFindings(exporter, facts)));
+    found.push(...asked.flatMap((exporter) => exporterFindings(exporter, facts)), ...sameFlows(facts, address));
   }
   return found.toSorted((a, b) => bySeverity[a.severity] - bySeverity[b.severity]);
 }

@@ -43,5 +43,7 @@ export const diagnosisIds = [
   "agent-drops",
   "several-devices",
   "clock-off",
+  "same-flows",
+  "both-directions",
 ] as const;
 export type DiagnosisId = (typeof diagnosisIds)[number];

@@ -5,6 +5,7 @@ import type { Facts } from "./facts.ts";
 import { agentDrops, gaps } from "./loss-findings.ts";
 import { samplingFindings } from "./sampling-findings.ts";
 import { severalDevices } from "./senders-finding.ts";
+import { inAndOut } from "./twice-findings.ts";
 import { count, list, number, span, time } from "./wording.ts";
 
 /** Exporters that have anything to say send it more often. */
@@ -27,6 +28,7 @@ export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosi
     ...agentDrops(exporter),
     ...severalDevices(exporter),
     ...clockOff(exporter),
+    ...inAndOut(exporter),
   ];
 }
 

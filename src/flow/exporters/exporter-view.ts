@@ -3,6 +3,7 @@ import { senderPort } from "../intake/tcp/session-port.ts";
 import type { RateChange } from "./sampling/sampling-table.ts";
 import { samplerElements, samplingElements } from "./sampling/record-rate.ts";
 import type { Template } from "./templates/template.ts";
+import type { SeenWindow } from "./seen-flows.ts";
 import type { Sender } from "./senders.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain } from "./domain.ts";
@@ -28,6 +29,8 @@ export interface ExporterView {
   /** The operator's rate for the case that the exporter says none. */
   readonly fallbackRate: number | undefined;
   readonly domains: readonly DomainView[];
+  /** A sample of its flows, of the latest time first, by which exporters are compared. */
+  readonly seenFlows: readonly SeenWindow[];
 }
 
 export interface DomainView {
@@ -104,6 +107,7 @@ export function viewExporter(exporter: Exporter): ExporterView {
     manualRate,
     fallbackRate,
     domains,
+    seenFlows: exporter.seenFlows(),
   };
 }
 

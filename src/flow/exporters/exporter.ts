@@ -10,6 +10,7 @@ import { optionsOnly } from "./options-only.ts";
 import type { Define, PlanCache, TemplateRecord } from "./templates/plan-cache.ts";
 import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
 import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
+import { createSeenFlows, seenFlowsCost, type SeenFlows, type SeenWindow } from "./seen-flows.ts";
 import { createSenders } from "./senders.ts";
 import { createSequence } from "./sequence/sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./templates/waiting-sets.ts";
@@ -98,6 +99,10 @@ export interface Exporter {
    * stays. To be called between datagrams.
    */
   shrink(toBytes: number): void;
+  /** Takes a flow of the sample by which exporters are compared, see {@link SeenFlows.note}. */
+  noteSeen(hash: number, directions: number): void;
+  /** That sample, of the latest time first. */
+  seenFlows(): SeenWindow[];
   /** Takes the record rate; to be called now and then. */
   measure(now: number): void;
   /** Forgets the domains of a TCP connection that was closed, by its `sessionPort`: their templates ended with it. */
@@ -154,6 +159,12 @@ export function createExporter(options: ExporterOptions): Exporter {
   let last: Domain | undefined;
   /** By protocol; forgotten with every change of what it follows from. */
   const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
+  /** Made with the first flow of the sample. */
+  let seen: SeenFlows | undefined;
+  const forgetSeen = (): void => {
+    if (seen !== undefined) memory.add(-seenFlowsCost);
+    seen = undefined;
+  };
   let measured = { at: firstSeen, records: 0 };
 
   const sibling = (protocol: Protocol, id: number): Domain | undefined => {
@@ -291,6 +302,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     shrink(toBytes) {
       const before = memory.bytes;
       if (before <= toBytes) return;
+      forgetSeen();
       exporter.dropWaiting(Number.POSITIVE_INFINITY);
       for (const [key, domain] of domains) {
         if (memory.bytes <= toBytes || domains.size === 1) break;
@@ -310,6 +322,14 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (sets > 0) for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
       return budget.sets < sets;
     },
+    noteSeen(hash, directions) {
+      if (seen === undefined) {
+        seen = createSeenFlows();
+        memory.add(seenFlowsCost);
+      }
+      seen.note(hash, directions, exporter.lastSeen);
+    },
+    seenFlows: () => seen?.windows() ?? [],
     measure(now) {
       const seconds = (now - measured.at) / 1000;
       if (seconds <= 0) return;
@@ -321,6 +341,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     forget() {
       for (const [key, domain] of domains) forgetDomain(key, domain);
+      forgetSeen();
       memory.add(-memoryCosts.exporter);
     },
     templateCount: () => templates.size,

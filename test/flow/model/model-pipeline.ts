@@ -86,6 +86,7 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     communityId,
     communityIdSeed: options.communityIdSeed ?? 0,
     ends,
+    workspace,
     optionsRecords,
     log: limitedLog,
     clock,

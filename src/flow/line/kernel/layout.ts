@@ -69,6 +69,10 @@ export const filterAsks = 2;
 /** Whether it tests estimates of the counters, a byte. */
 export const filterTakesEstimates = 368;
 
+/** How many flows of {@link seenFlows} there are, which the other side sets to 0; and the slot of the direction, a byte. */
+export const seenCount = 372;
+export const seenDirectionSlot = 376;
+
 /** A node of the program of a filter: a test of a slot, and where it leads. */
 export const filterNodeBytes = 48;
 export const nodeTest = 0;
@@ -321,6 +325,14 @@ export const tickMs = 60_000;
 export const maxCellAge = 30;
 /** Ports of services: a bit for each port of TCP, UDP, SCTP. */
 export const servicePorts = 5_570_560;
+/** Flows that were chosen by their ports: a hash of addresses, protocol and ports, and {@link seenIngress} or {@link seenEgress}, 32 bits each. */
+export const seenFlows = 5_595_136;
+export const maxSeen = 256;
+export const seenBytes = 8;
+/** One of how many pairs of ports is chosen, as a number of bits. */
+export const seenBits = 6;
+export const seenIngress = 1;
+export const seenEgress = 2;
 /** Below are ports of the system; from the second on those that systems give to clients. */
 export const firstUserPort = 1024;
 export const firstClientPort = 32_768;

@@ -4,18 +4,18 @@ import { slot } from "./slots";
 import { putText } from "./values";
 
 @inline
-function mix(hash: u64, value: u64): u64 {
+export function mix(hash: u64, value: u64): u64 {
   const mixed = (hash ^ value) * 0x9e3779b97f4a7c15;
   return mixed ^ (mixed >>> 29);
 }
 
 @inline
-function upper(address: usize, length: i32): u64 {
+export function upper(address: usize, length: i32): u64 {
   return length == 16 ? bswap(load<u64>(address)) : 0;
 }
 
 @inline
-function lower(address: usize, length: i32): u64 {
+export function lower(address: usize, length: i32): u64 {
   if (length == 16) return bswap(load<u64>(address, 8));
   return 0xffff_0000_0000 | <u64>bswap(load<u32>(address));
 }

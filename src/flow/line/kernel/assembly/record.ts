@@ -7,6 +7,7 @@ import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
 import { writeList } from "./lists";
 import { unwanted, writeRest } from "./rest";
+import { noteSeen } from "./seen-flows";
 import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import { writeSteps } from "./steps";
 import { writeText } from "./texts";
@@ -267,10 +268,15 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         break;
       default:
         p = writeRest(p, hasAddresses, fieldsAt, load<i32>(program, L.programBegan));
-        if (p == 0) return bare;
         if (p == unwanted) return start;
+        if (p == 0) {
+          noteSeen();
+          return bare;
+        }
         store<u16>(p, 0x0a7d);
-        return isLineWanted(start, p + 2) ? p + 2 : start;
+        if (!isLineWanted(start, p + 2)) return start;
+        noteSeen();
+        return p + 2;
     }
   }
   return 0;

@@ -11,6 +11,7 @@ import {
 import { forgetNoted } from "./ends";
 import { isLineWanted } from "./filter";
 import { beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
+import { noteSeen } from "./seen-flows";
 import { clearSlots } from "./slots";
 import { writeSteps } from "./steps";
 import { copyLong } from "./values";
@@ -55,12 +56,14 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
     beginAdditions();
     line = writeRest(line, hasAddresses, p + headLength, 0);
     if (line == 0) {
+      noteSeen();
       status = L.isLeft;
       break;
     }
     if (line == unwanted) continue;
     store<u16>(line, 0x0a7d);
     if (!isLineWanted(p, line + 2)) continue;
+    noteSeen();
     lines++;
     endRecord();
     countAdditions();
