@@ -35,10 +35,10 @@ try {
   await rm(directory, { recursive: true });
 }
 
-async function call(method: string, request: unknown): Promise<string> {
+async function call(method: string, request: unknown, encoding = "gzip"): Promise<string> {
   const response = await fetch(`${api}/udm.v1.UdmToolsService/${method}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", "accept-encoding": encoding },
     body: JSON.stringify(request),
   });
   const text = await response.text();
@@ -54,22 +54,27 @@ async function timed(action: () => Promise<unknown>): Promise<number> {
 
 /** The CPU time of the process for a call, less that of a call that does nothing. */
 async function explain(): Promise<void> {
-  const cpuPerCall = async (method: string, request: (i: number) => unknown): Promise<number> => {
-    for (let i = 0; i < 500; i++) await call(method, request(i));
+  const cpuPerCall = async (
+    method: string,
+    request: (i: number) => unknown,
+    encoding = "identity",
+  ): Promise<number> => {
+    for (let i = 0; i < 500; i++) await call(method, request(i), encoding);
     const before = cpuTime(pid);
-    for (let i = 0; i < explanations; i++) await call(method, request(i));
+    for (let i = 0; i < explanations; i++) await call(method, request(i), encoding);
     return ((cpuTime(pid) - before) * 1e6) / explanations;
   };
   const ip = (i: number): string => `10.${i & 255}.${(i >> 3) & 255}.${(i * 7) & 255}`;
-  const explained = await cpuPerCall("ExplainAddress", (i) => ({ ip: ip(i) }));
   const nothing = await cpuPerCall("ListChanges", () => ({ author: "nobody" }));
-  reportRow({
-    what: "ExplainAddress in all contexts, with its call",
-    value: explained,
-    unit: "µs CPU",
-    peer: { what: "a call that finds nothing", value: nothing },
-    goal: "< 300 µs",
-  });
+  for (const encoding of ["identity", "gzip"]) {
+    reportRow({
+      what: `ExplainAddress in all contexts, with its call, encoding ${encoding}`,
+      value: await cpuPerCall("ExplainAddress", (i) => ({ ip: ip(i) }), encoding),
+      unit: "µs CPU",
+      peer: { what: "a call that finds nothing", value: nothing },
+      goal: "< 300 µs above the peer, not compressed",
+    });
+  }
 }
 
 async function search(what: string, request: unknown, goal: string, times = rounds): Promise<void> {

@@ -29,3 +29,21 @@ test("changes come out of a log as they went in", () => {
     runs(60),
   );
 });
+
+test("what is cut off a log is not in it", () => {
+  const log = createChangeLog();
+  const add = (text: string): void => log.add(parseKey(text), `${text}: {}\n`);
+  add("10.0.0.1");
+  const { length } = log;
+  add("10.0.0.2");
+  log.cut(length);
+  add("10.0.0.3");
+  assert.deepEqual(
+    readChanges(log.take()).map(({ key }) => key.text),
+    ["10.0.0.1", "10.0.0.3"],
+  );
+  const empty = createChangeLog();
+  empty.add(parseKey("::"), undefined);
+  empty.cut(0);
+  assert.ok(empty.isEmpty);
+});

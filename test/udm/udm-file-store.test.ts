@@ -35,6 +35,29 @@ async function errorOf(action: Promise<unknown> | (() => unknown)): Promise<UdmE
   return assert.fail("nothing was thrown");
 }
 
+test("of a batch that fails in its middle nothing is in the file, of those saved with it all", async () => {
+  const io = memoryFileIo();
+  const { store } = storeOn(io, { maxEntries: 3 });
+  await store.start();
+  const batch = (keys: readonly string[]): Promise<unknown> =>
+    store.commit(
+      keys.map((key) => ({ op: "create" as const, key: parseKey(key), values: udmEntry("::", { name: "n" }) })),
+    );
+  const [first, tooMany, last] = await Promise.allSettled([
+    batch(["10.0.0.1", "10.0.0.2"]),
+    batch(["10.0.1.1", "10.0.1.2"]),
+    batch(["10.0.2.1"]),
+  ]);
+  assert.deepEqual([first?.status, tooMany?.status, last?.status], ["fulfilled", "rejected", "fulfilled"]);
+  const kept = ["10.0.0.1 n", "10.0.0.2 n", "10.0.2.1 n"];
+  assert.deepEqual(names(store.current()), kept);
+  await store.stop();
+  const again = storeOn(io).store;
+  await again.start();
+  assert.deepEqual(names(again.current()), kept);
+  await again.stop();
+});
+
 suite("a file store at its start", () => {
   test("takes a missing file for an empty database and writes it with the first commit", async () => {
     const io = memoryFileIo();

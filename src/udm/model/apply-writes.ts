@@ -3,7 +3,9 @@ import type { UdmEntry, UdmValues } from "./udm-entry.ts";
 import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
 import type { UdmEdit } from "./udm-index.ts";
 import type { UdmWrite } from "./udm-store.ts";
+import type { Key } from "../../ip/index.ts";
 import { quote } from "../../text/index.ts";
+import { renderEntry } from "./render-entry.ts";
 import { sameEntry } from "./same-entry.ts";
 
 /** What a write did to its key; undefined is no entry. */
@@ -16,10 +18,15 @@ export interface EntryChange {
  * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several turns of the event
  * loop; nothing else may use the edit meanwhile.
  *
+ * @param note takes what is done to the file: the entry's YAML, undefined when it is gone. It counts only if nothing is thrown.
  * @returns what each write did.
  * @throws UdmError with all violations, at most {@link maxViolations}; its code is that of the first.
  */
-export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): Promise<readonly EntryChange[]> {
+export async function applyWrites(
+  edit: UdmEdit,
+  writes: readonly UdmWrite[],
+  note: (key: Key, yaml: string | undefined) => void,
+): Promise<readonly EntryChange[]> {
   const violations: UdmViolation[] = [];
   let code: UdmErrorCode | undefined;
   const results: EntryChange[] = [];
@@ -44,8 +51,14 @@ export async function applyWrites(edit: UdmEdit, writes: readonly UdmWrite[]): P
   try {
     for (const [index, { before, after }] of results.entries()) {
       if (index % itemsATurn === itemsATurn - 1) await nextTurn();
-      if (after !== undefined) edit.put(after);
-      else if (before !== undefined) edit.delete(before.key);
+      if (after !== undefined) {
+        const yaml = renderEntry(after);
+        edit.put(after, yaml);
+        note(after.key, yaml);
+      } else if (before !== undefined) {
+        edit.delete(before.key);
+        note(before.key, undefined);
+      }
     }
   } catch (error) {
     mark.undo();

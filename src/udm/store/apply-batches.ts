@@ -4,7 +4,6 @@ import type { UdmIndex } from "../model/udm-index.ts";
 import type { UdmWrite } from "../model/udm-store.ts";
 import { createChangeLog } from "./change-log.ts";
 import type { Outcome } from "./commit-queue.ts";
-import { noteChanges } from "./note-changes.ts";
 
 /** Writes that are applied as one. */
 export interface WriteBatch {
@@ -33,13 +32,13 @@ export async function applyBatches(before: UdmIndex, batches: readonly WriteBatc
     const changes = createChangeLog();
     const outcomes: Outcome<readonly EntryChange[]>[] = [];
     for (const { writes, onVersion } of batches) {
+      const { length } = changes;
       try {
         if (onVersion !== undefined && (onVersion !== before.version || !changes.isEmpty)) throw overtaken();
-        const result = await applyWrites(edit, writes);
-        outcomes.push({ result });
-        await noteChanges(changes, result);
+        outcomes.push({ result: await applyWrites(edit, writes, (key, yaml) => changes.add(key, yaml)) });
       } catch (error) {
         if (!(error instanceof UdmError)) throw error;
+        changes.cut(length);
         outcomes.push({ error });
       }
     }

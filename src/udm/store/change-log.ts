@@ -15,6 +15,10 @@ export interface ChangeLog {
   /** @param yaml of the entry as `renderEntry` has it, undefined when it is gone. */
   add(key: Key, yaml: string | undefined): void;
   readonly isEmpty: boolean;
+  /** In bytes. */
+  readonly length: number;
+  /** Gives up what was added behind this length. */
+  cut(length: number): void;
   /** All of them, for {@link readChanges}. The memory is given away: nothing may be added afterwards. */
   take(): Uint8Array<ArrayBuffer>;
 }
@@ -26,6 +30,10 @@ export function createChangeLog(): ChangeLog {
     get isEmpty() {
       return at === 0;
     },
+    get length() {
+      return at;
+    },
+    cut: (length) => void (at = length),
     add(key, yaml) {
       // UTF-8 has at most three bytes for each unit of a text.
       const most = headBytes + key.text.length + 3 * (yaml?.length ?? 0);

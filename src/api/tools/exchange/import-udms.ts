@@ -134,8 +134,10 @@ async function byKey(entries: readonly ExchangeEntry[]): Promise<ReadonlyMap<str
 
 const noContexts: RequestedEntry["contexts"] = [];
 
-function requested({ key, name, tags, vlan, internal, metadata, contexts }: ExchangeEntry): RequestedEntry {
-  return { entry: { key, name, tags, vlan, internal, metadata }, contexts: contexts ?? noContexts };
+function requested(entry: ExchangeEntry): RequestedEntry {
+  if (entry.contexts === undefined) return { entry, contexts: noContexts };
+  const { contexts, ...values } = entry;
+  return { entry: values, contexts };
 }
 
 function refused({ faults, faultCount }: ImportResult): Error {

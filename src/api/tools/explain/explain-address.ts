@@ -50,7 +50,9 @@ export async function explainAddress(
   const covering = store.layers.covering(address);
   const ip = formatAddress(address);
   const explain = await explainObject();
-  const explained = names.map((name) => explainContext(name, ip, covering, explain, store.history));
+  // The same in all contexts.
+  const origins = new Map(covering.map((from) => [from, originOf(from, store.history)]));
+  const explained = names.map((name) => explainContext(name, ip, origins, explain));
   const entries = covering.map(({ entry, layer }) => create(FullUdmSchema, { ...fullUdm(entry), layer: layer ?? "" }));
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
 }
@@ -71,19 +73,18 @@ function readIp(text: string): Address {
 function explainContext(
   name: string,
   ip: string,
-  covering: readonly LayeredEntry[],
+  origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
   explainObject: ExplainObject,
-  history: UdmHistory,
 ): ExplainedContext {
   const { object, applies } = contexts[name] as { object: string; applies: UdmContext };
   const json = explainObject(object, ip);
-  const fold = foldEntries(covering, object, applies, (entry) => originOf(entry, history));
+  const fold = foldEntries(origins, object, applies);
   const ignored: ExplainedLoser[] = [...fold.ignored];
   const shown = rawFields(json).filter(([field]) => field !== `${object}.ip.addr`);
   const fields = shown.map(([field, value]) => {
     const claim = fold.claims.get(field);
-    const origins = claim?.origins ?? [create(ExplainedOriginSchema, { source: sourceOf(field, object) })];
-    return create(ExplainedFieldSchema, { field, value, origins: [...origins], losers: [...(claim?.losers ?? [])] });
+    const from = claim?.origins ?? [create(ExplainedOriginSchema, { source: sourceOf(field, object) })];
+    return create(ExplainedFieldSchema, { field, value, origins: [...from], losers: [...(claim?.losers ?? [])] });
   });
   ignored.push(...unplaced(fold, new Set(shown.map(([field]) => field))));
   return create(ExplainedContextSchema, { context: name, object: json, fields, ignored });

@@ -29,20 +29,24 @@ interface OpenClaim {
  * Follows the rules by which entries become fields: of each field the most specific entry counts; tags are united; an address is internal
  * when any entry says so.
  *
- * @param covering the most specific first.
+ * @param origins of all entries that cover the address, the most specific first.
  * @param applies what the address is.
  */
 export function foldEntries(
-  covering: readonly LayeredEntry[],
+  origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
   object: string,
   applies: UdmContext,
-  originOf: (entry: LayeredEntry) => ExplainedOrigin,
 ): Fold {
   const claims = new Map<string, OpenClaim>();
   const ignored: ExplainedLoser[] = [];
 
-  const claim = (from: LayeredEntry, field: string, value: string, isUnited = false): void => {
-    const origin = originOf(from);
+  const claim = (
+    from: LayeredEntry,
+    origin: ExplainedOrigin,
+    field: string,
+    value: string,
+    isUnited: boolean,
+  ): void => {
     const found = claims.get(field);
     if (found === undefined) {
       const loserAs: Claim["loserAs"] = (name, reason) => loser(name, value, origin, reason);
@@ -58,15 +62,15 @@ export function foldEntries(
     found.losers.push(loser(field, value, origin, reason));
   };
 
-  for (const from of covering) {
+  for (const [from, origin] of origins) {
     const { entry } = from;
     const only = entry.fileOnly?.contexts;
     if (only !== undefined && !only.includes(applies)) {
       const where = only.length === 0 ? "nowhere: its contexts are not known" : `to ${only.join(" and ")} only`;
-      ignored.push(loser("", "null", originOf(from), `the entry applies ${where}`));
+      ignored.push(loser("", "null", origin, `the entry applies ${where}`));
       continue;
     }
-    for (const [field, value, isUnited] of valuesOf(entry, object)) claim(from, field, value, isUnited);
+    for (const [field, value, isUnited] of valuesOf(entry, object)) claim(from, origin, field, value, isUnited);
   }
   return { claims, ignored };
 }
