@@ -46,6 +46,20 @@ test("apply shows what changes, asks, and changes only that", async (t) => {
   assert.match((await run("udm", "diff", "-f", file)).out, /^0 changes: .*; 3 unchanged\n$/);
 });
 
+test("a person who waits reads how far apply and export are, on the standard error", async (t) => {
+  const { runWith } = await startCommandWorld(t);
+  const given = { input: [plan], isWatched: true };
+  const applied = await runWith(given, "udm", "apply", "-f", "-", "--yes");
+  assert.deepEqual([applied.code, applied.err], [0, "comparing 2 entries …\nsaving …\n"]);
+  const { out, err } = await runWith({ isWatched: true }, "udm", "export", "--format", "ndjson");
+  assert.deepEqual([out.split("\n").length, err], [3, "waiting for the collector …\n"]);
+});
+
+test("udm sources lists the sources", async (t) => {
+  const { run } = await startCommandWorld(t);
+  assert.deepEqual(await run("udm", "sources"), await run("source", "list"));
+});
+
 test("what list writes can be applied: JSON, lines of JSON, YAML", async (t) => {
   const { run, runWith } = await planned(t);
   for (const format of ["json", "ndjson", "yaml"]) {

@@ -17,9 +17,14 @@ export interface CommandWorld {
   readonly flowPorts: readonly number[];
   /** Runs a command, which finds the collector by its settings. */
   readonly run: (...argv: string[]) => Promise<CommandRun>;
-  /** The same with a standard input, answers to questions, and more environment. */
+  /** The same with a standard input, answers to questions, more environment, and a person who reads the standard error. */
   readonly runWith: (
-    given: { input?: readonly string[]; answers?: readonly string[]; env?: Record<string, string> },
+    given: {
+      input?: readonly string[];
+      answers?: readonly string[];
+      env?: Record<string, string>;
+      isWatched?: boolean;
+    },
     ...argv: string[]
   ) => Promise<CommandRun>;
 }
@@ -46,9 +51,9 @@ export async function startCommandWorld(t: TestContext, more: Record<string, str
   const port = collector.apiPort();
   // Without this home the profiles of whoever runs the tests would count.
   const base = { ...settings, SVC_API_PORT: String(port), HOME: tempDirectory(t) };
-  const runWith: CommandWorld["runWith"] = async ({ input, answers, env }, ...argv) => {
+  const runWith: CommandWorld["runWith"] = async ({ input, answers, env, isWatched = false }, ...argv) => {
     const terminal = createFakeTerminal(argv, { ...base, ...env }, input, answers);
-    const code = await runProgram(terminal);
+    const code = await runProgram({ ...terminal, isWatched });
     return { code, ...terminal.written };
   };
   return { port, flowPorts: collector.flowPorts(), runWith, run: (...argv) => runWith({}, ...argv) };

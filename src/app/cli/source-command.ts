@@ -52,26 +52,7 @@ export function addSourceCommand(program: Command, terminal: Terminal, setExitCo
   const source = program
     .command("source")
     .description("look at the sources of metadata of a running collector, and run them");
-  const format = (): Option =>
-    new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text");
-  const write = (output: string, answer: unknown, text: () => string): void =>
-    terminal.out(output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : text());
-
-  const list = addClientOptions(source.command("list"))
-    .description("list the sources with their state and their last run")
-    .addOption(format())
-    .action(async ({ output }: { output: string }) => {
-      const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as {
-        enabled: boolean;
-        sources: readonly SourceJson[];
-      };
-      if (!answer.enabled)
-        throw new CommandError(
-          "failed",
-          "no sources are set up: SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH names their file",
-        );
-      write(output, answer, () => listText(answer.sources));
-    });
+  addSourceList(source, "list", terminal);
 
   const named = (
     name: string,
@@ -84,7 +65,7 @@ export function addSourceCommand(program: Command, terminal: Terminal, setExitCo
       .addOption(format())
       .action(async (which: string, { output }: { output: string }) => {
         const answer = await (await clientOf(command, terminal)).ask("POST", `${path}/${name}`, { name: which });
-        write(output, answer, () => show(answer));
+        terminal.out(written(output, answer, show));
         if (isBad(answer)) setExitCode(exitCodes.failure);
       });
   };
@@ -107,6 +88,32 @@ export function addSourceCommand(program: Command, terminal: Terminal, setExitCo
     (answer) => runText(answer as SourceJson),
     () => false,
   );
+}
+
+const format = (): Option =>
+  new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text");
+
+function written<T>(output: string, answer: T, text: (answer: T) => string): string {
+  return output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : text(answer);
+}
+
+/** `source list`, and `udm sources`. */
+export function addSourceList(parent: Command, name: string, terminal: Terminal): void {
+  const list = addClientOptions(parent.command(name))
+    .description("list the sources of metadata with their state and their last run")
+    .addOption(format())
+    .action(async ({ output }: { output: string }) => {
+      const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as {
+        enabled: boolean;
+        sources: readonly SourceJson[];
+      };
+      if (!answer.enabled)
+        throw new CommandError(
+          "failed",
+          "no sources are set up: SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH names their file",
+        );
+      terminal.out(written(output, answer, ({ sources }) => listText(sources)));
+    });
 }
 
 function listText(sources: readonly SourceJson[]): string {

@@ -24,6 +24,7 @@ export async function applyFile(
   const { filename, dryRun = false, yes = false } = options;
   const { entries } = requireSound(filename, readEntries(await readInput(filename, terminal)), terminal);
   const client = await connect();
+  if (terminal.isWatched) terminal.err(`comparing ${entries.size} entries …\n`);
   const plan =
     options.replace === undefined ? await planUpsert(client, entries) : await planReplace(client, entries, options);
   const { changes } = plan;
@@ -31,6 +32,7 @@ export async function applyFile(
   terminal.out(`${countChanges(changes)}; ${plan.unchanged} unchanged\n`);
   if (changes.length === 0 || dryRun) return changes.length;
   if (!yes) await confirm("Apply?", terminal);
+  if (terminal.isWatched) terminal.err("saving …\n");
   await plan.make();
   terminal.out("applied\n");
   return changes.length;

@@ -43,6 +43,7 @@ export function addExchangeCommands(udm: Command, terminal: Terminal): void {
     .option("--filter <udm-filter>", "such as 'tag = pci'")
     .action(async ({ format, filter = "" }: { format: string; filter?: string }) => {
       const client = await clientOf(takeOut, terminal);
+      if (terminal.isWatched) terminal.err("waiting for the collector …\n");
       const { text = "" } = (await callTools(client, "ExportUdms", { format, filter })) as { text?: string };
       terminal.out(text);
     });

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { addSourceList } from "../source-command.ts";
 import type { Terminal } from "../terminal.ts";
 import { addApplyCommand } from "./apply-command.ts";
 import { addCheckCommand } from "./check-command.ts";
@@ -25,5 +26,6 @@ export function addUdmCommand(program: Command, terminal: Terminal, setExitCode:
   addExchangeCommands(udm, terminal);
   addHistoryCommands(udm, terminal);
   addWatchCommand(udm, terminal);
+  addSourceList(udm, "sources", terminal);
   addCheckCommand(udm, terminal, setExitCode);
 }
