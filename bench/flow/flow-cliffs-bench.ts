@@ -1,5 +1,6 @@
 // What a record costs that has something odd, as a ratio to a plain NetFlow v9 record of the same run: an odd field is to cost that
 // field, not the record.
+import { createAppEnds, readAppEnds } from "../../src/enrich/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
@@ -68,6 +69,11 @@ const cases: readonly (readonly [what: string, message: Message, more: readonly 
   ["a frame of a packet", asIpfix, [...milliseconds, variable(315, frame)], "≤ 3 ×"],
 ];
 
+/** The destination of all records, and its port. */
+const applications = createAppEnds({ privateAddresses: true, publicAddresses: true, metrics: createMetrics() });
+applications.use(
+  readAppEnds(Buffer.from("192.0.2.0/24: {1011: {name: erp, category: business, metadata: {.owner: finance}}}")).value,
+);
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 const records = 24;
 const datagrams = 300;
@@ -80,7 +86,13 @@ interface Runner {
   run(): number;
 }
 
-function createRunner(what: string, message: Message, more: readonly Part[], goal?: string): Runner {
+function createRunner(
+  what: string,
+  message: Message,
+  more: readonly Part[],
+  goal?: string,
+  enricher: Enricher = nothingKnown,
+): Runner {
   const all = [...plain, ...more];
   const template: PacketTemplate = { id: 300, fields: all.map(([field]) => field) };
   const record = encodeRecord(
@@ -91,7 +103,7 @@ function createRunner(what: string, message: Message, more: readonly Part[], goa
   const datagram = message(template, set);
   let lines = 0;
   const pipeline = createFlowPipeline({
-    enricher: nothingKnown,
+    enricher,
     sink: { write: (_lines, count) => void (lines += count) },
     communityId: true,
     workspace: createWorkspace(createWorkspaceMemory(0)),
@@ -114,7 +126,10 @@ function createRunner(what: string, message: Message, more: readonly Part[], goa
 }
 
 const base = createRunner("a plain NetFlow v9 record", asNetflow9, uptimes);
-const runners = cases.map(([what, message, more, goal]) => createRunner(what, message, more, goal));
+const runners = [
+  ...cases.map(([what, message, more, goal]) => createRunner(what, message, more, goal)),
+  createRunner("an application by address and port", asNetflow9, uptimes, "≤ 1.3 ×", applications.enricher),
+];
 const all = [base, ...runners];
 const figures = new Map(all.map((runner) => [runner, [] as number[]]));
 // In turns, so that what else the host does is shared.

@@ -130,7 +130,6 @@ export function createEnrichment(
     askers.push(...names.components);
   }
   const apps = forFlows ? appEnds(settings, reporting, follow) : undefined;
-  if (apps !== undefined) sources.push(apps.source);
   const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
   const addresses =
     metadata === undefined && sources.length === 0 && !locality

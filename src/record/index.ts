@@ -8,6 +8,8 @@ export {
   lineObjects,
   scopedNumber,
   type AddressAdditions,
+  type AppAdditions,
+  type AppText,
   type AddressTableAccess,
   type LineEnricher,
   type NumberAdditions,

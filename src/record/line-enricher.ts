@@ -3,13 +3,14 @@ import type { Workspace } from "./workspace.ts";
 
 /**
  * What an enricher adds, for lines that a compiled decoder writes without making a record first: bytes are copied into the
- * line. The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then
- * `addresses`, each in the order of its list.
+ * line. The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then `apps`,
+ * then `addresses`, each in the order of its list.
  */
 export interface LineEnricher {
   /** Called before the records of each datagram: the place to look at the clock. */
   begin(): void;
   readonly numbers: readonly NumberAdditions[];
+  readonly apps?: readonly AppAdditions[];
   readonly addresses: readonly AddressAdditions[];
   /** Whether what is to be added to records of an exporter may meet other names in them, so that they must become fields. */
   readonly needsFields?: ((exporter: string) => boolean) | undefined;
@@ -84,6 +85,38 @@ export interface NumberAdditions {
   added(records: number): void;
 }
 
+/** Applications that follow from the address and the port of an end of a flow. A record that has `app.name` gets nothing. */
+export interface AppAdditions {
+  /** No application adds more bytes than this. */
+  readonly maxLength: number;
+  /** A bit for each port that there are applications at; another object after each change, undefined where there are none. Asked for once a datagram. */
+  ports(): Uint8Array | undefined;
+  /**
+   * What one of the ends adds. An IPv4-mapped address is the IPv4 address.
+   *
+   * @param source, destination where the addresses are, of 4 or 16 bytes.
+   * @param sourcePort, destinationPort -1: this end is not asked about.
+   */
+  find(
+    from: DataView,
+    source: number,
+    sourceLength: number,
+    sourcePort: number,
+    destination: number,
+    destinationLength: number,
+    destinationPort: number,
+  ): AppText | undefined;
+  /** Called with how many records of a datagram got an application. */
+  added(records: number): void;
+}
+
+/** What an application adds: fields below `app.`. */
+export interface AppText {
+  readonly text: RenderedFields;
+  /** Whether it adds what may meet other names in the record, which must become fields then. */
+  readonly needsFields: boolean;
+}
+
 /** The number that stands for a number and its scope. */
 export function scopedNumber(scope: number, number: number): number {
   return scope * 2 ** 32 + number;
@@ -101,6 +134,7 @@ export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]):
     needsFields: (exporter) => present.some((part) => part.needsFields?.(exporter) === true),
     workspace: workspaces.size === 1 ? [...workspaces][0] : undefined,
     numbers: present.flatMap(({ numbers }) => numbers),
+    apps: present.flatMap(({ apps = [] }) => apps),
     addresses: present.flatMap(({ addresses }) => addresses),
   };
 }

@@ -34,7 +34,6 @@ export function collectFacts(): { readonly found: FoundFacts; readonly facts: ()
         const as = system === 0 ? undefined : { number: system, organisation: organisation as string | undefined };
         all.push({ fields: parse(from, start, fieldsEnd), ...(as && { as }) });
       },
-      needFields() {},
     },
     facts() {
       const as = all.find((one) => one.as !== undefined)?.as;

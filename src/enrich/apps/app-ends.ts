@@ -1,13 +1,11 @@
-import { addressKey, formatAddress, keyContains, parseAddress, unmapAddress, type Address } from "../../ip/index.ts";
-import type { Enricher, RecordFields } from "../../record/index.ts";
+import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import type { AppAdditions, Enricher, RecordFields } from "../../record/index.ts";
 import type { Metrics } from "../../report/index.ts";
-import { createAddressSelection } from "../address/sources/address-selection.ts";
-import { createListeners, endpointObjects, type AddressSource } from "../address/sources/address-source.ts";
 import { addressScope } from "../address/words/address-scope.ts";
 import { setWords } from "../address/words/address-words.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
-import { createRecentCache, type RecentCache } from "../recent-cache.ts";
-import type { App } from "./read-app.ts";
+import { createAppIndex, type FoundApp } from "./app-index.ts";
+import { maxRendered } from "./read-app.ts";
 import type { AppHost } from "./read-app-ends.ts";
 
 export interface AppEndsOptions {
@@ -23,27 +21,9 @@ export interface AppEnds {
   use(hosts: readonly AppHost[]): void;
   /** Adds the fields. What the exporter says of the application counts before it. */
   readonly enricher: Enricher;
-  /** Makes records of the file's addresses become fields, since ports and metadata are beyond the table of addresses. */
-  readonly source: AddressSource;
 }
-
-interface Found {
-  readonly app: App;
-  /** Of the address's key among all: the most specific is first. */
-  readonly rank: number;
-}
-
-const maxKept = 65_536;
-/** Where both ends have an application of equal rank, that of the destination counts. */
-const ends = ["flow.dst", "flow.src"] as const;
 
 export function createAppEnds({ privateAddresses, publicAddresses, metrics }: AppEndsOptions): AppEnds {
-  const listeners = createListeners();
-  let hosts: readonly AppHost[] = [];
-  let single = new Map<string, { readonly host: AppHost; readonly rank: number }[]>();
-  let wide: { readonly host: AppHost; readonly rank: number }[] = [];
-  let selection = createAddressSelection([], []);
-  let kept: RecentCache<Found | "none"> = createRecentCache(maxKept);
   const counts = { named: 0, renamed: 0 };
   metrics.counterFrom(
     "netgloss_enrich_app_ends_total",
@@ -60,79 +40,60 @@ export function createAppEnds({ privateAddresses, publicAddresses, metrics }: Ap
 
   const isWanted = (a: number, b: number, c: number, d: number): boolean =>
     addressScope(a, b, c, d) === "private" ? privateAddresses : publicAddresses;
+  let index = createAppIndex([], isWanted);
 
   const words = new Int32Array(4);
-  const isWantedAddress = (address: Address): boolean => {
-    setWords(words, address);
-    const [a = 0, b = 0, c = 0, d = 0] = words;
-    return isWanted(a, b, c, d);
-  };
-
-  const find = (text: string, port: number): Found | undefined => {
+  const findEnd = (record: RecordFields, end: string): FoundApp | undefined => {
+    const text = record.get(`${end}.ip.addr`);
+    const port = record.get(`${end}.l4.port.id`);
+    if (typeof text !== "string" || typeof port !== "number") return undefined;
     const address = parseAddress(text);
     if (address === undefined) return undefined;
-    const unmapped = unmapAddress(address);
-    if (!isWantedAddress(unmapped)) return undefined;
-    const key = addressKey(unmapped);
-    const own = single.get(formatAddress(unmapped)) ?? [];
-    for (const { host, rank } of [...own, ...wide]) {
-      const ports = host.ports.find(({ first, last }) => first <= port && port <= last);
-      if (ports !== undefined && keyContains(host.key, key)) return { app: ports.app, rank };
-    }
-    return undefined;
+    setWords(words, unmapAddress(address));
+    const [a, b, c, d] = words as unknown as readonly [number, number, number, number];
+    return index.find(a, b, c, d, port);
   };
 
-  const findEnd = (record: RecordFields, end: string): Found | undefined => {
-    const address = record.get(`${end}.ip.addr`);
-    const port = record.get(`${end}.l4.port.id`);
-    if (typeof address !== "string" || typeof port !== "number") return undefined;
-    const name = `${address} ${port}`;
-    let found = kept.get(name);
-    if (found === undefined) {
-      found = find(address, port) ?? "none";
-      kept.set(name, found);
-    }
-    return found === "none" ? undefined : found;
+  const findIn = (from: DataView, at: number, length: number, port: number): FoundApp | undefined => {
+    if (port < 0) return undefined;
+    return length === 4
+      ? index.find(0, 0, 0xffff, from.getInt32(at), port)
+      : index.find(from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12), port);
+  };
+
+  const additions: AppAdditions = {
+    maxLength: maxRendered,
+    ports: () => index.ports,
+    find: (from, source, sourceLength, sourcePort, destination, destinationLength, destinationPort) =>
+      better(
+        findIn(from, destination, destinationLength, destinationPort),
+        findIn(from, source, sourceLength, sourcePort),
+      ),
+    added: (records) => void (counts.named += records),
   };
 
   return {
-    use(given) {
-      hosts = given.filter(({ ports }) => ports.length > 0);
-      const ranked = hosts.map((host, rank) => ({ host, rank }));
-      const isSingle = ({ host: { key } }: (typeof ranked)[number]): boolean => key.first === key.last;
-      single = new Map();
-      for (const one of ranked.filter(isSingle)) {
-        const { family, first } = one.host.key;
-        const text = formatAddress({ family, value: first });
-        single.set(text, [...(single.get(text) ?? []), one]);
-      }
-      wide = ranked.filter((one) => !isSingle(one));
-      selection = createAddressSelection(
-        hosts.map(({ key }) => key),
-        [],
-      );
-      kept = createRecentCache(maxKept);
-      listeners.report(undefined);
-    },
-    source: {
-      objects: endpointObjects,
-      find(a, b, c, d, found) {
-        if (hosts.length > 0 && isWanted(a, b, c, d) && selection.has(a, b, c, d)) found.needFields();
-        return Number.POSITIVE_INFINITY;
-      },
-      watch: listeners.add,
+    use(hosts) {
+      index = createAppIndex(hosts, isWanted);
     },
     enricher: {
-      lines: { begin() {}, numbers: [], addresses: [] },
+      lines: { begin() {}, numbers: [], apps: [additions], addresses: [] },
       enrich(record) {
-        if (hosts.length === 0 || record.has("app.name")) return;
-        const [best] = ends.flatMap((end) => findEnd(record, end) ?? []).toSorted((a, b) => a.rank - b.rank);
+        if (index.ports === undefined || record.has("app.name")) return;
+        const best = better(findEnd(record, "flow.dst"), findEnd(record, "flow.src"));
         if (best === undefined) return;
-        counts.named++;
         const { fields, metadata } = best.app;
+        if (fields.length + metadata.length === 0) return;
+        counts.named++;
         for (const [name, value] of fields) record.set(name, value);
         if (metadata.length > 0) counts.renamed += placeFields(record, gatherValues(metadata)).length;
       },
     },
   };
+}
+
+/** What the more specific address has; where both are equal, the destination's. */
+function better(destination: FoundApp | undefined, source: FoundApp | undefined): FoundApp | undefined {
+  if (destination === undefined) return source;
+  return source !== undefined && source.rank < destination.rank ? source : destination;
 }

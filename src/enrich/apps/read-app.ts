@@ -19,7 +19,7 @@ const names: ReadonlyMap<string, string> = new Map([
 ]);
 const maxText = 255;
 /** No more bytes of one application go into a line. */
-const maxRendered = 4096;
+export const maxRendered = 4096;
 /** Words behind `app.` that others write. */
 const taken: ReadonlySet<string> = new Set(["id", "name", "category", "subcategory"]);
 

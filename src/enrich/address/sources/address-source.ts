@@ -31,8 +31,6 @@ export interface FactRenderer {
 export interface FoundFacts {
   /** No field of these facts is given by a decoder, nor by another source. */
   add(renderer: FactRenderer, fact: number): void;
-  /** What else is to be added to records with this address depends on more than the address: they have to become fields. */
-  needFields(): void;
 }
 
 /** Something that knows addresses. It answers at once with what it knows, and reports when it would answer differently. */

@@ -22,8 +22,6 @@ export interface AddressText {
   readonly number: number;
   readonly organisation: number;
   readonly open: number;
-  /** Whether records with the address have to become fields. It is so with anything open, too. */
-  readonly needsFields: boolean;
   /** The number of the autonomous system, 0 for none. */
   readonly system: number;
   /** The position in {@link localities}. */
@@ -74,7 +72,6 @@ export function createWriteAddressText(): WriteAddressText {
     number: 0,
     organisation: 0,
     open: 0,
-    needsFields: false,
     system: 0,
     locality: 0,
     hasMetadata: false,
@@ -170,7 +167,6 @@ export function createWriteAddressText(): WriteAddressText {
     text.number = numberEnd - vlanEnd;
     text.organisation = organisationEnd - numberEnd;
     text.open = end - organisationEnd;
-    text.needsFields = facts.needsFields || text.open > 0;
     return text;
   };
 }

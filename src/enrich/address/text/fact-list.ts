@@ -4,38 +4,28 @@ import type { TextKey } from "./text-key.ts";
 /** What all sources know of the address under way. The same list is filled again for each address. */
 export interface FactList extends FoundFacts {
   readonly count: number;
-  readonly needsFields: boolean;
   /** Begins with the facts of another address. */
   clear(): void;
   /** What is added from now on is of the source with this number. */
   setSource(source: number): void;
   render(i: number, position: number): RenderedFacts;
-  /** Adds three numbers for each of the facts, and one for the need of fields: the same numbers mean the same facts. @returns false where one is of one address only. */
+  /** Adds three numbers for each of the facts: the same numbers mean the same facts. @returns false where one is of one address only. */
   putKey(key: TextKey): boolean;
 }
-
-/** No number of a source. */
-const needsFieldsKey = -1;
 
 export function createFactList(): FactList {
   const renderers: FactRenderer[] = [];
   const facts: number[] = [];
   const sources: number[] = [];
   let source = 0;
-  let needsFields = false;
   let count = 0;
   return {
     get count() {
       return count;
     },
-    get needsFields() {
-      return needsFields;
-    },
     clear() {
       count = 0;
-      needsFields = false;
     },
-    needFields: () => void (needsFields = true),
     setSource(number) {
       source = number;
     },
@@ -46,7 +36,6 @@ export function createFactList(): FactList {
     },
     render: (i, position) => (renderers[i] as FactRenderer).render(facts[i] as number, position),
     putKey(key) {
-      if (needsFields) key.put(needsFieldsKey);
       for (let i = 0; i < count; i++) {
         const { generation } = renderers[i] as FactRenderer;
         if (generation === undefined) return false;

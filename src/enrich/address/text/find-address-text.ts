@@ -108,7 +108,7 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
   const useTexts = (texts: CoveringEntryTexts): void => {
     found.start = 0;
     found.lengths = 0;
-    if (texts.count === 0 && facts.count === 0 && known.scope === undefined && !facts.needsFields) return;
+    if (texts.count === 0 && facts.count === 0 && known.scope === undefined) return;
     useMemory(texts);
     if (setKey(texts)) {
       found.start = store.find(key);

@@ -184,14 +184,14 @@ export function textStoreBytes(arenaBytes: number): number {
 /** What one arena has to hold at least. */
 export const leastArena = 4 * maxStored;
 
-function packLengths({ fields, vlan, system, locality, hasMetadata, needsFields }: AddressText): number {
+function packLengths({ fields, vlan, system, locality, hasMetadata, open }: AddressText): number {
   return (
     fields |
     (locality << localityShift) |
     ((fields + vlan) << withVlanShift) |
     (system === 0 ? 0 : systemBit) |
     (hasMetadata ? metadataBit : 0) |
-    (needsFields ? openBit : 0)
+    (open > 0 ? openBit : 0)
   );
 }
 
@@ -207,7 +207,6 @@ function unpack(words: Int32Array, at: number): AddressText {
     number: systems & 0xffff,
     organisation: systems >>> 16,
     open: words[at - openLength] as number,
-    needsFields: (lengths & openBit) !== 0,
     system: (words[at - systemWord] as number) >>> 0,
     locality: (lengths >> localityShift) & addressLayout.localityMask,
     hasMetadata: (lengths & metadataBit) !== 0,

@@ -26,6 +26,19 @@ export interface KernelImports {
   writeEstimates(at: number, rate: number): number;
   /** Writes what is added to a number. -1: the additions have to be made otherwise. */
   addNumber(index: number, at: number, value: number, scope: number): number;
+  /**
+   * Writes the application of one of the ends: where their addresses are, of so many bytes, and their ports, -1 where there is none to
+   * ask about. -1: the additions have to be made otherwise.
+   */
+  readonly addApp: (
+    at: number,
+    source: number,
+    sourceLength: number,
+    sourcePort: number,
+    destination: number,
+    destinationLength: number,
+    destinationPort: number,
+  ) => number;
   /** 1 when the line from `start` up to `end` is wanted, else 0; asked where a filter needs more than the kernel keeps. */
   judgeLine(start: number, end: number): number;
   /** As {@link AddressTableAccess.locate}. */

@@ -333,6 +333,11 @@ export const seenBytes = 8;
 export const seenBits = 6;
 export const seenIngress = 1;
 export const seenEgress = 2;
+/** Ports that applications are known at by the address: a bit for each. Whether there are any, a byte; how many lines got one. */
+export const appPorts = 5_601_280;
+export const appPortsBytes = 8192;
+export const hasApps = 369;
+export const appsAdded = 384;
 /** Below are ports of the system; from the second on those that systems give to clients. */
 export const firstUserPort = 1024;
 export const firstClientPort = 32_768;

@@ -4,6 +4,7 @@ import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Output, Plan, Step } from "../../exporters/templates/plan.ts";
 import { createByteTable, type PlacedTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";
+import type { NameBits } from "./name-bits.ts";
 import { lineProgram } from "./line-program.ts";
 import type { ProgramMemory } from "./program-memory.ts";
 
@@ -38,7 +39,7 @@ export interface CompiledPlansOptions {
   readonly enricher: LineEnricher;
   /** As {@link lineProgram} has them. */
   readonly slots: ReadonlyMap<string, number>;
-  readonly nameBits: ReadonlyMap<string, number>;
+  readonly nameBits: NameBits;
   readonly growth: number;
   readonly hasEnds: boolean;
 }

@@ -7,6 +7,7 @@ import type { PlacedTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";
 import { maxNumberAddition } from "./number-addition.ts";
 import { createProgramWriter } from "../kernel/program-writer.ts";
+import type { NameBits } from "./name-bits.ts";
 import { maxNamesLength } from "./option-names.ts";
 import type { StepContext } from "./step-context.ts";
 import { writeSteps } from "./write-steps.ts";
@@ -27,7 +28,7 @@ export interface LineProgramOptions {
   /** Where the kernel keeps values that something else in the line follows from, by the names of their fields. */
   readonly slots: ReadonlyMap<string, number>;
   /** The bit of each name that is added only where a record has none of it. */
-  readonly nameBits: ReadonlyMap<string, number>;
+  readonly nameBits: NameBits;
   readonly byteTable: (steps: readonly Step[]) => PlacedTable;
   /** How many times longer a line may become by what follows from its ends. */
   readonly growth: number;
@@ -66,6 +67,7 @@ export function lineProgram(plan: Plan, options: LineProgramOptions): LineProgra
     communityIdLength +
     enricher.numbers.length * maxNumberAddition;
   for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
+  for (const { maxLength: ofApp } of enricher.apps ?? []) maxLength += ofApp;
   const places = placesOf(plan);
   let longest = 0;
   // Two directions keep different values.

@@ -1,6 +1,7 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
 import { sides, type Applications, type NameTable, type NetifNames } from "../../exporters/options/name-table.ts";
+import { moreOfApplication } from "./name-bits.ts";
 import type { RecordSlots } from "./record-slots.ts";
 
 /** The names that options gave to numbers in the record under way. */
@@ -115,6 +116,7 @@ export function createOptionNames(
   const putApp = (at: number, { name, more }: AppText): number => {
     const end = put(at, name, appName);
     if (more === undefined) return end;
+    values.take(moreOfApplication);
     memory.set(more, end);
     return end + more.length;
   };

@@ -1,5 +1,6 @@
 import { parseAddress } from "../../../ip/index.ts";
 import type { FieldValues, Value, Workspace } from "../../../record/index.ts";
+import type { NameBits } from "./name-bits.ts";
 import * as layout from "../kernel/layout.ts";
 import { convertField } from "../../elements/mapping/convert-field.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
@@ -33,7 +34,7 @@ export function isKeptAsByte(convert: Convert): boolean {
 export function createRecordSlots(
   { view, bytes }: Workspace,
   slots: ReadonlyMap<string, number>,
-  nameBits: ReadonlyMap<string, number>,
+  nameBits: NameBits,
 ): RecordSlots {
   const elsewhere: Value[] = [];
   const directionSlot = slots.get(directionName);

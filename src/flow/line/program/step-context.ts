@@ -3,13 +3,14 @@ import * as layout from "../kernel/layout.ts";
 import type { Step } from "../../exporters/templates/plan.ts";
 import type { PlacedTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";
+import type { NameBits } from "./name-bits.ts";
 import type { ProgramContext } from "./write-field.ts";
 
 /** What writing the program of one direction takes. */
 export interface StepContext extends Omit<ProgramContext, "written"> {
   readonly direction: Direction;
   /** The bit of each name that is added only where a record has none of it. */
-  readonly nameBits: ReadonlyMap<string, number>;
+  readonly nameBits: NameBits;
   readonly byteTable: (steps: readonly Step[]) => PlacedTable;
   /** Bytes that tables give to a line at most. */
   maxTables: number;

@@ -2,6 +2,7 @@ import type { LineEnricher, RenderedFields, Workspace } from "../../../record/in
 import { plainCounters, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import * as layout from "../kernel/layout.ts";
 import { filterFields, filterProgram } from "../program/filter-program.ts";
+import { createNameBits, type NameBits } from "../program/name-bits.ts";
 import type { RecordFilter } from "./record-filter.ts";
 import { optionNames, optionNumbers } from "../../exporters/options/name-table.ts";
 import { rateInputs } from "../../exporters/sampling/flow-rate.ts";
@@ -59,7 +60,7 @@ export interface KernelContext {
   /** Where values are kept that something else in the line follows from, by the names of their fields. */
   readonly slots: ReadonlyMap<string, number>;
   /** The bit of each name that is added only where a record has none of it. */
-  readonly nameBits: ReadonlyMap<string, number>;
+  readonly nameBits: NameBits;
   set(context: SetContext): void;
   /** How many records the filter dropped since the last call; they are counted. */
   takeFiltered(): number;
@@ -75,9 +76,10 @@ const slack = 64;
 /** An enricher of which the kernel does nothing: what it adds is added to the fields of the line. */
 export const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
 
-/** Whether the kernel can do what an enricher adds: one table of addresses, and not too many numbers. */
-export function canEnrich({ numbers, addresses }: LineEnricher): boolean {
+/** Whether the kernel can do what an enricher adds: one table of addresses, one of applications, and not too many numbers. */
+export function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   return (
+    apps.length <= 1 &&
     addresses.length <= 1 &&
     addresses.every(({ table }) => table !== undefined) &&
     slotsOf(numbers, plainCounters).size < layout.maxSlots &&
@@ -176,9 +178,8 @@ function slotsOf(
   return slots;
 }
 
-function nameBitsOf(numbers: LineEnricher["numbers"]): ReadonlyMap<string, number> {
-  const names = new Set([...optionNames, ...numbers.map(({ adds }) => adds)]);
-  return new Map([...names].map((name, bit) => [name, bit]));
+function nameBitsOf(numbers: LineEnricher["numbers"]): NameBits {
+  return createNameBits(new Set([...optionNames, ...numbers.map(({ adds }) => adds)]));
 }
 
 /** A whole number of 64 bits with its sign, of which a double is exact. */

@@ -26,6 +26,7 @@ import { createLineHead } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";
 import { writeNumberAddition } from "../program/number-addition.ts";
 import { createOptionNames } from "../program/option-names.ts";
+import { createAppWriter } from "../program/app-writer.ts";
 import { createProgramMemory } from "../program/program-memory.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
 import type { RecordFilter } from "./record-filter.ts";
@@ -96,6 +97,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     writer: createValueWriter(workspace),
     counts,
   });
+  const appWriter = createAppWriter(workspace, enricher, values);
   const names = createOptionNames(workspace, slots, values, (at, length) => helpers.applicationText(at, length));
   const rendered: RenderedFields[] = [];
 
@@ -120,6 +122,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       const isScoped = enricher.numbers[index]?.scope !== undefined;
       return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
     },
+    addApp: appWriter.write,
     judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
     locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
   };
@@ -143,6 +146,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     if (!head.use(fields)) throw new TypeError("the head of a line cannot be written");
     isBare = !exporter.use(head.exporter);
     context.setNumberTables(numberTables);
+    appWriter.begin();
     const [text] = exporter.texts;
     if (text !== undefined && !isBare) copyText(view, layout.exporterText, text.text, 0, text.length);
   };
@@ -252,6 +256,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     } finally {
       handOver(output, pending);
       context.takeNumbersAdded(exporter.numbersAdded);
+      appWriter.done();
       exporter.done();
     }
   };

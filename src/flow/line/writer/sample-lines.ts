@@ -11,6 +11,7 @@ import type { PathCounts } from "../../wire/decoder/flow-reader.ts";
 import { canEnrich, createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
 import type { RecordFilter } from "./record-filter.ts";
+import { createAppWriter } from "../program/app-writer.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
 import type { FlowEnds } from "../roles/flow-ends.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
@@ -162,6 +163,7 @@ function createKernelLines({
   const { bytes: memory, view } = workspace;
   const context = createKernelContext(workspace, enricher, communityId, filter, counters);
   const values = createRecordSlots(workspace, context.slots, context.nameBits);
+  const apps = createAppWriter(workspace, enricher, values);
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
   const head = createLineHead(memory, layout.sampleHead, layout.headTextBytes);
@@ -175,6 +177,7 @@ function createKernelLines({
     help: none,
     rateOf: none,
     writeNames: none,
+    addApp: apps.write,
     judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
     writeEstimates(at, rate) {
       const octets = values.counter(layout.octetsSlot);
@@ -191,6 +194,7 @@ function createKernelLines({
   const kernel = createKernel(workspace, kernelImports, counters);
   const maxAdditions =
     enricher.numbers.length * maxNumberAddition +
+    (enricher.apps ?? []).reduce((sum, { maxLength }) => sum + maxLength, 0) +
     enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength, 0);
   let room = 0;
 
@@ -210,6 +214,7 @@ function createKernelLines({
         return false;
       }
       context.setNumberTables(numberTables);
+      apps.begin();
       const [text] = exporter.texts;
       if (text !== undefined) copyText(view, layout.exporterText, text.text, 0, text.length);
       const exporterLength = exporter.length();
@@ -229,6 +234,7 @@ function createKernelLines({
     },
     done() {
       context.takeNumbersAdded(exporter.numbersAdded);
+      apps.done();
       exporter.done();
     },
   };

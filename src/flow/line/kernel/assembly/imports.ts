@@ -25,6 +25,17 @@ export declare function writeEstimates(p: i32, rate: f64): i32;
 @external("kernel", "addNumber")
 export declare function addNumber(index: i32, p: i32, value: f64, scope: f64): i32;
 
+@external("kernel", "addApp")
+export declare function addApp(
+  p: i32,
+  source: i32,
+  sourceLength: i32,
+  sourcePort: i32,
+  destination: i32,
+  destinationLength: i32,
+  destinationPort: i32,
+): i32;
+
 @external("kernel", "judgeLine")
 export declare function judgeLine(start: i32, end: i32): i32;
 

@@ -1,6 +1,7 @@
 // What a line has behind the fields of its template: what follows from them, and what is added to them.
 import * as L from "../layout";
 import { append, finish, writeLabels } from "./addresses";
+import { writeApp } from "./apps";
 import { writeCommunityId } from "./community-id";
 import { completeEnds, notePiece } from "./ends";
 import { writeIds } from "./flow-ids";
@@ -15,6 +16,8 @@ import { copy, copyLong, putText, writeByte, writeUint64 } from "./values";
 export let additionsAt: usize = 0;
 /** A bit for each addition to a number that it got. */
 let added: u64 = 0;
+/** Whether it got an application. */
+let hasApp: bool = false;
 
 const maxSafe: f64 = 9_007_199_254_740_991;
 
@@ -104,10 +107,12 @@ function addNumbers(p: usize): usize {
 
 export function beginAdditions(): void {
   added = 0;
+  hasApp = false;
 }
 
-/** Counts what was added to numbers of the line that is done. */
+/** Counts what was added to the line that is done. */
 export function countAdditions(): void {
+  if (hasApp) store<u32>(L.appsAdded, load<u32>(L.appsAdded) + 1);
   for (let i = 0; added != 0; i++, added >>= 1) {
     if ((added & 1) == 0) continue;
     const block: usize = L.numberBlocks + L.numberBlock * i;
@@ -205,6 +210,12 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
     p = addNumbers(p);
     if (p == 0) return 0;
     notePiece(numbers, p);
+  }
+  if (load<u8>(L.hasApps) != 0) {
+    const end = writeApp(p, source, destination);
+    if (end == 0) return 0;
+    hasApp = end > p;
+    p = end;
   }
   if (hasAddresses) {
     p = addAddresses(p, source, destination);
