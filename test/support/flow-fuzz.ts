@@ -19,6 +19,7 @@ import { createDatagramDamage } from "./damage-datagram.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, netflow9, netflow9Templates, uint } from "./flow-packets.ts";
 import { receivedAt } from "./flow-rig.ts";
 import { createRandom } from "./mutate.ts";
+import { isAboutTheWay } from "./flow-twins.ts";
 import { referenceData } from "./reference-data.ts";
 import { udmEntry } from "./udm-entry.ts";
 import { manualWatch } from "./udm-watch.ts";
@@ -270,10 +271,7 @@ async function slowFields(metrics: Metrics): Promise<number> {
 function aboutTheOutcome(text: string): string {
   return text
     .split("\n")
-    .filter(
-      (line) =>
-        !line.startsWith("#") && !/_slow_fields_|_icmp_swapped_|_compiled_|_cache_|_cached_|_udm_matches_/.test(line),
-    )
+    .filter((line) => !line.startsWith("#") && !isAboutTheWay(line))
     .join("\n");
 }
 

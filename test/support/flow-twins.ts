@@ -18,8 +18,11 @@ export interface FlowTwins {
   finish(): Promise<{ readonly records: number; readonly slow: Readonly<Record<string, number>> }>;
 }
 
-/** Names of metrics that are about the way and not about the outcome: the kernel alone samples flows, which takes memory. */
+/** Metrics that are about the way and not about the outcome: the kernel alone samples flows, which takes memory. */
 const aboutTheWay = /_slow_fields_|_flow_memory_bytes|_icmp_swapped_|_compiled_|_cache_|_cached_|_udm_matches_/;
+
+/** Whether a line of metrics may differ between kernel and model. */
+export const isAboutTheWay = (line: string): boolean => aboutTheWay.test(line);
 
 export async function createFlowTwins(
   options: Partial<FlowPipelineOptions> & {
@@ -101,7 +104,7 @@ export async function createFlowTwins(
       const lines = async ({ metrics }: typeof tested): Promise<string[]> =>
         (await metrics.render()).split("\n").filter((line) => !line.startsWith("#"));
       const found = await lines(tested);
-      const outcome = (all: readonly string[]): string[] => all.filter((line) => !aboutTheWay.test(line));
+      const outcome = (all: readonly string[]): string[] => all.filter((line) => !isAboutTheWay(line));
       assert.deepEqual(outcome(found), outcome(await lines(model)));
       assert.equal(tested.count(), model.count());
       // Off the text, for reading every metric again takes longer than most cases.

@@ -33,10 +33,11 @@ test("a stop with much to send cuts no batch off: those begun are acknowledged, 
     io: disk.open().io,
   });
   delivery.start();
-  const records = 3000;
+  const records = 6000;
   for (let i = 0; i < records; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
   await until("all is on disk", () => delivery.state().queueBytes === 0);
-  await delivery.stop(900);
+  // A third of it is left to a batch that begins last, more than a busy host holds a process up.
+  await delivery.stop(3000);
   assert.ok(acknowledged > 0);
   assert.equal(acknowledged, begun, "no batch was cut off");
   assert.equal(delivery.state().waitingRecords, records - acknowledged);
