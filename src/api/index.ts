@@ -15,3 +15,4 @@ export type {
 } from "./services/snmp-operations.ts";
 export type { StreamPage } from "./stream-page.ts";
 export { apiError } from "./error/api-error.ts";
+export type { ExplainedObject, ExplainObject, ObjectQuestion } from "./tools/common/tools-context.ts";

@@ -100,7 +100,10 @@ export function createCollector(options: CollectorOptions): Collector {
   const missing = missingForMetadataApi(settings);
   const explainer = createObjectExplainer(
     plainSettings(settings),
-    metadata && { watch: metadata.watchAddresses },
+    {
+      metadata: metadata && { watch: metadata.watchAddresses },
+      watchInterfaces: exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
+    },
     reporting,
   );
   const writtenMetadata =

@@ -1,4 +1,5 @@
 // The methods of UdmToolsService: each over every protocol, then one by one.
+import type { ExplainedObject, ObjectQuestion } from "../../src/api/index.ts";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { JsonValue } from "@bufbuild/protobuf";
@@ -36,11 +37,21 @@ const message = (outcome: Outcome): string => ("message" in outcome ? outcome.me
 suite("over every protocol", { concurrency: true }, () => {
   for (const kind of clientKinds) {
     test(kind, async (t) => {
-      const explainObject = async () => (object: string, ip: string) => JSON.stringify({ [`${object}.ip.addr`]: ip });
+      const explainObject =
+        async () =>
+        ({ object, address, port, netif }: ObjectQuestion): ExplainedObject => {
+          const json = JSON.stringify({ [`${object}.ip.addr`]: address, port, netif });
+          return { json, asked: new Set(["port", "netif"]), sources: new Map() };
+        };
       const { ask, call } = await startTools(t, plan, { kind, explainObject });
-      const { entries, contexts } = await ask("explainAddress", { ip: "10.1.0.1", context: "src" });
+      const question = { ip: "10.1.0.1", context: "src", port: 53, protocol: 17, exporter: "192.0.2.1", ifIndex: 7 };
+      const { entries, contexts } = await ask("explainAddress", question);
       assert.deepEqual(keysOf({ entries: entries ?? [] }, "entries"), ["10.1.0.1", "10.1.0.0/16", "10.0.0.0/8"]);
-      assert.equal((contexts as { object: string }[])[0]?.object, '{"flow.src.ip.addr":"10.1.0.1"}');
+      assert.deepEqual(JSON.parse((contexts as { object: string }[])[0]?.object ?? ""), {
+        "flow.src.ip.addr": "10.1.0.1",
+        port: { number: 53, protocol: 17 },
+        netif: { exporter: "192.0.2.1", index: 7 },
+      });
       const upserted = await ask("batchUpsertUdms", {
         requests: [
           { udm: { key: "10.1.0.0/16" }, addTags: ["new"] },

@@ -22,7 +22,8 @@ test("explain shows each field, what gave it, and what lost", async (t) => {
   await runWith({ input: [plan] }, "udm", "apply", "-f", "-", "--yes");
   const { code, out, err } = await run("udm", "explain", "10.0.0.1", "--context", "src");
   assert.equal(code, 0, err);
-  const origin = (key: string): string => `${key} (change 1 by cli, TIME)`;
+  const origins: Readonly<Record<string, number>> = { "10.0.0.0/8": 1, "10.0.0.0/16": 8, "10.0.0.1": 12 };
+  const origin = (key: string): string => `${key} (ipaddrs.yml:${origins[key]}, change 1 by cli, TIME)`;
   assert.equal(
     out.replace(/\d{4}-[^)]*Z/g, "TIME"),
     [
@@ -48,12 +49,26 @@ test("explain shows each field, what gave it, and what lost", async (t) => {
   );
 });
 
+test("explain shows what a port and an interface add", async (t) => {
+  const { run } = await startCommandWorld(t, { SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: "true" });
+  const { out, err } = await run("udm", "explain", "10.0.0.1", "--port", "53/udp", "--interface", "192.0.2.1@7");
+  assert.equal(err, "");
+  assert.match(out, /^src, dst: below flow\.src, flow\.dst\n  \.l4\.port\.name {2}"domain" {2}the name of the port$/m);
+  assert.match((await run("udm", "explain", "10.0.0.1", "--port", "853")).out, /"domain-s"/);
+});
+
 test("explain refuses what is no address, and contexts that are not known", async (t) => {
   const { run } = await startCommandWorld(t);
   const bad = await run("udm", "explain", "nonsense");
   assert.equal(bad.code, 5);
   assert.match(bad.err, /"nonsense" is not an IP address/);
   assert.equal((await run("udm", "explain", "10.0.0.1", "--context", "source")).code, 2);
+  for (const port of ["0", "70000", "53/quic", "http", "53/0"]) {
+    const { code, err } = await run("udm", "explain", "10.0.0.1", "--port", port);
+    assert.equal(code, 2, port);
+    assert.match(err, /Expected a port from 1 to 65535/);
+  }
+  assert.match((await run("udm", "explain", "10.0.0.1", "--interface", "7")).err, /an exporter, @ and an ifIndex/);
 });
 
 test("an explanation names layers, the file, other sources, and what counts for nothing", () => {

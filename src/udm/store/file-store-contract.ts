@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { FileIo } from "../../file/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
+import type { Key } from "../../ip/index.ts";
 import type { SharedIndexHandle } from "../index/shared-reader.ts";
 import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
 import type { UdmHistory } from "../history/history-contract.ts";
@@ -47,6 +48,17 @@ export interface UdmStoreWithHistory extends UdmStore {
   submit(writes: readonly UdmWrite[], origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
 }
 
+/** Where entries are in the file. */
+export interface UdmPlaces {
+  /** Its path as it is set. */
+  readonly file: string;
+  /**
+   * The lines on which the entries with these keys begin, from 1 on. Undefined for those that are not there; for all of them when a
+   * person has changed the file since the API owns it, and when it cannot be read.
+   */
+  linesOf(keys: readonly Key[]): Promise<readonly (number | undefined)[]>;
+}
+
 /** A store that threads can look into. */
 export interface UdmFileStore extends UdmStoreWithHistory, Component {
   /**
@@ -54,6 +66,8 @@ export interface UdmFileStore extends UdmStoreWithHistory, Component {
    * needs its own. It sees no entries while no state could be read.
    */
   readerHandle(): SharedIndexHandle;
+  /** Where entries are in the file. */
+  readonly places: UdmPlaces;
   /** What sources add, apart from what people wrote; look-ups see all of it. */
   readonly layers: UdmLayers;
   /**

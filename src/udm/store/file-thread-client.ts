@@ -141,6 +141,9 @@ export function createFileThread({ start, io, clock, log, metrics }: FileThreadO
         throw new SaveError("thread", error);
       }
     },
+    async linesOf(question) {
+      return (await ask({ op: "lines", question }, "lines")).lines;
+    },
     async load(bytes, loan, keep) {
       isFilled = false;
       const { loaded } = await ask({ op: "load", bytes, loan, keep }, "loaded", wholeOf(bytes));

@@ -11,7 +11,7 @@ import {
 } from "../../file/index.ts";
 import { YamlFault, type TextPosition } from "../../yaml/index.ts";
 import { loadState, type LoadedState } from "./load-state.ts";
-import { createPageWriter } from "./page-writer.ts";
+import { createPageWriter, type LineQuestion } from "./page-writer.ts";
 import type { IndexLoan } from "../index/lent-builder.ts";
 import { UdmError, type UdmErrorCode } from "../model/udm-error.ts";
 
@@ -21,12 +21,14 @@ export type ThreadRequest =
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
   /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
   | { readonly op: "load"; readonly bytes: Uint8Array; readonly loan: IndexLoan; readonly keep: boolean }
-  | { readonly op: "save"; readonly plan: SavePlan; readonly changes: Uint8Array };
+  | { readonly op: "save"; readonly plan: SavePlan; readonly changes: Uint8Array }
+  | { readonly op: "lines"; readonly question: LineQuestion };
 
 export type ThreadAnswer =
   | { readonly kind: "done" }
   | { readonly kind: "saved"; readonly saved: SavedFile }
   | { readonly kind: "loaded"; readonly loaded: LoadedState }
+  | { readonly kind: "lines"; readonly lines: readonly (number | undefined)[] }
   /** Sent before the rename of a save: should the thread die, the stamp shows whether the rename took place. */
   | { readonly kind: "written"; readonly stamp: FileStamp }
   | {
@@ -80,6 +82,7 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   const work = async (request: ThreadRequest): Promise<ThreadAnswer> => {
     await filled;
     if (request.op === "fill") return fill(request);
+    if (request.op === "lines") return { kind: "lines", lines: await writer.linesOf(request.question) };
     return request.op === "load" ? load(request) : save(request);
   };
 

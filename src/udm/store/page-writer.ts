@@ -1,6 +1,34 @@
+import { parseKey } from "../../ip/index.ts";
 import { readChanges } from "./change-log.ts";
-import { replaceFile, type FileIo, type FileStamp, type SavePlan, type SavedFile } from "../../file/index.ts";
-import { changePages, countRuns, gatherPages, pageChunks, paginate, type UdmPage } from "./udm-pages.ts";
+import {
+  replaceFile,
+  sameStamp,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SavedFile,
+} from "../../file/index.ts";
+import { findEntryLines, type EntryLines } from "./entry-lines.ts";
+import {
+  changePages,
+  countRuns,
+  gatherPages,
+  lineOf,
+  linesUpTo,
+  pageChunks,
+  paginate,
+  type UdmPage,
+} from "./udm-pages.ts";
+
+/** Asks for the lines of entries in a file. */
+export interface LineQuestion {
+  readonly path: string;
+  /** Of the content that is meant. */
+  readonly stamp: FileStamp;
+  /** How many entries it has. */
+  readonly size: number;
+  readonly keys: readonly string[];
+}
 
 /** Holds the bytes of the file and writes them with each save. */
 export interface PageWriter {
@@ -19,6 +47,11 @@ export interface PageWriter {
    * changed here either. @throws SaveError
    */
   save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
+  /**
+   * The lines on which entries begin, from 1 on: by the bytes that it holds, else the file is read, once for its content. Undefined
+   * for entries that are not found, for all of them when the file is another one.
+   */
+  linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
 }
 
 /** So many pieces of memory are gathered into one after a save. */
@@ -27,6 +60,19 @@ const maxRuns = 4096;
 /** @param maxWrite bytes given to the system at once. */
 export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
   let pages: readonly UdmPage[] | undefined;
+  const linesOfPage = new WeakMap<UdmPage, number>();
+  let counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
+  let found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
+
+  const readLines = async ({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> => {
+    if (found === undefined || !sameStamp(found.stamp, stamp)) {
+      const bytes = await io.read(path);
+      if (!sameStamp(stamp, await io.state(path))) return undefined;
+      found = { stamp, lines: findEntryLines(bytes, size) };
+    }
+    return found.lines;
+  };
+
   return {
     get isFilled() {
       return pages !== undefined;
@@ -35,6 +81,7 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
       const filled: UdmPage[] = [];
       for await (const text of texts) for (const page of paginate(text)) filled.push(page);
       pages = filled;
+      found = undefined;
     },
     clear() {
       pages = undefined;
@@ -45,6 +92,17 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
       const saved = await replaceFile(io, plan, () => pageChunks(changed, maxWrite), onWritten);
       pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
       return saved;
+    },
+    async linesOf(question) {
+      const keys = question.keys.map(parseKey);
+      if (pages === undefined) {
+        const lines = await readLines(question);
+        return keys.map((key) => lines?.find(key));
+      }
+      const held = pages;
+      if (counted?.pages !== held) counted = { pages: held, sums: linesUpTo(held, linesOfPage) };
+      const { sums } = counted;
+      return keys.map((key) => lineOf(held, sums, key));
     },
   };
 }

@@ -336,6 +336,20 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
 
     layers,
 
+    places: {
+      file: path,
+      async linesOf(keys) {
+        // The file belongs to a save as long as that runs.
+        const find = (): Promise<readonly (number | undefined)[]> =>
+          saver.linesOf(
+            target,
+            current().size,
+            keys.map(({ text }) => text),
+          );
+        return queue.alone(find).catch(() => keys.map(() => undefined));
+      },
+    },
+
     watchAddresses: (listener) => addresses.add(listener, index !== undefined || layers.list().length > 0),
 
     readerHandle: () => shared.handle(),

@@ -81,6 +81,37 @@ export function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Genera
   if (gatheredLength > 0) yield Buffer.concat(gathered);
 }
 
+/** How many lines the pages have up to each of them, and in all. */
+export function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): Uint32Array {
+  const sums = new Uint32Array(pages.length + 1);
+  for (const [i, page] of pages.entries()) {
+    let lines = known.get(page);
+    if (lines === undefined) known.set(page, (lines = countLines(page.bytes, page.bytes.length)));
+    sums[i + 1] = (sums[i] as number) + lines;
+  }
+  return sums;
+}
+
+/**
+ * The line of the file on which the entry begins, from 1 on; undefined when there is none.
+ *
+ * @param sums as {@link linesUpTo} has them.
+ */
+export function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number | undefined {
+  const n = lastNotAfter(pages.length, (i) => (pages[i] as UdmPage).first, key);
+  const bytes = pages[n]?.bytes;
+  if (bytes === undefined) return undefined;
+  const starts = entryStarts(bytes);
+  const start = starts[lastNotAfter(starts.length, (i) => keyAt(bytes, starts[i] as number), key)] as number;
+  return keyAt(bytes, start).text === key.text ? (sums[n] as number) + countLines(bytes, start) + 1 : undefined;
+}
+
+function countLines(bytes: Uint8Array, end: number): number {
+  let lines = 0;
+  for (let i = bytes.indexOf(0x0a); i >= 0 && i < end; i = bytes.indexOf(0x0a, i + 1)) lines++;
+  return lines;
+}
+
 /** Into how many pieces of memory the pages are scattered. */
 export function countRuns(pages: readonly UdmPage[]): number {
   let count = 0;

@@ -7,6 +7,7 @@ import {
   findLeftOvers,
   removeImage,
   replayImage,
+  sameStamp,
   temporaryPath,
   type FileIo,
   type FileStamp,
@@ -34,6 +35,12 @@ export interface UdmSaver {
   save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp>;
   /** Where the next save keeps what a person has written to the file since it was read or saved. */
   editedPath(target: string): string;
+  /**
+   * The lines of the file on which entries begin, from 1 on. Undefined for all when the file is not as it was read or saved last.
+   *
+   * @param size how many entries there are. Not while a save runs. @throws the errors of the system
+   */
+  linesOf(target: string, size: number, keys: readonly string[]): Promise<readonly (number | undefined)[]>;
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
   loaded(file: ReadFile): void;
   /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
@@ -172,6 +179,11 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
   return {
     editedPath,
     removeLeftOvers,
+    async linesOf(target, size, keys) {
+      const stamp = expected;
+      if (stamp === undefined || !sameStamp(stamp, await io.state(target))) return keys.map(() => undefined);
+      return chooseWriter().linesOf({ path: target, stamp, size, keys });
+    },
     async replay(target) {
       if (stateDirectory === "") return;
       const state = await replayImage(io, imagePathOf(stateDirectory, target), target);

@@ -6,15 +6,31 @@ import { originOf, type WriteCaller } from "../../udm/write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type ToolsSource = ToolsStore | { readonly disabled: string };
-export type ToolsStore = UdmStoreWithHistory & Pick<UdmFileStore, "layers">;
+export type ToolsStore = UdmStoreWithHistory & Pick<UdmFileStore, "layers" | "places">;
 
-/**
- * What records get of an address now, as the enrichment of records makes it.
- *
- * @param object where records have the address: at `<object>.ip.addr`.
- * @returns a JSON object of fields, the address first.
- */
-export type ExplainObject = (object: string, address: string) => string;
+/** What is asked of an address that records have. */
+export interface ObjectQuestion {
+  /** Where records have the address: at `<object>.ip.addr`. */
+  readonly object: string;
+  readonly address: string;
+  /** Of an end of a flow. */
+  readonly port?: { readonly number: number; readonly protocol: number } | undefined;
+  /** Of an end of a flow: the interface through which it comes, or leaves. */
+  readonly netif?: { readonly exporter: string; readonly index: number } | undefined;
+}
+
+/** What records get of an address, its port and its interface. */
+export interface ExplainedObject {
+  /** A JSON object of fields: the address first, then the port and the interface. */
+  readonly json: string;
+  /** The fields that only say what was asked. */
+  readonly asked: ReadonlySet<string>;
+  /** What gave fields that the address alone does not have: a word for each. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+/** What records get of an address now, as the enrichment of records makes it. */
+export type ExplainObject = (question: ObjectQuestion) => ExplainedObject;
 
 export interface ToolsOptions {
   readonly source: ToolsSource;

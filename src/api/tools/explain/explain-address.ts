@@ -1,7 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { formatAddress, parseAddress, unmapAddress, type Address } from "../../../ip/index.ts";
-import type { LayeredEntry, UdmContext, UdmHistory } from "../../../udm/index.ts";
-import { quote } from "../../../text/index.ts";
+import { formatAddress } from "../../../ip/index.ts";
+import type { LayeredEntry } from "../../../udm/index.ts";
 import {
   ExplainAddressResponseSchema,
   ExplainedContextSchema,
@@ -14,19 +13,12 @@ import {
   type ExplainedLoser,
   type ExplainedOrigin,
 } from "../../gen/udm/v1/tools_pb.ts";
-import { badRequest } from "../../udm/store-fault.ts";
 import { apiError } from "../../error/api-error.ts";
 import { fullUdm } from "../common/full-udm.ts";
-import type { ExplainObject, ToolsContext } from "../common/tools-context.ts";
+import type { ExplainObject, ObjectQuestion, ToolsContext, ToolsStore } from "../common/tools-context.ts";
+import { contexts, readQuestion, type ContextPlace } from "./read-question.ts";
 import { foldEntries, type Fold } from "./fold-entries.ts";
 import { rawFields } from "./raw-fields.ts";
-
-const contexts: Readonly<Record<string, { readonly object: string; readonly applies: UdmContext }>> = {
-  src: { object: "flow.src", applies: "endpoint" },
-  dst: { object: "flow.dst", applies: "endpoint" },
-  exporter: { object: "flow.export", applies: "exporter" },
-  system: { object: "system", applies: "exporter" },
-};
 
 /** What gives fields that are no metadata, by what follows the object in their names. */
 const sources: readonly (readonly [suffix: string, source: string])[] = [
@@ -42,48 +34,39 @@ export async function explainAddress(
   request: ExplainAddressRequest,
 ): Promise<ExplainAddressResponse> {
   const store = context.store();
-  const { explainObject } = context;
-  if (explainObject === undefined)
+  if (context.explainObject === undefined)
     throw apiError("unimplemented", "API_DISABLED", "nothing is known of addresses here");
-  const names = contextNames(request.context);
-  const address = readIp(request.ip);
+  const { address, names, end } = readQuestion(request);
   const covering = store.layers.covering(address);
   const ip = formatAddress(address);
-  const explain = await explainObject();
+  const explain = await context.explainObject();
   // The same in all contexts.
-  const origins = new Map(covering.map((from) => [from, originOf(from, store.history)]));
-  const explained = names.map((name) => explainContext(name, ip, origins, explain));
+  const origins = await originsOf(covering, store);
+  const explained = names.map((name) => explainContext(name, { address: ip, ...end }, origins, explain));
   const entries = covering.map(({ entry, layer }) => create(FullUdmSchema, { ...fullUdm(entry), layer: layer ?? "" }));
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
 }
 
-function contextNames(text: string): readonly string[] {
-  if (text === "") return Object.keys(contexts);
-  if (Object.hasOwn(contexts, text)) return [text];
-  const description = `context ${quote(text)} is not known: expected ${Object.keys(contexts).join(", ")}`;
-  throw badRequest([{ field: "context", description }]);
-}
-
-function readIp(text: string): Address {
-  const address = parseAddress(text);
-  if (address !== undefined) return unmapAddress(address);
-  throw badRequest([{ field: "ip", description: `ip ${quote(text)} is not an IP address` }]);
-}
-
 function explainContext(
   name: string,
-  ip: string,
+  question: Omit<ObjectQuestion, "object">,
   origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
   explainObject: ExplainObject,
 ): ExplainedContext {
-  const { object, applies } = contexts[name] as { object: string; applies: UdmContext };
-  const json = explainObject(object, ip);
+  const { object, applies } = contexts[name] as ContextPlace;
+  const { address, port, netif } = question;
+  const {
+    json,
+    asked,
+    sources: given,
+  } = explainObject({ object, address, ...(applies === "endpoint" && { port, netif }) });
   const fold = foldEntries(origins, object, applies);
   const ignored: ExplainedLoser[] = [...fold.ignored];
-  const shown = rawFields(json).filter(([field]) => field !== `${object}.ip.addr`);
+  const shown = rawFields(json).filter(([field]) => !asked.has(field));
   const fields = shown.map(([field, value]) => {
     const claim = fold.claims.get(field);
-    const from = claim?.origins ?? [create(ExplainedOriginSchema, { source: sourceOf(field, object) })];
+    const source = given.get(field) ?? sourceOf(field, object);
+    const from = claim?.origins ?? [create(ExplainedOriginSchema, { source })];
     return create(ExplainedFieldSchema, { field, value, origins: [...from], losers: [...(claim?.losers ?? [])] });
   });
   ignored.push(...unplaced(fold, new Set(shown.map(([field]) => field))));
@@ -104,10 +87,23 @@ function sourceOf(field: string, object: string): string {
   return sources.find(([suffix]) => rest.startsWith(suffix))?.[1] ?? "metadata";
 }
 
-function originOf({ entry, layer }: LayeredEntry, history: UdmHistory): ExplainedOrigin {
-  const origin = create(ExplainedOriginSchema, { source: "metadata", key: entry.key.text, layer: layer ?? "" });
-  const last = layer === undefined ? history.lastOf(entry.key) : undefined;
-  if (last === undefined) return origin;
-  const { number, author, time } = last;
-  return Object.assign(origin, { change: number, author, time: new Date(time).toISOString() });
+async function originsOf(
+  covering: readonly LayeredEntry[],
+  { history, places }: ToolsStore,
+): Promise<ReadonlyMap<LayeredEntry, ExplainedOrigin>> {
+  const written = covering.filter(({ layer }) => layer === undefined);
+  const lines = written.length === 0 ? [] : await places.linesOf(written.map(({ entry }) => entry.key));
+  const lineOf = new Map(written.map((from, i) => [from, lines[i]]));
+  return new Map(
+    covering.map((from) => {
+      const { entry, layer } = from;
+      const origin = create(ExplainedOriginSchema, { source: "metadata", key: entry.key.text, layer: layer ?? "" });
+      if (layer !== undefined) return [from, origin];
+      Object.assign(origin, { file: places.file, line: lineOf.get(from) ?? 0 });
+      const last = history.lastOf(entry.key);
+      if (last === undefined) return [from, origin];
+      const { number, author, time } = last;
+      return [from, Object.assign(origin, { change: number, author, time: new Date(time).toISOString() })];
+    }),
+  );
 }

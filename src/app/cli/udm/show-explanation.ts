@@ -22,6 +22,8 @@ interface OriginJson {
   readonly change?: number;
   readonly author?: string;
   readonly time?: string;
+  readonly file?: string;
+  readonly line?: number;
 }
 
 interface LoserJson {
@@ -94,17 +96,25 @@ const sources: Readonly<Record<string, string>> = {
   mmdb: "the databases of locations and systems",
   dns: "the name of the host",
   locality: "the kind of the address",
+  ports: "the name of the port",
+  apps: "the file of applications",
+  netif: "the file of interfaces",
+  snmp: "the device, by SNMP",
 };
 
 function originText(origin: OriginJson | undefined): string {
   if (origin === undefined) return "";
-  const { source, key = "", layer = "", change = 0, author = "", time = "" } = origin;
+  const { source, key = "", layer = "", change = 0, author = "", time = "", file = "", line = 0 } = origin;
   if (source !== "metadata") return sources[source] ?? source;
   // A context or an object of metadata may be made by the enrichment itself.
   if (key === "") return source;
   if (layer !== "") return `${key} (layer ${layer})`;
-  if (change === 0) return `${key} (the file)`;
-  return `${key} (change ${change} by ${author === "" ? "unknown" : author}, ${time.replace(/\.\d+Z$/, "Z")})`;
+  // The whole path is in JSON and YAML.
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  const place = line === 0 ? name : `${name}:${line}`;
+  if (change === 0) return `${key} (${place === "" ? "the file" : place})`;
+  const who = `change ${change} by ${author === "" ? "unknown" : author}, ${time.replace(/\.\d+Z$/, "Z")}`;
+  return `${key} (${place === "" ? who : `${place}, ${who}`})`;
 }
 
 function columns(rows: readonly Row[]): string {

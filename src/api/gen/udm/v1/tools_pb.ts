@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file udm/v1/tools.proto.
  */
 export const file_udm_v1_tools: GenFile = /*@__PURE__*/
-  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSLlAQoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNImcKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkMKEFdhdGNoVWRtc1JlcXVlc3QSDQoFYWZ0ZXIYASABKA0SEAoIZnJvbV9ub3cYAiABKAgSDgoGZmlsdGVyGAMgASgJIkEKEVdhdGNoVWRtc1Jlc3BvbnNlEh4KBmNoYW5nZRgBIAEoCzIOLnVkbS52MS5DaGFuZ2USDAoEbGFzdBgCIAEoDSLCAQoRSW1wb3J0VWRtc1JlcXVlc3QSDAoEdGV4dBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSCwoDbWFwGAMgASgJEg4KBnNlbGVjdBgEIAEoCRIRCglkZWxpbWl0ZXIYBSABKAkSHwoFc2NvcGUYBiABKAsyEC51ZG0udjEuVWRtU2NvcGUSEwoLbWF4X2RlbGV0ZXMYByABKAkSDwoHZHJ5X3J1bhgIIAEoCBIYChBza2lwX2ZhdWx0eV9yb3dzGAkgASgIIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0iNAoVRXhwbGFpbkFkZHJlc3NSZXF1ZXN0EgoKAmlwGAEgASgJEg8KB2NvbnRleHQYAiABKAkiawoPRXhwbGFpbmVkT3JpZ2luEg4KBnNvdXJjZRgBIAEoCRILCgNrZXkYAiABKAkSDQoFbGF5ZXIYAyABKAkSDgoGY2hhbmdlGAQgASgNEg4KBmF1dGhvchgFIAEoCRIMCgR0aW1lGAYgASgJImcKDkV4cGxhaW5lZExvc2VyEg0KBWZpZWxkGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBm9yaWdpbhgDIAEoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SDgoGcmVhc29uGAQgASgJIoABCg5FeHBsYWluZWRGaWVsZBINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRIoCgdvcmlnaW5zGAMgAygLMhcudWRtLnYxLkV4cGxhaW5lZE9yaWdpbhImCgZsb3NlcnMYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIihAEKEEV4cGxhaW5lZENvbnRleHQSDwoHY29udGV4dBgBIAEoCRIOCgZvYmplY3QYAiABKAkSJgoGZmllbGRzGAMgAygLMhYudWRtLnYxLkV4cGxhaW5lZEZpZWxkEicKB2lnbm9yZWQYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIicgoWRXhwbGFpbkFkZHJlc3NSZXNwb25zZRIKCgJpcBgBIAEoCRIqCghjb250ZXh0cxgCIAMoCzIYLnVkbS52MS5FeHBsYWluZWRDb250ZXh0EiAKB2VudHJpZXMYAyADKAsyDy51ZG0udjEuRnVsbFVkbTLyBQoPVWRtVG9vbHNTZXJ2aWNlEkYKC0xpc3RDaGFuZ2VzEhoudWRtLnYxLkxpc3RDaGFuZ2VzUmVxdWVzdBobLnVkbS52MS5MaXN0Q2hhbmdlc1Jlc3BvbnNlEkMKClVuZG9DaGFuZ2USGS51ZG0udjEuVW5kb0NoYW5nZVJlcXVlc3QaGi51ZG0udjEuVW5kb0NoYW5nZVJlc3BvbnNlElIKD0JhdGNoRGVsZXRlVWRtcxIeLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoRGVsZXRlVWRtc1Jlc3BvbnNlElIKD0JhdGNoVXBzZXJ0VWRtcxIeLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoVXBzZXJ0VWRtc1Jlc3BvbnNlEkYKC1JlcGxhY2VVZG1zEhoudWRtLnYxLlJlcGxhY2VVZG1zUmVxdWVzdBobLnVkbS52MS5SZXBsYWNlVWRtc1Jlc3BvbnNlEkMKClNlYXJjaFVkbXMSGS51ZG0udjEuU2VhcmNoVWRtc1JlcXVlc3QaGi51ZG0udjEuU2VhcmNoVWRtc1Jlc3BvbnNlEk8KDkV4cGxhaW5BZGRyZXNzEh0udWRtLnYxLkV4cGxhaW5BZGRyZXNzUmVxdWVzdBoeLnVkbS52MS5FeHBsYWluQWRkcmVzc1Jlc3BvbnNlEkIKCVdhdGNoVWRtcxIYLnVkbS52MS5XYXRjaFVkbXNSZXF1ZXN0GhkudWRtLnYxLldhdGNoVWRtc1Jlc3BvbnNlMAESQwoKSW1wb3J0VWRtcxIZLnVkbS52MS5JbXBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5JbXBvcnRVZG1zUmVzcG9uc2USQwoKRXhwb3J0VWRtcxIZLnVkbS52MS5FeHBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5FeHBvcnRVZG1zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask]);
+  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSLlAQoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNImcKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkMKEFdhdGNoVWRtc1JlcXVlc3QSDQoFYWZ0ZXIYASABKA0SEAoIZnJvbV9ub3cYAiABKAgSDgoGZmlsdGVyGAMgASgJIkEKEVdhdGNoVWRtc1Jlc3BvbnNlEh4KBmNoYW5nZRgBIAEoCzIOLnVkbS52MS5DaGFuZ2USDAoEbGFzdBgCIAEoDSLCAQoRSW1wb3J0VWRtc1JlcXVlc3QSDAoEdGV4dBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSCwoDbWFwGAMgASgJEg4KBnNlbGVjdBgEIAEoCRIRCglkZWxpbWl0ZXIYBSABKAkSHwoFc2NvcGUYBiABKAsyEC51ZG0udjEuVWRtU2NvcGUSEwoLbWF4X2RlbGV0ZXMYByABKAkSDwoHZHJ5X3J1bhgIIAEoCBIYChBza2lwX2ZhdWx0eV9yb3dzGAkgASgIIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0ieAoVRXhwbGFpbkFkZHJlc3NSZXF1ZXN0EgoKAmlwGAEgASgJEg8KB2NvbnRleHQYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghwcm90b2NvbBgEIAEoDRIQCghleHBvcnRlchgFIAEoCRIQCghpZl9pbmRleBgGIAEoDSKHAQoPRXhwbGFpbmVkT3JpZ2luEg4KBnNvdXJjZRgBIAEoCRILCgNrZXkYAiABKAkSDQoFbGF5ZXIYAyABKAkSDgoGY2hhbmdlGAQgASgNEg4KBmF1dGhvchgFIAEoCRIMCgR0aW1lGAYgASgJEgwKBGZpbGUYByABKAkSDAoEbGluZRgIIAEoDSJnCg5FeHBsYWluZWRMb3NlchINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRInCgZvcmlnaW4YAyABKAsyFy51ZG0udjEuRXhwbGFpbmVkT3JpZ2luEg4KBnJlYXNvbhgEIAEoCSKAAQoORXhwbGFpbmVkRmllbGQSDQoFZmllbGQYASABKAkSDQoFdmFsdWUYAiABKAkSKAoHb3JpZ2lucxgDIAMoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SJgoGbG9zZXJzGAQgAygLMhYudWRtLnYxLkV4cGxhaW5lZExvc2VyIoQBChBFeHBsYWluZWRDb250ZXh0Eg8KB2NvbnRleHQYASABKAkSDgoGb2JqZWN0GAIgASgJEiYKBmZpZWxkcxgDIAMoCzIWLnVkbS52MS5FeHBsYWluZWRGaWVsZBInCgdpZ25vcmVkGAQgAygLMhYudWRtLnYxLkV4cGxhaW5lZExvc2VyInIKFkV4cGxhaW5BZGRyZXNzUmVzcG9uc2USCgoCaXAYASABKAkSKgoIY29udGV4dHMYAiADKAsyGC51ZG0udjEuRXhwbGFpbmVkQ29udGV4dBIgCgdlbnRyaWVzGAMgAygLMg8udWRtLnYxLkZ1bGxVZG0y8gUKD1VkbVRvb2xzU2VydmljZRJGCgtMaXN0Q2hhbmdlcxIaLnVkbS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaGy51ZG0udjEuTGlzdENoYW5nZXNSZXNwb25zZRJDCgpVbmRvQ2hhbmdlEhkudWRtLnYxLlVuZG9DaGFuZ2VSZXF1ZXN0GhoudWRtLnYxLlVuZG9DaGFuZ2VSZXNwb25zZRJSCg9CYXRjaERlbGV0ZVVkbXMSHi51ZG0udjEuQmF0Y2hEZWxldGVVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXNwb25zZRJSCg9CYXRjaFVwc2VydFVkbXMSHi51ZG0udjEuQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXNwb25zZRJGCgtSZXBsYWNlVWRtcxIaLnVkbS52MS5SZXBsYWNlVWRtc1JlcXVlc3QaGy51ZG0udjEuUmVwbGFjZVVkbXNSZXNwb25zZRJDCgpTZWFyY2hVZG1zEhkudWRtLnYxLlNlYXJjaFVkbXNSZXF1ZXN0GhoudWRtLnYxLlNlYXJjaFVkbXNSZXNwb25zZRJPCg5FeHBsYWluQWRkcmVzcxIdLnVkbS52MS5FeHBsYWluQWRkcmVzc1JlcXVlc3QaHi51ZG0udjEuRXhwbGFpbkFkZHJlc3NSZXNwb25zZRJCCglXYXRjaFVkbXMSGC51ZG0udjEuV2F0Y2hVZG1zUmVxdWVzdBoZLnVkbS52MS5XYXRjaFVkbXNSZXNwb25zZTABEkMKCkltcG9ydFVkbXMSGS51ZG0udjEuSW1wb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuSW1wb3J0VWRtc1Jlc3BvbnNlEkMKCkV4cG9ydFVkbXMSGS51ZG0udjEuRXhwb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuRXhwb3J0VWRtc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask]);
 
 /**
  * An entry with all that the file says of it.
@@ -2018,6 +2018,34 @@ export type ExplainAddressRequest = Message<"udm.v1.ExplainAddressRequest"> & {
    * @generated from field: string context = 2;
    */
   context: string;
+
+  /**
+   * The port of the address as an end of flows: adds the name of the port and the application. 0: none.
+   *
+   * @generated from field: uint32 port = 3;
+   */
+  port: number;
+
+  /**
+   * The number of the transport protocol of `port`. 0 stands for 6, TCP.
+   *
+   * @generated from field: uint32 protocol = 4;
+   */
+  protocol: number;
+
+  /**
+   * The address of an exporter; belongs to `if_index`.
+   *
+   * @generated from field: string exporter = 5;
+   */
+  exporter: string;
+
+  /**
+   * The interface of the exporter through which flows of the address come (`src`) or leave (`dst`): adds what is known of it. 0: none.
+   *
+   * @generated from field: uint32 if_index = 6;
+   */
+  ifIndex: number;
 };
 
 /**
@@ -2039,6 +2067,34 @@ export type ExplainAddressRequestJson = {
    * @generated from field: string context = 2;
    */
   context?: string;
+
+  /**
+   * The port of the address as an end of flows: adds the name of the port and the application. 0: none.
+   *
+   * @generated from field: uint32 port = 3;
+   */
+  port?: number;
+
+  /**
+   * The number of the transport protocol of `port`. 0 stands for 6, TCP.
+   *
+   * @generated from field: uint32 protocol = 4;
+   */
+  protocol?: number;
+
+  /**
+   * The address of an exporter; belongs to `if_index`.
+   *
+   * @generated from field: string exporter = 5;
+   */
+  exporter?: string;
+
+  /**
+   * The interface of the exporter through which flows of the address come (`src`) or leave (`dst`): adds what is known of it. 0: none.
+   *
+   * @generated from field: uint32 if_index = 6;
+   */
+  ifIndex?: number;
 };
 
 /**
@@ -2055,7 +2111,8 @@ export const ExplainAddressRequestSchema: GenMessage<ExplainAddressRequest, {jso
  */
 export type ExplainedOrigin = Message<"udm.v1.ExplainedOrigin"> & {
   /**
-   * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`.
+   * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`, `ports` (names of ports), `apps` (the file
+   * of applications by address and port), `netif` (the file of interfaces), `snmp` (interfaces of devices).
    *
    * @generated from field: string source = 1;
    */
@@ -2095,6 +2152,20 @@ export type ExplainedOrigin = Message<"udm.v1.ExplainedOrigin"> & {
    * @generated from field: string time = 6;
    */
   time: string;
+
+  /**
+   * Of entries that people write: the path of the file.
+   *
+   * @generated from field: string file = 7;
+   */
+  file: string;
+
+  /**
+   * The line of the file on which the entry begins, from 1 on; 0 when it is not known: the file was changed by hand while the API owns it.
+   *
+   * @generated from field: uint32 line = 8;
+   */
+  line: number;
 };
 
 /**
@@ -2104,7 +2175,8 @@ export type ExplainedOrigin = Message<"udm.v1.ExplainedOrigin"> & {
  */
 export type ExplainedOriginJson = {
   /**
-   * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`.
+   * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`, `ports` (names of ports), `apps` (the file
+   * of applications by address and port), `netif` (the file of interfaces), `snmp` (interfaces of devices).
    *
    * @generated from field: string source = 1;
    */
@@ -2144,6 +2216,20 @@ export type ExplainedOriginJson = {
    * @generated from field: string time = 6;
    */
   time?: string;
+
+  /**
+   * Of entries that people write: the path of the file.
+   *
+   * @generated from field: string file = 7;
+   */
+  file?: string;
+
+  /**
+   * The line of the file on which the entry begins, from 1 on; 0 when it is not known: the file was changed by hand while the API owns it.
+   *
+   * @generated from field: uint32 line = 8;
+   */
+  line?: number;
 };
 
 /**
@@ -2321,14 +2407,14 @@ export type ExplainedContext = Message<"udm.v1.ExplainedContext"> & {
   context: string;
 
   /**
-   * All fields as one JSON object, the address itself first.
+   * All fields as one JSON object: the address itself first, then the port and the interface of the request.
    *
    * @generated from field: string object = 2;
    */
   object: string;
 
   /**
-   * Each of them, and where it comes from; without the address.
+   * Each of them, and where it comes from; without what the request says.
    *
    * @generated from field: repeated udm.v1.ExplainedField fields = 3;
    */
@@ -2356,14 +2442,14 @@ export type ExplainedContextJson = {
   context?: string;
 
   /**
-   * All fields as one JSON object, the address itself first.
+   * All fields as one JSON object: the address itself first, then the port and the interface of the request.
    *
    * @generated from field: string object = 2;
    */
   object?: string;
 
   /**
-   * Each of them, and where it comes from; without the address.
+   * Each of them, and where it comes from; without what the request says.
    *
    * @generated from field: repeated udm.v1.ExplainedField fields = 3;
    */
