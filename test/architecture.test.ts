@@ -87,7 +87,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["apps", "dns", "mmdb", "names", "netif", "sampling"],
     ".",
   ],
-  api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "."],
+  api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "web", "."],
   snmp: ["session", "values", "definitions", "discovery", "poller", "operations"],
 };
 
@@ -96,6 +96,11 @@ const knownCircles = /^(?:app|snmp\/session)(?:\/|$)/;
 
 /** Doors of a part of a room, for a thread that would load all of the room for it. */
 const secondDoors: ReadonlySet<string> = new Set(["flow/intake/index.ts"]);
+
+/** The parts of the pages in order: each may import those before it. What several pages share is in `ui`. */
+const webParts: readonly string[] = ["format", "navigation", "api", "ui", "pages", "app", "main.tsx"];
+const webPackages = /^(?:preact(?:\/hooks)?|uplot|d3-sankey)(?:\/.+\.css)?$/;
+const pageFolder = (file: string): string | undefined => /\/web\/src\/pages\/([^/]+)\//.exec(file)?.[1];
 
 const root = resolve(import.meta.dirname, "../..");
 /** The kernel is compiled from this file, too: a door with TypeScript behind it would be too much for its compiler. */
@@ -171,6 +176,28 @@ test("the command line loads what each command needs: the rooms behind a command
   assert.deepEqual([...rooms].toSorted(), ["app", "ip", "report", "text"]);
 });
 
+test("the pages are thin: they import no room and few packages, and a page knows nothing of another", () => {
+  const folder = join(root, "web/src");
+  const problems: string[] = [];
+  const levelOf = (file: string): number => webParts.indexOf(relative(folder, file).split("/")[0] ?? "");
+  for (const file of sourceFiles(folder, /\.tsx?$/)) {
+    for (const target of imports(file)) {
+      const imported = resolve(dirname(file), target);
+      const where = `${relative(root, file)} imports ${target}`;
+      if (!target.startsWith(".")) {
+        if (!webPackages.test(target)) problems.push(`${where}: not one of the packages of the pages`);
+      } else if (!imported.startsWith(`${folder}/`)) problems.push(`${where}: outside web/src`);
+      else if (imported.endsWith(".css")) continue;
+      else if (levelOf(imported) > levelOf(file)) problems.push(`${where}: ${webParts[levelOf(imported)]} comes later`);
+      else if (pageFolder(imported) !== undefined && levelOf(imported) === levelOf(file)) {
+        if (pageFolder(imported) !== pageFolder(file)) problems.push(`${where}: another page`);
+      }
+    }
+    if (!/\/[a-z0-9]+(-[a-z0-9]+)*\.tsx?$/.test(file)) problems.push(`${relative(root, file)} is not in kebab-case`);
+  }
+  assert.deepEqual(problems, []);
+});
+
 test("files are named in kebab-case", () => {
   const odd = sourceFiles(source).filter((file) => !/\/[a-z0-9]+(-[a-z0-9]+)*(\.gen|_pb|\.d)?\.ts$/.test(file));
   assert.deepEqual(odd, []);
@@ -229,11 +256,11 @@ function foldersInCircles(room: string): string[] {
   return [...next.keys()].filter((folder) => isReached(folder)).map((folder) => relative(source, folder));
 }
 
-function sourceFiles(folder: string): string[] {
+function sourceFiles(folder: string, wanted = /\.ts$/): string[] {
   return readdirSync(folder).flatMap((name) => {
     const path = join(folder, name);
-    if (statSync(path).isDirectory()) return sourceFiles(path);
-    return path.endsWith(".ts") ? [path] : [];
+    if (statSync(path).isDirectory()) return sourceFiles(path, wanted);
+    return wanted.test(path) ? [path] : [];
   });
 }
 

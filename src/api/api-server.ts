@@ -69,6 +69,8 @@ export interface ApiServerOptions {
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
+  /** Where the built pages are; without it `/` answers programs only. */
+  readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
   readonly services?: readonly RpcService[];
 }
@@ -121,6 +123,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     hasBasicAuth: authenticate !== undefined,
+    proofs: [
+      ...(basicAuth === undefined && identities === undefined ? [] : (["password"] as const)),
+      ...(identities === undefined ? [] : (["token"] as const)),
+    ],
     signIn: signIn && createSignInEndpoints(signIn, options.metrics, log),
     feed,
     health: {

@@ -9,9 +9,12 @@ import type { UnknownFields } from "./json/read-message.ts";
 import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
 import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
+import { sendJson } from "./http/send.ts";
 import { serveStream, type StreamPage } from "./stream-page.ts";
 import { createPages, type View, type ViewDescription } from "./pages.ts";
 import type { RpcService } from "./rpc/method.ts";
+import { apiIndex } from "./web/api-index.ts";
+import { webRoutes } from "./web/web-routes.ts";
 import { healthMethods, type HealthServiceOptions } from "./services/health-methods.ts";
 import { reflectionMethods, reflectionVersions } from "./services/reflection-methods.ts";
 import { readSchemaFiles, type SchemaFiles } from "./services/schema-files.ts";
@@ -20,6 +23,8 @@ import {
   logoutPath,
   serveSession,
   sessionPath,
+  signInWays,
+  signInWaysPath,
   type SignInEndpoints,
 } from "./services/sign-in-endpoints.ts";
 import { callbackPath } from "./guard/session-cookie.ts";
@@ -54,7 +59,11 @@ export interface RouteParts {
   readonly hasBasicAuth: boolean;
   /** Undefined: nobody can sign in at an issuer. */
   readonly signIn?: SignInEndpoints | undefined;
+  /** What a proof may be besides a session: a password, a token. */
+  readonly proofs: readonly ("password" | "token")[];
   readonly authMetrics: boolean;
+  /** Where the built pages are. */
+  readonly pagesFolder?: string | undefined;
 }
 
 /** What the port answers. */
@@ -124,11 +133,19 @@ export function createRoutes(parts: RouteParts): Routes {
     views: [...parts.views.keys()],
   });
   const pages = createPages({ ...parts, health: parts.health.health, openApi: () => document });
-  const openPages = new Set(["/livez", "/readyz", ...(parts.authMetrics ? [] : ["/metrics"])]);
+  const openPages = new Set(["/livez", "/readyz", signInWaysPath, ...(parts.authMetrics ? [] : ["/metrics"])]);
+  const ways = signInWays(parts.proofs, parts.signIn !== undefined);
+  pages.set(signInWaysPath, (call) => sendJson(call, 200, ways, { "cache-control": "no-store" }));
+  pages.set(sessionPath, serveSession);
   for (const [path, stream] of parts.streams) pages.set(path, (call) => serveStream(call, stream));
   for (const [path, serve] of pages) {
     const access: RouteAccess = { role: openPages.has(path) ? undefined : "viewer", area: areaOfPage(path) };
     routes.set(path, { kind: "page", label: path.slice(1), access, serve });
+  }
+  // Without data: whoever may not see any has to see how to sign in.
+  const anybody: RouteAccess = { role: undefined, area: undefined };
+  for (const [path, serve] of webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(document) })) {
+    routes.set(path, { kind: "page", label: "pages", access: anybody, serve });
   }
   return { routes, servicePaths };
 }
@@ -139,12 +156,10 @@ function addSignIn(routes: Map<string, Route>, { login, callback, logout }: Sign
   routes.set(loginPath, { kind: "page", label: "login", access, serve: login });
   routes.set(callbackPath, { kind: "page", label: "login/callback", access, serve: callback });
   routes.set(logoutPath, { kind: "operation", label: "logout", access, takesBody: false, serve: logout });
-  const known: RouteAccess = { role: "viewer", area: undefined };
-  routes.set(sessionPath, { kind: "page", label: "session", access: known, serve: serveSession });
 }
 
 function areaOfPage(path: string): Area | undefined {
-  if (path === "/openapi.json") return undefined;
+  if (path === "/openapi.json" || path === sessionPath) return undefined;
   if (path.startsWith("/api/v1/flow/")) return "flow";
   if (path.startsWith("/api/v1/snmp/")) return "snmp";
   return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";

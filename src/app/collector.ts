@@ -24,6 +24,7 @@ import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
 import { exportersDescription, shownExporters } from "./exporters-description.ts";
 import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
+import { packagePath } from "./package-root.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations, sourcesDescription, sourcesView } from "./sources-view.ts";
@@ -144,6 +145,7 @@ export function createCollector(options: CollectorOptions): Collector {
     udm: writtenMetadata,
     tools: writtenMetadata,
     explainObject: () => explainer.ready(),
+    pagesFolder: packagePath("dist/pages"),
   });
 
   // Each part runs before what feeds it starts, and outlives it.

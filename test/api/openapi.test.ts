@@ -53,6 +53,9 @@ test("every path of the document is answered, and every method and operation is 
   const { url } = await startApi(t, { views: new Map([["/api/v1/exporters", () => []]]) });
   const { paths } = await documentOf(url);
   const expected = [
+    "/",
+    "/api/v1/sign-in",
+    "/session",
     ...UdmService.methods.map(({ name }) => `${contractPath}/${name}`),
     "/api/v1/enrich/sources/accept",
     "/api/v1/enrich/sources/diff",

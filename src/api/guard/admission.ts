@@ -6,7 +6,7 @@ import { headerOf } from "../http/http-message.ts";
 import { quote } from "../../text/index.ts";
 import { apiError } from "../error/api-error.ts";
 import type { Authenticator, Rejected } from "./authenticator.ts";
-import { basicChallenge } from "./basic-auth.ts";
+import { basicChallenge, bearerChallenge } from "./basic-auth.ts";
 import { foreignSite, isKnownHost } from "./site-guard.ts";
 
 /** Who may use a route. */
@@ -78,7 +78,7 @@ function judge(
   host: string | undefined,
   found: Principal | Rejected,
 ): MaybeRefusal {
-  if (typeof found === "string") return refusals[found]();
+  if (typeof found === "string") return refusals[found](call);
   call.principal = found;
   // What a path takes may be known to who may not use it.
   const lack = lacks(found, call.method === "OPTIONS" ? "viewer" : role, area);
@@ -86,13 +86,17 @@ function judge(
   return refuseSite(call, host);
 }
 
-const unauthenticated = (): Refusal => {
+/** To a Basic challenge a browser answers with a dialog of its own, where the pages have a better one: they send this header. */
+const pagesMark = "x-requested-with";
+
+const unauthenticated = ({ headers }: Applicant): Refusal => {
   const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
-  error.metadata.set("www-authenticate", basicChallenge);
+  const isPage = headerOf(headers, pagesMark) !== undefined;
+  error.metadata.set("www-authenticate", isPage ? bearerChallenge : basicChallenge);
   return { reason: "auth", error };
 };
 
-const refusals: Readonly<Record<Rejected, () => Refusal>> = {
+const refusals: Readonly<Record<Rejected, (call: Applicant) => Refusal>> = {
   missing: unauthenticated,
   wrong: unauthenticated,
   blocked: () => ({

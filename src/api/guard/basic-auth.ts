@@ -8,6 +8,9 @@ export interface BasicCredentials {
 /** What `WWW-Authenticate` says to a client without the right credentials (RFC 7617). */
 export const basicChallenge = 'Basic realm="netgloss", charset="UTF-8"';
 
+/** The same for tokens (RFC 6750), to which no browser has a dialog. */
+export const bearerChallenge = 'Bearer realm="netgloss"';
+
 const basicForm = /^basic +([A-Za-z0-9+/_-]*={0,2}) *$/i;
 
 /** Name and password of an `Authorization` header; undefined when it has another form. */

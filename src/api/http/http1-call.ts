@@ -61,7 +61,7 @@ export class Http1Call extends ActiveCall {
     // A list of names and values, which takes less than an object to make and to read.
     const header: (string | readonly string[])[] = [];
     for (const name of Object.keys(fields)) header.push(name, fields[name] as string | readonly string[]);
-    if (status !== 204) header.push("content-length", String(length));
+    if (status !== 204 && status !== 304) header.push("content-length", String(length));
     if (closes) header.push("connection", "close");
     response.writeHead(status, header as string[]);
     if (this.method === "HEAD" || status === 204) response.end();

@@ -45,7 +45,7 @@ export class Http2Call extends ActiveCall {
     if (this.isAnswered()) return;
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     // A status with a length of its own would not be gRPC's header that is the trailer too.
-    const isPlain = status !== 204 && this.wire !== "grpc";
+    const isPlain = status !== 204 && status !== 304 && this.wire !== "grpc";
     const header = isPlain
       ? { ...fields, ":status": status, "content-length": String(length) }
       : { ...fields, ":status": status };

@@ -1,3 +1,4 @@
+import { sessionPath, signInWaysPath } from "../services/sign-in-endpoints.ts";
 import type { ViewDescription } from "../pages.ts";
 import { eventsPath } from "../tools/changes/event-stream.ts";
 import type { JsonSchema } from "./message-schema.ts";
@@ -230,6 +231,22 @@ export function pagePaths({
       authMetrics ? {} : open,
     ),
     ...(hasEvents ? { [eventsPath]: page("watchUdms", ...eventsDescription(guarded)) } : {}),
+    "/": page(
+      "index",
+      "For programs a list of paths, for browsers the pages",
+      { "200": jsonResponse("The list.", anyObject) },
+      open,
+    ),
+    [sessionPath]: page("session", "Who asks, and what they may do", {
+      "200": jsonResponse("The user.", anyObject),
+      ...guarded,
+    }),
+    [signInWaysPath]: page(
+      "signInWays",
+      "How people prove who they are",
+      { "200": jsonResponse("The ways.", signInWaysSchema) },
+      open,
+    ),
     "/openapi.json": page("openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject), ...guarded }),
     ...(Object.fromEntries(viewPaths) as JsonSchema),
     ...Object.fromEntries(
@@ -247,6 +264,15 @@ export function pagePaths({
     ),
   };
 }
+
+const signInWaysSchema: JsonSchema = {
+  type: "object",
+  required: ["required", "ways"],
+  properties: {
+    required: { type: "boolean", description: "Whether anybody has to." },
+    ways: { type: "array", items: { enum: ["password", "token", "issuer"] } },
+  },
+};
 
 function eventsDescription(guarded: JsonSchema): [summary: string, responses: JsonSchema, rest: JsonSchema] {
   const parameter = (name: string, where: string, description: string): JsonSchema => ({

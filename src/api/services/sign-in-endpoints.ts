@@ -10,6 +10,7 @@ import { sendJson } from "../http/send.ts";
 export const sessionPath = "/session";
 export const loginPath = "/login";
 export const logoutPath = "/logout";
+export const signInWaysPath = "/api/v1/sign-in";
 
 export interface SignInEndpoints {
   /** Sends the browser to the issuer. `?to=/path` is where it goes at the end. */
@@ -85,6 +86,18 @@ export function createSignInEndpoints(signIn: SignIn, metrics: Metrics, log: Log
       call.answer(204, { ...fresh, "set-cookie": cookies.keepSession("") }, "");
     },
   };
+}
+
+/** How people can prove who they are, for pages that ask them. */
+export interface SignInWays {
+  /** Whether anybody has to. */
+  readonly required: boolean;
+  readonly ways: readonly ("password" | "token" | "issuer")[];
+}
+
+export function signInWays(proofs: readonly ("password" | "token")[], hasIssuer: boolean): SignInWays {
+  const ways = [...proofs, ...(hasIssuer ? (["issuer"] as const) : [])];
+  return { required: ways.length > 0, ways };
 }
 
 /** Answers who asks, however that was proven. */

@@ -1,0 +1,40 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+
+export type Role = "viewer" | "editor" | "admin";
+export type Area = "metadata" | "flow" | "snmp" | "collector";
+
+/** What `GET /session` answers: nothing where nobody has to prove who they are. */
+export interface Session {
+  readonly name?: string;
+  readonly role?: Role;
+  /** Undefined: all. */
+  readonly areas?: readonly Area[];
+  readonly by?: "basic" | "token" | "certificate" | "session";
+}
+
+/** What `GET /api/v1/sign-in` answers. */
+export interface SignInWays {
+  readonly required: boolean;
+  readonly ways: readonly ("password" | "token" | "issuer")[];
+}
+
+const rank: Readonly<Record<Role, number>> = { viewer: 0, editor: 1, admin: 2 };
+
+export const SessionContext = createContext<Session>({});
+
+/** Who looks at the pages. */
+export function useSession(): Session {
+  return useContext(SessionContext);
+}
+
+/** Why who looks at the pages may not do what needs a role in an area, as a sentence; undefined when they may. */
+export function useLack(needed: Role, area?: Area): string | undefined {
+  const { name = "you", role, areas } = useSession();
+  if (role === undefined) return undefined;
+  if (rank[role] < rank[needed]) return `This needs the role ${needed}; ${name} has the role ${role}.`;
+  if (area !== undefined && areas !== undefined && !areas.includes(area)) {
+    return `This is about ${area}; ${name} is for ${areas.join(", ")} only.`;
+  }
+  return undefined;
+}

@@ -1,0 +1,14 @@
+import type { ComponentType } from "preact";
+import type { PagePath } from "../navigation/page-paths.ts";
+
+/** A page in the navigation. Its code comes when it is first shown. */
+export interface PageRow {
+  readonly path: PagePath;
+  readonly label: string;
+  readonly load: () => Promise<{ readonly default: ComponentType }>;
+}
+
+/** The pages in the order of the navigation. */
+export const pageTable: readonly PageRow[] = [
+  { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx") },
+];

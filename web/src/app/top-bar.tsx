@@ -1,0 +1,110 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Session } from "../api/session.ts";
+import { hrefOf, navigate, usePlace } from "../navigation/place.ts";
+import { chooseTheme, useTheme, type ThemeChoice } from "../ui/theme.ts";
+
+export interface TopBarProps {
+  readonly session: Session | undefined;
+  readonly onSignOut: () => void;
+}
+
+/** Above every page: the Explain box, who is signed in, light or dark. */
+export function TopBar({ session, onSignOut }: TopBarProps): JSX.Element {
+  return (
+    <header class="top">
+      <ExplainBox />
+      <div class="top-end">
+        <ThemeSwitch />
+        {session?.name !== undefined && (
+          <span class="who">
+            <span title={`role ${session.role ?? ""}`}>
+              {session.name} <span class="note">({session.role})</span>
+            </span>
+            {session.by !== "certificate" && (
+              <button type="button" class="button quiet" onClick={onSignOut}>
+                Sign out
+              </button>
+            )}
+          </span>
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** One box for all that has a name. `/` jumps into it from anywhere, Escape back to the page. */
+function ExplainBox(): JSX.Element {
+  const { page, query } = usePlace();
+  const shown = page === "explain" ? (query.get("q") ?? "") : "";
+  const [text, setText] = useState(shown);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => setText(shown), [shown, page]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      event.preventDefault();
+      input.current?.focus();
+      input.current?.select();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <form
+      role="search"
+      class="explain-box"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") navigate(hrefOf("explain", { q: text.trim() }));
+      }}
+    >
+      <label class="hidden" for="explain-box">
+        Explain an address, prefix, name or tag
+      </label>
+      <input
+        id="explain-box"
+        ref={input}
+        type="search"
+        value={text}
+        placeholder="Explain an address, prefix, name or tag"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          document.getElementById("content")?.focus();
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  );
+}
+
+const choices: readonly (readonly [ThemeChoice, string])[] = [
+  ["system", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+function ThemeSwitch(): JSX.Element {
+  const { choice } = useTheme();
+  return (
+    <label class="theme">
+      <span class="hidden">Colours</span>
+      <select value={choice} onChange={(event) => chooseTheme(event.currentTarget.value as ThemeChoice)}>
+        {choices.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+}

@@ -1,0 +1,93 @@
+import { useEffect, useState } from "preact/hooks";
+import { baseOf, pageOf, type PagePath } from "./page-paths.ts";
+
+/** Where the browser is: a page and its state. */
+export interface Place {
+  readonly page: PagePath | undefined;
+  readonly query: URLSearchParams;
+}
+
+/** Values for the address bar; undefined and "" are left out of it. */
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
+
+const listeners = new Set<() => void>();
+const notify = (): void => {
+  for (const listener of listeners) listener();
+};
+
+/** What stands before every path of this collector. */
+export const base = (): string => baseOf(location.pathname);
+
+/** The address of a page, for links. */
+export function hrefOf(page: PagePath, query: QueryValues = {}): string {
+  const values = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(values.map(([name, value]) => [name, String(value)])).toString();
+  return base() + page + (text === "" ? "" : `?${text}`);
+}
+
+/** Goes to an address of these pages; `replace` leaves no step for "back". */
+export function navigate(href: string, { replace = false } = {}): void {
+  const url = new URL(href, location.href);
+  if (url.href === location.href) return;
+  const isNewPage = url.pathname !== location.pathname;
+  history[replace ? "replaceState" : "pushState"](null, "", url.href);
+  notify();
+  if (isNewPage) scrollTo(0, 0);
+}
+
+function current(): Place {
+  return { page: pageOf(location.pathname), query: new URLSearchParams(location.search) };
+}
+
+/** The place, as it changes. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(current);
+  useEffect(() => {
+    const update = (): void => setPlace(current());
+    listeners.add(update);
+    update();
+    return () => void listeners.delete(update);
+  }, []);
+  return place;
+}
+
+/** The state of a page in the address bar, and what changes parts of it: each change is a step for "back" unless `replace`. */
+export function useQueryState(): readonly [
+  URLSearchParams,
+  (changes: QueryValues, how?: { readonly replace?: boolean }) => void,
+] {
+  const { query } = usePlace();
+  return [
+    query,
+    (changes, how) => {
+      const next = new URLSearchParams(location.search);
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === undefined || value === "") next.delete(name);
+        else next.set(name, String(value));
+      }
+      const text = next.toString();
+      navigate(location.pathname + (text === "" ? "" : `?${text}`), how);
+    },
+  ];
+}
+
+/** Takes clicks on links to pages, and "back". @returns what ends that. */
+export function followLinks(): () => void {
+  const onClick = (event: MouseEvent): void => {
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    if (!(link instanceof HTMLAnchorElement) || link.target !== "" || link.hasAttribute("download")) return;
+    const url = new URL(link.href);
+    if (url.origin !== location.origin || url.hash !== "") return;
+    if (baseOf(url.pathname) !== base() || pageOf(url.pathname) === undefined) return;
+    event.preventDefault();
+    navigate(url.href);
+  };
+  document.addEventListener("click", onClick);
+  addEventListener("popstate", notify);
+  return () => {
+    document.removeEventListener("click", onClick);
+    removeEventListener("popstate", notify);
+  };
+}
