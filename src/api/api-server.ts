@@ -1,6 +1,14 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Identities, SignIn } from "../access/index.ts";
-import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
+import {
+  limitLog,
+  type Progress,
+  type Clock,
+  type Component,
+  type Health,
+  type Log,
+  type Metrics,
+} from "../report/index.ts";
 import { createApiMetrics } from "./http/api-metrics.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createAdmission } from "./guard/admission.ts";
@@ -21,6 +29,7 @@ import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
 import { createSignInEndpoints } from "./services/sign-in-endpoints.ts";
+import type { Operation } from "./services/operation-endpoint.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
 import { historyOf, type ExplainObject, type ToolsSource } from "./tools/common/tools-context.ts";
@@ -50,6 +59,8 @@ export interface ApiServerOptions {
   readonly tools?: ToolsSource;
   /** What records get of addresses, for ExplainAddress; without it there is no answer. */
   readonly explainObject?: () => Promise<ExplainObject>;
+  /** Where is shown how far an import or a replacement is. */
+  readonly progress?: Progress;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -66,6 +77,8 @@ export interface ApiServerOptions {
   readonly snmp?: SnmpOperations;
   /** Without it the operations on sources of metadata answer 503. */
   readonly sources?: SourceOperations;
+  /** Further operations, by path. */
+  readonly operations?: ReadonlyMap<string, Operation>;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
@@ -99,7 +112,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const { maxBatchSize, tools } = options;
+  const { maxBatchSize, tools, explainObject, progress } = options;
   const feed = tools && createFeed(tools, limits.maxWatchers, () => metrics.reject("watchers"));
   if (feed !== undefined) {
     options.metrics.gaugeFrom(
@@ -115,11 +128,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       udmMethods(createUdmService(options.udm, maxBatchSize)),
       ...(tools === undefined || feed === undefined
         ? []
-        : [toolsMethods({ source: tools, maxBatchSize, explainObject: options.explainObject }, feed)]),
+        : [toolsMethods({ source: tools, maxBatchSize, explainObject, progress }, feed)]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),
     streams: options.streams ?? new Map(),
+    operations: options.operations ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     hasBasicAuth: authenticate !== undefined,

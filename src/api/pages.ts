@@ -25,6 +25,11 @@ export function viewsWithId(path: string): readonly [string, string] {
   return [path.slice(0, last) + idSegment, path.slice(0, Math.max(0, before)) + idSegment + path.slice(last)];
 }
 
+/** The id in a path that has `{id}` in this place; undefined when its escapes are broken. */
+export function idIn(template: string, path: string): string | undefined {
+  return decodeSegment(path.split("/").at(template.endsWith(idSegment) ? -1 : -2) ?? "");
+}
+
 export interface PageParts {
   readonly health: Health;
   readonly metrics: Metrics;
@@ -62,7 +67,7 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
       continue;
     }
     pages.set(path, async (call) => {
-      const id = decodeSegment(call.path.split("/").at(isLast ? -1 : -2) ?? "");
+      const id = idIn(path, call.path);
       const shown = id === undefined ? undefined : await view(id);
       if (shown !== undefined) return sendJson(call, 200, shown, fresh);
       throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);

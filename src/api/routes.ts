@@ -11,10 +11,11 @@ import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { sendJson } from "./http/send.ts";
 import { serveStream, type StreamPage } from "./stream-page.ts";
-import { createPages, type View, type ViewDescription } from "./pages.ts";
+import { createPages, idIn, type View, type ViewDescription } from "./pages.ts";
 import type { RpcService } from "./rpc/method.ts";
 import { apiIndex } from "./web/api-index.ts";
 import { webRoutes } from "./web/web-routes.ts";
+import { createOperationEndpoint, type Operation } from "./services/operation-endpoint.ts";
 import { healthMethods, type HealthServiceOptions } from "./services/health-methods.ts";
 import { reflectionMethods, reflectionVersions } from "./services/reflection-methods.ts";
 import { readSchemaFiles, type SchemaFiles } from "./services/schema-files.ts";
@@ -56,6 +57,8 @@ export interface RouteParts {
   /** Changes of the metadata, which can be followed as server-sent events. */
   readonly feed?: ChangeFeed | undefined;
   readonly sources?: SourceOperations;
+  /** Further operations, by path. */
+  readonly operations: ReadonlyMap<string, Operation>;
   readonly hasBasicAuth: boolean;
   /** Undefined: nobody can sign in at an issuer. */
   readonly signIn?: SignInEndpoints | undefined;
@@ -119,6 +122,13 @@ export function createRoutes(parts: RouteParts): Routes {
     const label = `sources/${operation}`;
     const access: RouteAccess = { role: "editor", area: "metadata" };
     routes.set(sourcePath(operation), { kind: "operation", label, access, takesBody: true, serve: serveSource });
+  }
+
+  for (const [path, operation] of parts.operations) {
+    const { role, area } = operation;
+    const label = path.slice("/api/v1/".length).replace("/{id}", "");
+    const serveOperation = createOperationEndpoint(operation, bodies, (given) => idIn(path, given));
+    routes.set(path, { kind: "operation", label, access: { role, area }, takesBody: false, serve: serveOperation });
   }
 
   if (parts.signIn !== undefined) addSignIn(routes, parts.signIn);

@@ -3,7 +3,7 @@ import { createApiServer, type View } from "../api/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
-import { createHealth, createMetrics, startComponents, stopComponents } from "../report/index.ts";
+import { createHealth, createMetrics, createProgress, startComponents, stopComponents } from "../report/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
@@ -22,13 +22,23 @@ import { createEnrichment } from "./enrichment.ts";
 import { createFlowTail } from "./flow-tail.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
-import { exportersDescription, shownExporters } from "./exporters-description.ts";
-import { outputsDescription, outputsView } from "./outputs/outputs-view.ts";
 import { packagePath } from "./package-root.ts";
+import { exportersDescription } from "./exporters-description.ts";
+import { exportersView } from "./exporters-view.ts";
+import {
+  definitionsDescription,
+  deviceDescription,
+  devicesDescription,
+  previewDefinitions,
+  watchedSnmp,
+} from "./snmp-views.ts";
+import { outputsDescription, outputsView, outputTestOperation } from "./outputs/outputs-view.ts";
+import { progressDescription, progressEvents } from "./progress-views.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations, sourcesDescription, sourcesView } from "./sources-view.ts";
 import { createStateDirectory } from "./state-directory.ts";
+import { createSettingsView, settingsDescription, type SettingsPlace } from "./settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 
 export interface CollectorOptions {
@@ -36,6 +46,8 @@ export interface CollectorOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
+  /** Where the settings come from, for those who look at them. */
+  readonly settingsPlace?: SettingsPlace;
   /** Further takers of records, in addition to the outputs of the settings. */
   readonly sinks?: readonly Sink[];
 }
@@ -71,6 +83,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };
+  const progress = createProgress(clock);
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, reporting);
@@ -114,6 +127,8 @@ export function createCollector(options: CollectorOptions): Collector {
   const users =
     settings.SVC_API_USERS_PATH === "" ? undefined : createUsersFile(settings.SVC_API_USERS_PATH, reporting);
   const oidc = oidcConfig(settings);
+  const hasMetadata = (): boolean => health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
+  const settingsView = createSettingsView({ settings, place: options.settingsPlace, version, clock, hasMetadata });
   const api = createApiServer({
     ...apiOptions(settings),
     identities: users?.identities,
@@ -123,24 +138,45 @@ export function createCollector(options: CollectorOptions): Collector {
     views: new Map<string, View>([
       [
         "/api/v1/flow/exporters",
-        async () => ({ enabled: flows !== undefined, exporters: shownExporters(await exporters()) }),
+        () =>
+          exportersView({
+            enabled: flows !== undefined,
+            exporters,
+            metadata,
+            ip: settings.SVC_FLOW_SERVER_UDP_IP,
+            ports: () => flows?.ports() ?? [],
+            streamPorts: () => flows?.streamPorts() ?? [],
+          }),
       ],
       ["/api/v1/flow/exporters/{id}/diagnosis", (id) => doctor.diagnose(id)],
       ["/api/v1/flow/diagnosis", () => doctor.diagnose()],
       ["/api/v1/enrich/sources", () => sourcesView(metadataSources)],
       ["/api/v1/outputs", () => outputsView(stores, health.checks())],
+      ["/api/v1/progress", () => ({ tasks: progress.tasks() })],
+      ["/api/v1/settings", settingsView],
+      ["/api/v1/snmp/definitions", () => previewDefinitions(snmp, progress)],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
-    streams: new Map([["/api/v1/flow/tail", createFlowTail(sink, reporting)]]),
+    streams: new Map([
+      ["/api/v1/flow/tail", createFlowTail(sink, reporting)],
+      ["/api/v1/progress/events", progressEvents(progress)],
+    ]),
+    progress,
     viewDescriptions: new Map([
       ["/api/v1/flow/exporters", exportersDescription],
       ["/api/v1/flow/exporters/{id}/diagnosis", exporterDoctorDescription],
       ["/api/v1/flow/diagnosis", doctorDescription],
       ["/api/v1/enrich/sources", sourcesDescription],
       ["/api/v1/outputs", outputsDescription],
+      ["/api/v1/progress", progressDescription],
+      ["/api/v1/settings", settingsDescription],
+      ["/api/v1/snmp/definitions", definitionsDescription],
+      ["/api/v1/snmp/devices", devicesDescription],
+      ["/api/v1/snmp/devices/{id}", deviceDescription],
     ]),
-    ...(snmp !== undefined && { snmp }),
+    operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
+    ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
@@ -184,8 +220,7 @@ export function createCollector(options: CollectorOptions): Collector {
     flowPorts: () => flows?.ports() ?? [],
     flowStreamPorts: () => flows?.streamPorts() ?? [],
     reload() {
-      const hasMetadata = health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
-      const { readsAgain, leavesAlone } = reloadPlan(settings, hasMetadata);
+      const { readsAgain, leavesAlone } = reloadPlan(settings, hasMetadata());
       log.info({ readsAgain, leavesAlone }, "SIGHUP");
       if (settings.SVC_API_TLS_ENABLE) api.reloadCertificates();
       try {

@@ -1,4 +1,3 @@
-import type { ExporterView } from "../flow/index.ts";
 import type { ViewDescription } from "../api/index.ts";
 
 type Schema = ViewDescription["schema"];
@@ -87,6 +86,7 @@ const domain = object(
 const exporter = object(
   {
     address: { type: "string" },
+    name: { type: "string", description: "Of the most specific entry of metadata that has one." },
     relay: { type: "string", description: "The relay whose records named it last." },
     isRelay: { type: "boolean", description: "Whether its records may name other exporters." },
     firstSeen: time("Its first datagram"),
@@ -98,21 +98,25 @@ const exporter = object(
     fallbackRate: { type: "number", description: "The operator's rate for the case that the exporter says none." },
     domains: list(domain),
   },
+  "name",
   "relay",
   "manualRate",
   "fallbackRate",
 );
-
-/** Exporters as people are shown them: without what only the doctor compares. */
-export function shownExporters(exporters: readonly ExporterView[]): readonly Omit<ExporterView, "seenFlows">[] {
-  return exporters.map(({ seenFlows: _seenFlows, ...shown }) => shown);
-}
 
 /** What `GET /api/v1/flow/exporters` answers. */
 export const exportersDescription: ViewDescription = {
   summary: "Who sends flows, and what is known of each",
   schema: object({
     enabled: { type: "boolean", description: "Whether flows are received. If not, there are no exporters." },
+    listening: {
+      ...object({
+        addresses: list({ type: "string" }),
+        udp: list({ type: "integer" }),
+        tcp: list({ type: "integer" }),
+      }),
+      description: "Where exporters send to: addresses of this host, ports.",
+    },
     exporters: list(exporter),
   }),
 };

@@ -10,14 +10,27 @@ export interface Component {
   stop(): Promise<void>;
 }
 
-/** Starts in order. When one fails, those already started are stopped in reverse and the failure is thrown. */
+/** When a start that goes on is first spoken of, and how often after that, milliseconds. */
+const slowStartMs = 1000;
+
+/**
+ * Starts in order. When one fails, those already started are stopped in reverse and the failure is thrown. What takes more than a second
+ * is logged while it does.
+ */
 export async function startComponents(components: readonly Component[], log: Log): Promise<void> {
   for (const [i, component] of components.entries()) {
+    let seconds = 0;
+    const slow = setInterval(() => {
+      seconds += slowStartMs / 1000;
+      log.info({ part: component.name, seconds }, "still starting");
+    }, slowStartMs);
     try {
       await component.start();
     } catch (error) {
       await stopComponents(components.slice(0, i), log);
       throw error;
+    } finally {
+      clearInterval(slow);
     }
   }
 }

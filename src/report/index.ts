@@ -15,4 +15,5 @@ export {
   type Reading,
 } from "./metrics.ts";
 export type { FamilyReading, MetricFamily } from "./metric-family.ts";
+export { createProgress, silentProgress, type Progress, type Task, type TaskView } from "./progress.ts";
 export { createLineBudget } from "./line-budget.ts";

@@ -67,7 +67,15 @@ export { formatText } from "./values/format-text.ts";
 export type { SnmpValue } from "./values/snmp-value.ts";
 export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
 export { createSnmp } from "./operations/create-snmp.ts";
-export type { ApplyFinding, ApplyOutcome, RediscoveryOutcome, Snmp, SnmpOptions } from "./operations/snmp.ts";
+export type {
+  ApplyFinding,
+  ApplyOutcome,
+  DefinitionsPreview,
+  RediscoveryOutcome,
+  Snmp,
+  SnmpOptions,
+} from "./operations/snmp.ts";
+export type { InterfaceView } from "./poller/interface-rates.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";
 export {
   createInterfaceDirectory,

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { parseKey } from "../../src/ip/index.ts";
+import { createProgress, systemClock, type Progress } from "../../src/report/index.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 import { clientKinds, type Outcome } from "./udm-clients.ts";
 
@@ -418,4 +419,53 @@ suite("exchange", { concurrency: true }, () => {
     });
     assert.deepEqual(refusal(await call("exportUdms", {})), ["invalid_argument", "format"]);
   });
+});
+
+test("an upsert that expects an entry as it was is refused when others have changed it, also in a dry run", async (t) => {
+  const { ask, call } = await startTools(t, plan);
+  const expected = { key: "10.1.0.1", name: "gateway", vlan: "7", metadata: { ".site": "AMS1" } };
+  const request = (name: string, known: JsonValue): JsonValue => ({
+    requests: [{ udm: { key: "10.1.0.1", name }, expected: known }, { udm: { key: "10.7.7.7" } }],
+    updateMask: "name",
+  });
+  await ask("batchUpsertUdms", request("gw", expected));
+  for (const dryRun of [false, true]) {
+    const late = await call("batchUpsertUdms", { ...(request("other", expected) as object), dryRun });
+    assert.equal(late.code, "failed_precondition");
+    assert.match(message(late), /"10\.1\.0\.1" was changed meanwhile/);
+  }
+  await ask("batchUpsertUdms", request("gw2", { ...expected, name: "gw" }));
+  const contexts = { key: "10.1.0.0/16", name: "office", contexts: ["endpoint"] };
+  await ask("batchUpsertUdms", { requests: [{ udm: { key: "10.1.0.0/16" }, addTags: ["x"], expected: contexts }] });
+  await ask("batchDeleteUdms", { keys: ["10.1.0.1"] });
+  const gone = await call("batchUpsertUdms", request("gw3", { ...expected, name: "gw2" }));
+  assert.match(message(gone), /is gone meanwhile/);
+});
+
+test("what imports and replacements do is shown while they do it", async (t) => {
+  const seen: string[] = [];
+  const progress = createProgress(systemClock);
+  const begin: Progress["begin"] = (task) => {
+    const begun = progress.begin(task);
+    return {
+      ...begun,
+      step: (name, unit, total) => (
+        seen.push(`${task.kind} ${name} ${total ?? "?"} ${unit}`),
+        begun.step(name, unit, total)
+      ),
+    };
+  };
+  const { ask, call } = await startTools(t, plan, { progress: { ...progress, begin } });
+  await ask("importUdms", { text: "key,name\n10.2.0.1,a\n", format: "csv" });
+  await ask("replaceUdms", { udms: [{ key: "10.2.0.1" }], scope: { within: "10.2.0.0/16" }, dryRun: true });
+  assert.equal((await call("importUdms", { text: "key\nx\n", format: "csv" })).code, "invalid_argument");
+  assert.deepEqual(seen, [
+    "import reading 20 characters",
+    "import comparing 1 entries",
+    "import saving 1 entries",
+    "replace-check reading 1 entries",
+    "replace-check comparing 6 entries",
+    "import reading 6 characters",
+  ]);
+  assert.deepEqual(progress.tasks(), []);
 });

@@ -3,7 +3,8 @@ import type { ViewDescription } from "../pages.ts";
 import type { StreamDescription } from "./rest-paths.ts";
 import { applyDefinitionsPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
-import { errorSchema, pagePaths, snmpPaths, sourcePaths } from "./rest-paths.ts";
+import { errorSchema, operationPaths, pagePaths, snmpPaths, sourcePaths } from "./rest-paths.ts";
+import type { Operation } from "../services/operation-endpoint.ts";
 import { sourcePath } from "../services/source-endpoints.ts";
 import { commentOf } from "./schema-comments.ts";
 
@@ -20,6 +21,7 @@ export interface OpenApiParts {
   readonly views: readonly string[];
   readonly streams: ReadonlyMap<string, StreamDescription>;
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
+  readonly operations: ReadonlyMap<string, Operation>;
   /** Whether changes of the metadata can be followed. */
   readonly hasEvents: boolean;
 }
@@ -59,6 +61,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
         [sourcePath("diff"), "diffSource", "Says what a source of metadata would change now"],
         [sourcePath("accept"), "acceptSource", "Takes what is held of a source of metadata"],
       ]),
+      ...operationPaths(parts.operations),
       ...pagePaths(parts),
     },
     components: {

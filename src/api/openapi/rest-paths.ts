@@ -1,5 +1,6 @@
 import { sessionPath, signInWaysPath } from "../services/sign-in-endpoints.ts";
 import type { ViewDescription } from "../pages.ts";
+import type { Operation } from "../services/operation-endpoint.ts";
 import { eventsPath } from "../tools/changes/event-stream.ts";
 import type { JsonSchema } from "./message-schema.ts";
 
@@ -148,6 +149,24 @@ export function sourcePaths(
   );
 }
 
+/** Operations without a body, by path. */
+export function operationPaths(operations: ReadonlyMap<string, Operation>): JsonSchema {
+  return Object.fromEntries(
+    Array.from(operations, ([path, { summary, area, schema }]) => {
+      const hasId = path.split("/").includes("{id}");
+      const responses = {
+        "200": jsonResponse("What came of it.", schema),
+        ...(hasId && { "404": { $ref: "#/components/responses/Error" } }),
+        ...refusals,
+      };
+      const operation = { tags: [area], operationId: pageId("run", path), summary, responses };
+      return [path, { post: { ...operation, ...(hasId && { parameters: [idParameter] }) } }];
+    }),
+  );
+}
+
+const idParameter: JsonSchema = { name: "id", in: "path", required: true, schema: { type: "string" } };
+
 /** What the document says of a page whose answer goes on. */
 export interface StreamDescription {
   readonly summary: string;
@@ -208,7 +227,7 @@ export function pagePaths({
   const viewPaths = views.map((path) => {
     const hasId = path.split("/").includes("{id}");
     const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
-    const parameters = [{ name: "id", in: "path", required: true, schema: { type: "string" } }];
+    const parameters = [idParameter];
     const { summary = `The state at ${path}`, schema = {} } = viewDescriptions.get(path) ?? {};
     const responses = { "200": jsonResponse("The state.", schema), ...missing, ...guarded };
     return [path, page(pageId("view", path), summary, responses, hasId ? { parameters } : {})];

@@ -5,13 +5,15 @@ import { createLogFile, type LogFile } from "../log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
 import { runComponent } from "../run-component.ts";
-import type { Settings, SettingsReading } from "../settings/index.ts";
+import type { Settings } from "../settings/index.ts";
+import type { SettingsPlace } from "../settings-view.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
 import { localApiUrl } from "./client/api-place.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs the collector until SIGTERM or SIGINT. @returns the exit code. */
-export async function runServe(reading: SettingsReading, terminal: Terminal): Promise<number> {
+export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal): Promise<number> {
+  const { reading } = settingsPlace;
   const { settings } = reading;
   const file = createFileOfLog(settings, terminal);
   const log = createLog({
@@ -31,7 +33,13 @@ export async function runServe(reading: SettingsReading, terminal: Terminal): Pr
   if (unknown !== undefined) log.warn({}, unknown);
 
   if (settings.SVC_QUICKSTART_ENABLE) prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
-  const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion() });
+  const collector = createCollector({
+    settings,
+    log,
+    clock: systemClock,
+    version: packageVersion(),
+    settingsPlace,
+  });
   const exitCode = await runComponent(collector, {
     log,
     clock: systemClock,

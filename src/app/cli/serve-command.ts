@@ -6,8 +6,9 @@ import type { Terminal } from "./terminal.ts";
 export function addServeCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
   const serve = program.command("serve").description("run the collector until SIGTERM or SIGINT");
   addSettingsOptions(serve).action(async () => {
-    const reading = await commandSettings(serve, terminal);
+    const readAgain = (): ReturnType<typeof commandSettings> => commandSettings(serve, terminal);
+    const reading = await readAgain();
     const { runServe } = await import("./run-serve.ts");
-    setExitCode(await runServe(reading, terminal));
+    setExitCode(await runServe({ reading, readAgain }, terminal));
   });
 }

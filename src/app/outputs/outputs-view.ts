@@ -1,10 +1,15 @@
-import type { ViewDescription } from "../../api/index.ts";
+import type { Operation, ViewDescription } from "../../api/index.ts";
 import type { DeliveryState } from "../../output/index.ts";
-import type { Check } from "../../report/index.ts";
+import type { Check, Clock } from "../../report/index.ts";
+import type { Settings } from "../settings/index.ts";
 import type { DeliveringOutput } from "../threads/delivering-output.ts";
+import { storeOutput } from "./store-outputs.ts";
+import { testOutput } from "./test-output.ts";
 
 interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">> {
   readonly name: string;
+  /** Whether a test can be asked for. */
+  readonly canTest?: true;
   readonly state: DeliveryState["state"] | "restarting";
 }
 
@@ -14,7 +19,10 @@ export async function outputsView(
   checks: readonly Check[],
 ): Promise<{ readonly outputs: readonly OutputView[] }> {
   const states = await Promise.all(
-    stores.map(async (store) => (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const }),
+    stores.map(async (store): Promise<OutputView> => {
+      const state = (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const };
+      return { ...state, canTest: true };
+    }),
   );
   const known = new Set(states.map(({ name }) => name));
   const others = checks
@@ -30,6 +38,30 @@ export async function outputsView(
 
 const prefix = "output ";
 const nameOf = (check: string): string => check.slice(prefix.length);
+
+/** `POST /api/v1/outputs/<name>/test`: what `netgloss output test` does. */
+export function outputTestOperation(settings: Settings, clock: Clock): Operation {
+  return {
+    summary: "Sends one record to an output to a store, also to one that is off",
+    role: "editor",
+    area: "collector",
+    schema: {
+      type: "object",
+      required: ["ok", "steps", "warnings", "ms"],
+      properties: {
+        ok: { type: "boolean" },
+        steps: { type: "array", items: { enum: ["connected", "acknowledged"] }, description: "How far it came." },
+        warnings: { type: "array", items: { type: "string" } },
+        fault: { type: "string", description: "What is wrong, in the words of the store where it has some." },
+        ms: integer("How long it took, milliseconds."),
+      },
+    },
+    async run(name) {
+      const output = storeOutput(name, settings);
+      return output && testOutput(output, clock);
+    },
+  };
+}
 
 const integer = (description: string): ViewDescription["schema"] => ({ type: "integer", description });
 
@@ -65,6 +97,24 @@ export const outputsDescription: ViewDescription = {
             retriedRecords: integer("Records that had to be sent again, in this run."),
             refusedRecords: integer("Records that the store will never take, in this run."),
             droppedRecords: integer("Records that were lost behind the queue, in this run."),
+            latency: {
+              type: "object",
+              description: "How long the last 64 requests took, milliseconds.",
+              properties: { medianMs: { type: "number" }, slowestMs: { type: "number" } },
+            },
+            refusals: {
+              type: "array",
+              description: "The last reasons for refusals in the words of the store, the newest first.",
+              items: {
+                type: "object",
+                properties: {
+                  reason: { type: "string" },
+                  records: integer("In this run."),
+                  at: integer("When last, milliseconds since the epoch."),
+                },
+              },
+            },
+            canTest: { type: "boolean", description: "Whether it can be tested: it is an output to a store." },
           },
         },
       },

@@ -13,4 +13,4 @@ export { SettingsError } from "./settings-error.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
 export { settingNames, settingOf, settingsTable, type SettingName, type Settings } from "./settings-table.ts";
 export { syslogNumber } from "./syslog-settings.ts";
-export { instanceSetting, type OutputInstance } from "./output-instances.ts";
+export { instanceSetting, settingsOfWord, type OutputInstance } from "./output-instances.ts";

@@ -1,4 +1,5 @@
 import type { Metrics } from "../../report/index.ts";
+import { createRecentDelivery, type RecentDelivery } from "./recent-delivery.ts";
 import type { DropReason, OutputMetrics } from "../output-metrics.ts";
 
 /** What one delivering output counts. */
@@ -6,8 +7,8 @@ export interface DeliveryReport {
   /** Records that the store has acknowledged, and their bytes as lines. */
   delivered(records: number, bytes: number): void;
   dropped(reason: DropReason, records: number, bytes: number): void;
-  /** Records that the store will never take. */
-  refused(records: number): void;
+  /** Records that the store will never take, and why, in its words. */
+  refused(records: number, reason: string): void;
   /** A request has ended: `accepted`, `partly`, or the code of the failure. */
   request(outcome: string, seconds: number): void;
   /** A batch, or a part of it, is to be tried again. */
@@ -51,7 +52,8 @@ export function createDeliveryReport(
   metrics: Metrics,
   shared: OutputMetrics,
   gauges: DeliveryGauges,
-): { readonly report: DeliveryReport; readonly totals: Readonly<DeliveryTotals> } {
+  now: () => number,
+): { readonly report: DeliveryReport; readonly totals: Readonly<DeliveryTotals>; readonly recent: RecentDelivery } {
   // What waits in memory is counted by the thread that lends it.
   const own = shared.output(output, () => 0);
   const name = { output };
@@ -90,8 +92,10 @@ export function createDeliveryReport(
   for (const counter of [refused, retried, setAside]) counter.add(0, name);
 
   const totals: DeliveryTotals = { delivered: 0, dropped: 0, refused: 0, retried: 0, requests: 0 };
+  const recent = createRecentDelivery(now);
   return {
     totals,
+    recent,
     report: {
       delivered(records, bytes) {
         totals.delivered += records;
@@ -102,7 +106,8 @@ export function createDeliveryReport(
         totals.dropped += records;
         own.dropped(reason, records, bytes);
       },
-      refused(records) {
+      refused(records, reason) {
+        recent.refused(records, reason);
         totals.refused += records;
         refused.add(records, name);
       },
@@ -110,6 +115,7 @@ export function createDeliveryReport(
         totals.requests++;
         requests.add(1, { output, outcome });
         latency.observe(seconds, name);
+        recent.request(seconds);
       },
       retried(records) {
         totals.retried += records;

@@ -6,7 +6,8 @@ import { createBatcher } from "./batcher.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import type { DeliveryConfig } from "./delivery-config.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
-import { createDeliveryReport, deliveryParts, type DeliveryPart } from "./delivery-report.ts";
+import { createDeliveryReport, deliveryParts, type DeliveryGauges, type DeliveryPart } from "./delivery-report.ts";
+import type { RefusalReason } from "./recent-delivery.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
 import { createTimestampSource } from "./timestamp-source.ts";
 import { createThinning } from "./thinning.ts";
@@ -52,6 +53,10 @@ export interface DeliveryState {
   readonly retriedRecords: number;
   readonly refusedRecords: number;
   readonly droppedRecords: number;
+  /** How long the last requests took. */
+  readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
+  /** The last reasons for refusals, the newest first. */
+  readonly refusals: readonly RefusalReason[];
 }
 
 /** One output: lines in, acknowledged records out. */
@@ -86,13 +91,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     options.onFault(fault);
   };
 
-  const { report, totals } = createDeliveryReport(name, metrics, createOutputMetrics(metrics), {
+  const gauges: DeliveryGauges = {
     spoolBytes: () => spool?.byteLength ?? 0,
     inFlight: () => sender.inFlight,
     waitingRecords: () => queue.records,
     isFailing: (part) => part in faults,
     oldestSeconds: () => (queue.oldestAt === undefined ? 0 : Math.max(0, clock.now() - queue.oldestAt) / 1000),
-  });
+  };
+  const shared = createOutputMetrics(metrics);
+  const { report, totals, recent } = createDeliveryReport(name, metrics, shared, gauges, () => clock.now());
   const hasSpool = config.spoolMode !== "off" && stateDirectory !== "";
   const spool: Spool | undefined = hasSpool
     ? createSpool({
@@ -203,6 +210,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     state() {
       const oldestAt = queue.oldestAt;
+      const latency = recent.latency();
       return {
         name,
         state: fault !== undefined ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
@@ -219,6 +227,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         retriedRecords: totals.retried,
         refusedRecords: totals.refused,
         droppedRecords: totals.dropped,
+        ...(latency !== undefined && { latency }),
+        refusals: recent.refusals(),
       };
     },
   };

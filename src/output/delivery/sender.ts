@@ -148,7 +148,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const refuseAll = async (batch: Batch, reason: string): Promise<void> => {
-    report.refused(batch.count);
+    report.refused(batch.count, reason);
     await deadLetters.write(
       batch,
       Array.from({ length: batch.count }, (_, index) => ({ index, reason })),
@@ -181,7 +181,7 @@ export function createSender(options: SenderOptions): Sender {
       batch.byteLength - (left?.byteLength ?? 0) - (refused.length === 0 ? 0 : bytesOf(batch, refused)),
     );
     if (refused.length > 0) {
-      report.refused(refused.length);
+      for (const [reason, records] of countReasons(refused)) report.refused(records, reason);
       await deadLetters.write(batch, refused);
     }
     if (left === undefined) return { left: [], waitMs: 0 };
@@ -283,6 +283,12 @@ export function createSender(options: SenderOptions): Sender {
       return inFlight.size;
     },
   };
+}
+
+function countReasons(refused: Outcome["refused"]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { reason } of refused) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return counts;
 }
 
 function bytesOf(batch: Batch, refused: readonly { readonly index: number }[]): number {

@@ -8,7 +8,7 @@ import { deviceGroupsOf } from "../definitions/reach.ts";
 import { applyReport, planEffects, type DeviceEffect } from "./apply-plan.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { Discoveries } from "./discoveries.ts";
-import type { ApplyFinding, ApplyOutcome } from "./snmp.ts";
+import type { ApplyFinding, ApplyOutcome, DefinitionsPreview } from "./snmp.ts";
 
 /** Puts definitions to use. */
 export interface DefinitionsInUse {
@@ -18,6 +18,8 @@ export interface DefinitionsInUse {
   load(): Promise<{ readonly definitions: Definitions; readonly isWhole: boolean }>;
   /** Reads all again and uses them, or, with any error, none of them. Calls run one after another. */
   apply(forceRediscovery: boolean): Promise<ApplyOutcome>;
+  /** Reads all and says what `apply` would do now. Changes nothing. */
+  preview(): Promise<DefinitionsPreview>;
   /** Resolves when no call of `apply` runs. */
   idle(): Promise<void>;
 }
@@ -47,6 +49,8 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
   });
   let current: Definitions | undefined;
   let applying: Promise<unknown> = Promise.resolve();
+  const groupsOf: GroupsOf = (set, device) =>
+    deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId);
 
   function report(findings: readonly Finding[], definitions: Definitions): void {
     const errors = errorsOf(findings);
@@ -74,8 +78,6 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const start = clock.monotonic();
     const { definitions: next, findings } = await loader.load("apply");
     if (next === undefined) return reject(old, findings);
-    const groupsOf: GroupsOf = (set, device) =>
-      deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId);
     const diff = await diffDefinitionsInPieces(old, next, groupsOf, createPacer(clock));
     const effects = planEffects(diff, forceRediscovery);
     current = next;
@@ -85,6 +87,21 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const seconds = Math.round(clock.monotonic() - start) / 1000;
     log.info({ revision: next.revision, devices: effects.length, seconds }, "SNMP definitions applied");
     return { ok: true, report: applyReport(next.revision, diff, effects, next.warnings.map(formatFinding), seconds) };
+  }
+
+  async function previewNow(old: Definitions): Promise<DefinitionsPreview> {
+    const start = clock.monotonic();
+    const { definitions: next, findings } = await loader.load("apply");
+    const inUse = { revision: old.revision, devices: old.devices.size };
+    if (next === undefined) return { ok: false, inUse, findings: errorsOf(findings).map(applyFinding) };
+    const diff = await diffDefinitionsInPieces(old, next, groupsOf, createPacer(clock));
+    const effects = planEffects(diff, false);
+    const seconds = Math.round(clock.monotonic() - start) / 1000;
+    return {
+      ok: true,
+      inUse,
+      report: applyReport(next.revision, diff, effects, next.warnings.map(formatFinding), seconds),
+    };
   }
 
   async function carryOut(next: Definitions, effects: readonly DeviceEffect[]): Promise<void> {
@@ -122,6 +139,14 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
       });
       applying = applied.catch(() => {});
       return applied;
+    },
+    preview() {
+      const shown = applying.then(() => {
+        if (current === undefined) throw new Error("SNMP has not started");
+        return previewNow(current);
+      });
+      applying = shown.catch(() => {});
+      return shown;
     },
     async idle() {
       await applying;

@@ -159,6 +159,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       await plans.noteStop(stoppedAt);
     },
     applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
+    previewDefinitions: () => inUse.preview(),
     async rediscoverDevice({ ip, port }, wait) {
       const deviceId = peerName(ip, port);
       if (!pollers.has(deviceId)) return undefined;

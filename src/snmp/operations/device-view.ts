@@ -1,5 +1,6 @@
 import type { DiscoveryState } from "../discovery/discovery-queue.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
+import type { InterfaceView } from "../poller/interface-rates.ts";
 import { formatOid } from "../session/oid.ts";
 
 /** A device as it is shown. Times are RFC 3339; what is not known is left out. Never holds a secret. */
@@ -31,6 +32,8 @@ export interface DeviceDetail extends DeviceView {
   readonly objects: Readonly<Record<string, readonly string[]>>;
   /** Names by ifIndex. */
   readonly interfaces: Readonly<Record<string, string>>;
+  /** By ifIndex, with rates from the last two polls. */
+  readonly interfaceStates: readonly InterfaceView[];
   readonly addresses: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -78,6 +81,7 @@ export function detailDevice(
     ...(plan?.sysObjectId !== undefined && { sysObjectId: formatOid(plan.sysObjectId) }),
     objects: Object.fromEntries([...(plan?.objects ?? [])].map(([id, { attributes }]) => [id, [...attributes.keys()]])),
     interfaces: Object.fromEntries(interfaces),
+    interfaceStates: poller.interfaceViews(),
     addresses,
     counts: { ...requests, ...counts },
   };

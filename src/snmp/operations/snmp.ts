@@ -24,6 +24,11 @@ export type ApplyOutcome =
   | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly findings: readonly ApplyFinding[] };
 
+/** What applying the definitions would do: the report of an apply, or what is wrong with the files. */
+export type DefinitionsPreview = ApplyOutcome & {
+  readonly inUse: { readonly revision: string; readonly devices: number };
+};
+
 export interface ApplyFinding {
   /** `file:line:column` */
   readonly place: string;
@@ -43,6 +48,8 @@ export interface Snmp extends Component {
    * Calls run one after another.
    */
   applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome>;
+  /** Reads all definitions and says what applying them would do now. Changes nothing. */
+  previewDefinitions(): Promise<DefinitionsPreview>;
   /** Begins a discovery or joins the one under way. @returns undefined when there is no such device. */
   rediscoverDevice(
     device: { readonly ip: string; readonly port: number },

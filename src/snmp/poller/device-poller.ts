@@ -13,6 +13,7 @@ import { createDeviceNames, givesNames } from "./device-names.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
 import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
 import { createHeartbeat, type Pulse } from "./heartbeat.ts";
+import { createInterfaceRates, type InterfaceView } from "./interface-rates.ts";
 import { createLimiter } from "./limiter.ts";
 import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
@@ -65,6 +66,8 @@ export interface DevicePoller extends MeasuredDevice {
   readonly state: "undiscovered" | "up" | "down";
   readonly interfaces: ReadonlyMap<number, string>;
   readonly addresses: readonly string[];
+  /** The same with their states and rates. */
+  interfaceViews(): readonly InterfaceView[];
   readonly lastPoll: number | undefined;
   readonly lastError: { readonly at: number; readonly message: string } | undefined;
   /** Milliseconds since the epoch. */
@@ -117,6 +120,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const vanished = createVanishedRows();
   const names = createDeviceNames();
   const rowNames = createRowNames();
+  const rates = createInterfaceRates();
   const nameOrder = createNameOrder();
   const oversized = createOversizedObjects();
   const memory = createMemoryBudget(maxDeviceBytes, parts.memory);
@@ -182,6 +186,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (areNamesOld && objects.some(givesNames)) {
         areNamesOld = false;
         names.distrust();
+        rates.forget();
       }
       const restartsBefore = new Map<string, number>();
       const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
@@ -228,6 +233,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       restarts++;
       counts.restarts++;
       names.distrust();
+      rates.forget();
       rowNames.forget();
       areRowNamesGone = true;
       log.info({ device: device.id }, "an SNMP device has restarted");
@@ -272,6 +278,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (reason !== undefined) parts.rediscover(device.id, reason);
       if (names.see(object, polled)) parts.learnt(poller);
       rowNames.see(object, polled);
+      rates.see(object, polled, clock.monotonic());
     }
     if (!polled.isComplete) {
       counts.partial++;
@@ -382,6 +389,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     get addresses() {
       return names.addresses;
     },
+    interfaceViews: () => rates.view(names.interfaces),
     get lastPoll() {
       return lastPoll;
     },

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { ConnectError, Code } from "@connectrpc/connect";
+import type { Task } from "../../../report/index.ts";
 import {
   isChange,
   maxViolations,
@@ -36,10 +37,20 @@ export async function replaceUdms(
 ): Promise<Encodable> {
   context.store();
   const scope = readScope(given);
-  const wanted = await readWanted(udms, scope);
-  const pathOf = (_: string, place: number): string => `udms[${place}].key`;
-  const method = "ReplaceUdms";
-  return answer(await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf }));
+  const task = context.progress.begin({
+    kind: dryRun ? "replace-check" : "replace",
+    subject: scope.description,
+    ...(caller.principal !== undefined && { by: caller.principal.name }),
+  });
+  try {
+    task.step("reading", "entries", udms.length);
+    const wanted = await readWanted(udms, scope);
+    const pathOf = (_: string, place: number): string => `udms[${place}].key`;
+    const method = "ReplaceUdms";
+    return answer(await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf, task }));
+  } finally {
+    task.end();
+  }
 }
 
 /** Names the place of a key in a request. */
@@ -55,6 +66,7 @@ export interface Replacement {
   readonly caller: ToolsCaller;
   /** Where a key was given, for errors; `place` is the one that it has in `wanted`. */
   readonly pathOf: PathOf;
+  readonly task: Task;
 }
 
 /** What a replacement did, or would do. */
@@ -65,15 +77,17 @@ export interface Replaced extends Difference {
 
 /** @throws ConnectError as {@link replaceUdms} does. */
 export async function replaceEntries(context: ToolsContext, replacement: Replacement): Promise<Replaced> {
-  const { scope, dryRun, caller } = replacement;
+  const { scope, dryRun, caller, task } = replacement;
   const mayDelete = readMaxDeletes(replacement.maxDeletes);
   for (let attempt = 1; ; attempt++) {
     const index = context.current();
+    task.step("comparing", "entries", index.size);
     const difference = await differenceOf(index, replacement);
     if (dryRun) return { ...difference, change: 0 };
     requireFewDeletes(difference, mayDelete, scope);
     try {
       const writes = writesOf(difference.changes);
+      task.step("saving", "entries", writes.length);
       const change = await context.commit(replacement.method, writes, caller, () => "", index.version);
       return { ...difference, change };
     } catch (error) {
@@ -116,8 +130,14 @@ function placeFaults(
   return scope.has(entry) ? [] : [{ field: "key", description: outsideOf(scope, text) }];
 }
 
-async function differenceOf(index: UdmIndex, { wanted, scope, caller, pathOf }: Replacement): Promise<Difference> {
-  const check = (): void => caller.throwIfAborted();
+async function differenceOf(
+  index: UdmIndex,
+  { wanted, scope, caller, pathOf, task }: Replacement,
+): Promise<Difference> {
+  const check = (): void => {
+    task.reached(before);
+    caller.throwIfAborted();
+  };
   const changes: EntryChange[] = [];
   const met = new Set<string>();
   let before = 0;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import {
@@ -12,10 +13,11 @@ import {
   type UdmWrite,
 } from "../../../udm/index.ts";
 import { quote } from "../../../text/index.ts";
-import type { FieldViolation } from "../../error/api-error.ts";
+import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import {
   BatchUpsertUdmsResponseSchema,
   FullUdmSchema,
+  type FullUdm,
   type BatchUpsertUdmsRequest,
   type UpsertUdmRequest,
 } from "../../gen/udm/v1/tools_pb.ts";
@@ -114,11 +116,33 @@ function editOf(upsert: Upsert, i: number, done: EntryChange[]): EditWrite {
     op: "edit",
     key: upsert.requested.entry.key,
     edit(before) {
+      const { expected } = upsert.request;
+      if (expected !== undefined && !saysTheSame(before, expected)) {
+        const { key } = upsert.requested.entry;
+        const description = `key ${quote(key.text)} ${before === undefined ? "is gone" : "was changed"} meanwhile`;
+        return { refused: "failed_precondition", field: "expected", description };
+      }
       const after = apply(upsert, before);
       done[i] = { before, after };
       return { entry: after };
     },
   };
+}
+
+/** Whether an entry is still what a client has seen of it. */
+function saysTheSame(found: UdmEntry | undefined, expected: FullUdm): boolean {
+  if (found === undefined) return false;
+  const { name, tags, vlan, internal, metadata, contexts } = fullUdm(found);
+  const names = Object.keys(metadata);
+  return (
+    name === expected.name &&
+    vlan === expected.vlan &&
+    internal === expected.internal &&
+    isDeepStrictEqual(tags, expected.tags) &&
+    isDeepStrictEqual(contexts.toSorted(), expected.contexts.toSorted()) &&
+    names.length === Object.keys(expected.metadata).length &&
+    names.every((one) => metadata[one] === expected.metadata[one])
+  );
 }
 
 function apply({ requested, mask, request }: Upsert, before: UdmEntry | undefined): UdmEntry {
@@ -142,6 +166,7 @@ const emptyValues: UdmValues = { name: "", tags: [], vlan: 0n, internal: false, 
 /** Runs edits without a commit; the edits keep what they did. */
 async function tryEdits(context: ToolsContext, writes: readonly EditWrite[]): Promise<number> {
   const current = context.current();
+  const refused: FieldViolation[] = [];
   const places = new Map<string, number>();
   const violations: FieldViolation[] = [];
   for (const [i, { key, edit }] of writes.entries()) {
@@ -152,8 +177,13 @@ async function tryEdits(context: ToolsContext, writes: readonly EditWrite[]): Pr
       const description = `key ${quote(key.text)} is already in the batch, at position ${earlier}`;
       violations.push({ field: `requests[${i}].key`, description });
     }
-    edit(current.get(key));
+    const edited = edit(current.get(key));
+    if ("refused" in edited) refused.push({ field: `requests[${i}].${edited.field}`, description: edited.description });
   }
   if (violations.length > 0) throw badRequest(violations);
-  return 0;
+  const [first] = refused;
+  if (first === undefined) return 0;
+  throw apiError("failed_precondition", "CHANGED_MEANWHILE", first.description, {
+    violations: refused.slice(0, maxViolations),
+  });
 }

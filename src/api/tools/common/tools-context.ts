@@ -1,3 +1,4 @@
+import { silentProgress, type Progress } from "../../../report/index.ts";
 import type { UdmFileStore, UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
 import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import type { Waiting } from "../../http/call.ts";
@@ -38,6 +39,8 @@ export interface ToolsOptions {
   readonly maxBatchSize: number;
   /** Resolves when it can be asked; undefined where nothing is enriched. */
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
+  /** Where is shown how far an import or a replacement is. */
+  readonly progress?: Progress | undefined;
 }
 
 /** Who calls a method. */
@@ -45,6 +48,7 @@ export type ToolsCaller = Waiting & WriteCaller;
 
 /** What every method of the service needs. */
 export interface ToolsContext extends ToolsOptions {
+  readonly progress: Progress;
   /** @throws ConnectError `unimplemented` when the API is not enabled. */
   store(): ToolsStore;
   /** @throws ConnectError `unavailable` */
@@ -79,6 +83,7 @@ export function createToolsContext(options: ToolsOptions): ToolsContext {
   const store = (): ToolsStore => storeOf(options.source);
   return {
     ...options,
+    progress: options.progress ?? silentProgress,
     store,
     current() {
       try {

@@ -8,6 +8,7 @@ import {
   type ImportFault,
   type ImportResult,
 } from "../../../exchange/index.ts";
+import type { Task } from "../../../report/index.ts";
 import { isChange, maxViolations, type EntryChange, type UdmWrite } from "../../../udm/index.ts";
 import {
   EntryChangeSchema,
@@ -21,7 +22,7 @@ import { afterReplacement, countChanges, entryChange, type RequestedEntry } from
 import { listedAnswer } from "../common/listed-answer.ts";
 import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 import { replaceEntries } from "../bulk/replace-udms.ts";
-import { readScope, scopeFaults } from "../bulk/scope.ts";
+import { readScope, scopeFaults, type Scope } from "../bulk/scope.ts";
 import { readFormat } from "./export-udms.ts";
 
 type EditWrite = Extract<UdmWrite, { op: "edit" }>;
@@ -39,11 +40,31 @@ export async function importUdms(
   caller: ToolsCaller,
 ): Promise<Encodable> {
   context.store();
-  const { dryRun, skipFaultyRows } = request;
   const scope = request.scope && readScope(request.scope);
-  const result = await read(request);
+  const task = context.progress.begin({
+    kind: request.dryRun ? "import-check" : "import",
+    subject: request.format,
+    ...(caller.principal !== undefined && { by: caller.principal.name }),
+  });
+  try {
+    return await runImport(context, request, scope, caller, task);
+  } finally {
+    task.end();
+  }
+}
+
+async function runImport(
+  context: ToolsContext,
+  request: ImportUdmsRequest,
+  scope: Scope | undefined,
+  caller: ToolsCaller,
+  task: Task,
+): Promise<Encodable> {
+  const { dryRun, skipFaultyRows } = request;
+  const result = await read(request, task);
   const { entries, faults, rows, faultCount } = result;
   if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
+  task.step("comparing", "entries", entries.length);
   const wanted = await byKey(entries);
   let changes: readonly EntryChange[];
   let unchanged: number;
@@ -59,9 +80,10 @@ export async function importUdms(
       maxDeletes: request.maxDeletes,
       caller,
       pathOf: (key) => key,
+      task,
     }));
   } else {
-    const done = await upsert(context, wanted, dryRun, caller);
+    const done = await upsert(context, wanted, dryRun, caller, task);
     changes = done.changes.filter(isChange);
     unchanged = done.changes.length - changes.length;
     change = done.change;
@@ -86,9 +108,10 @@ export async function importUdms(
   });
 }
 
-async function read({ text, format, map, select, delimiter }: ImportUdmsRequest): Promise<ImportResult> {
+async function read({ text, format, map, select, delimiter }: ImportUdmsRequest, task: Task): Promise<ImportResult> {
+  task.step("reading", "characters", text.length);
   try {
-    return await importEntries(piecesOf(text), {
+    return await importEntries(piecesOf(text, task), {
       format: readFormat(format),
       map: readMap(map),
       ...(select !== "" && { select }),
@@ -100,13 +123,14 @@ async function read({ text, format, map, select, delimiter }: ImportUdmsRequest)
   }
 }
 
-function* piecesOf(text: string): Iterable<Uint8Array> {
+function* piecesOf(text: string, task: Task): Iterable<Uint8Array> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + pieceLength);
     // A pair of surrogates is one character.
     if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
     yield Buffer.from(text.slice(at, end));
     at = end;
+    task.reached(at);
   }
 }
 
@@ -166,12 +190,16 @@ async function upsert(
   wanted: ReadonlyMap<string, RequestedEntry>,
   dryRun: boolean,
   caller: ToolsCaller,
+  task: Task,
 ): Promise<{ readonly changes: readonly EntryChange[]; readonly change: number }> {
   const index = context.current();
   const changes: EntryChange[] = [];
   if (dryRun) {
     for (const one of wanted.values()) {
-      if (changes.length % elementsPerTurn === elementsPerTurn - 1) await turn();
+      if (changes.length % elementsPerTurn === elementsPerTurn - 1) {
+        task.reached(changes.length);
+        await turn();
+      }
       const before = index.get(one.entry.key);
       changes.push({ before, after: afterReplacement(before, one) });
     }
@@ -188,6 +216,7 @@ async function upsert(
     };
     writes.push({ op: "edit", key: one.entry.key, edit });
   }
+  task.step("saving", "entries", writes.length);
   const change = await context.commit(method, writes, caller, (i) => `entries[${i}].`);
   return { changes, change };
 }

@@ -1,4 +1,5 @@
 import type { ApiClient } from "../client/api-call.ts";
+import { showProgress } from "../client/show-progress.ts";
 import { CommandError } from "../command-error.ts";
 import { confirm } from "../confirm.ts";
 import { readInput } from "../read-input.ts";
@@ -26,7 +27,9 @@ export async function applyFile(
   const client = await connect();
   if (terminal.isWatched) terminal.err(`comparing ${entries.size} entries …\n`);
   const plan =
-    options.replace === undefined ? await planUpsert(client, entries) : await planReplace(client, entries, options);
+    options.replace === undefined
+      ? await planUpsert(client, entries)
+      : await planReplace(client, entries, options, terminal);
   const { changes } = plan;
   terminal.out(showChanges(changes));
   terminal.out(`${countChanges(changes)}; ${plan.unchanged} unchanged\n`);
@@ -63,13 +66,24 @@ function keepContexts(entries: Entries, current: Entries): Entries {
 }
 
 /** The collector finds the difference itself. */
-async function planReplace(client: ApiClient, entries: Entries, { replace, maxDeletes }: ApplyOptions): Promise<Plan> {
+async function planReplace(
+  client: ApiClient,
+  entries: Entries,
+  { replace, maxDeletes }: ApplyOptions,
+  terminal: Terminal,
+): Promise<Plan> {
   const request = {
     udms: [...entries.values()],
     scope: replace,
     ...(maxDeletes !== undefined && { max_deletes: maxDeletes }),
   };
-  const ask = (dry_run: boolean): Promise<unknown> => callTools(client, "ReplaceUdms", { ...request, dry_run });
+  const ask = (dry_run: boolean): Promise<unknown> =>
+    showProgress(
+      client,
+      dry_run ? "replace-check" : "replace",
+      terminal,
+      callTools(client, "ReplaceUdms", { ...request, dry_run }),
+    );
   const { changes = [], unchanged = 0 } = (await ask(true)) as { changes?: EntryChange[]; unchanged?: number };
   return { changes, unchanged, make: () => ask(false) };
 }

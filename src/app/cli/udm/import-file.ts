@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import type { ApiClient } from "../client/api-call.ts";
+import { showProgress } from "../client/show-progress.ts";
 import { CommandError } from "../command-error.ts";
 import { confirm } from "../confirm.ts";
 import { readInput } from "../read-input.ts";
@@ -56,7 +57,12 @@ export async function importFile(
   const client = await connect();
   if (terminal.isWatched) terminal.err(`reading ${file} …\n`);
   const ask = async (dry_run: boolean): Promise<ImportAnswer> =>
-    (await callTools(client, "ImportUdms", { ...request, dry_run })) as ImportAnswer;
+    (await showProgress(
+      client,
+      dry_run ? "import-check" : "import",
+      terminal,
+      callTools(client, "ImportUdms", { ...request, dry_run }),
+    )) as ImportAnswer;
   const { changes = [], unchanged = 0, rows = 0, faults = [], faultCount = 0 } = await ask(true);
   for (const { row = 0, line = 0, column = "", reason = "" } of faults) {
     const place = `${file}${line > 0 ? `:${line}` : ""}${row > 0 ? `: row ${row}` : ""}${column === "" ? "" : `, column ${column}`}`;

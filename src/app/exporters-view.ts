@@ -1,0 +1,58 @@
+import { networkInterfaces } from "node:os";
+import type { ExporterView } from "../flow/index.ts";
+import { parseAddress, unmapAddress } from "../ip/index.ts";
+import type { UdmFileStore } from "../udm/index.ts";
+
+export interface ExportersViewParts {
+  readonly enabled: boolean;
+  readonly exporters: () => Promise<readonly ExporterView[]>;
+  readonly metadata: UdmFileStore | undefined;
+  /** The address on which flows are received; empty, `0.0.0.0` and `::` are all of the host. */
+  readonly ip: string;
+  readonly ports: () => readonly number[];
+  readonly streamPorts: () => readonly number[];
+}
+
+type ShownExporter = Omit<ExporterView, "seenFlows"> & { readonly name?: string };
+
+/** What `GET /api/v1/flow/exporters` answers. */
+export interface ExportersView {
+  readonly enabled: boolean;
+  /** Where exporters have to send to. */
+  readonly listening: {
+    readonly addresses: readonly string[];
+    readonly udp: readonly number[];
+    readonly tcp: readonly number[];
+  };
+  readonly exporters: readonly ShownExporter[];
+}
+
+/** Exporters as people are shown them: with their names in the metadata, without what only the doctor compares. */
+export async function exportersView(parts: ExportersViewParts): Promise<ExportersView> {
+  const shown: ShownExporter[] = [];
+  for (const { seenFlows: _seenFlows, ...exporter } of await parts.exporters()) {
+    const name = nameOf(exporter.address, parts.metadata);
+    shown.push(name === undefined ? exporter : { ...exporter, name });
+  }
+  const listening = { addresses: ownAddresses(parts.ip), udp: parts.ports(), tcp: parts.streamPorts() };
+  return { enabled: parts.enabled, listening, exporters: shown };
+}
+
+/** Of the most specific entry that has one and applies to exporters. */
+function nameOf(text: string, metadata: UdmFileStore | undefined): string | undefined {
+  const address = parseAddress(text);
+  if (metadata === undefined || address === undefined) return undefined;
+  const named = metadata.layers
+    .covering(unmapAddress(address))
+    .find(({ entry }) => entry.name !== "" && (entry.fileOnly?.contexts?.includes("exporter") ?? true));
+  return named?.entry.name;
+}
+
+/** Addresses by which others reach this host; where it has none, the one that there is. */
+function ownAddresses(ip: string): readonly string[] {
+  if (!["", "0.0.0.0", "::"].includes(ip)) return [ip];
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const outer = all.filter(({ internal, address }) => !internal && !address.startsWith("fe80:"));
+  const fitting = ip === "0.0.0.0" ? outer.filter(({ family }) => family === "IPv4") : outer;
+  return fitting.length > 0 ? fitting.map(({ address }) => address) : ["127.0.0.1"];
+}

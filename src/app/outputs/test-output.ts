@@ -1,0 +1,54 @@
+import type { OutputAdapter, RecordBatch } from "../../output/index.ts";
+import type { Clock } from "../../report/index.ts";
+import type { StoreOutput } from "./store-outputs.ts";
+
+/** What came of a test, as it is shown. */
+export interface OutputTest {
+  readonly ok: boolean;
+  /** How far it came: the store was reached, the record acknowledged. */
+  readonly steps: readonly ("connected" | "acknowledged")[];
+  /** What the store says that is no fault. */
+  readonly warnings: readonly string[];
+  /** What is wrong, in the words of the store where it has some. */
+  readonly fault?: string;
+  readonly ms: number;
+}
+
+/** Sends one record to an output, also to one that is off. It is a connection of its own: what waits for the store stays as it is. */
+export async function testOutput({ delivery, store }: StoreOutput, clock: Clock): Promise<OutputTest> {
+  const signal = AbortSignal.timeout(delivery.timeoutMs);
+  const startedAt = clock.monotonic();
+  const steps: OutputTest["steps"][number][] = [];
+  const warnings: string[] = [];
+  const result = (fault?: string): OutputTest => {
+    const ms = Math.round(clock.monotonic() - startedAt);
+    return { ok: fault === undefined, steps, warnings, ...(fault !== undefined && { fault }), ms };
+  };
+  // Nothing but outputs needs what talks to stores.
+  const { createAdapter, fieldNames } = await import("../../output/index.ts");
+  let adapter: OutputAdapter | undefined;
+  try {
+    adapter = createAdapter(store, { clock, isEcs: delivery.isEcs });
+    warnings.push(...(await adapter.open(signal)));
+    steps.push("connected");
+    const { refused, retry } = await adapter.send(testBatch(clock.now(), fieldNames(delivery.isEcs)), signal);
+    if (refused[0] !== undefined) return result(`the record was refused: ${refused[0].reason}`);
+    if (retry.length > 0) return result("the store takes no records at present");
+    steps.push("acknowledged");
+    return result();
+  } catch (error) {
+    return result((error as Error).message);
+  } finally {
+    await adapter?.close();
+  }
+}
+
+/** One record, from an address that is kept for documentation. */
+function testBatch(now: number, nameOf: (field: string) => string): RecordBatch {
+  const time = new Date(now).toISOString();
+  const fields = { "@timestamp": time, "flow.export.ip.addr": "192.0.2.1", "flow.export.type": "test" };
+  const named = Object.entries(fields).map(([field, value]) => [nameOf(field), value]);
+  const line = Buffer.from(`${JSON.stringify(Object.fromEntries(named))}\n`);
+  const id = { instance: "test", number: now };
+  return { id, chunks: [line], count: 1, byteLength: line.length, oldestAt: now };
+}

@@ -1,0 +1,86 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { apiError, type StreamPage, type ViewDescription } from "../api/index.ts";
+import type { Progress } from "../report/index.ts";
+
+const maxFollowers = 64;
+/** How often those who follow are sent what has changed, and something at all, milliseconds. */
+const sendMs = 250;
+const aliveMs = 5_000;
+
+/** `GET /api/v1/progress/events`: the tasks whenever they have changed, one JSON object a line. */
+export function progressEvents(progress: Progress): StreamPage {
+  let followers = 0;
+  return {
+    summary: "What is under way, whenever that has changed: one JSON object a line",
+    parameters: {},
+    open(_query, signal) {
+      if (followers >= maxFollowers) {
+        const message = `no more than ${maxFollowers} clients may follow the progress`;
+        throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
+      }
+      return lines(progress, signal, (by) => void (followers += by));
+    },
+  };
+}
+
+async function* lines(
+  progress: Progress,
+  signal: AbortSignal,
+  count: (by: number) => void,
+): AsyncGenerator<Uint8Array> {
+  count(1);
+  let last = "";
+  let silentFor = 0;
+  try {
+    while (!signal.aborted) {
+      const now = JSON.stringify({ tasks: progress.tasks() });
+      silentFor += sendMs;
+      if (now !== last || silentFor >= aliveMs) {
+        // An empty line finds out whether anybody is still there.
+        yield Buffer.from(now === last ? "\n" : `${now}\n`);
+        last = now;
+        silentFor = 0;
+      }
+      await pause(sendMs, undefined, { signal }).catch(() => {});
+    }
+  } finally {
+    count(-1);
+  }
+}
+
+const text = { type: "string" } as const;
+const integer = (description: string): ViewDescription["schema"] => ({ type: "integer", description });
+
+export const progressDescription: ViewDescription = {
+  summary: "What is under way that takes a while: imports, replacements, definitions being applied",
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    required: ["tasks"],
+    properties: {
+      tasks: {
+        type: "array",
+        description: "The oldest first.",
+        items: {
+          type: "object",
+          additionalProperties: false,
+          required: ["id", "kind", "subject", "step", "done", "unit", "startedAt"],
+          properties: {
+            id: integer("Unique in this run."),
+            kind: {
+              enum: ["import", "import-check", "replace", "replace-check", "apply-definitions", "preview-definitions"],
+              description: "A check is a dry run.",
+            },
+            subject: text,
+            by: { ...text, description: "Who asked for it." },
+            step: { ...text, examples: ["reading", "comparing", "saving"] },
+            done: integer("How far the step is."),
+            total: integer("How many there are; absent: not known."),
+            unit: { ...text, examples: ["entries", "characters"] },
+            startedAt: integer("Milliseconds since the epoch."),
+          },
+        },
+      },
+    },
+  },
+};

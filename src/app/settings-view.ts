@@ -1,0 +1,214 @@
+import type { ViewDescription } from "../api/index.ts";
+import type { Clock } from "../report/index.ts";
+import { Secret } from "../text/index.ts";
+import { shippedPackages, type ShippedPackage } from "./package-licences.ts";
+import { reloadPlan, type ReloadPlan } from "./reload-plan.ts";
+import {
+  instanceSetting,
+  settingNames,
+  settingOf,
+  settingsOfWord,
+  SettingsError,
+  type SettingName,
+  type Settings,
+  type SettingsReading,
+} from "./settings/index.ts";
+
+/** Where the settings of a collector come from. */
+export interface SettingsPlace {
+  readonly reading: SettingsReading;
+  /** Reads the same places again. @throws SettingsError */
+  readAgain(): Promise<SettingsReading>;
+}
+
+interface SettingView {
+  readonly name: string;
+  readonly group: string;
+  readonly help: string;
+  readonly expected: string;
+  /** As in a settings file; absent: it is a secret. */
+  readonly value?: string;
+  readonly isSecret?: true;
+  /** Of a secret: whether there is one. */
+  readonly isSet?: boolean;
+  readonly default: string;
+  /** `default`, `environment`, a file with line and column, a flag. */
+  readonly origin: string;
+}
+
+interface SettingChange {
+  readonly name: string;
+  readonly inForce?: string;
+  readonly next?: string;
+  readonly isSecret?: true;
+  readonly origin: string;
+}
+
+/** What `GET /api/v1/settings` answers. */
+export interface SettingsView {
+  readonly version: string;
+  readonly node: string;
+  readonly instance: string;
+  readonly startedAt: number;
+  readonly settings: readonly SettingView[];
+  readonly unknown: readonly string[];
+  readonly warnings: readonly string[];
+  /** What SIGHUP does now. */
+  readonly reload: ReloadPlan;
+  /** What a restart would change, because a file or its text has changed; or why it would fail. */
+  readonly restart: { readonly changes: readonly SettingChange[]; readonly problems: readonly string[] };
+  readonly packages: readonly ShippedPackage[];
+}
+
+export interface SettingsViewParts {
+  readonly settings: Settings;
+  /** Undefined: the settings were made by a program. */
+  readonly place: SettingsPlace | undefined;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly hasMetadata: () => boolean;
+}
+
+/** @returns the view. */
+export function createSettingsView(parts: SettingsViewParts): () => Promise<SettingsView> {
+  const { settings, place, version, clock } = parts;
+  const startedAt = clock.now();
+  const inForce = listSettings(settings, place?.reading.origins);
+  let packages: Promise<readonly ShippedPackage[]> | undefined;
+  return async () => {
+    packages ??= shippedPackages();
+    return {
+      version,
+      node: process.versions.node,
+      instance: settings.SVC_INSTANCE_NAME,
+      startedAt,
+      settings: inForce.map(({ view }) => view),
+      unknown: place?.reading.unknown ?? [],
+      warnings: place?.reading.warnings ?? [],
+      reload: reloadPlan(settings, parts.hasMetadata()),
+      restart: await whatRestartChanges(inForce, place),
+      packages: await packages,
+    };
+  };
+}
+
+interface Listed {
+  readonly view: SettingView;
+  /** Text by which values are compared; of a secret the secret. Never shown. */
+  readonly text: string;
+}
+
+function listSettings(settings: Settings, origins: ReadonlyMap<SettingName, string> | undefined): readonly Listed[] {
+  const list = (name: SettingName, shown: string, of: Settings, origin: string | undefined): Listed => {
+    const { type, group, help, default: fallback } = settingOf(name);
+    const value: unknown = of[name];
+    const [ownText, defaultText] = [type.format(value), type.format(fallback)];
+    const guess = ownText === defaultText ? "default" : "program";
+    const rest = { default: defaultText, origin: origin ?? guess };
+    const head = { name: shown, group, help, expected: type.expected };
+    if (!(value instanceof Secret)) return { view: { ...head, value: ownText, ...rest }, text: ownText };
+    return { view: { ...head, isSecret: true, isSet: value.isSet, ...rest, default: "" }, text: value.reveal() };
+  };
+  const own = settingNames.map((name) => list(name, name, settings, origins?.get(name)));
+  const ofInstances = settings.outputInstances.flatMap((instance) =>
+    settingsOfWord(instance.word).map((name) =>
+      list(name, instanceSetting(instance, name), instance.settings, instance.origins.get(name) ?? "default"),
+    ),
+  );
+  return [...own, ...ofInstances];
+}
+
+async function whatRestartChanges(
+  inForce: readonly Listed[],
+  place: SettingsPlace | undefined,
+): Promise<SettingsView["restart"]> {
+  if (place === undefined) return { changes: [], problems: [] };
+  let next: SettingsReading;
+  try {
+    next = await place.readAgain();
+  } catch (error) {
+    if (error instanceof SettingsError) return { changes: [], problems: error.problems };
+    throw error;
+  }
+  const after = new Map(listSettings(next.settings, next.origins).map((one) => [one.view.name, one]));
+  const before = new Map(inForce.map((one) => [one.view.name, one]));
+  const changes = [...new Set([...before.keys(), ...after.keys()])].flatMap((name): SettingChange[] => {
+    const [was, becomes] = [before.get(name), after.get(name)];
+    if (was?.text === becomes?.text) return [];
+    const isSecret = (was ?? becomes)?.view.isSecret;
+    const [old, later] = [was?.view.value, becomes?.view.value];
+    return [
+      {
+        name,
+        ...(old !== undefined && { inForce: old }),
+        ...(later !== undefined && { next: later }),
+        ...(isSecret && { isSecret }),
+        origin: becomes?.view.origin ?? "no more",
+      },
+    ];
+  });
+  return { changes, problems: [] };
+}
+
+const text = { type: "string" } as const;
+const texts = { type: "array", items: text } as const;
+
+export const settingsDescription: ViewDescription = {
+  summary: "The settings in force, what a reload and a restart would change, the packages that are shipped",
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    required: ["version", "node", "instance", "startedAt", "settings", "unknown", "warnings", "reload", "restart"],
+    properties: {
+      version: text,
+      node: { ...text, description: "The version of Node.js." },
+      instance: text,
+      startedAt: { type: "integer", description: "Milliseconds since the epoch." },
+      settings: {
+        type: "array",
+        items: {
+          type: "object",
+          additionalProperties: false,
+          required: ["name", "group", "help", "expected", "default", "origin"],
+          properties: {
+            name: text,
+            group: text,
+            help: text,
+            expected: { ...text, description: "What a value may be." },
+            value: { ...text, description: "As in a settings file. Absent: it is a secret." },
+            isSecret: { type: "boolean" },
+            isSet: { type: "boolean", description: "Of a secret: whether there is one." },
+            default: text,
+            origin: { ...text, description: "`default`, `environment`, a place in a file, a flag." },
+          },
+        },
+      },
+      unknown: { ...texts, description: "Names that are no settings, with their origins." },
+      warnings: texts,
+      reload: {
+        type: "object",
+        description: "What SIGHUP does now.",
+        properties: { readsAgain: texts, leavesAlone: texts },
+      },
+      restart: {
+        type: "object",
+        description: "What a restart would change, because settings files have changed; or why it would fail.",
+        properties: {
+          problems: texts,
+          changes: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: { name: text, inForce: text, next: text, isSecret: { type: "boolean" }, origin: text },
+            },
+          },
+        },
+      },
+      packages: {
+        type: "array",
+        description: "What the program is shipped with.",
+        items: { type: "object", properties: { name: text, version: text, license: text } },
+      },
+    },
+  },
+};
