@@ -21,6 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   output: ["ip", "report", "record", "filter"],
+  explore: ["text", "ip", "report", "record", "filter"],
   api: ["text", "ip", "report", "access", "record", "filter", "udm", "exchange", "snmp"],
   app: [
     "text",
@@ -39,6 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "flow",
     "snmp",
     "output",
+    "explore",
     "api",
   ],
 };

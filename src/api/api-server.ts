@@ -34,6 +34,7 @@ import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
 import { historyOf, type ExplainObject, type ToolsSource } from "./tools/common/tools-context.ts";
 import { createChangeFeed, type ChangeFeed } from "./tools/changes/follow-changes.ts";
+import type { ExploreOperations } from "./services/explore-endpoints.ts";
 import type { SourceOperations } from "./services/source-endpoints.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
@@ -79,6 +80,8 @@ export interface ApiServerOptions {
   readonly sources?: SourceOperations;
   /** Further operations, by path. */
   readonly operations?: ReadonlyMap<string, Operation>;
+  /** Without it the questions to Explore are answered by 404. */
+  readonly explore?: ExploreOperations;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;

@@ -4,6 +4,7 @@ import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
 import type { RouteAccess } from "./guard/admission.ts";
+import type { Call } from "./http/call.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
@@ -32,6 +33,12 @@ import { callbackPath } from "./guard/session-cookie.ts";
 import { applyDefinitionsPath, createSnmpEndpoints, rediscoverDevicePath } from "./services/snmp-endpoints.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import {
+  createExploreEndpoint,
+  explorePath,
+  serveExploreStatus,
+  type ExploreOperations,
+} from "./services/explore-endpoints.ts";
+import {
   createSourceEndpoint,
   sourceOperations,
   sourcePath,
@@ -59,6 +66,7 @@ export interface RouteParts {
   readonly sources?: SourceOperations;
   /** Further operations, by path. */
   readonly operations: ReadonlyMap<string, Operation>;
+  readonly explore?: ExploreOperations;
   readonly hasBasicAuth: boolean;
   /** Undefined: nobody can sign in at an issuer. */
   readonly signIn?: SignInEndpoints | undefined;
@@ -129,6 +137,22 @@ export function createRoutes(parts: RouteParts): Routes {
     const label = path.slice("/api/v1/".length).replace("/{id}", "");
     const serveOperation = createOperationEndpoint(operation, bodies, (given) => idIn(path, given));
     routes.set(path, { kind: "operation", label, access: { role, area }, takesBody: false, serve: serveOperation });
+  }
+
+  const { explore } = parts;
+  const ofFlows: RouteAccess = { role: "viewer", area: "flow" };
+  const serveStatus = (call: Call): Promise<void> => serveExploreStatus(call, explore);
+  routes.set(explorePath("status"), { kind: "page", label: "explore/status", access: ofFlows, serve: serveStatus });
+  for (const operation of ["query", "flows"] as const) {
+    const serveQuestion = createExploreEndpoint(operation, explore, bodies);
+    const label = `explore/${operation}`;
+    routes.set(explorePath(operation), {
+      kind: "operation",
+      label,
+      access: ofFlows,
+      takesBody: true,
+      serve: serveQuestion,
+    });
   }
 
   if (parts.signIn !== undefined) addSignIn(routes, parts.signIn);

@@ -19,6 +19,7 @@ import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-de
 import { createObjectExplainer } from "./explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
+import { exploreOperations } from "./explore-operations.ts";
 import { createFlowTail } from "./flow-tail.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
@@ -87,7 +88,7 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, reporting);
-  const { outputs, stores } = createOutputs(settings, reporting);
+  const { outputs, stores, explore } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
   const enrichment = createEnrichment(
@@ -96,7 +97,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
     { forFlows: decodesHere },
   );
-  const sink = createRecordTap(fanOut([...outputs, ...stores, ...sinks]));
+  const sink = createRecordTap(fanOut([...outputs, ...stores, ...(explore === undefined ? [] : [explore]), ...sinks]));
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, reporting);
   const flowState = createFlowState(settings, reporting);
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
@@ -177,6 +178,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ]),
     operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
+    ...(explore !== undefined && { explore: exploreOperations(explore, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
@@ -194,6 +196,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (metadataSources !== undefined) components.push(metadataSources);
   components.push(...enrichment.components, ...outputs);
   if (stores.length > 0) components.push(together("outputs to stores", stores));
+  if (explore !== undefined) components.push(explore);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
   if (exporterInterfaces !== undefined) components.push(exporterInterfaces);

@@ -5,6 +5,7 @@ import { applyDefinitionsPath, rediscoverDevicePath } from "../services/snmp-end
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
 import { errorSchema, operationPaths, pagePaths, snmpPaths, sourcePaths } from "./rest-paths.ts";
 import type { Operation } from "../services/operation-endpoint.ts";
+import { explorePaths } from "./explore-paths.ts";
 import { sourcePath } from "../services/source-endpoints.ts";
 import { commentOf } from "./schema-comments.ts";
 
@@ -62,6 +63,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
         [sourcePath("accept"), "acceptSource", "Takes what is held of a source of metadata"],
       ]),
       ...operationPaths(parts.operations),
+      ...explorePaths(),
       ...pagePaths(parts),
     },
     components: {

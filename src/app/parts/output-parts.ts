@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import { compileLineFilter, type Filter } from "../../filter/index.ts";
 import {
+  type OutputMetrics,
   createFileSink,
   createLineFilter,
   createMonitorSink,
@@ -16,6 +18,7 @@ import { rollupFields } from "../rollups.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
 import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";
+import { createExploreOutput, type ExploreOutput } from "../threads/explore-output.ts";
 import type { Reporting } from "./reporting.ts";
 
 /** A part that takes records and has a life. */
@@ -25,7 +28,11 @@ export type Output = Sink & Component & { reopen?(): void };
 export function createOutputs(
   settings: Settings,
   reporting: Reporting,
-): { readonly outputs: readonly Output[]; readonly stores: readonly DeliveringOutput[] } {
+): {
+  readonly outputs: readonly Output[];
+  readonly stores: readonly DeliveringOutput[];
+  readonly explore?: ExploreOutput;
+} {
   const outputs: Output[] = [];
   const outputMetrics = createOutputMetrics(reporting.metrics);
   const shared = { ...reporting, metrics: outputMetrics };
@@ -86,5 +93,27 @@ export function createOutputs(
     const filter = filterOf(name, before.filter);
     return filtered(rolledUp(output, name, before.rollupFields), name, filter, before.thinRate);
   });
-  return { outputs, stores };
+  return {
+    outputs,
+    stores,
+    ...(settings.SVC_EXPLORE_ENABLE && { explore: createExplore(settings, reporting, outputMetrics) }),
+  };
+}
+
+function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
+  return createExploreOutput({
+    ...reporting,
+    outputMetrics,
+    logLevel: settings.SVC_LOG_LEVEL,
+    queueBytes: settings.SVC_EXPLORE_QUEUE_SIZE,
+    config: {
+      directory: resolve(settings.SVC_EXPLORE_PATH),
+      maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
+      maxHours: settings.SVC_EXPLORE_MAX_AGE,
+      memoryBytes: settings.SVC_EXPLORE_MEMORY,
+      fields: settings.SVC_EXPLORE_FIELDS,
+      maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
+      timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+    },
+  });
 }

@@ -25,6 +25,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
+  needs("SVC_EXPLORE_ENABLE", "SVC_EXPLORE_PATH", settings.SVC_EXPLORE_PATH !== "");
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;

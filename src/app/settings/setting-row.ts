@@ -18,6 +18,7 @@ export const settingGroups = [
   "Records",
   "Enrichment",
   "Outputs",
+  "Explore",
   "Log",
   "First steps",
 ] as const;

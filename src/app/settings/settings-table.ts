@@ -22,6 +22,7 @@ import {
   userName,
 } from "./setting-type.ts";
 import { deliverySettings } from "./delivery-settings.ts";
+import { exploreSettings } from "./explore-settings.ts";
 import type { OutputInstance } from "./output-instances.ts";
 import { netifSnmpSettings } from "./netif-snmp-settings.ts";
 import { oidcSettings } from "./oidc-settings.ts";
@@ -860,6 +861,7 @@ export const settingsTable = {
     "How often the numbers of records are logged.",
   ),
   ...deliverySettings,
+  ...exploreSettings,
 
   SVC_LOG_LEVEL: row("Log", oneOf(logLevels), "info", "Messages of this level and above are logged."),
   SVC_LOG_FORMAT: row("Log", oneOf(logFormats), "text", "The format of the log, which goes to the standard error."),

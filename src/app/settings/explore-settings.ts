@@ -1,0 +1,54 @@
+import { GiB, MiB, row } from "./setting-row.ts";
+import { bool, int, list, path, plainText, size } from "./setting-type.ts";
+
+const group = "Explore";
+
+/** The store of flow records that the pages and `/api/v1/explore/` ask. */
+export const exploreSettings = {
+  SVC_EXPLORE_ENABLE: row(
+    group,
+    bool,
+    false,
+    "Keeps flow records for a look back, to be asked by `/api/v1/explore/` and on the pages.",
+  ),
+  SVC_EXPLORE_PATH: row(
+    group,
+    path,
+    "",
+    "The directory for the files of the embedded store. Each collector needs its own.",
+    "/var/lib/netgloss/explore",
+  ),
+  SVC_EXPLORE_MAX_AGE: row(group, int(1, 8760, "hours"), 24, "How long single records are kept."),
+  SVC_EXPLORE_MAX_SIZE: row(
+    group,
+    size(64 * MiB, 1024 * GiB),
+    2 * GiB,
+    "The most bytes on disk: when there are more, the oldest records go first.",
+  ),
+  SVC_EXPLORE_FIELDS: row(
+    group,
+    list(plainText),
+    [],
+    "Fields that are kept in addition to those of docs/explore.md.",
+    "flow.src.mac.addr,flow.dst.mac.addr",
+  ),
+  SVC_EXPLORE_METADATA_FIELDS: row(
+    group,
+    int(0, 200, "fields"),
+    32,
+    "How many keys of metadata are kept by themselves as they are seen, such as flow.src.site.name.",
+  ),
+  SVC_EXPLORE_MEMORY: row(
+    group,
+    size(64 * MiB, 256 * GiB),
+    512 * MiB,
+    "The memory that the embedded store may use for questions and records under way.",
+  ),
+  SVC_EXPLORE_TIMEOUT: row(group, int(1, 600, "seconds"), 30, "How long the answer to a question may take."),
+  SVC_EXPLORE_QUEUE_SIZE: row(
+    group,
+    size(MiB, GiB),
+    32 * MiB,
+    "The queue of records on their way to the store. When half of it is full, records are sampled; when it is full, they are dropped and counted.",
+  ),
+};

@@ -1,0 +1,155 @@
+import {
+  ExploreError,
+  type EmbeddedExploreConfig,
+  type ExploreAnswer,
+  type ExploreQuery,
+  type ExploreStatus,
+  type FlowsAnswer,
+  type FlowsQuery,
+} from "../../explore/index.ts";
+import { createLineLender, type OutputMetrics } from "../../output/index.ts";
+import type { Sink } from "../../record/index.ts";
+import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../report/index.ts";
+import type { Answered, ExploreLines, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
+import { superviseThread } from "./supervise-thread.ts";
+import { startThread } from "./thread.ts";
+
+export interface ExploreOutputOptions {
+  readonly config: EmbeddedExploreConfig;
+  /** Bytes of lines that may wait for the thread. */
+  readonly queueBytes: number;
+  readonly log: Log;
+  readonly logLevel: LogLevel;
+  readonly metrics: Metrics;
+  readonly outputMetrics: OutputMetrics;
+  readonly health: Health;
+}
+
+/** Explore's own store, which works in a thread of its own. */
+export interface ExploreOutput extends Sink, Component {
+  /** @throws ExploreError when there is no store at present. */
+  status(): Promise<ExploreStatus>;
+  /** @throws ExploreError */
+  query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
+  /** @throws ExploreError */
+  flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
+}
+
+const name = "explore";
+/** How long lines may wait for others on their way to the thread, milliseconds. */
+const gatherMs = 50;
+const loanBytes = 1024 * 1024;
+const drainMs = 10_000;
+
+/**
+ * The collector runs without Explore: where its store cannot be opened, it is degraded, and says why.
+ */
+export function createExploreOutput(options: ExploreOutputOptions): ExploreOutput {
+  const { config, queueBytes, log, logLevel, metrics, outputMetrics, health } = options;
+  let dropped = 0;
+  let asked = 0;
+  /** Why there is no store. */
+  let fault: string | undefined = "Explore is being opened";
+  const report = outputMetrics.output(name, () => lender.byteLength);
+  const lender = createLineLender({
+    maxBytes: queueBytes,
+    maxLoanBytes: loanBytes,
+    gatherMs,
+    report: {
+      dropped(reason, records, bytes) {
+        dropped += records;
+        report.dropped(reason, records, bytes);
+      },
+    },
+    post(lent) {
+      const thread = supervised.thread();
+      if (thread === undefined) lender.reset();
+      else thread.post("lines", { lent, backlog: lender.byteLength / queueBytes } satisfies ExploreLines);
+    },
+  });
+
+  const setFault = (found: string | undefined): void => {
+    fault = found;
+    health.set({ name, ready: true, ...(found !== undefined && { degraded: true, detail: found }) });
+  };
+  const take = (note: ExploreNote): void => {
+    if ("returned" in note) lender.returned(note.returned);
+    else setFault(note.fault ?? undefined);
+  };
+
+  const supervised = superviseThread({
+    make: (onDeath) =>
+      startThread({
+        name,
+        entry: new URL("./explore-thread.js", import.meta.url),
+        data: { explore: config, logLevel } satisfies ExploreThreadData,
+        log,
+        onNote: (note) => take(note as ExploreNote),
+        onDeath,
+      }),
+    begin: (thread) => thread.call("start"),
+    onChange(isAlive) {
+      if (!isAlive) lender.reset();
+      setFault(isAlive ? undefined : "its thread died and is being started again");
+    },
+    log,
+  });
+
+  metrics.addSource(async () => {
+    const families = supervised.thread()?.call<readonly MetricFamily[]>("metrics");
+    return (await families?.catch(() => undefined)) ?? [];
+  });
+
+  const callThread = <T>(called: string, argument?: unknown): Promise<T> => {
+    const thread = supervised.thread();
+    if (thread === undefined) throw new ExploreError("unavailable", fault ?? "Explore is not open");
+    return thread.call<T>(called, argument);
+  };
+  const ask = async <Answer>(called: "query" | "flows", query: unknown, signal: AbortSignal): Promise<Answer> => {
+    signal.throwIfAborted();
+    const number = asked++;
+    const cancel = (): void => supervised.thread()?.post("cancel", number);
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const answered = await callThread<Answered<Answer>>(called, { number, query });
+      if ("answer" in answered) return answered.answer;
+      const { code, message, field } = answered.refused;
+      throw new ExploreError(code, message, field);
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  };
+
+  const isOpen = (): boolean => supervised.thread() !== undefined;
+  return {
+    name,
+    write(lines, count) {
+      if (isOpen()) lender.write(lines, count);
+    },
+    lend(lines, count, done) {
+      if (isOpen()) lender.lend(lines, count, done);
+      else done();
+    },
+    async start() {
+      try {
+        await supervised.start();
+        setFault(undefined);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        setFault(message);
+        log.error({ error }, "Explore cannot be opened, the collector runs without it");
+      }
+    },
+    async stop() {
+      lender.flush();
+      await supervised.stop((thread) => thread.call("stop"), drainMs);
+      lender.reset();
+    },
+    status: async () => ({
+      ...(await callThread<Omit<ExploreStatus, "droppedRows">>("status")),
+      droppedRows: dropped,
+    }),
+    query: (query, signal) => ask("query", query, signal),
+    flows: (query, signal) => ask("flows", query, signal),
+  };
+}

@@ -1,0 +1,72 @@
+// The thread of Explore: lines of records become rows of its store, and questions are answered from it.
+import { setPriority } from "node:os";
+import { workerData } from "node:worker_threads";
+import { createEmbeddedExplore, ExploreError, type ExploreQuery, type FlowsQuery } from "../../explore/index.ts";
+import { createLineBorrower } from "../../output/index.ts";
+import { createMetrics, systemClock } from "../../report/index.ts";
+import type { Answered, Asked, ExploreLines, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
+import { postNote, serveThread, threadLog } from "./serve-thread.ts";
+
+/** Decoding and outputs come first where all want the processor. */
+const niceness = 10;
+
+const { explore: config, logLevel } = workerData as ExploreThreadData;
+const metrics = createMetrics();
+const log = threadLog(logLevel);
+const explore = createEmbeddedExplore({
+  config,
+  clock: systemClock,
+  random: Math.random,
+  log,
+  metrics,
+  onFault: (fault) => postNote({ fault: fault ?? null } satisfies ExploreNote),
+});
+const borrower = createLineBorrower(
+  (lines, _, done) => {
+    explore.take(Buffer.from(lines.buffer, lines.byteOffset, lines.length));
+    done();
+  },
+  (returned) => postNote({ returned } satisfies ExploreNote),
+);
+const asking = new Map<number, AbortController>();
+
+async function answer<Query, Answer>(
+  { number, query }: Asked<Query>,
+  work: (query: Query, signal: AbortSignal) => Promise<Answer>,
+): Promise<Answered<Answer>> {
+  const controller = new AbortController();
+  asking.set(number, controller);
+  try {
+    return { answer: await work(query, controller.signal) };
+  } catch (error) {
+    if (!(error instanceof ExploreError)) throw error;
+    const { code, message, field } = error;
+    return { refused: { code, message, ...(field !== undefined && { field }) } };
+  } finally {
+    asking.delete(number);
+  }
+}
+
+serveThread({
+  async start() {
+    try {
+      // On Linux a thread has a priority of its own.
+      if (process.platform === "linux") setPriority(niceness);
+    } catch (error) {
+      log.debug({ error }, "the thread of Explore keeps its priority");
+    }
+    await explore.start();
+  },
+  lines({ lent, backlog }: ExploreLines) {
+    explore.lag(backlog);
+    borrower.take(lent);
+  },
+  query: (asked: Asked<ExploreQuery>) => answer(asked, (query, signal) => explore.query(query, signal)),
+  flows: (asked: Asked<FlowsQuery>) => answer(asked, (query, signal) => explore.flows(query, signal)),
+  cancel(number: number) {
+    asking.get(number)?.abort(new ExploreError("canceled", "nobody waits for the answer any more"));
+  },
+  status: () => explore.status(),
+  metrics: () => metrics.families(),
+  stop: () => explore.stop(),
+});

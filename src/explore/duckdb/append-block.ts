@@ -1,0 +1,78 @@
+import type { DataChunk, LogicalType } from "@duckdb/node-bindings";
+import type { Column } from "../columns/column.ts";
+import type { Block } from "../intake/block.ts";
+import type { DuckDb } from "./load-duckdb.ts";
+
+/** Which type a column has in DuckDB. A list is kept as JSON. */
+export function sqlType({ type, isArray }: Column): string {
+  if (isArray) return "VARCHAR";
+  switch (type) {
+    case "text":
+      return "VARCHAR";
+    case "address":
+      return "UHUGEINT";
+    case "integer":
+      return "BIGINT";
+    case "unsigned":
+      return "UBIGINT";
+    case "double":
+      return "DOUBLE";
+    case "boolean":
+      return "BOOLEAN";
+    case "time":
+      break;
+  }
+  return "TIMESTAMP_NS";
+}
+
+/** Turns blocks into chunks of rows of DuckDB: the columns, then the weight. */
+export interface ChunkWriter {
+  /** The chunk is valid up to the next call. */
+  write(block: Block): DataChunk;
+}
+
+export function createChunkWriter({ bindings }: DuckDb, columns: readonly Column[]): ChunkWriter {
+  const { Type } = bindings;
+  const ids: Readonly<Record<string, number>> = {
+    VARCHAR: Type.VARCHAR,
+    UHUGEINT: Type.UHUGEINT,
+    BIGINT: Type.BIGINT,
+    UBIGINT: Type.UBIGINT,
+    DOUBLE: Type.DOUBLE,
+    BOOLEAN: Type.BOOLEAN,
+    TIMESTAMP_NS: Type.TIMESTAMP_NS,
+  };
+  const types: LogicalType[] = columns.map((column) => bindings.create_logical_type(ids[sqlType(column)] as number));
+  types.push(bindings.create_logical_type(Type.UINTEGER));
+  const chunk = bindings.create_data_chunk(types);
+
+  return {
+    write(block) {
+      const { rows, arena } = block;
+      bindings.data_chunk_reset(chunk);
+      block.columns.forEach(({ width, data, validity, count, long }, i) => {
+        const vector = bindings.data_chunk_get_vector(chunk, i);
+        if (count > 0) bindings.copy_data_to_vector(vector, 0, data, 0, width * rows);
+        if (count < rows) {
+          bindings.vector_ensure_validity_writable(vector);
+          bindings.copy_data_to_vector_validity(
+            vector,
+            0,
+            validity.buffer as ArrayBuffer,
+            validity.byteOffset,
+            Math.ceil(rows / 64) * 8,
+          );
+        }
+        for (let at = 0; at < long.length; at += 3) {
+          const from = long[at + 1] as number;
+          const text = arena.subarray(from, from + (long[at + 2] as number));
+          bindings.vector_assign_string_element_len(vector, long[at] as number, text);
+        }
+      });
+      const weights = bindings.data_chunk_get_vector(chunk, block.columns.length);
+      bindings.copy_data_to_vector(weights, 0, block.weights.buffer as ArrayBuffer, 0, 4 * rows);
+      bindings.data_chunk_set_size(chunk, rows);
+      return chunk;
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import { formatAddress, unmapAddress } from "../../ip/index.ts";
+import type { Column } from "../columns/column.ts";
+import { ExploreError } from "../explore-error.ts";
+import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
+import type { SqlValue, Statement } from "../query/sql-dialect.ts";
+import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
+import { weightColumn, type DuckDbStore, type Partition } from "./duckdb-store.ts";
+import { sqlType } from "./append-block.ts";
+import type { DuckDb } from "./load-duckdb.ts";
+
+export interface DuckDbEngineOptions {
+  readonly duckDb: DuckDb;
+  readonly store: Pick<DuckDbStore, "connect">;
+  readonly partitions: readonly Partition[];
+  /** @throws ExploreError for a field that is not kept. */
+  readonly columnOf: (field: string) => Column;
+  /** How long a statement may take. */
+  readonly timeoutMs: number;
+}
+
+/** Runs statements over the rows of some partitions. */
+export function createDuckDbEngine(options: DuckDbEngineOptions): QueryEngine {
+  const { duckDb, store, partitions, columnOf, timeoutMs } = options;
+  const isSampled = partitions.some(({ maxWeight }) => maxWeight > 1);
+  const weight = isSampled ? quoted(weightColumn) : undefined;
+
+  const from = (columns: readonly Column[]): string => {
+    const selects = partitions.map(({ name, columns: has }) => {
+      const cells = columns.map((column) =>
+        has.has(column.field) ? quoted(column.field) : `CAST(NULL AS ${sqlType(column)}) AS ${quoted(column.field)}`,
+      );
+      if (weight !== undefined) cells.push(weight);
+      return `SELECT ${cells.join(", ")} FROM ${quoted(name)}.main.flows`;
+    });
+    return `(${selects.join(" UNION ALL ")}) r`;
+  };
+
+  return {
+    source: { dialect: duckDbDialect, columnOf, from, weight },
+    async rows(statement, signal) {
+      const connection = await store.connect();
+      try {
+        return await runStatement(connection, statement, { duckDb, timeoutMs, signal });
+      } finally {
+        connection.closeSync();
+      }
+    },
+    plain: plainValue,
+    sqlValue,
+  };
+}
+
+interface RunOptions {
+  readonly duckDb: DuckDb;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+async function runStatement(
+  connection: DuckDBConnection,
+  { sql, values }: Statement,
+  { duckDb, timeoutMs, signal }: RunOptions,
+): Promise<readonly (readonly unknown[])[]> {
+  signal.throwIfAborted();
+  let isLate = false;
+  const interrupt = (): void => connection.interrupt();
+  const timer = setTimeout(() => {
+    isLate = true;
+    interrupt();
+  }, timeoutMs);
+  signal.addEventListener("abort", interrupt, { once: true });
+  try {
+    const bound = Object.fromEntries(values.map(({ value }, i) => [String(i + 1), value as DuckDBValue]));
+    const types = Object.fromEntries(values.map(({ type }, i) => [String(i + 1), typeOf(type, duckDb)]));
+    const result = await connection.runAndReadAll(sql, bound, types);
+    return result.getRows();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw asExploreError(error, isLate, timeoutMs);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", interrupt);
+  }
+}
+
+function typeOf(type: SqlValue["type"], { api }: DuckDb): DuckDBType {
+  switch (type) {
+    case "text":
+      return api.VARCHAR;
+    case "address":
+      return api.UHUGEINT;
+    case "whole":
+      return api.HUGEINT;
+    case "double":
+      return api.DOUBLE;
+    case "boolean":
+      return api.BOOLEAN;
+    case "time":
+      break;
+  }
+  return api.BIGINT;
+}
+
+function asExploreError(error: unknown, isLate: boolean, timeoutMs: number): unknown {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isLate) {
+    const seconds = timeoutMs / 1000;
+    return new ExploreError(
+      "deadline_exceeded",
+      `the question took longer than ${seconds} s: ask for a shorter range, a narrower filter or fewer dimensions`,
+    );
+  }
+  if (/out of memory|failed to (?:allocate|offload)|max_temp_directory_size/i.test(message)) {
+    return new ExploreError(
+      "resource_exhausted",
+      "the question needs more memory than SVC_EXPLORE_MEMORY grants: ask for a shorter range, a narrower filter or fewer dimensions",
+    );
+  }
+  return error;
+}
+
+function plainValue(column: Column, value: unknown): PlainValue {
+  if (value === null || value === undefined) return null;
+  if (column.isArray) {
+    return (value as { items: readonly unknown[] }).items.map((item) =>
+      plainValue({ ...column, isArray: false }, item),
+    ) as PlainValue;
+  }
+  switch (column.type) {
+    case "address":
+      return formatAddress(unmapAddress({ family: 6, value: value as bigint }));
+    case "integer":
+    case "unsigned":
+    case "double":
+      return Number(value);
+    case "boolean":
+      return value === true;
+    case "time":
+      return timeText((value as { nanos: bigint }).nanos);
+    case "text":
+      break;
+  }
+  return value as string;
+}
+
+/** With as many decimals as it needs, three at a time. */
+function timeText(nanoseconds: bigint): string {
+  const milliseconds = nanoseconds / 1_000_000n;
+  const rest = nanoseconds % 1_000_000n;
+  const text = new Date(Number(milliseconds)).toISOString();
+  if (rest !== 0n) return text.replace("Z", `${String(rest).padStart(6, "0").replace(/000$/, "")}Z`);
+  return text;
+}
+
+function sqlValue({ type }: Column, value: unknown): SqlValue {
+  switch (type) {
+    case "address":
+      return { type: "address", value: value as bigint | null };
+    case "integer":
+    case "unsigned":
+      return { type: "whole", value: value as bigint | null };
+    case "double":
+      return { type: "double", value: value as number | null };
+    case "boolean":
+      return { type: "boolean", value: value as boolean | null };
+    case "time":
+      return { type: "time", value: value === null ? null : (value as { nanos: bigint }).nanos };
+    case "text":
+      break;
+  }
+  return { type: "text", value: value as string | null };
+}

@@ -1,0 +1,115 @@
+import type { Column, ColumnType } from "../columns/column.ts";
+
+/** Rows of a block: as many as the vectors of a column store have. */
+export const blockRows = 2048;
+
+/** Bytes of a value, as DuckDB's vectors have them. Texts are 16: their length and up to 12 bytes; longer ones are apart. */
+const widths: Readonly<Record<ColumnType, number>> = {
+  text: 16,
+  address: 16,
+  integer: 8,
+  unsigned: 8,
+  double: 8,
+  boolean: 1,
+  time: 8,
+};
+
+/** The longest text that lies in its row. */
+export const inlineText = 12;
+
+/** One column of a block. A list is the text of it in JSON. */
+export interface BlockColumn {
+  readonly column: Column;
+  readonly width: number;
+  readonly data: ArrayBuffer;
+  readonly bytes: Uint8Array;
+  readonly words: Uint32Array;
+  readonly doubles: Float64Array;
+  /** A bit for each row, set where it has a value. */
+  readonly validity: Uint8Array;
+  /** Rows that have a value. */
+  count: number;
+  /** Of texts that are too long for their row: row, place and length in the arena of the block. */
+  readonly long: number[];
+}
+
+/** Rows by columns, in memory that is used again. */
+export interface Block {
+  readonly columns: readonly BlockColumn[];
+  /** How many records each row stands for. */
+  readonly weights: Uint32Array;
+  rows: number;
+  /** Long texts. */
+  arena: Buffer;
+  arenaLength: number;
+}
+
+export function createBlock(columns: readonly Column[]): Block {
+  return {
+    columns: columns.map(createColumn),
+    weights: new Uint32Array(blockRows),
+    rows: 0,
+    arena: Buffer.allocUnsafe(64 * 1024),
+    arenaLength: 0,
+  };
+}
+
+function createColumn(column: Column): BlockColumn {
+  const width = column.isArray ? widths.text : widths[column.type];
+  const data = new ArrayBuffer(width * blockRows);
+  return {
+    column,
+    width,
+    data,
+    bytes: new Uint8Array(data),
+    words: width >= 4 ? new Uint32Array(data) : new Uint32Array(0),
+    doubles: width === 8 ? new Float64Array(data) : new Float64Array(0),
+    validity: new Uint8Array(blockRows / 8),
+    count: 0,
+    long: [],
+  };
+}
+
+/** Makes a block empty. */
+export function clearBlock(block: Block): void {
+  for (const column of block.columns) {
+    if (column.count === 0) continue;
+    // What is no value is still looked at where it is a text.
+    if (column.width === widths.text) column.bytes.fill(0, 0, block.rows * column.width);
+    column.validity.fill(0);
+    column.count = 0;
+    column.long.length = 0;
+  }
+  block.rows = 0;
+  block.arenaLength = 0;
+}
+
+/** Takes back what was written to the row that follows the last one. */
+export function clearRow(block: Block): void {
+  const row = block.rows;
+  for (const column of block.columns) {
+    const bit = 1 << (row & 7);
+    const at = row >> 3;
+    const byte = column.validity[at] as number;
+    if ((byte & bit) === 0) continue;
+    column.validity[at] = byte & ~bit;
+    column.count--;
+    if (column.width !== widths.text) continue;
+    column.bytes.fill(0, row * column.width, (row + 1) * column.width);
+    if (column.long.at(-3) === row) column.long.length -= 3;
+  }
+}
+
+/** Puts a text at the end of the arena. @returns its place. */
+export function keepText(block: Block, bytes: Uint8Array): number {
+  const at = block.arenaLength;
+  const end = at + bytes.length;
+  if (end > block.arena.length) {
+    const larger = Buffer.allocUnsafe(2 * Math.max(end, block.arena.length));
+    block.arena.copy(larger, 0, 0, at);
+    block.arena = larger;
+  }
+  block.arena.set(bytes, at);
+  block.arenaLength = end;
+  return at;
+}

@@ -1,0 +1,79 @@
+import { isMetadataName, type Column } from "../columns/column.ts";
+import { blockRows, clearBlock, createBlock, type Block } from "./block.ts";
+import { createLineScanner, type LineScanner } from "./line-scanner.ts";
+import type { Sampler } from "./sampler.ts";
+
+/** Turns lines of records into blocks of rows. */
+export interface Intake {
+  /** Reads whole lines. */
+  take(lines: Buffer): void;
+  /** Gives away the rows that are there. */
+  flush(): void;
+  /** Names of metadata that were seen and have no column. Not more than there is room for. */
+  newNames(): readonly string[];
+  /** From here on, rows have these columns. What is there must have been given away. */
+  setColumns(columns: readonly Column[]): void;
+  readonly counts: IntakeCounts;
+}
+
+export interface IntakeCounts {
+  /** Flows that became rows. */
+  rows: number;
+  /** Records that are no flows. */
+  others: number;
+  /** Records that others stand for. */
+  sampledOut: number;
+}
+
+export interface IntakeOptions {
+  readonly columns: readonly Column[];
+  /** How many columns metadata may add. */
+  readonly maxNames: number;
+  readonly sampler: Sampler;
+  /** Is given rows, which it must have copied when it returns. */
+  readonly onBlock: (block: Block) => void;
+}
+
+const lineFeed = 0x0a;
+
+export function createIntake({ columns, maxNames, sampler, onBlock }: IntakeOptions): Intake {
+  const counts: IntakeCounts = { rows: 0, others: 0, sampledOut: 0 };
+  const found = new Set<string>();
+  let scanner: LineScanner;
+  let block: Block;
+
+  const setColumns = (wanted: readonly Column[]): void => {
+    scanner = createLineScanner(wanted, (name) => {
+      if (found.size < maxNames && isMetadataName(name)) found.add(name);
+    });
+    block = createBlock(wanted);
+  };
+  setColumns(columns);
+
+  const flush = (): void => {
+    if (block.rows === 0) return;
+    onBlock(block);
+    clearBlock(block);
+  };
+
+  return {
+    counts,
+    take(lines) {
+      for (let from = 0; from < lines.length;) {
+        const feed = lines.indexOf(lineFeed, from);
+        const end = feed < 0 ? lines.length : feed;
+        const weight = sampler.next();
+        if (weight === 0) counts.sampledOut++;
+        else if (scanner.scan(lines, from, end, block)) {
+          counts.rows++;
+          block.weights[block.rows++] = weight;
+          if (block.rows === blockRows) flush();
+        } else counts.others++;
+        from = end + 1;
+      }
+    },
+    flush,
+    newNames: () => [...found],
+    setColumns,
+  };
+}

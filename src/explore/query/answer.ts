@@ -1,0 +1,46 @@
+import type { Measure } from "./explore-query.ts";
+import type { PlainValue } from "./query-engine.ts";
+
+/** What a number of an answer counts. */
+export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s";
+
+/** One number over the range, and over time. */
+export interface AnswerValue {
+  readonly value: number;
+  /** The same of the range before, where that was asked for. */
+  readonly previous?: number;
+  /** One for each of the times. */
+  readonly series?: readonly number[];
+  /** The percentile of the series that was asked for. */
+  readonly percentile?: number;
+}
+
+export interface AnswerRow extends AnswerValue {
+  /** A value for each dimension; null: the records lack the field. */
+  readonly key: readonly PlainValue[];
+  /** Of the total. */
+  readonly share: number;
+}
+
+export interface ExploreAnswer {
+  readonly from: string;
+  readonly to: string;
+  /** 0: without times. */
+  readonly granularitySeconds: number;
+  readonly measure: Measure;
+  readonly unit: Unit;
+  readonly dimensions: readonly string[];
+  /** Beginnings of the buckets. */
+  readonly times?: readonly string[];
+  /** The largest first. */
+  readonly rows: readonly AnswerRow[];
+  /** What the other keys have together. */
+  readonly others: AnswerValue & { readonly keys: number; readonly share: number };
+  readonly total: AnswerValue;
+  /** The largest number of records for which one that is kept stands. */
+  readonly sampling: number;
+  /** False: the store lacks a part of the range. */
+  readonly complete: boolean;
+  readonly store: "duckdb" | "clickhouse";
+  readonly elapsedMs: number;
+}

@@ -1,0 +1,197 @@
+import { FilterError, parseFilter, recordVocabulary, type Filter } from "../../filter/index.ts";
+import { quote } from "../../text/index.ts";
+import { ExploreError } from "../explore-error.ts";
+import { readBound } from "./read-bound.ts";
+
+export const measures = ["bytes", "packets", "flows", "bits_per_second", "packets_per_second"] as const;
+export type Measure = (typeof measures)[number];
+
+/** Seconds of the granularities that can be asked for. */
+export const granularities = { "10s": 10, "1m": 60, "5m": 300, "1h": 3600, "1d": 86_400 } as const;
+
+/** Records from a time on up to another, milliseconds since the epoch; the second does not belong to it. */
+export interface TimeRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A question: plain data, checked but for the names of fields. */
+export interface ExploreQuery extends TimeRange {
+  readonly filter: Filter | undefined;
+  /** Names of fields; up to four. */
+  readonly dimensions: readonly string[];
+  readonly measure: Measure;
+  readonly limit: number;
+  /** 0: no times. */
+  readonly granularitySeconds: number;
+  readonly compare: boolean;
+  readonly percentile: number | undefined;
+}
+
+/** A question for single records, newest first. */
+export interface FlowsQuery extends TimeRange {
+  readonly filter: Filter | undefined;
+  readonly limit: number;
+  /** Empty: all. */
+  readonly fields: readonly string[];
+}
+
+export const maxDimensions = 4;
+const maxLimit = 1000;
+const maxFlows = 10_000;
+const maxFields = 200;
+const maxBuckets = 2000;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a question.
+ *
+ * @param body JSON. @param now milliseconds since the epoch. @param granularity where the body has none.
+ * @throws ExploreError that names the field at fault.
+ */
+export function readQuery(body: unknown, now: number, granularity: "auto" | "none" = "auto"): ExploreQuery {
+  const fields = objectOf(body, [
+    "from",
+    "to",
+    "filter",
+    "dimensions",
+    "measure",
+    "limit",
+    "granularity",
+    "compare",
+    "percentile",
+  ]);
+  const range = readRange(fields, now);
+  const dimensions = readNames(fields, "dimensions", maxDimensions);
+  const measure = readChoice(fields, "measure", measures, "bytes");
+  const granularitySeconds = readGranularity(fields, range, granularity);
+  const percentile = readNumber(fields, "percentile", 0, 100);
+  if (percentile !== undefined && granularitySeconds === 0) {
+    throw fault("percentile", "a percentile is one of the values over time: it needs a granularity");
+  }
+  return {
+    ...alignRange(range, granularitySeconds),
+    filter: readFilter(fields),
+    dimensions,
+    measure,
+    limit: readWhole(fields, "limit", 1, maxLimit) ?? 10,
+    granularitySeconds,
+    compare: readFlag(fields, "compare"),
+    percentile,
+  };
+}
+
+/** The same for {@link FlowsQuery}. */
+export function readFlowsQuery(body: unknown, now: number): FlowsQuery {
+  const fields = objectOf(body, ["from", "to", "filter", "limit", "fields"]);
+  return {
+    ...readRange(fields, now),
+    filter: readFilter(fields),
+    limit: readWhole(fields, "limit", 1, maxFlows) ?? 100,
+    fields: readNames(fields, "fields", maxFields),
+  };
+}
+
+function fault(field: string, message: string): ExploreError {
+  return new ExploreError("invalid_argument", message, field);
+}
+
+function objectOf(body: unknown, known: readonly string[]): Fields {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw fault("", "the body must be a JSON object");
+  }
+  for (const name of Object.keys(body)) {
+    if (!known.includes(name)) throw fault(name, `there is no field ${quote(name)}: ${known.join(", ")}`);
+  }
+  return body as Fields;
+}
+
+function readRange(fields: Fields, now: number): TimeRange {
+  const bound = (name: "from" | "to", otherwise: string): number => {
+    const text = fields[name] ?? otherwise;
+    const time = typeof text === "string" ? readBound(text, now) : undefined;
+    if (time === undefined) {
+      throw fault(name, `${name} must be a time such as 2026-11-22T04:00:00Z, or relative: -15m, -1h, -7d, now`);
+    }
+    return time;
+  };
+  const range = { from: bound("from", "-1h"), to: bound("to", "now") };
+  if (range.from >= range.to) throw fault("from", "from must be before to");
+  return range;
+}
+
+/** What is asked for begins with a bucket. */
+function alignRange({ from, to }: TimeRange, seconds: number): TimeRange {
+  const step = 1000 * seconds;
+  return seconds === 0 ? { from, to } : { from: Math.floor(from / step) * step, to };
+}
+
+function readGranularity(fields: Fields, { from, to }: TimeRange, otherwise: string): number {
+  const asked = readChoice(fields, "granularity", ["auto", "none", ...Object.keys(granularities)], otherwise);
+  if (asked === "none") return 0;
+  const seconds = (to - from) / 1000;
+  if (asked === "auto") return autoGranularity(seconds);
+  const step = granularities[asked as keyof typeof granularities];
+  if (seconds / step > maxBuckets) {
+    throw fault("granularity", `this range has more than ${maxBuckets} times ${asked}: ask for a coarser granularity`);
+  }
+  return step;
+}
+
+function autoGranularity(seconds: number): number {
+  if (seconds <= 900) return granularities["10s"];
+  if (seconds <= 7200) return granularities["1m"];
+  if (seconds <= 43_200) return granularities["5m"];
+  return seconds <= 30 * 86_400 ? granularities["1h"] : granularities["1d"];
+}
+
+function readFilter(fields: Fields): Filter | undefined {
+  const text = fields["filter"] ?? "";
+  if (typeof text !== "string") throw fault("filter", "filter must be a text");
+  if (text.trim() === "") return undefined;
+  try {
+    return parseFilter(text, "filter", recordVocabulary);
+  } catch (error) {
+    if (error instanceof FilterError) throw fault("filter", error.message);
+    throw error;
+  }
+}
+
+function readNames(fields: Fields, name: string, max: number): readonly string[] {
+  const names = fields[name] ?? [];
+  if (!Array.isArray(names) || names.some((each) => typeof each !== "string")) {
+    throw fault(name, `${name} must be a list of names of fields`);
+  }
+  if (names.length > max) throw fault(name, `${name} has at most ${max} names`);
+  if (new Set(names).size < names.length) throw fault(name, `${name} has a name twice`);
+  return names as string[];
+}
+
+function readChoice<T extends string>(fields: Fields, name: string, choices: readonly T[], otherwise: T): T {
+  const given = fields[name] ?? otherwise;
+  const found = choices.find((choice) => choice === given);
+  if (found === undefined) throw fault(name, `${name} must be one of ${choices.join(", ")}`);
+  return found;
+}
+
+function readNumber(fields: Fields, name: string, min: number, max: number): number | undefined {
+  const given = fields[name] ?? undefined;
+  if (given === undefined) return undefined;
+  if (typeof given !== "number" || !(given >= min && given <= max)) {
+    throw fault(name, `${name} must be a number from ${min} to ${max}`);
+  }
+  return given;
+}
+
+function readWhole(fields: Fields, name: string, min: number, max: number): number | undefined {
+  const given = readNumber(fields, name, min, max);
+  if (given !== undefined && !Number.isInteger(given)) throw fault(name, `${name} must be a whole number`);
+  return given;
+}
+
+function readFlag(fields: Fields, name: string): boolean {
+  const given = fields[name] ?? false;
+  if (typeof given !== "boolean") throw fault(name, `${name} must be true or false`);
+  return given;
+}

@@ -1,0 +1,149 @@
+import {
+  createAddressSet,
+  type Filter,
+  type FilterTerm,
+  type Quantity,
+  type QuantityRange,
+} from "../../filter/index.ts";
+import type { Column, ColumnType } from "../columns/column.ts";
+import { likePattern } from "./like-pattern.ts";
+import type { SqlDialect, SqlValues } from "./sql-dialect.ts";
+
+export interface FilterContext {
+  readonly dialect: SqlDialect;
+  readonly values: SqlValues;
+  /** @throws ExploreError for a field that is not kept. */
+  readonly columnOf: (field: string) => Column;
+}
+
+/**
+ * A condition that is true of the rows of which the filter is true; of others it is false or NULL. All values of the filter are values of
+ * the statement.
+ */
+export function filterSql(filter: Filter, context: FilterContext): string {
+  if ("fields" in filter) {
+    return or(filter.fields.map((field) => termSql(filter, context.columnOf(field), context)));
+  }
+  if (filter.kind === "not") return `(NOT coalesce(${filterSql(filter.filter, context)}, FALSE))`;
+  return `(${filter.filters.map((each) => filterSql(each, context)).join(filter.kind === "and" ? " AND " : " OR ")})`;
+}
+
+function termSql(term: FilterTerm, column: Column, context: FilterContext): string {
+  const { dialect } = context;
+  const value = dialect.column(column);
+  if (!column.isArray) return judge(term, value, column.type, context);
+  if (term.kind === "exists") return dialect.isNotEmpty(value);
+  return dialect.anyElement(value, (element) => judge(term, element, column.type, context));
+}
+
+const no = "FALSE";
+
+function or(terms: readonly string[]): string {
+  return terms.length === 0 ? no : terms.length === 1 ? (terms[0] as string) : `(${terms.join(" OR ")})`;
+}
+
+/** What a term says of a scalar value, which is an expression of a type. */
+function judge(term: FilterTerm, value: string, type: ColumnType, context: FilterContext): string {
+  const { dialect, values } = context;
+  switch (term.kind) {
+    case "exists":
+      return `${value} IS NOT NULL`;
+    case "compare":
+      return compareSql(term.operator, term.value, value, comparable(term.of, type), values);
+    case "quantities":
+      return or(term.ranges.map((range) => rangeSql(range, value, comparable(term.of, type), values)));
+    case "addresses": {
+      if (type !== "address") return no;
+      const place = (address: bigint): string => values.add({ type: "address", value: address });
+      return or(
+        mappedRanges(term.keys).map(({ first, last }) =>
+          first === last ? `${value} = ${place(first)}` : `${value} BETWEEN ${place(first)} AND ${place(last)}`,
+        ),
+      );
+    }
+    case "texts": {
+      const places = term.values.map((text) => values.add({ type: "text", value: text }));
+      return `${dialect.asText(value, type)} IN (${places.join(", ")})`;
+    }
+    case "pattern": {
+      const pattern = values.add({ type: "text", value: likePattern(term.pattern) });
+      return dialect.like(dialect.lower(dialect.asText(value, type)), pattern);
+    }
+    case "flag":
+      break;
+  }
+  return type === "boolean" ? `${value} = ${values.add({ type: "boolean", value: term.value })}` : no;
+}
+
+/** How values of a type are compared with quantities; undefined: none is one. */
+type Comparable = "whole" | "double" | "time" | undefined;
+
+function comparable(of: "number" | "time", type: ColumnType): Comparable {
+  if (of === "time") return type === "time" ? "time" : undefined;
+  if (type === "double") return "double";
+  return type === "integer" || type === "unsigned" ? "whole" : undefined;
+}
+
+const maxWhole = 2n ** 127n - 1n;
+
+function bounded(value: bigint): bigint {
+  return value > maxWhole ? maxWhole : value < -maxWhole ? -maxWhole : value;
+}
+
+/** A whole number that is not above a quantity, or not below it. */
+function whole(quantity: Quantity, round: (value: number) => number): bigint {
+  if (typeof quantity === "bigint") return bounded(quantity);
+  if (!Number.isFinite(quantity)) return quantity > 0 ? maxWhole : -maxWhole;
+  return bounded(BigInt(round(quantity)));
+}
+
+function compareSql(
+  operator: "<" | "<=" | ">" | ">=",
+  limit: Quantity,
+  value: string,
+  as: Comparable,
+  values: SqlValues,
+): string {
+  if (as === undefined) return no;
+  if (as === "double") return `${value} ${operator} ${values.add({ type: "double", value: Number(limit) })}`;
+  // Between whole numbers lie none, so a limit with a fraction can be moved to the next one.
+  const rounded = whole(limit, operator === "<" || operator === ">=" ? Math.ceil : Math.floor);
+  return `${value} ${operator} ${values.add({ type: as, value: rounded })}`;
+}
+
+function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable, values: SqlValues): string {
+  if (as === undefined) return no;
+  if (as === "double") {
+    const from = values.add({ type: "double", value: Number(first) });
+    return `${value} BETWEEN ${from} AND ${values.add({ type: "double", value: Number(last) })}`;
+  }
+  const from = whole(first, Math.ceil);
+  const to = whole(last, Math.floor);
+  if (from > to) return no;
+  if (from === to) return `${value} = ${values.add({ type: as, value: from })}`;
+  return `${value} BETWEEN ${values.add({ type: as, value: from })} AND ${values.add({ type: as, value: to })}`;
+}
+
+interface AddressRange {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+const mappedFirst = 0xffffn << 32n;
+const mappedLast = mappedFirst + 0xffff_ffffn;
+
+/** Ranges of 128-bit numbers in which IPv4 is mapped to IPv6. A range of IPv6 has none of IPv4. */
+function mappedRanges(keys: Parameters<typeof createAddressSet>[0]): AddressRange[] {
+  const { ranges } = createAddressSet(keys);
+  const of = (family: 4 | 6): AddressRange[] =>
+    ranges[family].first.map((first, i) => ({ first, last: ranges[family].last[i] as bigint }));
+  const own = of(4).map(({ first, last }) => ({ first: first + mappedFirst, last: last + mappedFirst }));
+  const others = of(6).flatMap(({ first, last }) => {
+    if (last < mappedFirst || first > mappedLast) return [{ first, last }];
+    const parts: AddressRange[] = [];
+    if (first < mappedFirst) parts.push({ first, last: mappedFirst - 1n });
+    if (last > mappedLast) parts.push({ first: mappedLast + 1n, last });
+    return parts;
+  });
+  return [...own, ...others];
+}

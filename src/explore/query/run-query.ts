@@ -1,0 +1,163 @@
+import type { AnswerValue, ExploreAnswer, Unit } from "./answer.ts";
+import type { ExploreQuery, Measure, TimeRange } from "./explore-query.ts";
+import type { PlainValue, QueryEngine } from "./query-engine.ts";
+import { rankStatement, seriesStatement, type Key, type RecordsQuery, type Summand } from "./query-sql.ts";
+
+/** What a measure adds up, and what becomes of the sum. */
+interface MeasureKind {
+  readonly summand: Summand;
+  readonly unit: Unit;
+  /** How many of the unit one of the sum is. */
+  readonly times: number;
+  /** Whether it is divided by the time. */
+  readonly isRate: boolean;
+}
+
+const kinds: Readonly<Record<Measure, MeasureKind>> = {
+  bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
+  packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
+  flows: { summand: "flows", unit: "flows", times: 1, isRate: false },
+  bits_per_second: { summand: "bytes", unit: "bit/s", times: 8, isRate: true },
+  packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
+};
+
+type Answered = Omit<ExploreAnswer, "sampling" | "complete" | "store" | "elapsedMs">;
+
+/** The others' place among the sums of keys. */
+const others = -1;
+
+/**
+ * Answers a question in up to three statements: the largest keys, their values over time, and those of the range before.
+ *
+ * @throws ExploreError
+ */
+export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal: AbortSignal): Promise<Answered> {
+  const { from, to, filter, limit, granularitySeconds: step } = query;
+  const kind = kinds[query.measure];
+  const dimensions = query.dimensions.map((field) => engine.source.columnOf(field));
+  const records: RecordsQuery = { source: engine.source, from, to, filter, dimensions, summand: kind.summand };
+
+  const ranked = await engine.rows(rankStatement(records, limit), signal);
+  const hasKeys = dimensions.length > 0;
+  const tops = hasKeys ? ranked : [];
+  const width = dimensions.length;
+  const keys: Key[] = tops.map((row) => dimensions.map((column, i) => engine.sqlValue(column, row[i])));
+  const sums = tops.map((row) => Number(row[width] ?? 0));
+  const keyCount = Number(tops[0]?.[width + 1] ?? 0);
+  const sumOfKeys = hasKeys ? Number(tops[0]?.[width + 2] ?? 0) : Number(ranked[0]?.[0] ?? 0);
+  // A record counts once for each element of a list, but once in the total.
+  const isUnfolded = dimensions.some(({ isArray }) => isArray);
+  const flat = { ...records, dimensions: isUnfolded ? [] : dimensions };
+  const sumOfAll = isUnfolded ? Number((await engine.rows(rankStatement(flat, 1), signal))[0]?.[0] ?? 0) : sumOfKeys;
+
+  const buckets = step === 0 ? [] : bucketsOf(query, step);
+  const series =
+    step === 0
+      ? undefined
+      : await sumsOf(records, { keys, step, engine, signal, buckets: buckets.map(({ from: at }) => at) });
+  const totalSeries =
+    step === 0 || !isUnfolded
+      ? undefined
+      : await sumsOf(flat, { keys: [], step, engine, signal, buckets: buckets.map(({ from: at }) => at) });
+  const before = query.compare ? { ...records, from: from - (to - from), to: from } : undefined;
+  const previous = before && (await sumsOf(before, { keys, step: 0, engine, signal, buckets: [0] }));
+  const previousAll =
+    before && isUnfolded
+      ? (await sumsOf({ ...before, dimensions: [] }, { keys: [], step: 0, engine, signal, buckets: [0] })).all[0]
+      : previous?.all[0];
+
+  const scaled = (sum: number, seconds: number): number => (sum * kind.times) / (kind.isRate ? seconds : 1);
+  const seconds = (to - from) / 1000;
+  const valueOf = (sum: number, ofSeries?: readonly number[], ofBefore?: number): AnswerValue => {
+    const values = ofSeries?.map((each, i) => scaled(each, buckets[i]?.seconds ?? step));
+    return {
+      value: scaled(sum, seconds),
+      ...(ofBefore !== undefined && { previous: scaled(ofBefore, seconds) }),
+      ...(values !== undefined && { series: values }),
+      ...(values !== undefined &&
+        query.percentile !== undefined && { percentile: percentileOf(values, query.percentile) }),
+    };
+  };
+  const shareOf = (sum: number): number => (sumOfAll === 0 ? 0 : sum / sumOfAll);
+  const sumOfOthers = hasKeys ? Math.max(0, sumOfKeys - sums.reduce((a, b) => a + b, 0)) : 0;
+  const zeros = buckets.map(() => 0);
+
+  return {
+    from: iso(from),
+    to: iso(to),
+    granularitySeconds: step,
+    measure: query.measure,
+    unit: kind.unit,
+    dimensions: query.dimensions,
+    ...(step > 0 && { times: buckets.map(({ from: at }) => iso(at)) }),
+    rows: tops.map((row, i) => ({
+      key: dimensions.map((column, d): PlainValue => engine.plain({ ...column, isArray: false }, row[d])),
+      share: shareOf(sums[i] ?? 0),
+      ...valueOf(sums[i] ?? 0, series && (series.of.get(i) ?? zeros), previous && (previous.of.get(i)?.[0] ?? 0)),
+    })),
+    others: {
+      keys: Math.max(0, keyCount - tops.length),
+      share: shareOf(sumOfOthers),
+      ...valueOf(
+        sumOfOthers,
+        series && (hasKeys ? (series.of.get(others) ?? zeros) : zeros),
+        previous && (hasKeys ? (previous.of.get(others)?.[0] ?? 0) : 0),
+      ),
+    },
+    total: valueOf(sumOfAll, (totalSeries ?? series)?.all, previousAll),
+  };
+}
+
+interface Bucket {
+  readonly from: number;
+  /** What of it lies in the range. */
+  readonly seconds: number;
+}
+
+function bucketsOf({ from, to }: TimeRange, step: number): Bucket[] {
+  const buckets: Bucket[] = [];
+  for (let at = from; at < to; at += 1000 * step) {
+    buckets.push({ from: at, seconds: Math.min(step, (to - at) / 1000) });
+  }
+  return buckets;
+}
+
+interface SumsOptions {
+  readonly keys: readonly Key[];
+  readonly step: number;
+  readonly engine: QueryEngine;
+  readonly signal: AbortSignal;
+  /** Beginnings, milliseconds since the epoch. */
+  readonly buckets: readonly number[];
+}
+
+interface Sums {
+  /** By the index of the key, or -1: one sum for each bucket. */
+  readonly of: ReadonlyMap<number, readonly number[]>;
+  readonly all: readonly number[];
+}
+
+async function sumsOf(records: RecordsQuery, { keys, step, engine, signal, buckets }: SumsOptions): Promise<Sums> {
+  const places = new Map(buckets.map((at, i) => [at, i]));
+  const of = new Map<number, number[]>();
+  const all = buckets.map(() => 0);
+  for (const [at, index, sum] of await engine.rows(seriesStatement(records, keys, step), signal)) {
+    const place = places.get(Number(at));
+    if (place === undefined) continue;
+    const series = of.get(Number(index)) ?? buckets.map(() => 0);
+    of.set(Number(index), series);
+    series[place] = Number(sum ?? 0);
+    all[place] = (all[place] as number) + Number(sum ?? 0);
+  }
+  return { of, all };
+}
+
+/** The nearest rank: so many percent of the values are not above it. */
+function percentileOf(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

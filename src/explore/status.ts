@@ -1,0 +1,58 @@
+import { findField } from "../record/index.ts";
+import type { Column, ColumnType } from "./columns/column.ts";
+import { fieldLabel } from "./columns/field-label.ts";
+
+/** A field that can be asked for. */
+export interface FieldStatus {
+  readonly name: string;
+  readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
+  readonly isArray: boolean;
+  /** Whether flows can be grouped by it. */
+  readonly dimension: boolean;
+  /** For people. */
+  readonly label: string;
+  readonly unit: string;
+}
+
+/** What there is to ask. */
+export interface ExploreStatus {
+  readonly enabled: true;
+  readonly store: "duckdb" | "clickhouse";
+  /** Of the oldest and the newest record; absent: there is none. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly rows: number;
+  /** On disk. */
+  readonly bytes: number;
+  /** How many records one that is taken stands for at present. */
+  readonly sampling: number;
+  /** Records that were lost because Explore could not take them in time. */
+  readonly droppedRows: number;
+  readonly fields: readonly FieldStatus[];
+  readonly retention: { readonly hours: number; readonly bytes: number };
+}
+
+const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {
+  text: "string",
+  address: "ip",
+  integer: "integer",
+  unsigned: "integer",
+  double: "double",
+  boolean: "boolean",
+  time: "time",
+};
+
+/** Counters and times are added up and cut into pieces, and no keys. */
+const noDimension = /^flow\.(?:scaled\.|raw\.)?(?:bytes|packets)$|timestamp$/;
+
+export function fieldStatus({ field, type, isArray }: Column): FieldStatus {
+  const found = findField(field);
+  return {
+    name: field,
+    type: shownTypes[type],
+    isArray,
+    dimension: !noDimension.test(field),
+    label: fieldLabel(field),
+    unit: found !== undefined && "unit" in found ? found.unit : "",
+  };
+}
