@@ -77,10 +77,8 @@ export type AcceptLine = (bytes: Buffer, start: number, end: number) => boolean;
 export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: AcceptLine): LineBuffer {
   const names = new Map<string, Uint8Array>();
   let slab = allocate(slabSize);
-  let view = viewOf(slab);
   let start = 0;
   let end = 0;
-  let count = 0;
   /** What all lines of this piece have begun with so far: records of one datagram share what its header says. */
   const prefix: PrefixField[] = [];
   let isFirst = true;
@@ -92,7 +90,8 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
     if (end + bytes <= slab.length) return;
     const pending = slab.subarray(start, end);
     slab = allocate(Math.max(slabSize, 2 * (pending.length + bytes)));
-    view = viewOf(slab);
+    buffer.bytes = slab;
+    buffer.view = viewOf(slab);
     slab.set(pending);
     start = 0;
     end = pending.length;
@@ -194,7 +193,12 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
     end += length;
   };
 
-  return {
+  // Not with accessors: V8 keeps an object literal that has some as a dictionary, and each call of its functions looks them up.
+  const buffer: { -readonly [Key in keyof LineBuffer]: LineBuffer[Key] } = {
+    view: viewOf(slab),
+    bytes: slab,
+    count: 0,
+    byteLength: 0,
     append(record, rendered = []) {
       const line = end - start;
       isFirst = line === 0;
@@ -217,7 +221,8 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
       if (accept?.(slab, start + line, end) === false) {
         end = start + line;
         if (isFirst) prefix.length = 0;
-      } else count++;
+      } else buffer.count++;
+      buffer.byteLength = end - start;
     },
     open(bytes) {
       reserve(bytes);
@@ -225,38 +230,30 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
     },
     close(lineEnd, lines = 1) {
       end = lineEnd;
-      count += lines;
-    },
-    get view() {
-      return view;
-    },
-    get bytes() {
-      return slab;
+      buffer.count += lines;
+      buffer.byteLength = end - start;
     },
     shape(shape) {
-      const shaped = shape(slab.subarray(start, end), count);
+      const shaped = shape(slab.subarray(start, end), buffer.count);
       const length = shaped?.lines.length ?? 0;
       end = start;
       reserve(length);
       if (shaped !== undefined) slab.set(shaped.lines, start);
       end = start + length;
-      count = shaped?.count ?? 0;
+      buffer.count = shaped?.count ?? 0;
+      buffer.byteLength = length;
       prefix.length = 0;
     },
     take() {
       const taken = slab.subarray(start, end);
       start = end;
-      count = 0;
+      buffer.count = 0;
+      buffer.byteLength = 0;
       prefix.length = 0;
       return taken;
     },
-    get count() {
-      return count;
-    },
-    get byteLength() {
-      return end - start;
-    },
   };
+  return buffer;
 }
 
 function viewOf(slab: Buffer): DataView {

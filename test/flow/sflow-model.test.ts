@@ -9,14 +9,18 @@ import { referenceData } from "../support/reference-data.ts";
 import { runs } from "../support/runs.ts";
 import { sflowDatagram } from "../support/sflow-arbitrary.ts";
 import {
+  address,
   ethernet,
+  expandedFlowSample,
   flowSample,
   ipv4Packet,
+  ipv6Packet,
   opaque,
   sampledHeader,
   sflow,
   structure,
   tcp,
+  udp,
   words,
 } from "../support/sflow-packets.ts";
 import { modelSamples } from "./model/sflow-model.ts";
@@ -53,6 +57,57 @@ test("whatever the samples: they are those that a slow reading finds", async () 
   );
   assert.equal(await rig.value("netgloss_flow_drops_total", { protocol: "sflow", reason: "internal" }), 0);
   assert.equal(await rig.value("netgloss_flow_slow_fields_total", { reason: "sample" }), 0);
+});
+
+const payload = fc.oneof(
+  fc.integer({ min: 0, max: 511 }).map((flags) => [6, tcp(flags)] as const),
+  // The last ones are ports of tunnels.
+  fc.constantFrom(53, 443, 2152, 3544, 4789, 4790, 5247, 6081, 6635, 8472).map((port) => [17, udp(port)] as const),
+  fc.constantFrom(1, 58, 50).map((protocol) => [protocol, Buffer.from("0300000000000000", "hex")] as const),
+);
+const packet = fc
+  .tuple(payload, fc.boolean(), fc.constantFrom(undefined, 0, 21, 45, 60), fc.constantFrom(0, 4, 40))
+  .map(([[protocol, content], isIpv6, length, extra]): [type: number, packet: Buffer] => {
+    if (isIpv6) return [0x86dd, ipv6Packet(protocol, content, length)];
+    const more = length === undefined ? {} : { length };
+    return [0x0800, ipv4Packet(content, { protocol, options: Buffer.alloc(extra), ...more })];
+  });
+const tags = fc.constantFrom("", "81002064", "81000000", "88a8e065 81000064", "8100000181000002 81000003");
+const header = fc
+  .tuple(packet, tags, fc.constantFrom(1, 1, 1, 11, 12, 7))
+  .map(([[type, content], tag, protocol]) =>
+    sampledHeader(protocol === 1 ? ethernet(type, content, tag.replaceAll(" ", "")) : content, 1400, protocol),
+  );
+const vlan = fc.constantFrom(0, 100, 0xffff_ffff);
+const common = fc.oneof(
+  { weight: 4, arbitrary: header },
+  { weight: 2, arbitrary: fc.tuple(vlan, vlan, vlan, vlan).map((values) => structure(1001, words(...values))) },
+  fc
+    .constantFrom("192.0.2.7", "2001:db8::7", undefined)
+    .map((hop) => structure(1002, Buffer.concat([address(hop), words(24, 0xffff_ffff)]))),
+  fc.constant(structure(1011, words(24))),
+);
+const interfaces = fc.constantFrom(3, 4, 0x3fff_ffff, 0x8000_0000, 0x8000_0002, 0x4000_0100);
+const commonSample = fc
+  .tuple(fc.array(common, { minLength: 1, maxLength: 4 }), interfaces, interfaces, fc.boolean())
+  .map(([records, input, output, isExpanded]) =>
+    isExpanded
+      ? expandedFlowSample(records, [input >>> 30, input & 0x3fff_ffff, output >>> 30, output & 0x3fff_ffff])
+      : flowSample(records, { input, output }),
+  );
+
+test("samples of the kinds that the kernel lists, and damaged ones: they are those that a slow reading finds", async () => {
+  const rig = createRig();
+  const damage = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 3 });
+  fc.assert(
+    fc.property(fc.array(commonSample, { minLength: 1, maxLength: 5 }), damage, fc.nat(9), (samples, bytes, cut) => {
+      const datagram = Buffer.from(sflow(samples));
+      for (const [at, value] of bytes) datagram[28 + (at % (datagram.length - 28))] = value;
+      check(rig, cut > 4 ? datagram : datagram.subarray(0, datagram.length - cut));
+    }),
+    runs(300),
+  );
+  assert.equal(await rig.value("netgloss_flow_drops_total", { protocol: "sflow", reason: "internal" }), 0);
 });
 
 test("samples as long and as odd as a datagram can have them", async () => {

@@ -93,7 +93,7 @@ export interface TemplateView {
 
 export function viewExporter(exporter: Exporter): ExporterView {
   const { address, relay, isRelay, firstSeen, lastSeen, datagrams, records, recordsPerSecond } = exporter;
-  const { manualRate, fallbackRate } = exporter;
+  const { manualRate, fallbackRate } = exporter.rates();
   const domains = Array.from(exporter.domains(), viewDomain);
   return {
     address,

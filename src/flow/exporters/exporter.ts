@@ -31,10 +31,8 @@ export interface Exporter {
    * @param address canonical text.
    */
   named(address: string, now: number): Exporter;
-  /** The sampling rate that the operator gave for it. */
-  readonly manualRate: number | undefined;
-  /** The one that the operator gave for the case that it says none. */
-  readonly fallbackRate: number | undefined;
+  /** What the operator says of its sampling rate. */
+  rates(): ManualRate;
   /** Milliseconds since the epoch. */
   firstSeen: number;
   lastSeen: number;
@@ -92,7 +90,7 @@ export interface Exporter {
   /** Drops what has waited for a template since before a time, milliseconds since the epoch. Returns whether there was any. */
   dropWaiting(before: number): boolean;
   /** What it makes the collector remember, in bytes by {@link memoryCosts}. */
-  readonly heldBytes: number;
+  heldBytes(): number;
   /**
    * Forgets what is least needed until it holds no more than so many bytes: data sets that wait, domains that were not used for
    * longest, templates that did not come for longest, options. Of the domain that was used last the templates and options may go, it
@@ -225,12 +223,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     isRelay: options.isRelay,
     relay: undefined,
     named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),
-    get manualRate() {
-      return rate().manualRate;
-    },
-    get fallbackRate() {
-      return rate().fallbackRate;
-    },
+    rates: rate,
     firstSeen,
     lastSeen: firstSeen,
     datagrams: 0,
@@ -262,7 +255,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     wholeExporter({ protocol, id, port, options: own }) {
       if (domains.size < 2) return undefined;
       const zero = id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options;
-      if (zero !== undefined && !zero.isEmpty) return zero;
+      if (zero !== undefined && !zero.isEmpty()) return zero;
       const only = optionsDomainOf(protocol);
       return only === own ? undefined : only;
     },
@@ -296,9 +289,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (templates.expire(before) > 0) noteChange();
     },
     templates: () => templates.entries(),
-    get heldBytes() {
-      return memory.bytes;
-    },
+    heldBytes: () => memory.bytes,
     shrink(toBytes) {
       const before = memory.bytes;
       if (before <= toBytes) return;

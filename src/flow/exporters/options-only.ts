@@ -15,7 +15,7 @@ export function optionsOnly(domains: Iterable<Domain>, protocol: Protocol): Doma
     if (domain.protocol !== protocol) continue;
     // The ports of a domain share their options, and flows may come from one of them alone.
     if (hasFlowTemplate(domain)) withFlows.add(domain.options);
-    else if (!domain.options.isEmpty) withOptions.add(domain.options);
+    else if (!domain.options.isEmpty()) withOptions.add(domain.options);
   }
   let only: DomainOptions | undefined;
   for (const options of withOptions) {

@@ -10,7 +10,7 @@ export interface DomainOptions {
   /** When the exporter started, milliseconds since the epoch, where its options say so. */
   readonly bootTime: number | undefined;
   /** Whether nothing was learned yet. */
-  readonly isEmpty: boolean;
+  isEmpty(): boolean;
   /** Takes an options record. Returns whether it said something new. */
   learn(options: RecordFields): boolean;
   state(): DomainOptionsState;
@@ -31,59 +31,48 @@ const sameBootMs = 1000;
 
 /** Made when there is something to learn: most domains send no options, and there may be many. */
 export function createDomainOptions(share: OptionsShare): DomainOptions {
-  let sampling = noSampling;
-  let names = noNames;
-  let bootTime: number | undefined;
-
   const begin = (): void => {
-    if (sampling !== noSampling) return;
-    sampling = createSamplingTable(share);
-    names = createNameTable(share);
+    if (all.sampling !== noSampling) return;
+    all.sampling = createSamplingTable(share);
+    all.names = createNameTable(share);
   };
   const learnBootTime = (options: RecordFields): boolean => {
     const value = options.get("flow.ie.systemInitTimeMilliseconds");
     const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
     if (Number.isNaN(time)) return false;
-    const isNew = bootTime === undefined || Math.abs(time - bootTime) > sameBootMs;
-    bootTime = time;
+    const isNew = all.bootTime === undefined || Math.abs(time - all.bootTime) > sameBootMs;
+    all.bootTime = time;
     return isNew;
   };
 
-  return {
-    get sampling() {
-      return sampling;
-    },
-    get names() {
-      return names;
-    },
-    get bootTime() {
-      return bootTime;
-    },
-    get isEmpty() {
-      return bootTime === undefined && names.version === 0 && sampling.isEmpty;
-    },
+  const all: { -readonly [Key in keyof DomainOptions]: DomainOptions[Key] } = {
+    sampling: noSampling,
+    names: noNames,
+    bootTime: undefined,
+    isEmpty: () => all.bootTime === undefined && all.names.version === 0 && all.sampling.isEmpty,
     learn(options) {
       begin();
-      const isRate = sampling.learn(options);
-      const isName = names.learn(options);
+      const isRate = all.sampling.learn(options);
+      const isName = all.names.learn(options);
       return learnBootTime(options) || isRate || isName;
     },
-    state: () => ({ sampling: sampling.state(), names: names.state(), bootTime: bootTime ?? null }),
+    state: () => ({ sampling: all.sampling.state(), names: all.names.state(), bootTime: all.bootTime ?? null }),
     restore(state) {
       begin();
-      sampling.restore(state.sampling);
-      names.restore(state.names);
-      bootTime ??= state.bootTime ?? undefined;
+      all.sampling.restore(state.sampling);
+      all.names.restore(state.names);
+      all.bootTime ??= state.bootTime ?? undefined;
     },
     clear() {
-      bootTime = undefined;
-      if (sampling === noSampling) return;
-      sampling.clear();
-      names.clear();
-      sampling = noSampling;
-      names = noNames;
+      all.bootTime = undefined;
+      if (all.sampling === noSampling) return;
+      all.sampling.clear();
+      all.names.clear();
+      all.sampling = noSampling;
+      all.names = noNames;
     },
   };
+  return all;
 }
 
 const nothing: OptionsShare = { take: () => false, give() {}, addBytes() {}, evicted() {} };

@@ -53,12 +53,18 @@ export function createSampleSources(
 ): SampleSources {
   const sources = new Map<number, SampleSource>();
   const step: SampleStep = { missing: 0, recovered: 0, drops: 0 };
-  let missing = 0;
-  let dropped = 0;
+  /** The last one, with its key: most samples of a datagram are of one source. */
+  let lastKey = -1;
+  let last: SampleSource | undefined;
 
   const sourceOf = (key: number): SampleSource => {
+    if (key === lastKey && last !== undefined) return last;
     const known = sources.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      lastKey = key;
+      last = known;
+      return known;
+    }
     const source: SampleSource = { sequence: -1, drops: -1, rate: 0 };
     if (budgets.some(({ used, max }) => used >= max)) {
       onEvict();
@@ -68,6 +74,7 @@ export function createSampleSources(
         sources.delete(oldest);
         break;
       }
+      last = undefined;
     } else {
       for (const budget of budgets) budget.used++;
       memory.add(memoryCosts.source);
@@ -79,18 +86,20 @@ export function createSampleSources(
   const accountSequence = (source: SampleSource, sequence: number): void => {
     const distance = source.sequence < 0 ? 0 : (sequence - source.sequence - 1) | 0;
     if (distance < 0 && distance >= -maxLate) {
-      if (missing === 0) return;
-      missing--;
+      if (all.missing === 0) return;
+      all.missing--;
       step.recovered = 1;
       return;
     }
     source.sequence = sequence;
     if (distance <= 0 || distance > maxGap) return;
-    missing += distance;
+    all.missing += distance;
     step.missing = distance;
   };
 
-  return {
+  const all: { -readonly [Key in keyof SampleSources]: SampleSources[Key] } = {
+    missing: 0,
+    drops: 0,
     account(key, sequence, drops, rate) {
       step.missing = step.recovered = step.drops = 0;
       const source = sourceOf(key);
@@ -100,7 +109,7 @@ export function createSampleSources(
       const more = source.drops < 0 ? 0 : (drops - source.drops) | 0;
       source.drops = drops;
       if (more > 0 && more <= maxGap) {
-        dropped += more;
+        all.drops += more;
         step.drops = more;
       }
       return step;
@@ -112,18 +121,14 @@ export function createSampleSources(
       for (const budget of budgets) budget.used -= sources.size;
       memory.add(-sources.size * memoryCosts.source);
       sources.clear();
-    },
-    get missing() {
-      return missing;
-    },
-    get drops() {
-      return dropped;
+      last = undefined;
     },
     rates: () =>
       [...sources]
         .filter(([, { rate }]) => rate > 0)
         .map(([key, { rate }]) => ({ scope: `data source ${sourceIndex(key)}`, rate })),
   };
+  return all;
 }
 
 const noStep: Readonly<SampleStep> = { missing: 0, recovered: 0, drops: 0 };

@@ -63,7 +63,7 @@ export function exporterState(exporter: Exporter): ExporterState | undefined {
   for (const { protocol, id, port, options: said } of exporter.domains()) {
     if (isSessionPort(port ?? 0)) continue;
     if (protocol !== "netflow9" && protocol !== "ipfix") continue;
-    if (said.isEmpty || options.has(said)) continue;
+    if (said.isEmpty() || options.has(said)) continue;
     options.set(said, { protocol, domain: id, ...said.state() });
   }
   if (templates.length === 0 && options.size === 0) return undefined;

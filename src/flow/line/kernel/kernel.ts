@@ -66,8 +66,15 @@ export interface Kernel {
    *   become fields, `resultLines` how many lines there are, `resultEnd` the end of the last one.
    */
   writeSamples(first: number, end: number, head: number, headLength: number, out: number, limit: number): number;
-  /** Asks for the memory of what is known of the addresses of so many samples. */
-  prefetchSamples(count: number): void;
+  /** Asks for the memory of what is known of the addresses of the samples from `first` up to `end`. */
+  prefetchSamples(first: number, end: number): void;
+  /**
+   * Lists the steps of the samples from `first` up to `end` until one comes that the other side has to list. The list goes on at `at`;
+   * `listedSteps` says where it ends then.
+   *
+   * @returns the position of that sample, or `end`.
+   */
+  listSamples(first: number, end: number, at: number): number;
 }
 
 /**

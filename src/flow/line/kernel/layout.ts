@@ -52,7 +52,7 @@ export const methodCounts = 432;
 export const conversationSeed = 464;
 /** Two bytes in the order of the network. */
 export const communityIdSeed = 468;
-/** Where the steps end that a helper leaves to the kernel, from {@link stepList} on. */
+/** Where the steps end that a helper leaves to the kernel, from {@link stepList} on, or that the kernel listed. */
 export const listedSteps = 356;
 
 /**
@@ -338,6 +338,63 @@ export const appPorts = 5_601_280;
 export const appPortsBytes = 8192;
 export const hasApps = 369;
 export const appsAdded = 384;
+/** Steps that the kernel lists by itself, by their number: the place of each, 32 bits. Those of a packet begin at a table of their own. */
+export const listedOfSample = 5_609_472;
+export const compactStep = 0;
+export const expandedStep = 1;
+/** With the indexes of both interfaces. */
+export const compactWholeStep = 2;
+export const expandedWholeStep = 3;
+export const inIndexStep = 4;
+export const inInternalStep = 5;
+export const outIndexStep = 6;
+export const outInternalStep = 7;
+export const outCountStep = 8;
+export const ingressStep = 9;
+export const egressStep = 10;
+export const packetsStep = 11;
+export const frameLengthStep = 12;
+export const listedOfPacket = 5_609_600;
+export const frameStep = 0;
+export const taggedFrameStep = 1;
+export const sourceMacStep = 2;
+export const destinationMacStep = 3;
+export const etherTypeStep = 4;
+export const vlanStep = 5;
+export const otherVlanStep = 6;
+export const priorityStep = 7;
+export const innerVlanStep = 8;
+export const innerPriorityStep = 9;
+export const ipv4Step = 10;
+export const ipv6Step = 11;
+export const trafficClassStep = 12;
+export const lengthStep = 13;
+export const flowLabelStep = 14;
+export const protocolStep = 15;
+export const portsStep = 16;
+export const tcpStep = 17;
+export const icmpTypeStep = 18;
+export const icmpCodeStep = 19;
+/** Bytes that the steps which the kernel lists of one sample take in a line at most, 32 bits. */
+export const listedRoom = 5_609_728;
+/**
+ * Structures whose fields have fixed places: how many, then for each its format and length, its step, and that of all but its first
+ * field; what its first 32 bits have to be, unless that is {@link anyStart}; and the number of its group, of which a sample has one.
+ */
+export const structureCount = 5_609_732;
+export const structures = 5_609_984;
+export const maxStructures = 64;
+export const structureBytes = 32;
+export const structureFormat = 0;
+export const structureLength = 4;
+export const structureStep = 8;
+export const structureRest = 12;
+export const structureStart = 16;
+export const structureGroup = 20;
+export const anyStart = 0xffff_ffff;
+/** Formats of the records of a sample that are more than that. */
+export const headerFormat = 1;
+export const switchFormat = 1001;
 /** Below are ports of the system; from the second on those that systems give to clients. */
 export const firstUserPort = 1024;
 export const firstClientPort = 32_768;
@@ -520,10 +577,13 @@ export const isFull = 1;
 export const isLeft = 2;
 export const isCut = 3;
 
-/** Samples whose lines are to be written: one block for each, with the places of its first step and behind its last. */
+/**
+ * Samples whose lines are to be written: one block for each, with the places of its first step and behind its last. The kernel lists the steps
+ * of a sample that has a form, if it is of the common kinds.
+ */
 export const samples = 10_485_760;
 export const maxSamples = 32;
-export const sampleBlock = 32;
+export const sampleBlock = 64;
 export const sampleSteps = 0;
 export const sampleStepsEnd = 4;
 /** Where the addresses of both ends are, and how long; no length: nowhere. */
@@ -534,6 +594,14 @@ export const sampleAddressLength = 16;
 export const sampleRoom = 20;
 /** A double; negative when it is not known. */
 export const sampleRate = 24;
+/** How its steps come to be listed, where it begins and where it ends. */
+export const sampleForm = 32;
+export const sampleAt = 36;
+export const sampleEnd = 40;
+/** By the other side; by the kernel, of flow samples and of expanded ones. */
+export const formOther = 0;
+export const formCompact = 1;
+export const formExpanded = 2;
 /** What the lines of samples begin with. */
 export const sampleHead = 10_487_808;
 /** Steps: the place of what is to be written, and a number or the place of a value. */
@@ -559,6 +627,8 @@ export const readUint32 = 5;
 export const readVlan = 6;
 export const readPriority = 7;
 export const readFlags = 8;
+/** 32 bits of which all ones say that the value is not known: then there is no such part. */
+export const readKnown = 9;
 
 /** What a step writes behind its text: */
 export const stepFixed = 0;

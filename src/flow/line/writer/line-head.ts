@@ -24,12 +24,9 @@ const maxNames = 256;
 export function createLineHead(memory: Buffer, at: number, maxLength: number): LineHead {
   const view = new DataView(memory.buffer, memory.byteOffset + at, maxLength + 8);
   const names = new Map<string, string>();
-  let current: HeadFields | undefined;
   /** What was written last, and where each of its fields ends: heads of one exporter differ in few of them. */
   let written: HeadFields = [];
   const ends: number[] = [];
-  let length = 0;
-  let exporter = "";
 
   /** `,"name":` */
   const nameText = (name: string): string => {
@@ -65,7 +62,7 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
     let end = 0;
     for (let i = 0; i < fields.length; i++) {
       const [name, value] = fields[i] as HeadFields[number];
-      if (name === "flow.export.ip.addr") exporter = typeof value === "string" ? value : "";
+      if (name === "flow.export.ip.addr") head.exporter = typeof value === "string" ? value : "";
       const last = before[i];
       const lastEnd = ends[i] ?? -1;
       if (!isMoved && last !== undefined && last[0] === name && last[1] === value) {
@@ -85,26 +82,21 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
     }
     if (end === 0) return false;
     view.setUint8(0, 0x7b);
-    length = end;
+    head.length = end;
     written = fields;
     return true;
   };
 
-  return {
-    get fields() {
-      return current;
-    },
-    get length() {
-      return length;
-    },
-    get exporter() {
-      return exporter;
-    },
+  const head: { -readonly [Key in keyof LineHead]: LineHead[Key] } = {
+    fields: undefined,
+    length: 0,
+    exporter: "",
     use(fields) {
-      exporter = "";
-      current = write(fields) ? fields : undefined;
-      return current !== undefined;
+      head.exporter = "";
+      head.fields = write(fields) ? fields : undefined;
+      return head.fields !== undefined;
     },
-    forget: () => void (current = undefined),
+    forget: () => void (head.fields = undefined),
   };
+  return head;
 }

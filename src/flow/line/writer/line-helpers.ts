@@ -164,9 +164,9 @@ export function createLineHelpers(options: LineHelpersOptions): LineHelpers {
       needed = bytes + rest;
       return -1;
     }
-    if (sections.end > 0) counts.packet++;
+    if (sections.end() > 0) counts.packet++;
     keep(lineFields.added);
-    view.setUint32(layout.listedSteps, layout.stepList + 4 * sections.end, true);
+    view.setUint32(layout.listedSteps, layout.stepList + 4 * sections.end(), true);
     return at;
   };
 

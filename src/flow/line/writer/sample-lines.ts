@@ -20,10 +20,10 @@ import { createWriteEstimates } from "./write-estimates.ts";
 import { copyText } from "../text/write-values.ts";
 import type { Began, DecodeOutput } from "../../wire/decoder/decoder.ts";
 import { createKernel, type KernelImports } from "../kernel/kernel.ts";
-import { maxDatagram, type SampleLines } from "../../wire/decoder/sample-lines.ts";
+import { maxDatagram, type ListedSteps, type SampleLines, type SampleLister } from "../../wire/decoder/sample-lines.ts";
 import * as layout from "../kernel/layout.ts";
 import type { RecordHead } from "../../wire/decoder/record-head.ts";
-import { createStepBook, type StepBook } from "../../wire/steps/step-book.ts";
+import { createStepBook, type Step, type StepBook } from "../../wire/steps/step-book.ts";
 import { createStepList } from "../../wire/steps/step-list.ts";
 import type { ByteSource } from "../../wire/steps/step-value.ts";
 
@@ -61,41 +61,68 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const book = (canUse ? options.book : undefined) ?? createStepBook(undefined);
   const steps = createStepList(book, kernelLines && workspace);
   const source: ByteSource = { bytes: memory, view };
-  const starts = new Uint32Array(layout.maxSamples);
-  const ends = new Uint32Array(layout.maxSamples);
   /** What the kernel reads of each sample: little-endian like all processors that Node runs on. */
   const blocks = new Uint32Array(memory.buffer, layout.samples, (layout.maxSamples * layout.sampleBlock) / 4);
   const blockRates = new Float64Array(memory.buffer, layout.samples, (layout.maxSamples * layout.sampleBlock) / 8);
-  const rates = new Float64Array(layout.maxSamples);
+  const blockOf = (position: number): number => (layout.sampleBlock / 4) * position;
   let count = 0;
+  /** The sample that the other side lists. */
+  let listed = 0;
+  let lister: SampleLister | undefined;
   let headFields: RecordHead = [];
   let output: DecodeOutput | undefined;
   let canWrite = false;
 
+  /** Has a sample listed by the one who reads it. */
+  const list = (position: number): void => {
+    const block = blockOf(position);
+    listed = position;
+    blocks[block + layout.sampleSteps / 4] = layout.stepList + 4 * steps.end;
+    blocks[block + layout.sampleAddressLength / 4] = 0;
+    lister?.list(
+      blocks[block + layout.sampleForm / 4] as number,
+      blocks[block + layout.sampleAt / 4] as number,
+      blocks[block + layout.sampleEnd / 4] as number,
+    );
+    blocks[block + layout.sampleStepsEnd / 4] = layout.stepList + 4 * steps.end;
+    const room = options.ends.growth * steps.takeRoom();
+    blocks[block + layout.sampleRoom / 4] = room + (kernelLines?.room ?? 0);
+  };
+
+  const hasRoom = (position: number): boolean => {
+    const block = blockOf(position);
+    const bytes = (blocks[block + layout.sampleEnd / 4] as number) - (blocks[block + layout.sampleAt / 4] as number);
+    return steps.hasRoom(bytes);
+  };
+
   /** Passes a sample on as a record. */
   const putFields = (position: number, began?: Began): void => {
+    const block = blockOf(position);
     const record: RecordFields = new Map(headFields);
-    steps.putInto(record, starts[position] as number, ends[position] as number, source);
+    const from = (blocks[block + layout.sampleSteps / 4] as number) - layout.stepList;
+    const to = (blocks[block + layout.sampleStepsEnd / 4] as number) - layout.stepList;
+    steps.putInto(record, from / 4, to / 4, source);
     addIcmp(record);
-    const rate = rates[position] as number;
+    const rate = blockRates[block / 2 + layout.sampleRate / 8] as number;
     completeFlow(record, rate < 0 ? undefined : rate, options.counters);
     counts.interpreted++;
     output?.flow(record, began);
   };
 
-  const flush = (): void => {
-    let next = 0;
-    if (canWrite && kernelLines !== undefined && count > 0) {
-      if (count > 1) kernelLines.kernel.prefetchSamples(count);
-      while (next < count) {
-        const room = blocks[(layout.sampleBlock * next + layout.sampleRoom) / 4] as number;
+  /** Writes the samples from one position up to another one, which are listed. */
+  const write = (first: number, end: number): void => {
+    let next = first;
+    if (canWrite && kernelLines !== undefined && next < end) {
+      if (end - first > 1) kernelLines.kernel.prefetchSamples(first, end);
+      while (next < end) {
+        const room = blocks[blockOf(next) + layout.sampleRoom / 4] as number;
         const line = lines.open(room);
         const { buffer, byteOffset, length } = lines.bytes;
         // The lines need more memory than the workspace has in one piece.
         if (buffer !== memory.buffer) break;
         const out = byteOffset + line;
         const limit = Math.min(byteOffset + length, out + Math.max(flushBytes, room));
-        const outcome = kernelLines.write(next, count, out, limit);
+        const outcome = kernelLines.write(next, end, out, limit);
         const done = view.getUint32(layout.resultCount, true);
         const written = view.getUint32(layout.resultEnd, true);
         if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
@@ -107,7 +134,25 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
         if (outcome === layout.isLeft) putFields(next++, decided);
       }
     }
-    for (; next < count; next++) putFields(next);
+    for (; next < end; next++) putFields(next);
+  };
+
+  const flush = (): void => {
+    let first = 0;
+    let next = 0;
+    while (next < count) {
+      if (kernelLines !== undefined) {
+        next = kernelLines.kernel.listSamples(next, count, layout.stepList + 4 * steps.end);
+        steps.end = (view.getUint32(layout.listedSteps, true) - layout.stepList) / 4;
+      }
+      if (next === count) break;
+      if (next > first && !hasRoom(next)) {
+        write(first, next);
+        first = next;
+        steps.clear();
+      } else list(next++);
+    }
+    write(first, count);
     if (canWrite) kernelLines?.done();
     count = 0;
     steps.clear();
@@ -118,6 +163,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     steps,
     counters: options.counters,
     base: layout.input,
+    useListed: (listedSteps) => kernelLines?.useListed(listedSteps),
     begin(datagram, head, exporter, to) {
       count = 0;
       steps.clear();
@@ -127,26 +173,20 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       canWrite = kernelLines?.begin(head, exporter) === true;
       return source;
     },
-    reserve(bytes) {
-      if (count === layout.maxSamples || !steps.hasRoom(bytes)) flush();
-      starts[count] = steps.end;
+    add(form, at, end, rate, by) {
+      if (count === layout.maxSamples) flush();
+      lister = by;
+      const block = blockOf(count++);
+      blocks[block + layout.sampleForm / 4] = form;
+      blocks[block + layout.sampleAt / 4] = at;
+      blocks[block + layout.sampleEnd / 4] = end;
+      blockRates[block / 2 + layout.sampleRate / 8] = rate ?? -1;
     },
-    end(rate, from, destination, addressLength) {
-      const end = steps.end;
-      ends[count] = end;
-      rates[count] = rate ?? -1;
-      const room = options.ends.growth * steps.takeRoom();
-      if (canWrite && kernelLines !== undefined) {
-        const block = (layout.sampleBlock / 4) * count;
-        blocks[block + layout.sampleSteps / 4] = layout.stepList + 4 * (starts[count] as number);
-        blocks[block + layout.sampleStepsEnd / 4] = layout.stepList + 4 * end;
-        blocks[block + layout.sampleSource / 4] = from;
-        blocks[block + layout.sampleDestination / 4] = destination;
-        blocks[block + layout.sampleAddressLength / 4] = addressLength;
-        blocks[block + layout.sampleRoom / 4] = room + kernelLines.room;
-        blockRates[(layout.sampleBlock / 8) * count + layout.sampleRate / 8] = rate ?? -1;
-      }
-      count++;
+    setAddresses(from, destination, addressLength) {
+      const block = blockOf(listed);
+      blocks[block + layout.sampleSource / 4] = from;
+      blocks[block + layout.sampleDestination / 4] = destination;
+      blocks[block + layout.sampleAddressLength / 4] = addressLength;
     },
     flush,
   };
@@ -196,15 +236,18 @@ function createKernelLines({
     enricher.numbers.length * maxNumberAddition +
     (enricher.apps ?? []).reduce((sum, { maxLength }) => sum + maxLength, 0) +
     enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength, 0);
-  let room = 0;
+  /** Of the steps that the kernel lists of a sample. */
+  let listedRoom = 0;
 
-  return {
+  const kernelLines = {
     kernel,
-    takeFiltered: () => context.takeFiltered(),
     /** What a line takes besides its steps. */
-    get room() {
-      return room;
+    room: 0,
+    useListed(steps: ListedSteps): void {
+      listedRoom = ends.growth * writeListedSteps(view, steps);
+      view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
     },
+    takeFiltered: () => context.takeFiltered(),
     write: (first: number, end: number, out: number, limit: number): number =>
       kernel.writeSamples(first, end, layout.sampleHead, head.length, out, limit),
     /** @returns whether lines of a datagram can be written. */
@@ -229,7 +272,8 @@ function createKernelLines({
         headLength: head.length,
         exporterLength,
       });
-      room = head.length + exporterLength + ends.growth * (maxAdditions + maxRest);
+      kernelLines.room = head.length + exporterLength + ends.growth * (maxAdditions + maxRest);
+      view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
       return true;
     },
     done() {
@@ -238,4 +282,29 @@ function createKernelLines({
       exporter.done();
     },
   };
+  return kernelLines;
+}
+
+/** Leaves the kernel the steps that it lists by itself. @returns bytes that those of one sample take in a line at most. */
+function writeListedSteps(view: DataView, { ofSample, ofPacket, structures }: ListedSteps): number {
+  let room = 0;
+  const put = (at: number, step: Step | undefined): void => {
+    view.setUint32(at, step?.place ?? 0, true);
+    room += step?.maxLength ?? 0;
+  };
+  for (const [number, step] of ofSample) put(layout.listedOfSample + 4 * number, step);
+  for (const [number, step] of ofPacket) put(layout.listedOfPacket + 4 * number, step);
+  if (structures.length > layout.maxStructures) throw new RangeError("there is no room for so many structures");
+  view.setUint32(layout.structureCount, structures.length, true);
+  structures.forEach(({ format, length, step, rest, start, group }, i) => {
+    if (group >= 64) throw new RangeError("there are too many groups of structures");
+    const entry = layout.structures + layout.structureBytes * i;
+    view.setUint32(entry + layout.structureFormat, format, true);
+    view.setUint32(entry + layout.structureLength, length, true);
+    put(entry + layout.structureStep, step);
+    put(entry + layout.structureRest, rest);
+    view.setUint32(entry + layout.structureStart, start ?? layout.anyStart, true);
+    view.setUint32(entry + layout.structureGroup, group, true);
+  });
+  return room;
 }

@@ -25,7 +25,7 @@ export interface SectionSteps {
    */
   list(plan: Plan, section: PacketSection, source: FieldSource, record: LineFields): number;
   /** Where the list ends. */
-  readonly end: number;
+  end(): number;
 }
 
 export type PacketSection = Extract<SlowStep, { kind: "packet" }>;
@@ -132,9 +132,7 @@ export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
   };
 
   return {
-    get end() {
-      return list.end;
-    },
+    end: () => list.end,
     list(plan, { field, start, name }, from, of) {
       const { offsets, lengths } = places;
       begin(plan);

@@ -1,12 +1,38 @@
 import type { DecodeOutput } from "./decoder.ts";
 import type { RecordHead } from "./record-head.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
-import type { StepBook } from "../steps/step-book.ts";
+import type { Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
 import type { ByteSource } from "../steps/step-value.ts";
 
 /** Longer datagrams there are none. */
 export const maxDatagram = 65_535;
+
+/** Lists the steps of a sample. */
+export interface SampleLister {
+  /** Adds the steps of the sample from one place to another, of a form, and says where its addresses are. */
+  list(form: number, at: number, end: number): void;
+}
+
+/** What the kernel lists by itself, by the numbers that its layout has. */
+export interface ListedSteps {
+  readonly ofSample: readonly (readonly [number: number, step: Step])[];
+  readonly ofPacket: readonly (readonly [number: number, step: Step])[];
+  readonly structures: readonly ListedStructure[];
+}
+
+/** A structure whose fields have fixed places. */
+export interface ListedStructure {
+  readonly format: number;
+  readonly length: number;
+  readonly step: Step;
+  /** All but its first field. */
+  readonly rest: Step | undefined;
+  /** What its first 32 bits have to be; undefined: anything. */
+  readonly start: number | undefined;
+  /** Of one group a sample has one structure. */
+  readonly group: number;
+}
 
 /** Passes samples on: as lines that the kernel writes, or as fields. */
 export interface SampleLines {
@@ -25,15 +51,21 @@ export interface SampleLines {
   begin(datagram: Buffer, head: RecordHead, exporter: string, output: DecodeOutput): ByteSource;
   /** The place of the first byte of the datagram. */
   readonly base: number;
-  /** Makes room for the steps of a sample of so many bytes. */
-  reserve(bytes: number): void;
+  /** Says what the kernel may list. Until then it lists nothing. */
+  useListed(steps: ListedSteps): void;
   /**
-   * Ends a sample whose steps were added. Its line is there after {@link SampleLines.flush}.
+   * Adds a sample. Its line is there after {@link SampleLines.flush}.
    *
+   * @param form which of its forms the kernel's layout has (`formOther` and so on).
    * @param rate one of how many packets was sampled; undefined when that is not known.
-   * @param source, destination where the addresses of both ends are, so that what they add can be fetched ahead.
-   * @param addressLength of each of them; 0: nowhere.
+   * @param lister is asked for the steps where the kernel does not list them, before the flush returns.
    */
-  end(rate: number | undefined, source: number, destination: number, addressLength: number): void;
+  add(form: number, at: number, end: number, rate: number | undefined, lister: SampleLister): void;
+  /**
+   * Says of the sample that is listed where the addresses of both ends are, so that what they add can be fetched ahead.
+   *
+   * @param length of each of them; 0: nowhere.
+   */
+  setAddresses(source: number, destination: number, length: number): void;
   flush(): void;
 }

@@ -125,10 +125,10 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times, co
 
       const exportTime = seconds * 1000 + (hasFraction ? Math.floor(nanoseconds / 1_000_000) : 0);
       noteHeader(domain, datagram, exportTime, uptime);
-      const { fallbackRate } = exporter;
+      const { manualRate: ownRate, fallbackRate } = exporter.rates();
       // An interval of 0 is one of every packet, unless the operator knows better.
       const saidRate = headerRate === 0 ? (fallbackRate ?? 1) : headerRate;
-      const manualRate = exporter.manualRate ?? saidRate;
+      const manualRate = ownRate ?? saidRate;
       const range = { bytes, start: headerLength, end: headerLength + Math.min(count, there) * recordLength };
       const context = { head, clock: { exportTime, uptime }, bootTime: undefined };
       flows.read(

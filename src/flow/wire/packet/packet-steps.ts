@@ -1,11 +1,38 @@
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
-import type { StepBook } from "../steps/step-book.ts";
+import * as layout from "../../line/kernel/layout.ts";
+import type { Step, StepBook } from "../steps/step-book.ts";
 import type { StepSink } from "../steps/step-list.ts";
 import { stackAt } from "../steps/step-value.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 import { packetNames, type PacketRole } from "./packet-names.ts";
 import { flowLevelOf, type ParsedPacket } from "./parse-packet.ts";
+
+/** The steps that the kernel lists by itself of the flow's own packet, by the numbers that the layout has for them. */
+export function listedSteps({ flow }: PacketSteps): readonly (readonly [number: number, step: Step])[] {
+  return [
+    [layout.frameStep, flow.frame],
+    [layout.taggedFrameStep, flow.taggedFrame],
+    [layout.sourceMacStep, flow.sourceMac],
+    [layout.destinationMacStep, flow.destinationMac],
+    [layout.etherTypeStep, flow.etherType],
+    [layout.vlanStep, flow.vlan],
+    [layout.otherVlanStep, flow.otherVlan],
+    [layout.priorityStep, flow.priority],
+    [layout.innerVlanStep, flow.innerVlan],
+    [layout.innerPriorityStep, flow.innerPriority],
+    [layout.ipv4Step, flow.ipv4],
+    [layout.ipv6Step, flow.ipv6],
+    [layout.trafficClassStep, flow.trafficClass],
+    [layout.lengthStep, flow.length],
+    [layout.flowLabelStep, flow.flowLabel],
+    [layout.protocolStep, flow.protocol],
+    [layout.portsStep, flow.ports],
+    [layout.tcpStep, flow.tcp],
+    [layout.icmpTypeStep, flow.icmpType],
+    [layout.icmpCodeStep, flow.icmpCode],
+  ];
+}
 
 /** Makes steps of packets. */
 export interface PacketSteps {

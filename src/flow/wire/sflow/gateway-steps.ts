@@ -61,6 +61,7 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
   };
 
   return {
+    wholes: [],
     add(list, source, at, end) {
       const { view } = source;
       let position = addAddress(list, steps.nextHop4, steps.nextHop6, source, at, end);

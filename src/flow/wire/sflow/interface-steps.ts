@@ -1,3 +1,4 @@
+import * as layout from "../../line/kernel/layout.ts";
 import type { Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
 import { dropReasonCount, dropReasonName } from "./drop-reason-names.ts";
@@ -20,6 +21,8 @@ const several = -2;
 export interface InterfaceSteps {
   /** Those of an index, for who knows that there is one: {@link isIndex}. */
   readonly indexes: Readonly<Record<"in" | "out", Step>>;
+  /** Those that the kernel lists by itself, by the numbers that its layout has. */
+  readonly listed: readonly (readonly [number: number, step: Step])[];
   /**
    * Adds the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many interfaces it
    * went (0: to several, it is not known how many).
@@ -54,6 +57,15 @@ export function createInterfaceSteps(book: StepBook): InterfaceSteps {
     list.add(code < dropReasonCount ? reason : reasonNumber, code);
   return {
     indexes: { in: sides.in.index, out: sides.out.index },
+    listed: [
+      [layout.inIndexStep, sides.in.index],
+      [layout.inInternalStep, sides.in.isInternal],
+      [layout.outIndexStep, sides.out.index],
+      [layout.outInternalStep, sides.out.isInternal],
+      [layout.outCountStep, sides.out.count],
+      [layout.ingressStep, ingress],
+      [layout.egressStep, egress],
+    ],
     addReason,
     add(list, side, format, value) {
       const steps = sides[side];

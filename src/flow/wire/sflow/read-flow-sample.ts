@@ -1,11 +1,12 @@
 import type { PacketHeader } from "../packet/packet-header.ts";
-import { createPacketSteps } from "../packet/packet-steps.ts";
+import * as layout from "../../line/kernel/layout.ts";
+import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { Part } from "../steps/step-book.ts";
 import { bytesLayer } from "../../elements/mapping/counter-names.ts";
-import type { SampleLines } from "../decoder/sample-lines.ts";
+import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
 import { createGatewaySteps } from "./gateway-steps.ts";
 import { createInterfaceSteps, isIndex } from "./interface-steps.ts";
@@ -119,9 +120,28 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
         else packetLength = length;
       }),
       [flowFormats.gateway, createGatewaySteps(book)] as const,
-      ...[...flowRecordLayouts].map(([key, layout]) => [key, createStructureSteps(book, layout)] as const),
+      ...[...flowRecordLayouts].map(([key, fields]) => {
+        return [key, createStructureSteps(book, fields, key === flowFormats.switch)] as const;
+      }),
     ].map(([key, steps]) => [key, [groupOf(key), steps]]),
   );
+  lines.useListed({
+    ofSample: [
+      [layout.compactStep, own.compact],
+      [layout.expandedStep, own.expanded],
+      [layout.compactWholeStep, own.compactWhole],
+      [layout.expandedWholeStep, own.expandedWhole],
+      ...interfaces.listed,
+      [layout.packetsStep, own.packets],
+      [layout.frameLengthStep, own.frame],
+    ],
+    ofPacket: listedSteps(packetSteps),
+    structures: [...structures].flatMap(([format, [group, { wholes }]]) =>
+      wholes.map((whole): ListedStructure => ({ format, group, ...whole })),
+    ),
+  });
+  /** Of the datagram at hand. */
+  let context: SampleContext | undefined;
 
   /** Parses the first sampled header. @returns its position in the records, -1 when there is none. */
   const parseHeader = ({ bytes, view }: SampleContext["source"]): number => {
@@ -182,8 +202,8 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
   };
 
   /** Adds everything behind the fixed part of a sample, and ends it. */
-  const addRecords = (context: SampleContext, at: number, end: number, rate: number | undefined): void => {
-    const { source } = context;
+  const addRecords = (of: SampleContext, at: number, end: number): void => {
+    const { source } = of;
     locateRecords(source.view, at, end, records);
     const headerIndex = parseHeader(source);
     let isCut = false;
@@ -204,81 +224,84 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
     if (frameLength >= 0) list.add(own.frame, frameLength);
     else if (packetLength >= 0) list.add(own.packet, packetLength);
     if (hasPacket) packetSteps.add(list, packet, agentVlan);
-    if (!hex.isEmpty) hex.take((name, spans) => list.giveHex(name, spans));
-    checkRecords(context, records, isCut);
+    if (!hex.isEmpty()) hex.take((name, spans) => list.giveHex(name, spans));
+    checkRecords(of, records, isCut);
     const hasAddresses = hasPacket && flowHeader.ipVersion >= 0;
-    if (hasAddresses) lines.end(rate, flowHeader.source, flowHeader.destination, flowHeader.ipVersion === 4 ? 4 : 16);
-    else lines.end(rate, 0, 0, 0);
+    if (hasAddresses) {
+      lines.setAddresses(flowHeader.source, flowHeader.destination, flowHeader.ipVersion === 4 ? 4 : 16);
+    }
+  };
+
+  /** Adds the fixed part of a flow sample. The compact form has the type of a data source in eight bits, the format of an interface in two. */
+  const addFlow = ({ view }: SampleContext["source"], at: number, isExpanded: boolean): void => {
+    const first = view.getUint32(at + 4);
+    const type = isExpanded ? first : first >>> 24;
+    const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
+    const interfacesAt = at + (isExpanded ? 24 : 20);
+    const one = view.getUint32(interfacesAt);
+    const two = view.getUint32(interfacesAt + (isExpanded ? 8 : 4));
+    const inFormat = isExpanded ? one : one >>> 30;
+    const outFormat = isExpanded ? two : two >>> 30;
+    let input = isExpanded ? view.getUint32(interfacesAt + 4) : one & 0x3fff_ffff;
+    let sink = isExpanded ? view.getUint32(interfacesAt + 12) : two & 0x3fff_ffff;
+    if (isIndex(inFormat, input) && isIndex(outFormat, sink)) {
+      list.add(isExpanded ? own.expandedWhole : own.compactWhole, at);
+    } else {
+      list.add(isExpanded ? own.expanded : own.compact, at);
+      input = interfaces.add(list, "in", inFormat, input);
+      sink = interfaces.add(list, "out", outFormat, sink);
+    }
+    interfaces.addDirection(list, type, index, input, sink);
+  };
+
+  const addDiscard = ({ view }: SampleContext["source"], at: number): void => {
+    list.add(own.discarded, at);
+    const input = interfaces.add(list, "in", 0, view.getUint32(at + 16));
+    const sink = interfaces.add(list, "out", 0, view.getUint32(at + 20));
+    interfaces.addReason(list, view.getUint32(at + 24));
+    interfaces.addDirection(list, view.getUint32(at + 4), view.getUint32(at + 8), input, sink);
+  };
+
+  const lister: SampleLister = {
+    list(form, at, end) {
+      if (context === undefined) throw new TypeError("samples are listed while their datagram is read");
+      if (form === layout.formOther) addDiscard(context.source, at);
+      else addFlow(context.source, at, form === layout.formExpanded);
+      addRecords(context, at + (form === layout.formExpanded ? 40 : 28), end);
+    },
   };
 
   return {
-    readFlow(context, at, end, isExpanded) {
-      const { source, exporter, domain, output } = context;
+    readFlow(of, at, end, isExpanded) {
+      const { source, exporter, domain, output } = of;
       const { view } = source;
       if (end - at < (isExpanded ? 44 : 32)) {
-        sampleProblem(context, "cut_sample", { bytes: end - at });
+        sampleProblem(of, "cut_sample", { bytes: end - at });
         return;
       }
-      lines.reserve(end - at);
-      // The compact form has the type of a data source in eight bits, the format of an interface in two.
+      context = of;
       const first = view.getUint32(at + 4);
       const type = isExpanded ? first : first >>> 24;
       const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
-      const ratesAt = at + (isExpanded ? 12 : 8);
-      const rate = view.getUint32(ratesAt);
-      const one = view.getUint32(ratesAt + 12);
-      const two = view.getUint32(ratesAt + (isExpanded ? 20 : 16));
-      const inFormat = isExpanded ? one : one >>> 30;
-      const outFormat = isExpanded ? two : two >>> 30;
-      let input = isExpanded ? view.getUint32(ratesAt + 16) : one & 0x3fff_ffff;
-      let sink = isExpanded ? view.getUint32(ratesAt + 24) : two & 0x3fff_ffff;
-      if (isIndex(inFormat, input) && isIndex(outFormat, sink)) {
-        list.add(isExpanded ? own.expandedWhole : own.compactWhole, at);
-      } else {
-        list.add(isExpanded ? own.expanded : own.compact, at);
-        input = interfaces.add(list, "in", inFormat, input);
-        sink = interfaces.add(list, "out", outFormat, sink);
-      }
-      interfaces.addDirection(list, type, index, input, sink);
-      output.sample(
-        domain.samples.account(
-          sourceKey(sourceKinds.flow, type, index),
-          view.getUint32(at),
-          view.getUint32(ratesAt + 8),
-          rate,
-        ),
-      );
-      addRecords(
-        context,
-        at + (isExpanded ? 40 : 28),
-        end,
-        exporter.manualRate ?? (rate > 0 ? rate : exporter.fallbackRate),
-      );
+      const rateAt = at + (isExpanded ? 12 : 8);
+      const rate = view.getUint32(rateAt);
+      const key = sourceKey(sourceKinds.flow, type, index);
+      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), rate));
+      const { manualRate, fallbackRate } = exporter.rates();
+      const known = manualRate ?? (rate > 0 ? rate : fallbackRate);
+      lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, lister);
     },
-    readDiscard(context, at, end) {
-      const { source, domain, output } = context;
+    readDiscard(of, at, end) {
+      const { source, domain, output } = of;
       const { view } = source;
       if (end - at < 32) {
-        sampleProblem(context, "cut_sample", { bytes: end - at });
+        sampleProblem(of, "cut_sample", { bytes: end - at });
         return;
       }
-      lines.reserve(end - at);
-      list.add(own.discarded, at);
-      const type = view.getUint32(at + 4);
-      const index = view.getUint32(at + 8);
-      const input = interfaces.add(list, "in", 0, view.getUint32(at + 16));
-      const sink = interfaces.add(list, "out", 0, view.getUint32(at + 20));
-      interfaces.addReason(list, view.getUint32(at + 24));
-      interfaces.addDirection(list, type, index, input, sink);
-      output.sample(
-        domain.samples.account(
-          sourceKey(sourceKinds.discard, type, index),
-          view.getUint32(at),
-          view.getUint32(at + 12),
-          0,
-        ),
-      );
-      addRecords(context, at + 28, end, undefined);
+      context = of;
+      const key = sourceKey(sourceKinds.discard, view.getUint32(at + 4), view.getUint32(at + 8));
+      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(at + 12), 0));
+      lines.add(layout.formOther, at, end, undefined, lister);
     },
   };
 }

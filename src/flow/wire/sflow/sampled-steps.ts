@@ -93,6 +93,7 @@ export function createSampledSteps(
 
 function stepsOf(fields: readonly Field[], isKnown: IsKnown): StructureSteps {
   return {
+    wholes: [],
     add(list, { view }, at, end) {
       let position = at;
       for (let i = 0; i < fields.length; i++) {

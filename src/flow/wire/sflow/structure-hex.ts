@@ -11,7 +11,7 @@ export interface StructureHex {
   /** @param key enterprise in the upper twenty bits, format in the lower twelve. */
   add(kind: StructureKind, key: number, at: number, end: number): void;
   /** Whether there are any. */
-  readonly isEmpty: boolean;
+  isEmpty(): boolean;
   /** Hands over where those that were added are, by their names, and forgets them. */
   take(put: (name: string, spans: readonly Span[]) => void): void;
 }
@@ -44,9 +44,7 @@ export function createStructureHex(): StructureHex {
       if (before === undefined) known.set(name, [{ at, end }]);
       else before.push({ at, end });
     },
-    get isEmpty() {
-      return known.size === 0;
-    },
+    isEmpty: () => known.size === 0,
     take(put) {
       known.forEach((spans, name) => put(name, spans));
       known.clear();

@@ -1,6 +1,6 @@
 import type { Part, Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
-import type { ByteSource, PartRead } from "../steps/step-value.ts";
+import { unknown32, type ByteSource, type PartRead } from "../steps/step-value.ts";
 import { padded, type FlowType, type XdrLayout } from "./xdr-layout.ts";
 
 /** Makes steps of a structure. */
@@ -12,6 +12,18 @@ export interface StructureSteps {
    * @returns how it went: `whole`, `more` behind the last field, `cut` within one.
    */
   add(list: StepList, source: ByteSource, at: number, end: number, skipped: number): StructureOutcome;
+  /** The kernel lists such structures by itself. */
+  readonly wholes: readonly Whole[];
+}
+
+/** A structure whose fields are always at the same places, as one step. */
+export interface Whole {
+  readonly step: Step;
+  /** All but its first field; undefined where nobody asks for that. */
+  readonly rest: Step | undefined;
+  readonly length: number;
+  /** What its first 32 bits have to be; undefined: anything. */
+  readonly start: number | undefined;
 }
 
 export type StructureOutcome = "whole" | "more" | "cut";
@@ -24,20 +36,24 @@ interface Field {
   readonly step6: Step;
 }
 
-const unknown = 0xffff_ffff;
 /** More than an entry of a list takes in a line. */
 const maxEntry = 8;
 /** `\u00xx` */
 const maxPerTextByte = 6;
 
-/** For a structure that is a row of fields. */
-export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>): StructureSteps {
+/** For a structure that is a row of fields. @param hasRest whether its first field may be left out. */
+export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>, hasRest: boolean): StructureSteps {
   const fields = fieldsOf(book, layout);
-  const whole = wholeOf(book, fields);
+  const wholes = wholesOf(book, fields, hasRest);
   return {
+    wholes,
     add(list, source, at, end, skipped) {
-      if (whole !== undefined && skipped === 0 && end - at === whole.length && areKnown(whole, source, at)) {
-        list.add(whole.step, at);
+      for (let i = 0; i < wholes.length; i++) {
+        const { step, rest, length, start } = wholes[i] as Whole;
+        const used = skipped === 0 ? step : rest;
+        if (used === undefined || end - at !== length) continue;
+        if (start !== undefined && source.view.getUint32(at) !== start) continue;
+        list.add(used, at);
         return "whole";
       }
       let position = at + 4 * skipped;
@@ -52,43 +68,48 @@ export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>
   };
 }
 
-/** A structure whose fields are always at the same places, as one step. */
-interface Whole {
-  readonly step: Step;
-  readonly length: number;
-  /** Where values are that the agent may not know. */
-  readonly counts: readonly number[];
-}
-
 const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {
   uint32: "uint32",
-  count32: "uint32",
+  count32: "known32",
   uint64: "place",
   mac: "place",
   ipv4: "place",
   ipv6: "place",
 };
 
-/** @returns undefined for one with fields of no fixed length. */
-function wholeOf(book: StepBook, fields: readonly Field[]): Whole | undefined {
+/** Those of a row of fields of fixed lengths; the first may be an address, of either family. None where there are others. */
+function wholesOf(book: StepBook, fields: readonly Field[], hasRest: boolean): Whole[] {
+  if (fields[0]?.type !== "address") return wholeOf(book, fields, hasRest, undefined) ?? [];
+  return [4, 6].flatMap((family) => wholeOf(book, fields, hasRest, family) ?? []);
+}
+
+/** What comes before an address: its type. */
+const familyBytes = 4;
+
+/** @param family of the address at the beginning, if there is one. */
+function wholeOf(
+  book: StepBook,
+  fields: readonly Field[],
+  hasRest: boolean,
+  family: number | undefined,
+): [Whole] | undefined {
   const parts: Part[] = [];
-  const counts: number[] = [];
   let length = 0;
-  for (const { type, step } of fields) {
+  for (let i = 0; i < fields.length; i++) {
+    const { type, step, step6 } = fields[i] as Field;
+    if (i === 0 && family !== undefined) {
+      parts.push([family === 4 ? step : step6, familyBytes, "place"]);
+      length += familyBytes + (family === 4 ? 4 : 16);
+      continue;
+    }
     const read = partReads[type];
     if (read === undefined) return undefined;
-    if (type === "count32") counts.push(length);
     parts.push([step, length, read]);
     length += widths[type];
   }
-  return { step: book.block(parts), length, counts };
-}
-
-function areKnown({ counts }: Whole, { view }: ByteSource, at: number): boolean {
-  for (let i = 0; i < counts.length; i++) {
-    if (view.getUint32(at + (counts[i] as number)) === unknown) return false;
-  }
-  return true;
+  const rest = hasRest ? book.block(parts.slice(1)) : undefined;
+  const start = family === undefined ? undefined : family === 4 ? 1 : 2;
+  return [{ step: book.block(parts), rest, length, start }];
 }
 
 function fieldsOf(book: StepBook, layout: XdrLayout<FlowType>): Field[] {
@@ -125,7 +146,7 @@ function addField(list: StepList, field: Field, source: ByteSource, at: number, 
       return at + 4;
     case "count32": {
       const value = source.view.getUint32(at);
-      if (value !== unknown) list.add(step, value);
+      if (value !== unknown32) list.add(step, value);
       return at + 4;
     }
     case "address":

@@ -9,7 +9,7 @@ import {
 import { createProgramWriter, type Operation } from "../../line/kernel/program-writer.ts";
 import { endMark } from "../../line/kernel/end-mark.ts";
 import * as layout from "../../line/kernel/layout.ts";
-import { readPart, readStepValue, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
+import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
 
 /**
  * One piece of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the
@@ -60,6 +60,7 @@ const reads: Readonly<Record<PartRead, number>> = {
   uint16: layout.readUint16,
   uint24: layout.readUint24,
   uint32: layout.readUint32,
+  known32: layout.readKnown,
   vlan: layout.readVlan,
   priority: layout.readPriority,
   flags: layout.readFlags,
@@ -198,7 +199,10 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
         names: parts.flatMap(([{ names }]) => names),
         maxLength,
         put(record, at, source) {
-          for (const [step, offset, read] of parts) step.put(record, readPart[read](source.view, at + offset), source);
+          for (const [step, offset, read] of parts) {
+            const value = readPart[read](source.view, at + offset);
+            if (read !== "known32" || value !== unknown32) step.put(record, value, source);
+          }
         },
       });
     },

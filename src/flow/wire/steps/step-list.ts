@@ -23,8 +23,8 @@ export interface StepList extends StepSink {
   give(name: string, value: Value): void;
   /** Adds an array of bytes in hex. */
   giveHex(name: string, spans: readonly Span[]): void;
-  /** The position behind the last step. */
-  readonly end: number;
+  /** The position behind the last step; it is set where the kernel has listed some. */
+  end: number;
   /** Bytes in a line that the steps since the last call take at most. */
   takeRoom(): number;
   /** Whether there is room for the steps of a sample of so many bytes. */
@@ -57,13 +57,13 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
   const givens = new Map<number, readonly [name: string, value: Value | readonly Span[], isHex: boolean]>();
   const labels = new Map<string, Buffer>();
   let textsEnd: number = layout.stepTexts;
-  let end = 0;
   let room = 0;
 
   const add = (step: Step, value: number): void => {
+    const { end } = list;
     steps[end] = step.place;
     steps[end + 1] = value;
-    end += 2;
+    list.end = end + 2;
     room += step.maxLength;
   };
 
@@ -85,7 +85,9 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
     return label;
   };
 
-  return {
+  // Not with accessors, which would make a dictionary of the object.
+  const list: StepList = {
+    end: 0,
     add,
     addLong(step, value, bytes) {
       add(step, value);
@@ -118,16 +120,13 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
       workspace?.view.setUint32(at + 4, label.length, true);
       workspace?.bytes.set(label, at + 8 + 8 * spans.length);
     },
-    get end() {
-      return end;
-    },
     takeRoom() {
       const taken = room;
       room = 0;
       return taken;
     },
     hasRoom: (bytes) =>
-      end + 2 * (maxKnownSteps + bytes / minStructure) <= steps.length &&
+      list.end + 2 * (maxKnownSteps + bytes / minStructure) <= steps.length &&
       textsEnd + maxPerByte * bytes + maxTexts <= layout.stepTextsEnd,
     putInto(record, from, to, source) {
       for (let i = from; i < to; i += 2) {
@@ -140,12 +139,13 @@ export function createStepList(book: StepBook, workspace: Workspace | undefined)
       }
     },
     clear() {
-      end = 0;
+      list.end = 0;
       room = 0;
       textsEnd = layout.stepTexts;
       if (givens.size > 0) givens.clear();
     },
   };
+  return list;
 }
 
 /** Bytes of a source in hex. */

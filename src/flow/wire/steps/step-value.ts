@@ -81,8 +81,14 @@ function pathAt(at: number, source: ByteSource): string {
   return segments.join(" ");
 }
 
-/** How a part of what lies at the place of a step is read; `place`: it is the place itself that is meant. */
-export type PartRead = "place" | "uint8" | "uint16" | "uint24" | "uint32" | "vlan" | "priority" | "flags";
+/**
+ * How a part of what lies at the place of a step is read. `place`: it is the place itself that is meant; `known32`: there is no such part
+ * where the number is {@link unknown32}.
+ */
+export type PartRead = "place" | "uint8" | "uint16" | "uint24" | "uint32" | "known32" | "vlan" | "priority" | "flags";
+
+/** All ones: the exporter does not know the value. */
+export const unknown32 = 0xffff_ffff;
 
 /** Reads a part at a place, as the kernel does. */
 export const readPart: Readonly<Record<PartRead, (view: DataView, at: number) => number>> = {
@@ -91,6 +97,7 @@ export const readPart: Readonly<Record<PartRead, (view: DataView, at: number) =>
   uint16: (view, at) => view.getUint16(at),
   uint24: (view, at) => view.getUint32(at - 1) & 0xff_ffff,
   uint32: (view, at) => view.getUint32(at),
+  known32: (view, at) => view.getUint32(at),
   vlan: (view, at) => view.getUint16(at) & 0xfff,
   priority: (view, at) => view.getUint16(at) >> 13,
   flags: (view, at) => view.getUint16(at) & 0x1ff,

@@ -128,7 +128,7 @@ function readFlows(message: Message, plan: Plan, range: ByteRange, context: Reco
 function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: ByteRange, context: RecordContext) {
   const { output, flows } = message;
   const domain = domainOf(message, exporter);
-  const { manualRate, fallbackRate } = exporter;
+  const { manualRate, fallbackRate } = exporter.rates();
   const lists = listsOf(message, plan);
   const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), lists };
   return flows.read(plan, range, context, sources, output);

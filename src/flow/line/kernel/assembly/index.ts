@@ -101,4 +101,5 @@ export function prefetch(program: usize, at: usize, count: i32): void {
   store<u32>(L.prefetchedSum, sum);
 }
 
+export { listSamples } from "./listed-samples";
 export { prefetchSamples, writeSamples } from "./samples";

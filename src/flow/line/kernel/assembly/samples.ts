@@ -16,11 +16,11 @@ import { clearSlots } from "./slots";
 import { writeSteps } from "./steps";
 import { copyLong } from "./values";
 
-export function prefetchSamples(count: i32): void {
+export function prefetchSamples(first: i32, end: i32): void {
   if (!beginAddresses(load<u32>(L.addressControl))) return;
   let sum = load<u32>(L.prefetchedSum);
   let position = 0;
-  for (let i = 0; i < count; i++) {
+  for (let i = first; i < end; i++) {
     const block: usize = L.samples + L.sampleBlock * i;
     const length = load<u32>(block, L.sampleAddressLength);
     if (length == 0) continue;

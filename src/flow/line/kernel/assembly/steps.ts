@@ -107,6 +107,7 @@ function readPart(step: usize, value: u32): u32 {
     case L.readUint24:
       return (<u32>load<u8>(at) << 16) | half(at + 1);
     case L.readUint32:
+    case L.readKnown:
       return word(at);
     case L.readVlan:
       return half(at) & 0xfff;
@@ -170,12 +171,15 @@ function writePart(p: usize, step: usize, value: u32): usize {
 @inline
 function writeStep(p: usize, step: usize, value: u32): usize {
   while (true) {
-    const text = load<u16>(step, L.operationText);
-    copy(p, step + L.operationHead, text);
-    const from = p + text;
-    p = writePart(from, step, readPart(step, value));
-    const mark = <u32>load<u8>(step, L.stepMark);
-    if (mark != 0) note(mark, from - load<u16>(step, L.stepName), p);
+    const part = readPart(step, value);
+    if (part != u32.MAX_VALUE || load<u8>(step, L.operationDelta) != L.readKnown) {
+      const text = load<u16>(step, L.operationText);
+      copy(p, step + L.operationHead, text);
+      const from = p + text;
+      p = writePart(from, step, part);
+      const mark = <u32>load<u8>(step, L.stepMark);
+      if (mark != 0) note(mark, from - load<u16>(step, L.stepName), p);
+    }
     const size = load<u16>(step, L.operationSize);
     if (size == 0) return p;
     step += size;
