@@ -73,14 +73,14 @@ const packet = fc
     return [0x0800, ipv4Packet(content, { protocol, options: Buffer.alloc(extra), ...more })];
   });
 const tags = fc.constantFrom("", "81002064", "81000000", "88a8e065 81000064", "8100000181000002 81000003");
-const header = fc
+const commonHeader = fc
   .tuple(packet, tags, fc.constantFrom(1, 1, 1, 11, 12, 7))
   .map(([[type, content], tag, protocol]) =>
     sampledHeader(protocol === 1 ? ethernet(type, content, tag.replaceAll(" ", "")) : content, 1400, protocol),
   );
 const vlan = fc.constantFrom(0, 100, 0xffff_ffff);
 const common = fc.oneof(
-  { weight: 4, arbitrary: header },
+  { weight: 4, arbitrary: commonHeader },
   { weight: 2, arbitrary: fc.tuple(vlan, vlan, vlan, vlan).map((values) => structure(1001, words(...values))) },
   fc
     .constantFrom("192.0.2.7", "2001:db8::7", undefined)
