@@ -21,6 +21,8 @@ import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.
 import { createEnrichment } from "./enrichment.ts";
 import { exploreOperations } from "./explore-operations.ts";
 import { createFlowTail } from "./flow-tail.ts";
+import { fieldsDescription, fieldsView } from "./fields-view.ts";
+import { createOverview, overviewDescription } from "./overview-view.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
 import { packagePath } from "./package-root.ts";
@@ -156,6 +158,8 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/progress", () => ({ tasks: progress.tasks() })],
       ["/api/v1/settings", settingsView],
       ["/api/v1/snmp/definitions", () => previewDefinitions(snmp, progress)],
+      ["/api/v1/overview", createOverview(metrics, clock)],
+      ["/api/v1/fields", fieldsView],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
@@ -175,6 +179,8 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/snmp/definitions", definitionsDescription],
       ["/api/v1/snmp/devices", devicesDescription],
       ["/api/v1/snmp/devices/{id}", deviceDescription],
+      ["/api/v1/overview", overviewDescription],
+      ["/api/v1/fields", fieldsDescription],
     ]),
     operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),

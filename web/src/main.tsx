@@ -6,6 +6,7 @@ import { applyTheme } from "./ui/theme.ts";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/parts.css";
+import "./styles/charts.css";
 
 applyTheme();
 followLinks();

@@ -13,6 +13,8 @@ export interface ApiCall {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
+  /** A status that is an answer as well, with a body to read: `/readyz` has 503. */
+  readonly alsoTakes?: number;
 }
 
 export interface CallOptions {
@@ -61,7 +63,7 @@ export async function request(
   } finally {
     clearTimeout(timer);
   }
-  if (response.ok) {
+  if (response.ok || response.status === call.alsoTakes) {
     noteAnswer();
     return response;
   }

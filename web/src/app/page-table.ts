@@ -11,4 +11,6 @@ export interface PageRow {
 /** The pages in the order of the navigation. */
 export const pageTable: readonly PageRow[] = [
   { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx") },
+  { path: "explore", label: "Explore", load: () => import("../pages/explore/explore-page.tsx") },
+  { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx") },
 ];

@@ -83,7 +83,7 @@ function ExplainBox(): JSX.Element {
 }
 
 const choices: readonly (readonly [ThemeChoice, string])[] = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];

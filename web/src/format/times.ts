@@ -21,3 +21,12 @@ export function formatAge(ms: number, now: number): string {
   if (seconds < 2) return "just now";
   return `${formatDuration(seconds < 60 ? Math.round(seconds) : seconds)} ago`;
 }
+
+/** A time on an axis whose marks are so many seconds apart. */
+export function formatAxisTime(ms: number, stepSeconds: number): string {
+  const at = new Date(ms);
+  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
+  if (stepSeconds >= 86_400 || isMidnight) return `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+  return stepSeconds < 60 ? `${time}:${pad(at.getSeconds())}` : time;
+}

@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** What rows are sorted by when the heading is chosen; without it they cannot be. */
   readonly sortBy?: (row: Row) => number | string;
+  /** The name is for those who hear it: the cells say enough. */
+  readonly isNameHidden?: boolean;
   /** Left out on narrow screens. */
   readonly isMinor?: boolean;
   readonly className?: string;
@@ -45,7 +47,7 @@ export function DataTable<Row>({ caption, columns, rows, keyOf }: DataTableProps
                 aria-sort={order?.column === index ? (order.isDown ? "descending" : "ascending") : undefined}
               >
                 {column.sortBy === undefined ? (
-                  column.name
+                  <span class={column.isNameHidden === true ? "hidden" : undefined}>{column.name}</span>
                 ) : (
                   <button
                     type="button"

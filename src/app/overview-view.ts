@@ -1,0 +1,181 @@
+import type { View, ViewDescription } from "../api/index.ts";
+import type { Clock, FamilyReading, Metrics } from "../report/index.ts";
+
+/** A counter of what was lost, and what people are told of it. */
+interface LossRow {
+  readonly metric: string;
+  readonly what: string;
+  readonly unit: "datagrams" | "records" | "samples" | "bytes" | "units";
+  /** The label whose values are told apart. */
+  readonly label?: string;
+  /** A counter of what turned out not to be lost. */
+  readonly recovered?: string;
+}
+
+/** On the way of a record: from the network to the outputs. */
+const lossRows: readonly LossRow[] = [
+  {
+    metric: "netgloss_flow_missing_total",
+    what: "missing by sequence numbers: lost before they came here",
+    unit: "units",
+    label: "protocol",
+    recovered: "netgloss_flow_recovered_total",
+  },
+  {
+    metric: "netgloss_flow_samples_missing_total",
+    what: "sFlow samples missing by their numbers",
+    unit: "samples",
+    recovered: "netgloss_flow_samples_recovered_total",
+  },
+  { metric: "netgloss_flow_sampler_drops_total", what: "dropped by sFlow agents, as they say", unit: "samples" },
+  { metric: "netgloss_flow_kernel_drops_total", what: "the receive buffer was full", unit: "datagrams", label: "port" },
+  { metric: "netgloss_flow_queue_drops_total", what: "the queue of a decoding thread was full", unit: "datagrams" },
+  { metric: "netgloss_flow_thread_lost_datagrams_total", what: "a decoding thread died", unit: "datagrams" },
+  { metric: "netgloss_flow_stream_lost_bytes_total", what: "broken messages by TCP or TLS", unit: "bytes" },
+  { metric: "netgloss_flow_drops_total", what: "could not be decoded", unit: "units", label: "reason" },
+  { metric: "netgloss_flow_lines_dropped_total", what: "the main thread did not keep up", unit: "records" },
+  { metric: "netgloss_output_dropped_records_total", what: "lost by an output", unit: "records", label: "output" },
+];
+
+const recordsMetric = "netgloss_flow_records_total";
+const datagramsMetric = "netgloss_flow_datagrams_total";
+
+/** How far rates and recent losses look back, and how close two samples may be, milliseconds. */
+const windowMs = 300_000;
+const sampleMs = 2_000;
+
+interface Sample {
+  readonly at: number;
+  readonly records: number;
+  readonly datagrams: number;
+  /** By metric and label. */
+  readonly losses: ReadonlyMap<string, number>;
+}
+
+interface Loss {
+  readonly what: string;
+  /** Value of the label, where losses are told apart by one. */
+  readonly of?: string;
+  readonly metric: string;
+  readonly unit: LossRow["unit"];
+  readonly total: number;
+  readonly recent: number;
+}
+
+interface Overview {
+  readonly at: number;
+  /** What the numbers called recent, and the rates, were counted over. */
+  readonly recentSeconds: number;
+  readonly recordsTotal: number;
+  readonly recordsPerSecond: number | null;
+  readonly datagramsPerSecond: number | null;
+  readonly losses: readonly Loss[];
+}
+
+/**
+ * What `GET /api/v1/overview` answers. Counters are read when somebody asks, at most every two seconds; rates and what is new are told by the
+ * readings of the last five minutes, so the first answer has none.
+ */
+export function createOverview(metrics: Metrics, clock: Clock): View {
+  let samples: readonly Sample[] = [];
+  let reading: Promise<void> | undefined;
+
+  const read = async (): Promise<void> => {
+    const sample = sampleOf(await metrics.everything(), clock.monotonic());
+    samples = [...samples.filter(({ at }) => sample.at - at <= windowMs), sample];
+  };
+
+  return async (): Promise<Overview> => {
+    const last = samples.at(-1);
+    if (last === undefined || clock.monotonic() - last.at >= sampleMs) {
+      reading ??= read().finally(() => (reading = undefined));
+      await reading;
+    }
+    return overviewOf(samples, clock.now());
+  };
+}
+
+function overviewOf(samples: readonly Sample[], now: number): Overview {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined) throw new Error("no reading");
+  const seconds = (last.at - first.at) / 1000;
+  // Rates are those of the last half minute, for they are to follow what happens.
+  const before = samples.findLast(({ at }) => last.at - at >= 30_000) ?? first;
+  const rate = (of: "records" | "datagrams"): number | null =>
+    before === last ? null : Math.max(0, ((last[of] - before[of]) * 1000) / (last.at - before.at));
+  const losses = lossRows.flatMap((row) =>
+    Array.from(last.losses)
+      .filter(([key, total]) => key.startsWith(`${row.metric} `) && total > 0)
+      .map(([key, total]): Loss => {
+        const of = key.slice(row.metric.length + 1);
+        const recent = Math.max(0, total - (first.losses.get(key) ?? 0));
+        return { what: row.what, ...(of !== "" && { of }), metric: row.metric, unit: row.unit, total, recent };
+      }),
+  );
+  return {
+    at: now,
+    recentSeconds: seconds,
+    recordsTotal: last.records,
+    recordsPerSecond: rate("records"),
+    datagramsPerSecond: rate("datagrams"),
+    losses,
+  };
+}
+
+function sampleOf(families: readonly FamilyReading[], at: number): Sample {
+  const byName = new Map(families.map((family) => [family.name, family]));
+  const losses = new Map<string, number>();
+  for (const { metric, label, recovered } of lossRows) {
+    const found = sums(byName.get(metric), label);
+    const back = recovered === undefined ? new Map<string, number>() : sums(byName.get(recovered), label);
+    for (const [value, count] of found) losses.set(`${metric} ${value}`, Math.max(0, count - (back.get(value) ?? 0)));
+  }
+  const total = (name: string): number => [...sums(byName.get(name)).values()].reduce((sum, count) => sum + count, 0);
+  return { at, records: total(recordsMetric), datagrams: total(datagramsMetric), losses };
+}
+
+/** A counter's sums by the values of a label; by "" without one. */
+function sums(family: FamilyReading | undefined, label?: string): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const [labels, count] of family?.samples ?? []) {
+    const value = label === undefined ? "" : String(labels[label] ?? "");
+    found.set(value, (found.get(value) ?? 0) + count);
+  }
+  return found;
+}
+
+const number = (description: string): ViewDescription["schema"] => ({ type: "number", description });
+const rate = (description: string): ViewDescription["schema"] => ({ type: ["number", "null"], description });
+
+export const overviewDescription: ViewDescription = {
+  summary: "How much comes in, and what was lost where",
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    required: ["at", "recentSeconds", "recordsTotal", "recordsPerSecond", "datagramsPerSecond", "losses"],
+    properties: {
+      at: { type: "integer", description: "When, milliseconds since the epoch." },
+      recentSeconds: number("How far `recent` looks back; 0 in the first answer."),
+      recordsTotal: number("Flow records decoded since the start."),
+      recordsPerSecond: rate("Over the last half minute; null in the first answer."),
+      datagramsPerSecond: rate("The same of datagrams."),
+      losses: {
+        type: "array",
+        description: "Counters above zero, in the order of a record's way.",
+        items: {
+          type: "object",
+          additionalProperties: false,
+          required: ["what", "metric", "unit", "total", "recent"],
+          properties: {
+            what: { type: "string" },
+            of: { type: "string", description: "The protocol, port, reason or output." },
+            metric: { type: "string", description: "The counter at /metrics." },
+            unit: { enum: ["datagrams", "records", "samples", "bytes", "units"] },
+            total: number("Since the start."),
+            recent: number("Of these, in the last `recentSeconds`."),
+          },
+        },
+      },
+    },
+  },
+};

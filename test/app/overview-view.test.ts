@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fieldsView } from "../../src/app/fields-view.ts";
+import { createOverview } from "../../src/app/overview-view.ts";
+import { createMetrics } from "../../src/report/index.ts";
+
+interface Answer {
+  readonly recentSeconds: number;
+  readonly recordsTotal: number;
+  readonly recordsPerSecond: number | null;
+  readonly losses: readonly {
+    readonly what: string;
+    readonly of?: string;
+    readonly total: number;
+    readonly recent: number;
+  }[];
+}
+
+test("losses are told by their counters, with what is new, and rates by the readings before", async () => {
+  const metrics = createMetrics();
+  let ms = 0;
+  const records = metrics.counter("netgloss_flow_records_total", "Records.", ["protocol"]);
+  const missing = metrics.counter("netgloss_flow_missing_total", "Missing.", { protocol: ["ipfix"] });
+  const recovered = metrics.counter("netgloss_flow_recovered_total", "Recovered.", { protocol: ["ipfix"] });
+  const drops = metrics.counter("netgloss_output_dropped_records_total", "Dropped.", ["output", "reason"]);
+  const view = createOverview(metrics, { now: () => 1000 + ms, monotonic: () => ms });
+  const ask = async (at: number): Promise<Answer> => {
+    ms = at;
+    return (await view("")) as Answer;
+  };
+
+  records.add(100, { protocol: "ipfix" });
+  missing.add(7, { protocol: "ipfix" });
+  recovered.add(2, { protocol: "ipfix" });
+  const first = await ask(0);
+  assert.deepEqual([first.recordsTotal, first.recordsPerSecond, first.recentSeconds], [100, null, 0]);
+  assert.deepEqual(
+    first.losses.map(({ of, total, recent }) => [of, total, recent]),
+    [["ipfix", 5, 0]],
+  );
+
+  records.add(500, { protocol: "netflow9" });
+  drops.add(3, { output: "http", reason: "queue_full" });
+  drops.add(4, { output: "http", reason: "closed" });
+  const soon = await ask(1999);
+  assert.equal(soon.recordsTotal, 100, "counters are read every two seconds at most");
+  const second = await ask(5000);
+  assert.deepEqual([second.recordsTotal, second.recordsPerSecond, second.recentSeconds], [600, 100, 5]);
+  assert.deepEqual(
+    second.losses.map(({ of, total, recent }) => [of, total, recent]),
+    [
+      ["ipfix", 5, 0],
+      ["http", 7, 7],
+    ],
+  );
+
+  records.add(600, { protocol: "ipfix" });
+  const later = await ask(65_000);
+  assert.equal(later.recordsPerSecond, 10, "over the last half minute, or as far back as readings go");
+  const muchLater = await ask(305_001);
+  assert.deepEqual(
+    muchLater.losses.map(({ total, recent }) => [total, recent]),
+    [
+      [5, 0],
+      [7, 0],
+    ],
+    "what is older than five minutes is not new",
+  );
+});
+
+test("fields say whether enrichment adds them", () => {
+  const { fields, patterns, shortNames } = fieldsView() as {
+    fields: { name: string; isAdded: boolean }[];
+    patterns: { pattern: string; isAdded: boolean }[];
+    shortNames: { name: string; fields: string[] }[];
+  };
+  const isAdded = (name: string): boolean | undefined => fields.find((field) => field.name === name)?.isAdded;
+  const added = ["flow.src.ip.subnet.name", "flow.dst.geo.city.name", "flow.src.l4.port.name", "flow.client.ip.addr"];
+  const sent = [
+    "flow.src.ip.addr",
+    "flow.bytes",
+    "flow.src.as.asn",
+    "@timestamp",
+    "flow.in.netif.index",
+    "l4.proto.id",
+  ];
+  assert.deepEqual(
+    added.map(isAdded),
+    added.map(() => true),
+  );
+  assert.deepEqual(
+    sent.map(isAdded),
+    sent.map(() => false),
+  );
+  assert.deepEqual(
+    ["flow.ie.*", "flow.src.*"].map((wanted) => patterns.find(({ pattern }) => pattern === wanted)?.isAdded),
+    [false, true],
+  );
+  assert.deepEqual(shortNames.find(({ name }) => name === "src.name")?.fields, ["flow.src.ip.subnet.name"]);
+});

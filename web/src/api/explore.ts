@@ -1,0 +1,73 @@
+import type { ApiCall } from "./call.ts";
+
+/** A field that Explore keeps, as `GET /api/v1/explore/status` has it. */
+export interface ExploreField {
+  readonly name: string;
+  readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
+  readonly dimension: boolean;
+  readonly label?: string;
+}
+
+export interface ExploreStatus {
+  readonly enabled: boolean;
+  readonly store: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sampling: number;
+  readonly droppedRows: number;
+  readonly fields: readonly ExploreField[];
+}
+
+export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
+export type KeyValue = string | number | boolean | null;
+
+export interface ExploreValue {
+  readonly value: number;
+  readonly previous?: number;
+  readonly series?: readonly number[];
+  readonly percentile?: number;
+}
+
+export interface ExploreRow extends ExploreValue {
+  readonly key: readonly KeyValue[];
+  readonly share: number;
+}
+
+export interface ExploreAnswer {
+  readonly from: string;
+  readonly to: string;
+  readonly granularitySeconds: number;
+  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s";
+  readonly dimensions: readonly string[];
+  readonly times?: readonly string[];
+  readonly rows: readonly ExploreRow[];
+  readonly others: ExploreValue & { readonly keys: number; readonly share: number };
+  readonly total: ExploreValue;
+  readonly sampling: number;
+  readonly complete: boolean;
+  readonly store: string;
+  readonly elapsedMs: number;
+}
+
+export interface ExploreQuestion {
+  readonly from: string;
+  readonly to: string;
+  readonly filter: string;
+  readonly dimensions: readonly string[];
+  readonly measure: Measure;
+  readonly limit: number;
+  readonly granularity: string;
+  readonly compare?: boolean;
+}
+
+export const exploreStatusCall: ApiCall = { path: "api/v1/explore/status" };
+export const exploreQueryCall = (question: ExploreQuestion): ApiCall => ({
+  path: "api/v1/explore/query",
+  body: question,
+});
+
+/** The unit of an answer as numbers are shown with it. */
+export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" =>
+  unit === "packet/s" ? "packets/s" : unit;

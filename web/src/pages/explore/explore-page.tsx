@@ -1,0 +1,230 @@
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { ApiFailure } from "../../api/api-failure.ts";
+import { request } from "../../api/call.ts";
+import {
+  exploreQueryCall,
+  exploreStatusCall,
+  shownUnit,
+  type ExploreAnswer,
+  type ExploreField,
+  type ExploreStatus,
+  type KeyValue,
+} from "../../api/explore.ts";
+import { useCall } from "../../api/use-call.ts";
+import { andTerm, filterTerm } from "../../format/filter-terms.ts";
+import { formatDuration, formatNumber } from "../../format/numbers.ts";
+import { useQueryState } from "../../navigation/place.ts";
+import { colorName } from "../../ui/charts/palette.ts";
+import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { Page, Section } from "../../ui/page.tsx";
+import { Empty, Failure, Loading } from "../../ui/states.tsx";
+import { Controls } from "./controls.tsx";
+import { readState, writeState, type ExploreState } from "./explore-state.ts";
+import { FlowSankey } from "./flow-sankey.tsx";
+import { fieldLabel, rowText } from "./key-text.ts";
+import { RankedTable } from "./ranked-table.tsx";
+import { SavedViews } from "./saved-views.tsx";
+import "./explore.css";
+
+const refreshMs = 30_000;
+
+/** A look back: what the traffic was, by any field, over time. */
+export default function ExplorePage(): JSX.Element {
+  const [query, setQuery] = useQueryState();
+  const state = readState(query);
+  const status = useCall<ExploreStatus>(exploreStatusCall);
+  const call = exploreQueryCall({ ...state, dimensions: state.dimensions });
+  const isLive = state.to === "now";
+  const answer = useCall<ExploreAnswer>(status.answer === undefined ? undefined : call, {
+    keepsOld: true,
+    timeoutMs: 60_000,
+    ...(isLive && { everyMs: refreshMs }),
+  });
+  const change = (changes: Partial<ExploreState>): void => setQuery(writeState(changes));
+  const filterFault = isAboutFilter(answer.failure) ? answer.failure?.message : undefined;
+  const fields = status.answer?.fields ?? [];
+
+  return (
+    <Page
+      title="Explore"
+      lead="What the traffic was, by any field of the records, under your names."
+      calls={[call]}
+      actions={
+        <>
+          <SavedViews />
+          <CopyButton text={location.href} label="Copy the address" isQuiet={false} />
+          <Download call={call} />
+        </>
+      }
+    >
+      {status.answer === undefined ? (
+        <WithoutStore failure={status.failure} retry={status.reload} />
+      ) : (
+        <>
+          <Controls state={state} range={answer.answer} fields={fields} filterFault={filterFault} onChange={change} />
+          {answer.failure !== undefined && filterFault === undefined && (
+            <Failure failure={answer.failure} retry={answer.reload} />
+          )}
+          {answer.answer === undefined ? (
+            answer.failure === undefined && <Loading what="Asking" />
+          ) : (
+            <div
+              class={answer.isLoading || filterFault !== undefined ? "asking results" : "results"}
+              aria-busy={answer.isLoading}
+            >
+              <Results answer={answer.answer} fields={fields} state={state} onChange={change} />
+            </div>
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Explore is off, or does not answer. */
+function WithoutStore({
+  failure,
+  retry,
+}: {
+  readonly failure: ApiFailure | undefined;
+  readonly retry: () => void;
+}): JSX.Element {
+  if (failure === undefined) return <Loading />;
+  if (failure.status !== 404) return <Failure failure={failure} retry={retry} />;
+  return (
+    <Empty title="This collector keeps no records to look back at">
+      {failure.code === "not_found" && failure.message.includes("SVC_")
+        ? failure.message
+        : "Turn on SVC_EXPLORE_ENABLE."}
+    </Empty>
+  );
+}
+
+interface ResultsProps {
+  readonly answer: ExploreAnswer;
+  readonly fields: readonly ExploreField[];
+  readonly state: ExploreState;
+  readonly onChange: (changes: Partial<ExploreState>) => void;
+}
+
+function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element {
+  const unit = shownUnit(answer.unit);
+  const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
+  const { times, series } = useMemo(() => chartOf(answer), [answer]);
+  const pick = (dimension: string, value: KeyValue, isExcluded = false): void =>
+    onChange({ filter: andTerm(state.filter, filterTerm(dimension, value, isExcluded)) });
+  if (answer.rows.length === 0 && answer.others.keys === 0) {
+    return <Empty title="No record of this time fits">Choose a longer time, or take a term of the filter away.</Empty>;
+  }
+  return (
+    <>
+      <Section title={chartTitle(state)} note={<Facts answer={answer} />}>
+        {times.length > 1 ? (
+          <TimeChart
+            label={`${chartTitle(state)} over time; the table below has the numbers`}
+            times={times}
+            series={series}
+            unit={unit}
+            onZoom={(from, to) =>
+              onChange({ from: new Date(from * 1000).toISOString(), to: new Date(to * 1000).toISOString() })
+            }
+          />
+        ) : (
+          <p class="note">The time is too short for a course.</p>
+        )}
+        <p class="note">Draw over a part of the chart to zoom in.</p>
+      </Section>
+      <div class={answer.dimensions.length >= 2 ? "explore-columns" : ""}>
+        <Section title="Ranking" note="Choose a value to filter by it, ≠ to leave it out.">
+          <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
+        </Section>
+        {answer.dimensions.length >= 2 && answer.rows.length > 0 && (
+          <Section title="Flow picture" note={`${labels.slice(0, 3).join(" → ")}`}>
+            <FlowSankey answer={answer} unit={unit} labels={labels} onPick={pick} />
+          </Section>
+        )}
+      </div>
+    </>
+  );
+}
+
+function chartTitle(state: ExploreState): string {
+  const names = {
+    bytes: "Bytes",
+    packets: "Packets",
+    flows: "Flows",
+    bits_per_second: "Bits per second",
+    packets_per_second: "Packets per second",
+  };
+  return names[state.measure];
+}
+
+/** How the answer came about: sums, sampling, gaps. */
+function Facts({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
+  const seconds = (Date.parse(answer.to) - Date.parse(answer.from)) / 1000;
+  return (
+    <>
+      {formatDuration(seconds)}, a value each {formatDuration(Math.max(1, answer.granularitySeconds))};{" "}
+      {answer.sampling > 1 && (
+        <strong>estimated from every {formatNumber(answer.sampling)}th record at the most dense; </strong>
+      )}
+      {!answer.complete && <strong>a part of this time is not kept; </strong>}
+      answered in {formatDuration(answer.elapsedMs / 1000)}
+    </>
+  );
+}
+
+function chartOf(answer: ExploreAnswer): {
+  readonly times: readonly number[];
+  readonly series: readonly ChartSeries[];
+} {
+  const times = (answer.times ?? []).map((time) => Date.parse(time) / 1000);
+  const rows: ChartSeries[] = answer.rows.map(({ key, series }, index) => ({
+    label: key.length === 0 ? "All" : rowText(key),
+    color: colorName(index),
+    values: series ?? [],
+  }));
+  const { keys, series = [] } = answer.others;
+  if (keys > 0) rows.push({ label: "Others", color: "--c-others", values: series });
+  return { times, series: rows };
+}
+
+function isAboutFilter(failure: ApiFailure | undefined): boolean {
+  return failure?.status === 400 && /^filter\b/.test(failure.message);
+}
+
+/** The answer as a file. It is asked by a script, which has the password where there is one. */
+function Download({ call }: { readonly call: ReturnType<typeof exploreQueryCall> }): JSX.Element {
+  const [fault, setFault] = useState<string | undefined>(undefined);
+  const save = async (): Promise<void> => {
+    try {
+      setFault(undefined);
+      const response = await request(
+        { ...call, path: `${call.path}?format=csv`, accept: "text/csv" },
+        { timeoutMs: 60_000 },
+      );
+      const url = URL.createObjectURL(await response.blob());
+      const link = document.createElement("a");
+      link.href = url;
+      link.download = "netgloss-explore.csv";
+      link.click();
+      URL.revokeObjectURL(url);
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={() => void save()}>
+        CSV
+      </button>
+      {fault !== undefined && (
+        <span class="fault" role="alert">
+          {fault}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+import type { ExploreQuestion, Measure } from "../../api/explore.ts";
+import type { QueryValues } from "../../navigation/place.ts";
+
+/** What the page asks, as the address bar has it. */
+export type ExploreState = Omit<ExploreQuestion, "compare"> & { readonly compare: boolean };
+
+export const defaultDimensions: readonly string[] = ["flow.src.ip.subnet.name", "flow.dst.ip.subnet.name"];
+
+export const measures: readonly (readonly [Measure, string])[] = [
+  ["bits_per_second", "Bits per second"],
+  ["packets_per_second", "Packets per second"],
+  ["bytes", "Bytes"],
+  ["packets", "Packets"],
+  ["flows", "Flows"],
+];
+
+/** Ranges to choose; they end now. */
+export const ranges: readonly (readonly [string, string])[] = [
+  ["-15m", "Last 15 minutes"],
+  ["-1h", "Last hour"],
+  ["-6h", "Last 6 hours"],
+  ["-24h", "Last 24 hours"],
+  ["-7d", "Last 7 days"],
+];
+
+/** The state that an address stands for; what it does not say, or says wrongly, is as at first. */
+export function readState(query: URLSearchParams): ExploreState {
+  const measure = query.get("measure");
+  const limit = Number(query.get("limit"));
+  const dimensions = query.get("by");
+  return {
+    from: query.get("from") ?? "-1h",
+    to: query.get("to") ?? "now",
+    filter: query.get("filter") ?? "",
+    dimensions:
+      dimensions === null
+        ? defaultDimensions
+        : dimensions
+            .split(",")
+            .filter((name) => name !== "")
+            .slice(0, 4),
+    measure: measures.find(([name]) => name === measure)?.[0] ?? "bits_per_second",
+    limit: Number.isInteger(limit) && limit >= 1 && limit <= 100 ? limit : 10,
+    granularity: "auto",
+    compare: query.get("compare") === "true",
+  };
+}
+
+/** What the address says of a state: only what is not as at first. */
+export function writeState(state: Partial<ExploreState>): QueryValues {
+  const { from, to, filter, dimensions, measure, limit, compare } = state;
+  return {
+    ...(from !== undefined && { from: from === "-1h" ? undefined : from }),
+    ...(to !== undefined && { to: to === "now" ? undefined : to }),
+    ...(filter !== undefined && { filter }),
+    ...(dimensions !== undefined && {
+      by: dimensions.join() === defaultDimensions.join() ? undefined : dimensions.join(),
+    }),
+    ...(measure !== undefined && { measure: measure === "bits_per_second" ? undefined : measure }),
+    ...(limit !== undefined && { limit: limit === 10 ? undefined : limit }),
+    ...(compare !== undefined && { compare: compare ? true : undefined }),
+  };
+}
+
+/** A range that is as long again and has the other in its middle, ending now at most; RFC 3339. */
+export function zoomedOut(from: string, to: string, now: number): { readonly from: string; readonly to: string } {
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  const half = (end - start) / 2;
+  const newEnd = Math.min(now, end + half);
+  return { from: new Date(newEnd - (end - start) * 2).toISOString(), to: new Date(newEnd).toISOString() };
+}
+
+/** The range before or after one, by half its length. */
+export function moved(
+  from: string,
+  to: string,
+  direction: -1 | 1,
+  now: number,
+): { readonly from: string; readonly to: string } {
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  const newEnd = Math.min(now, end + (direction * (end - start)) / 2);
+  return { from: new Date(newEnd - (end - start)).toISOString(), to: new Date(newEnd).toISOString() };
+}

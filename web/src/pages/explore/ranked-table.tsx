@@ -1,0 +1,137 @@
+import type { JSX } from "preact";
+import type { ExploreAnswer, KeyValue } from "../../api/explore.ts";
+import { formatChange, formatNumber, formatShare, type Unit } from "../../format/numbers.ts";
+import { colorName } from "../../ui/charts/palette.ts";
+import { Sparkline } from "../../ui/charts/sparkline.tsx";
+import { keyText, rowText } from "./key-text.ts";
+
+export interface RankedTableProps {
+  readonly answer: ExploreAnswer;
+  readonly unit: Unit;
+  /** Of the dimensions. */
+  readonly labels: readonly string[];
+  readonly onPick: (dimension: string, value: KeyValue, isExcluded: boolean) => void;
+}
+
+/** The largest first, the others in one row, the total below. A click on a value filters by it. */
+export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps): JSX.Element {
+  const { rows, others, total, dimensions } = answer;
+  const isCompared = total.previous !== undefined;
+  const hasSeries = answer.times !== undefined;
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label="Ranking">
+      <table class="data ranked">
+        <caption class="hidden">The largest by {labels.join(" and ")}</caption>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="hidden">Colour</span>
+            </th>
+            {labels.map((label) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+            {hasSeries && (
+              <th scope="col" class="minor">
+                Course
+              </th>
+            )}
+            <th scope="col" class="number">
+              {unit === "bit/s" || unit === "packets/s" ? "Average" : "Sum"}
+            </th>
+            <th scope="col" class="number">
+              Share
+            </th>
+            {isCompared && (
+              <th scope="col" class="number">
+                Change
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={rowText(row.key)}>
+              <td>
+                <span class="chip" style={{ background: `var(${colorName(index)})` }} />
+              </td>
+              {row.key.map((value, at) => (
+                <td key={dimensions[at]} class="key">
+                  <span class="key-line">
+                    <button
+                      type="button"
+                      class={value === null ? "key-value none" : "key-value"}
+                      title={`Only ${keyText(value)}`}
+                      onClick={() => onPick(dimensions[at] ?? "", value, false)}
+                    >
+                      {keyText(value)}
+                    </button>
+                    <button
+                      type="button"
+                      class="key-without"
+                      aria-label={`Without ${keyText(value)}`}
+                      title={`Without ${keyText(value)}`}
+                      onClick={() => onPick(dimensions[at] ?? "", value, true)}
+                    >
+                      ≠
+                    </button>
+                  </span>
+                </td>
+              ))}
+              {hasSeries && (
+                <td class="minor">
+                  <Sparkline values={row.series ?? []} color={colorName(index)} />
+                </td>
+              )}
+              <td class="number">{formatNumber(row.value, unit)}</td>
+              <ShareCell share={row.share} />
+              {isCompared && <td class="number">{formatChange(row.value, row.previous)}</td>}
+            </tr>
+          ))}
+          {others.keys > 0 && (
+            <tr class="others">
+              <td>
+                <span class="chip" style={{ background: "var(--c-others)" }} />
+              </td>
+              <td colSpan={Math.max(1, labels.length)}>{others.keys} others</td>
+              {hasSeries && (
+                <td class="minor">
+                  <Sparkline values={others.series ?? []} color="--c-others" />
+                </td>
+              )}
+              <td class="number">{formatNumber(others.value, unit)}</td>
+              <ShareCell share={others.share} />
+              {isCompared && <td class="number">{formatChange(others.value, others.previous)}</td>}
+            </tr>
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td />
+            <th scope="row" colSpan={Math.max(1, labels.length)}>
+              All
+            </th>
+            {hasSeries && (
+              <td class="minor">
+                <Sparkline values={total.series ?? []} />
+              </td>
+            )}
+            <td class="number">{formatNumber(total.value, unit)}</td>
+            <td class="number" />
+            {isCompared && <td class="number">{formatChange(total.value, total.previous)}</td>}
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+function ShareCell({ share }: { readonly share: number }): JSX.Element {
+  return (
+    <td class="number share">
+      {formatShare(share)}
+      <span class="share-bar" style={{ width: `${String(Math.min(1, Math.max(0, share)) * 100)}%` }} />
+    </td>
+  );
+}

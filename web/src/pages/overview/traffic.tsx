@@ -1,0 +1,168 @@
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { exploreQueryCall, type ExploreAnswer, type ExploreQuestion } from "../../api/explore.ts";
+import { useCall } from "../../api/use-call.ts";
+import { filterTerm } from "../../format/filter-terms.ts";
+import { formatNumber, formatShare } from "../../format/numbers.ts";
+import { hrefOf } from "../../navigation/place.ts";
+import { colorName } from "../../ui/charts/palette.ts";
+import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { NameDialog } from "../../ui/name-dialog.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Empty, Shown } from "../../ui/states.tsx";
+import { unnamedNetworks } from "./unnamed-networks.ts";
+
+const sourceName = "flow.src.ip.subnet.name";
+const lastHour = { from: "-1h", to: "now", filter: "", granularity: "auto" } as const;
+
+/** Who sends most, over the last hour. */
+export const talkersQuestion: ExploreQuestion = {
+  ...lastHour,
+  dimensions: [sourceName],
+  measure: "bits_per_second",
+  limit: 8,
+};
+
+const refreshMs = 30_000;
+
+/** The last hour by the names of sources: course and ranking. */
+export function TopTalkers(): JSX.Element {
+  const talkers = useCall<ExploreAnswer>(exploreQueryCall(talkersQuestion), { everyMs: refreshMs });
+  return (
+    <Section
+      title="Who sends most"
+      note="the last hour, by the name of the source"
+      actions={<a href={hrefOf("explore", { by: sourceName })}>Explore</a>}
+    >
+      <Shown of={talkers} what="Asking the last hour">
+        {(answer) =>
+          answer.rows.length === 0 ? (
+            <Empty title="No traffic in the last hour">
+              <a href={hrefOf("exporters")}>Exporters</a> says what is wrong, and how to point a router here.
+            </Empty>
+          ) : (
+            <Talkers answer={answer} />
+          )
+        }
+      </Shown>
+    </Section>
+  );
+}
+
+function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
+  const { times, series } = useMemo(() => {
+    const shown: ChartSeries[] = answer.rows.map(({ key, series: values = [] }, index) => ({
+      label: nameOf(key[0]),
+      color: colorName(index),
+      values,
+    }));
+    if (answer.others.keys > 0) {
+      shown.push({ label: "Others", color: "--c-others", values: answer.others.series ?? [] });
+    }
+    return { times: (answer.times ?? []).map((time) => Date.parse(time) / 1000), series: shown };
+  }, [answer]);
+  return (
+    <div class="talkers">
+      {times.length > 1 && (
+        <TimeChart
+          label="Bits per second in the last hour, by the name of the source; the table has the numbers"
+          times={times}
+          series={series}
+          unit="bit/s"
+          height={310}
+        />
+      )}
+      <DataTable
+        caption="Who sends most"
+        rows={answer.rows.map((row, index) => ({ ...row, index }))}
+        keyOf={({ index }) => String(index)}
+        columns={[
+          {
+            name: "Source",
+            cell: ({ key, index }) => (
+              <span class="with-chip">
+                <span class="chip" style={{ background: `var(${colorName(index)})` }} />
+                <a
+                  href={hrefOf("explore", {
+                    filter: filterTerm(sourceName, key[0] ?? null),
+                    by: "flow.src.ip.addr,flow.dst.ip.subnet.name",
+                  })}
+                >
+                  {nameOf(key[0])}
+                </a>
+              </span>
+            ),
+          },
+          { name: "Average", cell: ({ value }) => formatNumber(value, "bit/s"), isNumber: true },
+          { name: "Share", cell: ({ share }) => formatShare(share), isNumber: true },
+        ]}
+      />
+    </div>
+  );
+}
+
+const nameOf = (value: string | number | boolean | null | undefined): string =>
+  value === null || value === undefined || value === "" ? "without a name" : String(value);
+
+const unnamedQuestion = (end: "src" | "dst"): ExploreQuestion => ({
+  ...lastHour,
+  filter: `flow.${end}.ip.subnet.name not exists`,
+  dimensions: [`flow.${end}.ip.addr`],
+  measure: "bytes",
+  limit: 200,
+  granularity: "none",
+});
+
+const shownNetworks = 8;
+
+/** Networks whose addresses carry no name: what to name next. */
+export function UnnamedNetworks(): JSX.Element {
+  const sources = useCall<ExploreAnswer>(exploreQueryCall(unnamedQuestion("src")), { everyMs: 2 * refreshMs });
+  const targets = useCall<ExploreAnswer>(exploreQueryCall(unnamedQuestion("dst")), { everyMs: 2 * refreshMs });
+  const [named, setNamed] = useState<string | undefined>(undefined);
+  return (
+    <Section title="Networks without a name" note="the last hour, by bytes from and to them">
+      <Shown of={sources} what="Asking the last hour">
+        {(answer) => {
+          const networks = unnamedNetworks([...answer.rows, ...(targets.answer?.rows ?? [])]);
+          if (networks.length === 0) return <Empty title="Every address has a name" />;
+          return (
+            <DataTable
+              caption="Networks without a name"
+              rows={networks.slice(0, shownNetworks)}
+              keyOf={({ prefix }) => prefix}
+              columns={[
+                {
+                  name: "Network",
+                  cell: ({ prefix }) => (
+                    <a class="mono" href={hrefOf("explain", { q: prefix })}>
+                      {prefix}
+                    </a>
+                  ),
+                },
+                { name: "Addresses", cell: ({ addresses }) => formatNumber(addresses), isNumber: true },
+                { name: "Bytes", cell: ({ bytes }) => formatNumber(bytes, "B"), isNumber: true },
+                {
+                  name: "Give a name",
+                  isNameHidden: true,
+                  cell: ({ prefix }) => (
+                    <button
+                      type="button"
+                      class="button quiet"
+                      aria-label={`Name ${prefix}`}
+                      onClick={() => setNamed(prefix)}
+                    >
+                      name it
+                    </button>
+                  ),
+                },
+              ]}
+            />
+          );
+        }}
+      </Shown>
+      {named !== undefined && <NameDialog address={named} onClose={() => setNamed(undefined)} />}
+    </Section>
+  );
+}

@@ -1,0 +1,164 @@
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import UPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { formatNumber, type Unit } from "../../format/numbers.ts";
+import { stack } from "../../format/stack.ts";
+import { formatAxisTime, formatTime } from "../../format/times.ts";
+import { useTheme } from "../theme.ts";
+import { colorOf } from "./palette.ts";
+
+export interface ChartSeries {
+  readonly label: string;
+  /** Custom property of its colour. */
+  readonly color: string;
+  /** One for each time. */
+  readonly values: readonly number[];
+}
+
+export interface TimeChartProps {
+  /** What is shown, for those who hear it; the numbers should be in a table as well. */
+  readonly label: string;
+  /** Seconds since the epoch, ascending. */
+  readonly times: readonly number[];
+  /** The first lies at the bottom. */
+  readonly series: readonly ChartSeries[];
+  readonly unit: Unit;
+  readonly isStacked?: boolean;
+  readonly height?: number;
+  /** A part of the time was drawn over: seconds since the epoch. */
+  readonly onZoom?: ((from: number, to: number) => void) | undefined;
+}
+
+/** Values over time, as areas upon one another or as lines. */
+export function TimeChart(props: TimeChartProps): JSX.Element {
+  const { label, times, series, unit, isStacked = true, height = 260 } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const tip = useRef<HTMLDivElement>(null);
+  const { theme } = useTheme();
+  const latest = useRef(props);
+  latest.current = props;
+
+  useEffect(() => {
+    const holder = place.current;
+    if (holder === null || times.length === 0) return undefined;
+    const shown = isStacked ? stack(series.map(({ values }) => values)) : series.map(({ values }) => values);
+    // The highest of a stack is drawn first: those below lie over it.
+    const order = isStacked ? series.map((_, index) => index).toReversed() : series.map((_, index) => index);
+    const chart = new UPlot(
+      {
+        width: holder.clientWidth,
+        height,
+        legend: { show: false },
+        cursor: {
+          drag: { x: latest.current.onZoom !== undefined, y: false, setScale: false },
+          points: { show: false },
+        },
+        scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+        axes: [timeAxis(), valueAxis(unit)],
+        series: [{}, ...order.map((index) => drawing(series[index], isStacked))],
+        hooks: {
+          setCursor: [(self) => showTip(self, tip.current, latest.current)],
+          setSelect: [
+            (self) => {
+              const { left, width } = self.select;
+              if (width < 4) return;
+              const range = [self.posToVal(left, "x"), self.posToVal(left + width, "x")] as const;
+              self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+              latest.current.onZoom?.(...range);
+            },
+          ],
+        },
+      },
+      [times as number[], ...order.map((index) => shown[index] as number[])],
+      holder,
+    );
+    const resize = new ResizeObserver(() => chart.setSize({ width: holder.clientWidth, height }));
+    resize.observe(holder);
+    return () => {
+      resize.disconnect();
+      chart.destroy();
+    };
+  }, [times, series, unit, isStacked, height, theme]);
+
+  return (
+    <div class="chart" role="img" aria-label={label}>
+      <div ref={place} style={{ minHeight: `${String(height)}px` }} />
+      <div ref={tip} class="chart-tip" hidden />
+    </div>
+  );
+}
+
+function drawing(series: ChartSeries | undefined, isStacked: boolean): UPlot.Series {
+  const color = colorOf(series?.color ?? "--accent");
+  return isStacked
+    ? { stroke: colorOf("--card"), width: 0.6, fill: color, points: { show: false } }
+    : { stroke: color, width: 2, points: { show: false } };
+}
+
+function timeAxis(): UPlot.Axis {
+  return {
+    ...lines(),
+    values: (_, splits, __, space, step) => {
+      void space;
+      return splits.map((seconds) => formatAxisTime(seconds * 1000, step));
+    },
+    space: 72,
+    size: 30,
+  };
+}
+
+function valueAxis(unit: Unit): UPlot.Axis {
+  return { ...lines(), size: 88, values: (_, splits) => splits.map((value) => formatNumber(value, unit)), space: 42 };
+}
+
+function lines(): UPlot.Axis {
+  return {
+    stroke: colorOf("--muted"),
+    font: `12px ${colorOf("--font")}`,
+    grid: { stroke: colorOf("--line"), width: 1 },
+    ticks: { show: false },
+  };
+}
+
+/** Which series a tip names at most. */
+const namedSeries = 8;
+
+/** What the series are where the pointer is, the largest first. */
+function showTip(chart: UPlot, tip: HTMLDivElement | null, { times, series, unit }: TimeChartProps): void {
+  const { idx, left = -1 } = chart.cursor;
+  const at = typeof idx === "number" ? times[idx] : undefined;
+  if (tip === null) return;
+  if (at === undefined || left < 0 || typeof idx !== "number") {
+    tip.hidden = true;
+    return;
+  }
+  const values = series
+    .map(({ label, color, values: all }) => ({ label, color, value: all[idx] ?? 0 }))
+    .filter(({ value }) => value > 0)
+    .toSorted((one, other) => other.value - one.value);
+  const rows = values.slice(0, namedSeries).map(({ label, color, value }) => {
+    const row = document.createElement("div");
+    const chip = document.createElement("span");
+    chip.className = "chip";
+    chip.style.background = `var(${color})`;
+    const name = document.createElement("span");
+    name.className = "chart-tip-name";
+    name.textContent = label;
+    const number = document.createElement("b");
+    number.textContent = formatNumber(value, unit);
+    row.append(chip, name, number);
+    return row;
+  });
+  const head = document.createElement("div");
+  head.className = "chart-tip-time";
+  head.textContent = formatTime(at * 1000, Date.now());
+  tip.replaceChildren(head, ...rows);
+  tip.hidden = false;
+  const plot = chart.over.getBoundingClientRect();
+  const holder = tip.parentElement?.getBoundingClientRect();
+  const x = plot.left - (holder?.left ?? 0) + left;
+  const isRight = left > plot.width / 2;
+  tip.style.left = isRight ? "" : `${String(x + 14)}px`;
+  tip.style.right = isRight ? `${String((holder?.width ?? 0) - x + 14)}px` : "";
+}
