@@ -15,7 +15,7 @@ export function fieldsView(): unknown {
       name,
       type,
       isArray,
-      ...(unit !== "" && { unit }),
+      unit: unit === "" ? undefined : unit,
       description,
       source,
       isAdded: isAdded(source),

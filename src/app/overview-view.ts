@@ -55,7 +55,7 @@ interface Sample {
 interface Loss {
   readonly what: string;
   /** Value of the label, where losses are told apart by one. */
-  readonly of?: string;
+  readonly of?: string | undefined;
   readonly metric: string;
   readonly unit: LossRow["unit"];
   readonly total: number;
@@ -109,7 +109,7 @@ function overviewOf(samples: readonly Sample[], now: number): Overview {
       .map(([key, total]): Loss => {
         const of = key.slice(row.metric.length + 1);
         const recent = Math.max(0, total - (first.losses.get(key) ?? 0));
-        return { what: row.what, ...(of !== "" && { of }), metric: row.metric, unit: row.unit, total, recent };
+        return { what: row.what, of: of === "" ? undefined : of, metric: row.metric, unit: row.unit, total, recent };
       }),
   );
   return {

@@ -141,7 +141,7 @@ function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element
           <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
         </Section>
         {answer.dimensions.length >= 2 && answer.rows.length > 0 && (
-          <Section title="Flow picture" note={`${labels.slice(0, 3).join(" → ")}`}>
+          <Section title="Flow picture" note={labels.slice(0, 3).join(" → ")}>
             <FlowSankey answer={answer} unit={unit} labels={labels} onPick={pick} />
           </Section>
         )}

@@ -18,6 +18,9 @@ export interface FlowSankeyProps {
 const leastWidth = 560;
 const nodeHeight = 34;
 
+/** The layout puts nodes where their ids were. */
+const nodeOf = (end: unknown): PictureNode => end as PictureNode;
+
 /** Who talks to whom: the values of two or three dimensions, as broad as what went between them. */
 export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): JSX.Element {
   const holder = useRef<HTMLDivElement>(null);
@@ -76,7 +79,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
           ))}
           <g fill="none">
             {laid.links.map((link) => {
-              const [source, target] = [link.source as unknown as PictureNode, link.target as unknown as PictureNode];
+              const [source, target] = [nodeOf(link.source), nodeOf(link.target)];
               return (
                 <path
                   key={`${source.id}\n${target.id}`}

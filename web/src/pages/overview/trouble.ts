@@ -10,7 +10,7 @@ export interface Trouble {
   readonly sentence: string;
   readonly advice?: string;
   readonly page: PagePath;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
 /** An output is behind when its oldest waiting record has waited for so long, milliseconds. */
@@ -40,7 +40,7 @@ export function findTrouble(
       sentence,
       advice,
       page: "exporters",
-      ...(exporter !== undefined && { query: { exporter } }),
+      query: exporter === undefined ? undefined : { exporter },
     }));
   const outputs = (found.outputs?.outputs ?? []).filter((output) => isBehind(output, now));
   const behind = outputs.map((output): Trouble => ({

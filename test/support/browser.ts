@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { TestContext } from "node:test";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { requireProgram } from "./require-program.ts";
+
+/** A page that is watched: what its console says, and whom it asks. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors of the console and of scripts, but for answers with the given statuses, which a story expects. */
+  errors(...expectedStatuses: readonly number[]): readonly string[];
+  /** Addresses of other hosts that were asked. */
+  foreign(): readonly string[];
+}
+
+export interface PageOptions {
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+  readonly isOffline?: boolean;
+}
+
+/** Debian's Chromium, closed at the end of the test. @returns undefined when the test has been skipped. */
+export async function openBrowser(t: TestContext): Promise<Browser | undefined> {
+  const executablePath = requireProgram(t, "chromium", "apt-get install chromium");
+  if (executablePath === undefined) return undefined;
+  // Inside a container there is no sandbox for root; the pages come from this host.
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  t.after(() => browser.close());
+  return browser;
+}
+
+/** A page in a context of its own: without what other stories kept. */
+export async function openPage(browser: Browser, options: PageOptions = {}): Promise<WatchedPage> {
+  const { theme = "light", width = 1440, height = 900 } = options;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors: string[] = [];
+  const asked = new Set<string>();
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("request", (request) => asked.add(request.url()));
+  return {
+    page,
+    errors: (...statuses) => errors.filter((text) => !statuses.some((status) => text.includes(`status of ${status}`))),
+    foreign: () =>
+      [...asked].filter((url) => /^(?:https?|wss?):/.test(url) && new URL(url).origin !== new URL(page.url()).origin),
+  };
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeFinding {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** What axe-core finds on a page as it is: rules with the elements that break them. */
+export async function axeFindings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axeSource);
+  const violations = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: AxeFinding[] }> } };
+    return (await axe.run()).violations;
+  });
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(
+      ({ html, failureSummary = "" }) => `${id}: ${html.slice(0, 200)} ${failureSummary.replaceAll(/\s+/g, " ")}`,
+    ),
+  );
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
+import { startWithFlows } from "./collector-with-flows.ts";
+
+/** Explore is off here: its page says so, and the browser notes the 404. */
+const withoutExplore = 404;
+
+test("every page, light and dark, wide and narrow: axe finds nothing, no other host is asked, the console stays quiet", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url, collector } = await startWithFlows(t);
+  await collector().call("CreateUdm", { udm: { key: "10.10.20.5", name: "web-1", tags: ["web"] } });
+  for (const [theme, width] of [
+    ["light", 1440],
+    ["dark", 1440],
+    ["light", 360],
+    ["dark", 360],
+  ] as const) {
+    const { page, errors, foreign } = await openPage(browser, { theme, width });
+    await page.goto(url);
+    const links = page.getByRole("navigation", { name: "Pages" }).getByRole("listitem").getByRole("link");
+    await links.first().waitFor();
+    const names = await links.allTextContents();
+    assert.ok(names.length >= 3, names.join());
+    for (const name of names) {
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await page.getByRole("status").filter({ hasText: "…" }).first().waitFor({ state: "hidden" });
+      // What comes after the first answer belongs to the page as well.
+      await page.waitForTimeout(500);
+      const where = `${name}, ${theme}, ${width} px`;
+      assert.deepEqual(await axeFindings(page), [], where);
+      const overflow = await page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+      );
+      assert.equal(overflow, 0, `${where}: wider than the screen`);
+      assert.equal(await page.title(), `${name} – netgloss`);
+    }
+    assert.deepEqual(foreign(), []);
+    assert.deepEqual(errors(withoutExplore), []);
+    await page.context().close();
+  }
+});
+
+test("by the keyboard alone: / jumps into the Explain box, the skip link to the content, Enter opens what is chosen", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t);
+  const { page } = await openPage(browser);
+  await page.goto(`${url}/live`);
+  await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+  const box = page.getByRole("searchbox", { name: "Explain an address, prefix, name or tag" });
+  await page.keyboard.press("/");
+  assert.equal(await box.evaluate((element) => element === element.ownerDocument.activeElement), true);
+  await page.keyboard.type("10.10.20.5/x");
+  assert.equal(await box.inputValue(), "10.10.20.5/x", "within a box / is a letter");
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Skip to the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate("document.activeElement.id"), "content");
+  await page.keyboard.press("/");
+  await page.keyboard.type("10.10.20.5");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/explain?q=10.10.20.5");
+});
+
+test("a collector that restarts under an open page: it says so, and goes on by itself", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const running = await startWithFlows(t);
+  const { page } = await openPage(browser);
+  await page.goto(running.url);
+  await page.getByText("Records per second").waitFor();
+  await running.end();
+  await page.getByText("The collector does not answer").waitFor();
+  assert.equal(await page.getByText("Records per second").isVisible(), true, "what is known stays");
+  await running.start();
+  await page.getByText("The collector is back").waitFor({ timeout: 60_000 });
+  await page.getByText("The collector does not answer").waitFor({ state: "hidden" });
+  await page.getByRole("link", { name: "Live", exact: true }).click();
+  await page.getByRole("table", { name: "Flows, the newest first" }).waitFor();
+  await running.end();
+  await page.getByText("The collector does not answer").waitFor();
+  await running.start();
+  await page.getByText("The collector is back").waitFor({ timeout: 60_000 });
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByRole("table", { name: "Flows, the newest first" }).waitFor();
+});
+
+test("a slow network: the page says that it waits, and what came too late", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t);
+  const { page, errors } = await openPage(browser);
+  await page.route("**/api/v1/overview", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await route.continue();
+  });
+  await page.goto(url);
+  await page.getByText("Asking the collector …").waitFor();
+  await page.getByText("Records per second").waitFor();
+  await page.route("**/api/v1/overview", (route) =>
+    route.fulfill({ status: 503, json: { code: "unavailable", message: "too much to do" } }),
+  );
+  await page.reload();
+  await page.getByRole("alert").filter({ hasText: "Too much to do." }).first().waitFor();
+  await page.unroute("**/api/v1/overview");
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await page.getByText("Records per second").waitFor();
+  assert.deepEqual(errors(withoutExplore, 503), []);
+});
