@@ -28,7 +28,7 @@ test("Live: flows go by, a filter keeps some, a click names an address, and the 
   await filter.press("Enter");
   await page.waitForURL("**/live?filter=src+%3D+192.0.2.77");
   await page.getByRole("button", { name: "Clear" }).click();
-  const nameIt = table.getByRole("button", { name: "Name 192.0.2.77" });
+  const nameIt = table.getByRole("button", { name: "name it: 192.0.2.77" });
   await nameIt.first().waitFor();
   assert.equal(await table.getByText("10.10.10.16").count(), 0);
 

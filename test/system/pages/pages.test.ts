@@ -81,7 +81,7 @@ test("a collector that restarts under an open page: it says so, and goes on by i
   await running.start();
   await page.getByText("The collector is back").waitFor({ timeout: 60_000 });
   await page.getByText("The collector does not answer").waitFor({ state: "hidden" });
-  await page.getByRole("link", { name: "Live", exact: true }).click();
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Live" }).click();
   await page.getByRole("table", { name: "Flows, the newest first" }).waitFor();
   await running.end();
   await page.getByText("The collector does not answer").waitFor();

@@ -101,7 +101,7 @@ function End({
         <button
           type="button"
           class="button quiet name-it"
-          aria-label={`Name ${address}`}
+          aria-label={`name it: ${address}`}
           onClick={() => onName(address)}
         >
           name it

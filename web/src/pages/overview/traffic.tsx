@@ -150,7 +150,7 @@ export function UnnamedNetworks(): JSX.Element {
                     <button
                       type="button"
                       class="button quiet"
-                      aria-label={`Name ${prefix}`}
+                      aria-label={`name it: ${prefix}`}
                       onClick={() => setNamed(prefix)}
                     >
                       name it

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createToken, hashPassword } from "../../../src/access/index.ts";
+import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
+import { tempDirectory } from "../../support/temp-directory.ts";
+import { startWithFlows } from "./collector-with-flows.ts";
+
+test("who signs in sees the page that was asked for; a viewer is told what a role is missing", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const token = createToken("wall");
+  const users = join(tempDirectory(t), "users.yml");
+  writeFileSync(
+    users,
+    [
+      "users:",
+      "  alice:",
+      "    role: viewer",
+      `    password: ${await hashPassword("right")}`,
+      "tokens:",
+      "  wall:",
+      "    role: editor",
+      `    hash: ${token.hash}`,
+      "",
+    ].join("\n"),
+  );
+  const { url } = await startWithFlows(t, { SVC_API_USERS_PATH: users });
+  const { page, errors } = await openPage(browser);
+  let hasDialog = false;
+  page.on("dialog", () => (hasDialog = true));
+  await page.goto(`${url}/live?filter=src+%3D+192.0.2.77`);
+  const form = page.getByRole("form", { name: "Sign in with a password" });
+  await form.waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+
+  await form.getByRole("textbox", { name: "Name" }).fill("alice");
+  await form.getByRole("textbox", { name: "Password" }).fill("wrong");
+  await form.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").filter({ hasText: "credentials are missing or wrong" }).waitFor();
+  await form.getByRole("textbox", { name: "Name" }).fill("alice");
+  await form.getByRole("textbox", { name: "Password" }).fill("right");
+  await form.getByRole("button", { name: "Sign in" }).click();
+
+  // The address is the one that was asked for.
+  await page.getByRole("button", { name: "name it: 192.0.2.77" }).first().waitFor();
+  await page.getByText("alice (viewer)").waitFor();
+  await page.getByRole("button", { name: "name it: 192.0.2.77" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Name 192.0.2.77" });
+  await dialog.getByText("This needs the role editor; alice has the role viewer.").waitFor();
+  assert.equal(await dialog.getByRole("button", { name: "Save" }).isDisabled(), true);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+
+  // "as curl" has the name and asks for the password itself.
+  await page.getByText("as curl").click();
+  const commands = await page.getByLabel("Commands that ask the same").textContent();
+  assert.match(commands ?? "", /-u alice/);
+  assert.doesNotMatch(commands ?? "", /right/);
+
+  await page.reload();
+  await page.getByText("alice (viewer)").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await form.waitFor();
+
+  const byToken = page.getByRole("form", { name: "Sign in with a token" });
+  await byToken.getByRole("textbox", { name: "Token" }).fill(token.token);
+  await byToken.getByRole("button", { name: "Sign in with the token" }).click();
+  await page.getByText("wall (editor)").waitFor();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  assert.equal(hasDialog, false);
+  assert.deepEqual(errors(401, 404), []);
+});
+
+test("one user of the settings signs in, and a password that changes is asked for again", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const settings = {
+    SVC_API_BASIC_AUTH_ENABLE: "true",
+    SVC_API_BASIC_AUTH_USERNAME: "admin",
+    SVC_API_BASIC_AUTH_PASSWORD: "first",
+  };
+  const { url } = await startWithFlows(t, settings);
+  const { page } = await openPage(browser, { theme: "dark", width: 360 });
+  await page.goto(url);
+  const form = page.getByRole("form", { name: "Sign in with a password" });
+  await form.getByRole("textbox", { name: "Name" }).fill("admin");
+  await form.getByRole("textbox", { name: "Password" }).fill("first");
+  await form.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Records per second").waitFor();
+  assert.equal(await page.getByRole("form", { name: "Sign in with a token" }).count(), 0);
+  // Whatever call finds out that the proof is no longer good, the page asks for another.
+  await page.route("**/api/v1/overview", (route) =>
+    route.fulfill({ status: 401, json: { code: "unauthenticated", message: "credentials are missing or wrong" } }),
+  );
+  await page.route("**/session", (route) =>
+    route.fulfill({ status: 401, json: { code: "unauthenticated", message: "credentials are missing or wrong" } }),
+  );
+  await form.waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+});
