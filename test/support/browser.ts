@@ -8,9 +8,9 @@ import { requireProgram } from "./require-program.ts";
 export interface WatchedPage {
   readonly page: Page;
   /** Errors of the console and of scripts, but for answers with the given statuses, which a story expects. */
-  errors(...expectedStatuses: readonly number[]): readonly string[];
+  readonly errors: (...expectedStatuses: readonly number[]) => readonly string[];
   /** Addresses of other hosts that were asked. */
-  foreign(): readonly string[];
+  readonly foreign: () => readonly string[];
 }
 
 export interface PageOptions {

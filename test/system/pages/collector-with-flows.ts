@@ -11,10 +11,10 @@ export interface CollectorWithFlows {
   readonly directory: string;
   /** `http://127.0.0.1:<port>`, the same over restarts. */
   readonly url: string;
-  collector(): CollectorProcess;
+  readonly collector: () => CollectorProcess;
   /** Ends the process; nobody answers at the port. */
-  end(): Promise<void>;
-  start(): Promise<void>;
+  readonly end: () => Promise<void>;
+  readonly start: () => Promise<void>;
 }
 
 /** A collector to which an exporter sends a few flows each 200 ms: of \`web-1\`, and of addresses without a name. */

@@ -68,6 +68,19 @@ export const exploreQueryCall = (question: ExploreQuestion): ApiCall => ({
   body: question,
 });
 
+const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * The begin of a range that ends now: where the store begins, when that is later. Averages are then those of the time that is kept, and a chart of the
+ * first minutes is not empty.
+ */
+export function keptFrom(from: string, storeFrom: string | undefined, now: number): string {
+  const [, count, unit = ""] = /^-(\d+)([mhd])$/.exec(from) ?? [];
+  const begin = Date.parse(storeFrom ?? "");
+  if (count === undefined || Number.isNaN(begin) || storeFrom === undefined) return from;
+  return begin > now - Number(count) * (units[unit] ?? 0) ? storeFrom : from;
+}
+
 /** The unit of an answer as numbers are shown with it. */
 export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" =>
   unit === "packet/s" ? "packets/s" : unit;

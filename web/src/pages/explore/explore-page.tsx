@@ -5,6 +5,7 @@ import { request } from "../../api/call.ts";
 import {
   exploreQueryCall,
   exploreStatusCall,
+  keptFrom,
   shownUnit,
   type ExploreAnswer,
   type ExploreField,
@@ -35,8 +36,9 @@ export default function ExplorePage(): JSX.Element {
   const [query, setQuery] = useQueryState();
   const state = readState(query);
   const status = useCall<ExploreStatus>(exploreStatusCall);
-  const call = exploreQueryCall({ ...state, dimensions: state.dimensions });
   const isLive = state.to === "now";
+  const from = isLive ? keptFrom(state.from, status.answer?.from, Date.now()) : state.from;
+  const call = exploreQueryCall({ ...state, from });
   const answer = useCall<ExploreAnswer>(status.answer === undefined ? undefined : call, {
     keepsOld: true,
     timeoutMs: 60_000,
@@ -136,7 +138,7 @@ function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element
         )}
         <p class="note">Draw over a part of the chart to zoom in.</p>
       </Section>
-      <div class={answer.dimensions.length >= 2 ? "explore-columns" : ""}>
+      <div class={answer.dimensions.length === 2 ? "explore-columns" : "results"}>
         <Section title="Ranking" note="Choose a value to filter by it, ≠ to leave it out.">
           <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
         </Section>

@@ -1,6 +1,12 @@
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
-import { exploreQueryCall, exploreStatusCall, type ExploreAnswer, type ExploreStatus } from "../../api/explore.ts";
+import {
+  exploreQueryCall,
+  exploreStatusCall,
+  keptFrom,
+  type ExploreAnswer,
+  type ExploreStatus,
+} from "../../api/explore.ts";
 import { useCall, type Loaded } from "../../api/use-call.ts";
 import { formatDuration, formatNumber, formatWhole } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
@@ -22,10 +28,11 @@ const outputsCall: ApiCall = { path: "api/v1/outputs" };
 export default function OverviewPage(): JSX.Element {
   const overview = useCall<OverviewAnswer>(overviewCall, { everyMs: 3000 });
   const diagnosis = useCall<DiagnosisAnswer>(diagnosisCall, { everyMs: 15_000 });
-  const ready = useCall<ReadyAnswer>(readyCall, { everyMs: 10_000 });
+  const ready = useCall<ReadyAnswer>(readyCall, { everyMs: 10_000, keepsOld: true });
   const outputs = useCall<OutputsAnswer>(outputsCall, { everyMs: 5000 });
   const explore = useCall<ExploreStatus>(exploreStatusCall);
   const hasExplore = explore.answer !== undefined;
+  const talkers = talkersQuestion(explore.answer?.from);
   const trouble = findTrouble(
     { diagnosis: diagnosis.answer, ready: ready.answer, outputs: outputs.answer },
     Date.now(),
@@ -34,23 +41,23 @@ export default function OverviewPage(): JSX.Element {
     <Page
       title="Overview"
       lead="What goes on now, and what is wrong."
-      calls={[
-        overviewCall,
-        diagnosisCall,
-        readyCall,
-        outputsCall,
-        ...(hasExplore ? [exploreQueryCall(talkersQuestion)] : []),
-      ]}
+      calls={[overviewCall, diagnosisCall, readyCall, outputsCall, ...(hasExplore ? [exploreQueryCall(talkers)] : [])]}
     >
       <div class="tiles">
         <Shown of={overview} what="Asking the collector">
           {(answer) => (
-            <Tiles answer={answer} diagnosis={diagnosis.answer} outputs={outputs.answer} hasExplore={hasExplore} />
+            <Tiles
+              answer={answer}
+              diagnosis={diagnosis.answer}
+              outputs={outputs.answer}
+              hasExplore={hasExplore}
+              storeFrom={explore.answer?.from}
+            />
           )}
         </Shown>
       </div>
       <TroubleSection trouble={trouble} isKnown={diagnosis.answer !== undefined} />
-      {hasExplore ? <TopTalkers /> : <WithoutExplore status={explore} />}
+      {hasExplore ? <TopTalkers question={talkers} /> : <WithoutExplore status={explore} />}
       <div class="columns">
         {hasExplore && <UnnamedNetworks />}
         <Shown of={overview}>{(answer) => <Losses answer={answer} />}</Shown>
@@ -64,9 +71,10 @@ interface TilesProps {
   readonly diagnosis: DiagnosisAnswer | undefined;
   readonly outputs: OutputsAnswer | undefined;
   readonly hasExplore: boolean;
+  readonly storeFrom: string | undefined;
 }
 
-function Tiles({ answer, diagnosis, outputs, hasExplore }: TilesProps): JSX.Element {
+function Tiles({ answer, diagnosis, outputs, hasExplore, storeFrom }: TilesProps): JSX.Element {
   const silent = diagnosis?.diagnoses.filter(({ id }) => id === "silent").length ?? 0;
   const all = outputs?.outputs ?? [];
   const behind = all.filter((output) => isBehind(output, Date.now())).length;
@@ -80,7 +88,7 @@ function Tiles({ answer, diagnosis, outputs, hasExplore }: TilesProps): JSX.Elem
         detail={`${formatNumber(answer.recordsTotal)} since the start`}
         href={hrefOf("live")}
       />
-      {hasExplore && <TrafficTile />}
+      {hasExplore && <TrafficTile storeFrom={storeFrom} />}
       <Tile
         label="Datagrams per second"
         value={datagramsPerSecond === null ? "…" : formatNumber(datagramsPerSecond)}
@@ -115,8 +123,14 @@ function Tiles({ answer, diagnosis, outputs, hasExplore }: TilesProps): JSX.Elem
 }
 
 /** Bits per second by the last values of Explore. */
-function TrafficTile(): JSX.Element {
-  const call = exploreQueryCall({ ...talkersQuestion, from: "-5m", dimensions: [], limit: 1, granularity: "none" });
+function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }): JSX.Element {
+  const call = exploreQueryCall({
+    ...talkersQuestion(undefined),
+    from: keptFrom("-5m", storeFrom, Date.now()),
+    dimensions: [],
+    limit: 1,
+    granularity: "none",
+  });
   const { answer } = useCall<ExploreAnswer>(call, { everyMs: 10_000 });
   return (
     <Tile

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { exploreQueryCall, type ExploreAnswer, type ExploreQuestion } from "../../api/explore.ts";
+import { exploreQueryCall, keptFrom, type ExploreAnswer, type ExploreQuestion } from "../../api/explore.ts";
 import { useCall } from "../../api/use-call.ts";
 import { filterTerm } from "../../format/filter-terms.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
@@ -16,19 +16,20 @@ import { unnamedNetworks } from "./unnamed-networks.ts";
 const sourceName = "flow.src.ip.subnet.name";
 const lastHour = { from: "-1h", to: "now", filter: "", granularity: "auto" } as const;
 
-/** Who sends most, over the last hour. */
-export const talkersQuestion: ExploreQuestion = {
+/** Who sends most, over the last hour, or since the store began. */
+export const talkersQuestion = (storeFrom: string | undefined): ExploreQuestion => ({
   ...lastHour,
+  from: keptFrom(lastHour.from, storeFrom, Date.now()),
   dimensions: [sourceName],
   measure: "bits_per_second",
   limit: 8,
-};
+});
 
 const refreshMs = 30_000;
 
 /** The last hour by the names of sources: course and ranking. */
-export function TopTalkers(): JSX.Element {
-  const talkers = useCall<ExploreAnswer>(exploreQueryCall(talkersQuestion), { everyMs: refreshMs });
+export function TopTalkers({ question }: { readonly question: ExploreQuestion }): JSX.Element {
+  const talkers = useCall<ExploreAnswer>(exploreQueryCall(question), { everyMs: refreshMs, keepsOld: true });
   return (
     <Section
       title="Who sends most"
