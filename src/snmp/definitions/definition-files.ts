@@ -11,7 +11,7 @@ export interface DefinitionPaths {
   readonly objects: readonly string[];
   /** Each with `device.yml` and `object_types.yml`; what a later directory sets replaces what an earlier one does. */
   readonly defaults: readonly string[];
-  /** Each with `sysoids/`. */
+  /** Each with `sysoids/` and `identities/`. */
   readonly autodiscover: readonly string[];
   /** Each with `integer/`, `bitmap/` and `oid/`. */
   readonly enums: readonly string[];
@@ -48,7 +48,7 @@ export async function listDefinitionFiles(paths: DefinitionPaths): Promise<Defin
   for (const path of paths.enums) {
     await lister.addBelow(path, { integer: "enum_integer", bitmap: "enum_bitmap", oid: "enum_oid" });
   }
-  for (const path of paths.autodiscover) await lister.addBelow(path, { sysoids: "sysoid" });
+  for (const path of paths.autodiscover) await lister.addBelow(path, { sysoids: "sysoid", identities: "identity" });
   for (const path of paths.objects) await lister.addTree("object", path);
   for (const path of paths.objectGroups) await lister.addTree("object_group", path);
   for (const path of paths.deviceGroups) await lister.addTree("device_group", path);

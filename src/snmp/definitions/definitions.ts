@@ -2,6 +2,7 @@ import type { Oid } from "../session/oid.ts";
 import type { AuthenticationProtocol, PrivacyProtocol } from "../session/credential.ts";
 import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
 import type { IndexType } from "../values/decode-index.ts";
+import type { IdentityRule } from "./identity-rule.ts";
 import type { Finding } from "./finding.ts";
 import type { Secret } from "../../text/index.ts";
 
@@ -105,6 +106,8 @@ export interface ObjectDefinition {
   readonly discoveryAttribute: Attribute | undefined;
   /** By name in the MIB. */
   readonly attributes: ReadonlyMap<string, Attribute>;
+  /** Texts that every record of the object has, by the name of the field. */
+  readonly fixed: ReadonlyMap<string, string>;
 }
 
 /** The kinds of definitions. */
@@ -117,6 +120,7 @@ export const kinds = [
   "enum_bitmap",
   "enum_oid",
   "sysoid",
+  "identity",
   "object_type",
   "device_default",
 ] as const;
@@ -137,6 +141,8 @@ export interface Definitions {
   readonly enums: EnumTables;
   /** Device groups by sysObjectID or the start of one (text with a leading dot). */
   readonly sysoids: ReadonlyMap<string, readonly string[]>;
+  /** What devices are, by sysObjectID or the start of one (text with a leading dot). */
+  readonly identities: ReadonlyMap<string, IdentityRule>;
   /** Poll interval in milliseconds by object type. */
   readonly objectTypes: ReadonlyMap<string, number>;
   readonly warnings: readonly Finding[];

@@ -57,7 +57,10 @@ function diffStructure(before: ObjectDefinition, after: ObjectDefinition): Devic
     sameParts(before.index, after.index, sameEncoding);
   if (!isFoundTheSame) return [change("extension", after)];
   const isReadTheSame =
-    before.mib === after.mib && before.object === after.object && sameParts(before.index, after.index, sameReading);
+    before.mib === after.mib &&
+    before.object === after.object &&
+    meaningHash(before.fixed) === meaningHash(after.fixed) &&
+    sameParts(before.index, after.index, sameReading);
   return isReadTheSame ? [] : [change("reading", after)];
 }
 

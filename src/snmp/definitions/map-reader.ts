@@ -52,6 +52,12 @@ export class MapReader {
     return !isNull(this.#map.get(key));
   }
 
+  /** The node as it is; undefined where there is none. */
+  node(key: string): YamlValue | undefined {
+    const node = this.#map.get(key);
+    return isNull(node) ? undefined : node;
+  }
+
   /** One line of text that is not empty. What it says is not repeated in a message, because it may be a secret. */
   text(key: string): string | undefined {
     const node = this.#map.get(key);

@@ -13,8 +13,9 @@ export function meaningHash(value: unknown): string {
 
 /** The same for an object, of which there are so many that a text without quotes pays off: no name in it has a line end. */
 export function objectMeaningHash(draft: ObjectDraft): string {
-  const { id, mib, object, type, index, augments, discoveryAttribute, attributes } = draft;
+  const { id, mib, object, type, index, augments, discoveryAttribute, attributes, fixed } = draft;
   let text = `${id}\n${mib}\n${object}\n${type}\n${augments}\n${discoveryAttribute?.name}\n`;
+  if (fixed.size > 0) text += `${canonicalText(fixed)}\n`;
   for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
   const lines: string[] = [];
   for (const attribute of attributes.values()) {

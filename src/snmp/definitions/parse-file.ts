@@ -14,6 +14,8 @@ import {
   type DeviceDraft,
   type DeviceSettings,
 } from "./read-device.ts";
+import type { IdentityRule } from "./identity-rule.ts";
+import { readIdentity } from "./read-identity.ts";
 import { readNumberLabels, readOidLabels } from "./read-enum.ts";
 import { readObject, type ObjectDraft } from "./read-object.ts";
 import { readValue, type YamlMap, type YamlValue } from "./yaml-values.ts";
@@ -28,6 +30,7 @@ export interface Drafts {
   readonly enum_bitmap: ReadonlyMap<number, string>;
   readonly enum_oid: ReadonlyMap<string, string>;
   readonly sysoid: readonly string[];
+  readonly identity: IdentityRule;
   /** Milliseconds. */
   readonly object_type: number;
   readonly device_default: DeviceSettings;
@@ -109,9 +112,13 @@ function definitionsIn(kind: Kind, root: YamlMap): YamlMap {
   return kind === "device_default" && !root.has(defaultId) ? new Map([[defaultId, root]]) : root;
 }
 
+function isOfSysObjectId(kind: Kind): boolean {
+  return kind === "sysoid" || kind === "identity";
+}
+
 /** OIDs are ids in one spelling. */
 function readId(kind: Kind, key: string, reader: MapReader): string {
-  if (kind !== "enum_integer" && kind !== "enum_bitmap" && kind !== "enum_oid" && kind !== "sysoid") return key;
+  if (kind !== "enum_integer" && kind !== "enum_bitmap" && kind !== "enum_oid" && !isOfSysObjectId(kind)) return key;
   const oid = parseOid(key);
   if (oid !== undefined) return formatOid(oid);
   reader.error([], "key", `${quote(key)} is not an OID such as .1.3.6.1.2.1.2.2.1.3`);
@@ -136,6 +143,7 @@ const readers: { readonly [K in Exclude<Kind, "sysoid">]: Reader<K> } & { readon
   enum_integer: (_key, map, reader) => readNumberLabels(map, reader, false),
   enum_bitmap: (_key, map, reader) => readNumberLabels(map, reader, true),
   enum_oid: (_key, map, reader) => readOidLabels(map, reader),
+  identity: (_key, _map, reader) => readIdentity(reader),
   object_type: (_key, _map, reader) => readObjectType(reader),
   device_default: (_key, _map, reader) => readDeviceDefaults(reader),
 };

@@ -17,16 +17,18 @@ export interface ObjectDraft {
   readonly augments: string | undefined;
   readonly discoveryAttribute: Attribute | undefined;
   readonly attributes: ReadonlyMap<string, Attribute>;
+  readonly fixed: ReadonlyMap<string, string>;
 }
 
 export function readObject(id: string, reader: MapReader): ObjectDraft | undefined {
-  reader.knowOnly(["mib", "object", "type", "index", "augments", "discovery_attribute", "attributes"]);
+  reader.knowOnly(["mib", "object", "type", "index", "augments", "discovery_attribute", "fields", "attributes"]);
   const [mib, object] = id.split("::");
   if (!/^[^\s:]+::[^\s:]+$/.test(id)) reader.error([], "key", "an object's id is of the form MIB::object");
   const index = readIndex(reader);
   const augments = reader.text("augments");
   if (index !== undefined && augments !== undefined)
     reader.error(["augments"], "key", "either index or augments, not both");
+  const fixed = readFixedFields(reader);
   const attributes = readAttributes(reader);
   const draft = {
     id,
@@ -36,11 +38,27 @@ export function readObject(id: string, reader: MapReader): ObjectDraft | undefin
     index,
     augments,
     attributes,
+    fixed,
   };
   const discoveryAttribute = readDiscoveryAttribute(reader, attributes);
   checkNoValueWhen(reader, attributes);
   warnOfSharedFields(reader, index ?? [], attributes);
   return reader.isValid ? { ...draft, discoveryAttribute } : undefined;
+}
+
+/** What every record of the object says: texts by the name of the field. */
+function readFixedFields(reader: MapReader): ReadonlyMap<string, string> {
+  const fixed = new Map<string, string>();
+  const map = reader.map("fields");
+  if (map === undefined) return fixed;
+  const inner = reader.within(map, ["fields"], "fields: ");
+  for (const field of map.keys()) {
+    if (!isFieldName(field)) inner.error([field], "key", notAFieldName(field));
+    const text = inner.requiredText(field);
+    if (text !== undefined) fixed.set(field, text);
+  }
+  if (!inner.isValid) reader.isValid = false;
+  return fixed;
 }
 
 function readDiscoveryAttribute(reader: MapReader, attributes: ReadonlyMap<string, Attribute>): Attribute | undefined {
@@ -167,9 +185,17 @@ function readOverrides(reader: MapReader): AttributeReference | undefined {
 
 function readFieldName(reader: MapReader): string | undefined {
   const name = reader.requiredText("name");
-  if (name === undefined || /^[^\s."\p{Cc}]+(?:\.[^\s."\p{Cc}]+)*$/u.test(name)) return name;
-  reader.error(["name"], "value", `name: ${quote(name)} is not a field name such as netif.bytes.in`);
+  if (name === undefined || isFieldName(name)) return name;
+  reader.error(["name"], "value", `name: ${notAFieldName(name)}`);
   return undefined;
+}
+
+function isFieldName(name: string): boolean {
+  return /^[^\s."\p{Cc}]+(?:\.[^\s."\p{Cc}]+)*$/u.test(name);
+}
+
+function notAFieldName(name: string): string {
+  return `${quote(name)} is not a field name such as netif.bytes.in`;
 }
 
 function readSyntax(reader: MapReader): Syntax | undefined {

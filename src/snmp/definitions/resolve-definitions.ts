@@ -61,6 +61,7 @@ export async function resolveDefinitions(
     objects,
     enums,
     sysoids,
+    identities: draftsOf(set, "identity"),
     objectTypes,
     warnings: findings.filter((finding) => finding.severity === "warning"),
     hashes,
@@ -68,7 +69,7 @@ export async function resolveDefinitions(
   return { definitions, findings };
 }
 
-function draftsOf<K extends "enum_integer" | "enum_bitmap" | "enum_oid" | "object_type">(
+function draftsOf<K extends "enum_integer" | "enum_bitmap" | "enum_oid" | "identity" | "object_type">(
   set: DefinitionSet,
   kind: K,
 ): Map<string, Placed<K>["draft"]> {

@@ -1,5 +1,7 @@
 import { indexTypes, type IndexType } from "../values/decode-index.ts";
 import { syntaxes } from "../values/syntax.ts";
+import { identityFacts } from "../definitions/identity-rule.ts";
+import type { DeviceFacts } from "./describe-device.ts";
 import type { LearntInterfaces } from "./learn-interfaces.ts";
 import { parseOid, type Oid } from "../session/oid.ts";
 
@@ -37,6 +39,7 @@ export interface DevicePlan {
   /** By `MIB::object`. */
   readonly objects: ReadonlyMap<string, PlannedObject>;
   readonly learnt: LearntInterfaces;
+  readonly facts: DeviceFacts;
   /** What is missing, in words. */
   readonly problem: string | undefined;
 }
@@ -49,6 +52,7 @@ export function planToJson(plan: DevicePlan): unknown {
     format,
     ...plan,
     objects: [...plan.objects].map(([id, { index, attributes }]) => ({ id, index, attributes: [...attributes] })),
+    facts: [...plan.facts],
     learnt: {
       descriptions: [...plan.learnt.descriptions],
       names: [...plan.learnt.names],
@@ -65,9 +69,10 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
   const deviceGroups = readList(json["deviceGroups"], readText);
   const objects = readList(json["objects"], readObject);
   const learnt = readLearnt(json["learnt"]);
+  const facts = readList(json["facts"] ?? [], readFact);
   if (typeof deviceId !== "string" || typeof revision !== "string") return undefined;
   if (typeof discoveredAt !== "number" || !Number.isInteger(credential) || Number(credential) < 0) return undefined;
-  if (!deviceGroups || !objects || !learnt) return undefined;
+  if (!deviceGroups || !objects || !learnt || !facts) return undefined;
   return {
     deviceId,
     revision,
@@ -79,6 +84,7 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
     deviceGroups,
     objects: new Map(objects),
     learnt,
+    facts: new Map(facts),
     problem: readText(json["problem"]),
   };
 }
@@ -117,6 +123,13 @@ function readAttribute(json: unknown): [string, string] | undefined {
   if (!Array.isArray(json)) return undefined;
   const [name, oid] = json as unknown[];
   return typeof name === "string" && typeof oid === "string" && parseOid(oid) !== undefined ? [name, oid] : undefined;
+}
+
+function readFact(json: unknown): [(typeof identityFacts)[number], string] | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const [name, text] = json as unknown[];
+  const fact = identityFacts.find((one) => one === name);
+  return fact !== undefined && typeof text === "string" ? [fact, text] : undefined;
 }
 
 function readLearnt(json: unknown): LearntInterfaces | undefined {

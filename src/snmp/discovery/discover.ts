@@ -4,6 +4,7 @@ import { errorStatusName } from "../session/error-status.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import type { DevicePlan, PlannedObject } from "./device-plan.ts";
+import { describeDevice } from "./describe-device.ts";
 import { identify, refusal } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
@@ -39,6 +40,7 @@ export async function discover(
     const deviceGroups = deviceGroupsOf(definitions, device, identity.sysObjectId);
     const wanted = [...reachedObjects(definitions, deviceGroups).values()];
     const found = await probeObjects(session, wanted, device.maxOids, before?.objects ?? new Map());
+    const facts = await describeDevice(session, definitions, identity, device.maxOids);
     const learnt = await learnInterfaces(session, device, lease, isWanted, before?.learnt);
     return {
       ...identity,
@@ -48,6 +50,7 @@ export async function discover(
       deviceGroups: [...deviceGroups].sort(),
       ...found,
       learnt,
+      facts,
     };
   } finally {
     lease.end();

@@ -28,6 +28,8 @@ export interface DeviceDetail extends DeviceView {
   readonly sysName?: string;
   readonly sysDescr?: string;
   readonly sysObjectId?: string;
+  /** What the device is: vendor, model, os.name, os.version, serial, as far as it says so. */
+  readonly facts: Readonly<Record<string, string>>;
   /** Attributes that are polled, by object. */
   readonly objects: Readonly<Record<string, readonly string[]>>;
   /** Names by ifIndex. */
@@ -79,6 +81,7 @@ export function detailDevice(
     ...(plan?.sysName !== undefined && { sysName: plan.sysName }),
     ...(plan?.sysDescr !== undefined && { sysDescr: plan.sysDescr }),
     ...(plan?.sysObjectId !== undefined && { sysObjectId: formatOid(plan.sysObjectId) }),
+    facts: Object.fromEntries(plan?.facts ?? []),
     objects: Object.fromEntries([...(plan?.objects ?? [])].map(([id, { attributes }]) => [id, [...attributes.keys()]])),
     interfaces: Object.fromEntries(interfaces),
     interfaceStates: poller.interfaceViews(),

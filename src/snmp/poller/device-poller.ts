@@ -307,6 +307,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
         names: { enums, interfaceName, related },
+        facts: plan?.facts ?? new Map(),
       },
       object,
       polled,

@@ -11,8 +11,11 @@ import { parseOid, type Oid } from "../session/oid.ts";
 import { learntColumn, type LearntColumn } from "../discovery/learn-interfaces.ts";
 import { namingColumn, type NamingColumn } from "./naming-columns.ts";
 import type { IndexType } from "../values/decode-index.ts";
+import { isShaped } from "../values/complete-row.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
+
+const sysDescr = ".1.3.6.1.2.1.1.1";
 
 /** A column, or a scalar: how the definitions in force read it, at the OID where the discovery found it. */
 export interface PolledColumn {
@@ -34,6 +37,12 @@ export interface PolledObject {
   /** Positions of the columns that are read whole. The others are read in the rows that lack what overrides them. */
   readonly walked: readonly number[];
   readonly overridden: readonly OverriddenColumn[];
+  /** Texts that every record has. */
+  readonly fixed: ReadonlyMap<string, string>;
+  /** Whether more follows from the fields of a row. */
+  readonly isShaped: boolean;
+  /** Whether its record says what the device is. */
+  readonly isSystem: boolean;
 }
 
 /** A column that counts in the rows only in which another one has no value. */
@@ -163,5 +172,8 @@ function polledObject(
     // Something has to be read whole to know the rows.
     walked: isTable && own.length > 0 ? own : positions,
     overridden,
+    fixed: object.fixed,
+    isShaped: isShaped([...columns.map(({ attribute }) => attribute.field), ...object.fixed.keys()]),
+    isSystem: columns.some(({ attribute }) => attribute.oidText === sysDescr),
   };
 }

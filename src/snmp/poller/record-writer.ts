@@ -1,6 +1,8 @@
 import { createLineBuffer, type Enricher, type LineBuffer, type RecordFields, type Sink } from "../../record/index.ts";
 import type { Clock } from "../../report/index.ts";
 import { createPacer } from "../definitions/pacer.ts";
+import type { DeviceFacts } from "../discovery/describe-device.ts";
+import { completeRow } from "../values/complete-row.ts";
 import { putRow } from "../values/put-row.ts";
 import type { NameTables } from "../values/put-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
@@ -14,6 +16,8 @@ export interface RecordSource {
   /** `system.host.name` */
   readonly hostName: string;
   readonly names: NameTables;
+  /** What the device is: `system.vendor` and so on of the record of its system group. */
+  readonly facts: DeviceFacts;
 }
 
 export interface WrittenRows {
@@ -65,7 +69,10 @@ export function createRecordWriter(
         if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
         if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
         written.unreadable += putRow(fields, cells, source.names).length;
+        for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);
         for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
+        if (object.isShaped) completeRow(fields);
+        if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
         written.records++;
         enricher.enrich(fields);
         lines.append(fields);

@@ -1,0 +1,176 @@
+import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import {
+  identityFacts,
+  type EntityFact,
+  type FactSource,
+  type IdentityFact,
+  type IdentityRule,
+} from "../definitions/identity-rule.ts";
+import type { Session } from "../session/session.ts";
+import { isException, type VarBind } from "../session/var-bind.ts";
+import { walk } from "../session/walk.ts";
+import type { Identity } from "./identify.ts";
+
+/** What a device is, as far as it says so. */
+export type DeviceFacts = ReadonlyMap<IdentityFact, string>;
+
+interface PlacedRule {
+  /** The start of the sysObjectID that the rule is for. */
+  readonly oid: Oid;
+  readonly rule: IdentityRule;
+}
+
+/** entPhysicalTable of ENTITY-MIB (RFC 6933). */
+const entPhysicalEntry: Oid = [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1];
+const entPhysicalClass = 5;
+const entityColumns: Readonly<Record<EntityFact, number>> = {
+  descr: 2,
+  software: 10,
+  serial: 11,
+  manufacturer: 12,
+  model: 13,
+};
+/** PhysicalClass: chassis(3), stack(11). */
+const chassis = [3, 11];
+/** The chassis is among the first entities, or the device is not asked for it further. */
+const maxEntities = 300;
+/** Patterns are not run over more of a text than this. */
+const maxText = 1024;
+
+/**
+ * Finds out what the device is by the rules of all starts of its sysObjectID, the longest first: each fact is that of the
+ * first source that gives one.
+ *
+ * @throws SnmpError when the agent stops answering.
+ */
+export async function describeDevice(
+  session: Session,
+  { identities }: Definitions,
+  { sysObjectId, sysDescr }: Identity,
+  maxOids: number,
+): Promise<DeviceFacts> {
+  const rules = rulesOf(identities, sysObjectId ?? []);
+  const sources = rules.flatMap(({ rule }) => [...rule.sources.values()].flat());
+  const texts = await readFirstInstances(session, oidsOf(sources), maxOids);
+  const entity = sources.some(({ from }) => from === "entity") ? await readChassis(session) : new Map<number, string>();
+  const textAt = ({ from, oid, entity: column, value }: FactSource): string | undefined => {
+    if (from === "descr") return sysDescr;
+    if (from === "oid") return texts.get(formatOid(oid as Oid));
+    return from === "entity" ? entity.get(entityColumns[column as EntityFact]) : value;
+  };
+  const facts = new Map<IdentityFact, string>();
+  for (const fact of identityFacts) {
+    for (const { oid, rule } of rules) {
+      const model = fact === "model" ? modelOf(rule, oid, sysObjectId ?? []) : undefined;
+      const found = firstFact(rule.sources.get(fact) ?? [], textAt) ?? model;
+      if (found === undefined) continue;
+      facts.set(fact, found);
+      break;
+    }
+  }
+  return facts;
+}
+
+function rulesOf(identities: ReadonlyMap<string, IdentityRule>, sysObjectId: Oid): PlacedRule[] {
+  const rules: PlacedRule[] = [];
+  for (let length = sysObjectId.length; length > 0; length--) {
+    const oid = sysObjectId.slice(0, length);
+    const rule = identities.get(formatOid(oid));
+    if (rule !== undefined) rules.push({ oid, rule });
+  }
+  return rules;
+}
+
+function modelOf({ models }: IdentityRule, oid: Oid, sysObjectId: Oid): string | undefined {
+  for (let length = sysObjectId.length; length > oid.length && models.size > 0; length--) {
+    const model = models.get(sysObjectId.slice(oid.length, length).join("."));
+    if (model !== undefined) return model;
+  }
+  return undefined;
+}
+
+function firstFact(
+  sources: readonly FactSource[],
+  textAt: (source: FactSource) => string | undefined,
+): string | undefined {
+  for (const source of sources) {
+    const text = textAt(source)?.slice(0, maxText);
+    if (text === undefined || text === "") continue;
+    const match = source.match === undefined ? undefined : source.match.exec(text);
+    if (match === null) continue;
+    const found = (source.value ?? match?.[1] ?? text).trim();
+    if (found !== "") return found;
+  }
+  return undefined;
+}
+
+function oidsOf(sources: readonly FactSource[]): Oid[] {
+  const oids = new Map<string, Oid>();
+  for (const { oid } of sources) if (oid !== undefined) oids.set(formatOid(oid), oid);
+  return [...oids.values()];
+}
+
+/** The first instance of each, as text, by the OID as text. What is answered with an error is not there. */
+async function readFirstInstances(
+  session: Session,
+  oids: readonly Oid[],
+  maxOids: number,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  // Agents differ in how many long texts fit into an answer.
+  const size = Math.max(1, Math.min(maxOids, 8));
+  const read = async (asked: readonly Oid[]): Promise<void> => {
+    const { varbinds, errorStatus } = await session.getNext(asked);
+    if (errorStatus !== 0) {
+      if (asked.length > 1) for (const oid of asked) await read([oid]);
+      return;
+    }
+    for (const [i, oid] of asked.entries()) {
+      const varbind = varbinds[i];
+      if (varbind === undefined || isException(varbind) || !oidStartsWith(varbind.oid, oid)) continue;
+      const text = textOfValue(varbind);
+      if (text !== undefined) texts.set(formatOid(oid), text);
+    }
+  };
+  for (let i = 0; i < oids.length; i += size) await read(oids.slice(i, i + size));
+  return texts;
+}
+
+/** What ENTITY-MIB says of the chassis, by the number of the column. */
+async function readChassis(session: Session): Promise<ReadonlyMap<number, string>> {
+  let found: number | undefined;
+  let first: number | undefined;
+  const root = [...entPhysicalEntry, entPhysicalClass];
+  await walk(
+    session,
+    [root],
+    (_, varbinds) => {
+      for (const { oid, value } of varbinds) {
+        const index = oid[root.length];
+        first ??= index;
+        if (typeof value === "number" && chassis.includes(value)) found ??= index;
+      }
+    },
+    { maxValues: maxEntities, stop: () => (found === undefined ? undefined : "found") },
+  );
+  const index = found ?? first;
+  const texts = new Map<number, string>();
+  if (index === undefined) return texts;
+  const columns = Object.values(entityColumns);
+  const { varbinds, errorStatus } = await session.get(columns.map((column) => [...entPhysicalEntry, column, index]));
+  if (errorStatus !== 0) return texts;
+  for (const [i, column] of columns.entries()) {
+    const varbind = varbinds[i];
+    const text = varbind === undefined || isException(varbind) ? undefined : textOfValue(varbind);
+    if (text !== undefined) texts.set(column, text);
+  }
+  return texts;
+}
+
+function textOfValue({ type, value }: VarBind): string | undefined {
+  if (type === "ObjectIdentifier") return formatOid(value as Oid);
+  if (!(value instanceof Uint8Array)) return value === null ? undefined : String(value);
+  const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
+  return text === "" || /[\p{Cc}\uFFFD]/u.test(text.replace(/[\r\n\t]/g, "")) ? undefined : text;
+}
