@@ -11,7 +11,7 @@ import { parseOid, type Oid } from "../session/oid.ts";
 import { learntColumn, type LearntColumn } from "../discovery/learn-interfaces.ts";
 import { namingColumn, type NamingColumn } from "./naming-columns.ts";
 import type { IndexType } from "../values/decode-index.ts";
-import { isShaped } from "../values/complete-row.ts";
+import { isShaped, sensorKindOf, type SensorKind } from "../values/complete-row.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 
@@ -41,6 +41,8 @@ export interface PolledObject {
   readonly fixed: ReadonlyMap<string, string>;
   /** Whether more follows from the fields of a row. */
   readonly isShaped: boolean;
+  /** What its sensors measure, as far as the definition says. */
+  readonly sensor: SensorKind | undefined;
   /** Whether its record says what the device is. */
   readonly isSystem: boolean;
 }
@@ -174,6 +176,7 @@ function polledObject(
     overridden,
     fixed: object.fixed,
     isShaped: isShaped([...columns.map(({ attribute }) => attribute.field), ...object.fixed.keys()]),
+    sensor: sensorKindOf(columns.map(({ attribute }) => attribute)),
     isSystem: columns.some(({ attribute }) => attribute.oidText === sysDescr),
   };
 }

@@ -71,7 +71,7 @@ export function createRecordWriter(
         written.unreadable += putRow(fields, cells, source.names).length;
         for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);
         for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
-        if (object.isShaped) completeRow(fields);
+        if (object.isShaped) completeRow(fields, object.sensor);
         if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
         written.records++;
         enricher.enrich(fields);

@@ -20,7 +20,7 @@ export function convertValue(syntax: Syntax, value: SnmpValue): Scalar | undefin
 type Converter = (value: SnmpValue, syntax: Syntax) => Scalar | undefined;
 
 const ofOctets =
-  (convert: (octets: Uint8Array) => string | undefined): Converter =>
+  (convert: (octets: Uint8Array) => Scalar | undefined): Converter =>
   ({ value }) =>
     value instanceof Uint8Array ? convert(value) : undefined;
 
@@ -42,6 +42,7 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   duration: scaled,
   temperature,
   truth,
+  "text-number": ofOctets(firstNumber),
   text,
   hex,
   "enum-bitmap": hex,
@@ -100,4 +101,10 @@ function formatIpAddress(bytes: Uint8Array): string | undefined {
 /** Agents that format an address by hand fill its octets up with zeros: 010.040.001.039. They are decimal. */
 function withoutPadding(address: string): string {
   return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(address) ? address.replace(/\b0+(?=\d)/g, "") : address;
+}
+
+/** The first number of a text such as "41 C/106 F" or "-002.2373 dBm: Normal". */
+function firstNumber(octets: Uint8Array): number | undefined {
+  const match = /[+-]?\d+(?:\.\d+)?/.exec(formatText(octets.subarray(0, 64)));
+  return match === null ? undefined : Number(match[0]);
 }

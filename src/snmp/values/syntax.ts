@@ -4,6 +4,7 @@ export type SyntaxKind =
   | "scaled"
   | "temperature"
   | "duration"
+  | "text-number"
   | "text"
   | "hex"
   | "mac"
@@ -71,6 +72,7 @@ const temperature = (unit: string, scale: Syntax["scale"]): [string, Syntax][] =
   ...Object.entries(parts).map(([part, divide]) =>
     syntax(`Temperature${part}${unit}`, "temperature", { scale, divide }),
   ),
+  syntax(`TemperatureHalf${unit}`, "temperature", { scale, divide: 2 }),
 ];
 
 /**
@@ -135,6 +137,8 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...quantity("Voltage", "Volt"),
   ...quantity("Power", "Dbm"),
   ...quantity("Gain", "Db"),
+  // Agents that have no number for a reading, and write it with its unit.
+  ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText"),
   ...named("blocks", "BytesBlocks"),
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
   ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision"),
