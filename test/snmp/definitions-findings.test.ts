@@ -311,7 +311,7 @@ r3:
     "files in places that are not read",
     { "enums/if.yml": "", "enums/decimal/if.yml": "", "defaults/devices.yml": "", "autodiscover/networks/a.yml": "" },
     [
-      "warning: autodiscover/networks: is not read: expected to be in sysoids/",
+      "warning: autodiscover/networks: is not read: expected to be in sysoids/, identities/",
       "warning: defaults/devices.yml: is not read: expected device.yml or object_types.yml",
       "warning: enums/decimal: is not read: expected to be in integer/, bitmap/, oid/",
       "warning: enums/if.yml: is not read: expected to be in integer/, bitmap/, oid/",

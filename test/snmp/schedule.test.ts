@@ -116,7 +116,7 @@ test("a plan is read as it was written; anything else is no plan", () => {
       ],
     ]),
     problem: undefined,
-  facts: new Map(),
+    facts: new Map(),
     learnt: {
       descriptions: new Map([[1, "loopback"]]),
       names: new Map([[1, "lo"]]),

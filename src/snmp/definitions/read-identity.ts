@@ -24,7 +24,8 @@ export function readIdentity(reader: MapReader): IdentityRule | undefined {
   const map = reader.map("models");
   for (const key of map?.keys() ?? []) {
     const inner = reader.within(map as NonNullable<typeof map>, ["models"], "models: ");
-    if (!/^\.?\d+(?:\.\d+)*$/.test(key)) inner.error([key], "key", `${quote(key)} is not the end of an OID, such as 1208`);
+    if (!/^\.?\d+(?:\.\d+)*$/.test(key))
+      inner.error([key], "key", `${quote(key)} is not the end of an OID, such as 1208`);
     const model = inner.requiredText(key);
     if (!inner.isValid) reader.isValid = false;
     if (model !== undefined) models.set(key.replace(/^\./, ""), model);

@@ -40,7 +40,7 @@ const maxText = 1024;
 
 /**
  * Finds out what the device is by the rules of all starts of its sysObjectID, the longest first: each fact is that of the
- * first source that gives one.
+ * first source that gives one. A model by sysObjectID counts where no source gives one.
  *
  * @throws SnmpError when the agent stops answering.
  */
@@ -61,15 +61,20 @@ export async function describeDevice(
   };
   const facts = new Map<IdentityFact, string>();
   for (const fact of identityFacts) {
-    for (const { oid, rule } of rules) {
-      const model = fact === "model" ? modelOf(rule, oid, sysObjectId ?? []) : undefined;
-      const found = firstFact(rule.sources.get(fact) ?? [], textAt) ?? model;
-      if (found === undefined) continue;
-      facts.set(fact, found);
-      break;
-    }
+    const found =
+      firstOf(rules, ({ rule }) => firstFact(rule.sources.get(fact) ?? [], textAt)) ??
+      (fact === "model" ? firstOf(rules, ({ rule, oid }) => modelOf(rule, oid, sysObjectId ?? [])) : undefined);
+    if (found !== undefined) facts.set(fact, found);
   }
   return facts;
+}
+
+function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function rulesOf(identities: ReadonlyMap<string, IdentityRule>, sysObjectId: Oid): PlacedRule[] {

@@ -20,7 +20,7 @@ export function convertValue(syntax: Syntax, value: SnmpValue): Scalar | undefin
 type Converter = (value: SnmpValue, syntax: Syntax) => Scalar | undefined;
 
 const ofOctets =
-  (convert: (octets: Uint8Array) => Scalar | undefined): Converter =>
+  (convert: (octets: Uint8Array) => string | undefined): Converter =>
   ({ value }) =>
     value instanceof Uint8Array ? convert(value) : undefined;
 
@@ -42,7 +42,7 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   duration: scaled,
   temperature,
   truth,
-  "text-number": ofOctets(firstNumber),
+  "text-number": firstNumber,
   text,
   hex,
   "enum-bitmap": hex,
@@ -104,7 +104,8 @@ function withoutPadding(address: string): string {
 }
 
 /** The first number of a text such as "41 C/106 F" or "-002.2373 dBm: Normal". */
-function firstNumber(octets: Uint8Array): number | undefined {
-  const match = /[+-]?\d+(?:\.\d+)?/.exec(formatText(octets.subarray(0, 64)));
-  return match === null ? undefined : Number(match[0]);
+function firstNumber({ value }: SnmpValue, { divide }: Syntax): number | undefined {
+  if (!(value instanceof Uint8Array)) return undefined;
+  const match = /[+-]?\d+(?:\.\d+)?/.exec(formatText(value.subarray(0, 64)));
+  return match === null ? undefined : Number(match[0]) / divide;
 }

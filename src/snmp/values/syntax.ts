@@ -139,6 +139,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...quantity("Gain", "Db"),
   // Agents that have no number for a reading, and write it with its unit.
   ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText"),
+  syntax("CurrentMilliAmpInText", "text-number", { divide: 1000 }),
   ...named("blocks", "BytesBlocks"),
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
   ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision"),
