@@ -59,6 +59,7 @@ export {
   type LoadOutcome,
 } from "./definitions/load-definitions.ts";
 export { deviceGroupsOf, groupsOfSysObjectId, pollIntervalMs, reachedObjects } from "./definitions/reach.ts";
+export { completeRow } from "./values/complete-row.ts";
 export { convertValue } from "./values/convert-value.ts";
 export { decodeIndex, indexTypes, isImplicit, type IndexType } from "./values/decode-index.ts";
 export { putRow, type Cell } from "./values/put-row.ts";

@@ -46,7 +46,7 @@ test("snmp: a collector with our own definitions polls an agent; operations and 
 
   await until("records", () => lines.some((line) => line.includes('"snmp.object.name":"IF-MIB::ifTable"')));
   const table = await run("devices");
-  assert.match(table.out, new RegExp(`${id} +r1 +up +linux`));
+  assert.match(table.out, new RegExp(`${id} +r1 +up +embedded,linux`));
   assert.match((await run("devices", id)).out, /"sysName": "r1"/);
   assert.match((await run("devices", "192.0.2.1:161")).err, /not_found/);
 

@@ -39,6 +39,39 @@ const cases: readonly [string, Files, readonly string[]][] = [
     ],
   ],
   [
+    "an identity with faults",
+    {
+      "autodiscover/identities/mine.yml": [
+        ".1.3.6.1.4.1.5:",
+        "  vendor: Mine",
+        "  model:",
+        "    - {descr: '('}",
+        "    - {oid: .1.3.6.1..4}",
+        "    - {entity: modle}",
+        "    - {match: 'x'}",
+        "  serail: {entity: serial}",
+        "  models: {abc: X1}",
+        "",
+      ].join("\n"),
+    },
+    [
+      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model: descr: "(" is not a regular expression: Invalid regular expression: /(/iu: Unterminated group',
+      'error: autodiscover/identities/mine.yml:5:13: .1.3.6.1.4.1.5: model: oid: ".1.3.6.1..4" is not an OID such as .1.3.6.1.2.1.1.5',
+      'error: autodiscover/identities/mine.yml:6:16: .1.3.6.1.4.1.5: model: entity: expected one of model, serial, software, manufacturer, descr; found "modle" (did you mean "model"?)',
+      "error: autodiscover/identities/mine.yml:7:7: .1.3.6.1.4.1.5: model: expected one of oid, descr and entity",
+      'error: autodiscover/identities/mine.yml:8:3: .1.3.6.1.4.1.5: unknown setting "serail" (did you mean "serial"?)',
+      'error: autodiscover/identities/mine.yml:9:12: .1.3.6.1.4.1.5: models: "abc" is not the end of an OID, such as 1208',
+    ],
+  ],
+  [
+    "fixed fields with faults",
+    inIf("  attributes:\n    ifDescr", "  fields: {a b: x, c.d: [1]}\n  attributes:\n    ifDescr"),
+    [
+      'error: objects/if.yml:9:12: IF-MIB::ifTable: fields: "a b" is not a field name such as netif.bytes.in',
+      "error: objects/if.yml:9:25: IF-MIB::ifTable: fields: c.d: expected a text, found a list",
+    ],
+  ],
+  [
     "one OID for two attributes",
     inIf(".1.3.6.1.2.1.2.2.1.10", ".1.3.6.1.2.1.2.2.1.8"),
     [

@@ -87,7 +87,11 @@ describe("rows that refer to rows of other tables", () => {
       const found = rig.of("HOST-RESOURCES-MIB::hrProcessorTable");
       return found.length > 0 && found;
     });
-    assert.deepEqual(pick(processor, "cpu.index", "cpu.name", "cpu.util.pct"), [9, "GenuineIntel", 12]);
+    assert.deepEqual(pick(processor, "system.cpu.index", "system.cpu.name", "system.cpu.util.pct"), [
+      9,
+      "GenuineIntel",
+      12,
+    ]);
     const [neighbour] = await until("the neighbour", () => {
       const found = rig.of("LLDP-MIB::lldpRemTable");
       return found.length > 0 && found;
@@ -107,7 +111,7 @@ describe("rows that refer to rows of other tables", () => {
     });
     const facts = sensors
       .slice(0, 3)
-      .map((record) => pick(record, "sensor.value", "sensor.status.id", "sensor.value_state.name"));
+      .map((record) => pick(record, "hw.sensor.value", "hw.sensor.state.id", "hw.sensor.value_state.name"));
     assert.deepEqual(facts, [
       [31.5, 1, undefined],
       [undefined, 2, undefined],

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
+import { whyText, type ExplainedDevice } from "./snmp-why.ts";
 import { textTable } from "./text-table.ts";
 
 interface DevicesJson {
@@ -44,12 +45,16 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
       if ("result" in answer && answer.result === "failed") setExitCode(exitCodes.failure);
     });
 
-  const devices = client("devices [device]", "show all devices, or all about one (ip:port)")
+  const devices = client("devices [device]", "show all devices, or all about one (its ip:port, or its name)")
     .option("--json", "one JSON object per line")
-    .action(async (device: string | undefined, { json }: { json?: boolean }) => {
+    .option("--why", "say what the device is taken for, and what it does not answer")
+    .action(async (device: string | undefined, { json, why }: { json?: boolean; why?: boolean }) => {
       const api = await clientOf(devices, terminal);
       if (device !== undefined) {
-        show(await api.ask("GET", `/api/v1/snmp/devices/${encodeURIComponent(device)}`));
+        const id = await idOf(device, api);
+        const detail = await api.ask("GET", `/api/v1/snmp/devices/${encodeURIComponent(id)}`);
+        if (why === true) terminal.out(whyText(detail as ExplainedDevice));
+        else show(detail);
         return;
       }
       const answer = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesJson;
@@ -74,4 +79,11 @@ const tableHeader = ["DEVICE", "NAME", "STATE", "GROUPS", "OBJECTS", "LAST POLL"
 
 function tableRow({ device, name, state, groups, plan, lastPoll, lastError }: DeviceJson): string[] {
   return [device, name, state, groups.join(","), String(plan?.objects ?? ""), lastPoll ?? "", lastError?.message ?? ""];
+}
+
+/** A device by the name in its file; anything else is taken for an `ip:port`. */
+async function idOf(device: string, api: Awaited<ReturnType<typeof clientOf>>): Promise<string> {
+  if (device.includes(":")) return device;
+  const { devices } = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesJson;
+  return devices.find(({ name }) => name === device)?.device ?? device;
 }

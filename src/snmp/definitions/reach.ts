@@ -6,11 +6,20 @@ import { autoGroup, genericGroup, type Definitions, type Device, type ObjectDefi
  * of it first; else `generic`.
  */
 export function groupsOfSysObjectId(definitions: Definitions, sysObjectId: Oid): readonly string[] {
+  return sysoidOf(definitions, sysObjectId)?.groups ?? [genericGroup];
+}
+
+/** The longest start of a sysObjectID that the definitions know, with its device groups. */
+export function sysoidOf(
+  definitions: Definitions,
+  sysObjectId: Oid,
+): { readonly oid: string; readonly groups: readonly string[] } | undefined {
   for (let length = sysObjectId.length; length > 1; length--) {
-    const groups = definitions.sysoids.get(formatOid(sysObjectId.slice(0, length)));
-    if (groups !== undefined && groups.length > 0) return groups;
+    const oid = formatOid(sysObjectId.slice(0, length));
+    const groups = definitions.sysoids.get(oid);
+    if (groups !== undefined && groups.length > 0) return { oid, groups };
   }
-  return [genericGroup];
+  return undefined;
 }
 
 /** The device groups that count for a device: those that it names, in the place of `auto` those of its sysObjectID. */

@@ -32,7 +32,7 @@ const entityColumns: Readonly<Record<EntityFact, number>> = {
   model: 13,
 };
 /** PhysicalClass: chassis(3), stack(11). */
-const chassis = [3, 11];
+const chassis = new Set([3, 11]);
 /** The chassis is among the first entities, or the device is not asked for it further. */
 const maxEntities = 300;
 /** Patterns are not run over more of a text than this. */
@@ -154,7 +154,7 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
       for (const { oid, value } of varbinds) {
         const index = oid[root.length];
         first ??= index;
-        if (typeof value === "number" && chassis.includes(value)) found ??= index;
+        if (typeof value === "number" && chassis.has(value)) found ??= index;
       }
     },
     { maxValues: maxEntities, stop: () => (found === undefined ? undefined : "found") },
@@ -174,7 +174,7 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
 }
 
 function textOfValue({ type, value }: VarBind): string | undefined {
-  if (type === "ObjectIdentifier") return formatOid(value as Oid);
+  if (type === "ObjectIdentifier") return formatOid(value);
   if (!(value instanceof Uint8Array)) return value === null ? undefined : String(value);
   const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
   return text === "" || /[\p{Cc}\uFFFD]/u.test(text.replace(/[\r\n\t]/g, "")) ? undefined : text;

@@ -172,7 +172,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     devices: () => [...pollers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, poller]) => view(id, poller)),
     device(id) {
       const poller = pollers.get(id);
-      return poller && detailDevice(poller, discoveries.state(id), devices.pendingOf(id));
+      return poller && detailDevice(poller, discoveries.state(id), devices.pendingOf(id), inUse.current);
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { DiscoveryState } from "../discovery/discovery-queue.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import type { InterfaceView } from "../poller/interface-rates.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import { deviceReasons, type DeviceReasons } from "./device-reasons.ts";
 import { formatOid } from "../session/oid.ts";
 
 /** A device as it is shown. Times are RFC 3339; what is not known is left out. Never holds a secret. */
@@ -30,6 +32,7 @@ export interface DeviceDetail extends DeviceView {
   readonly sysObjectId?: string;
   /** What the device is: vendor, model, os.name, os.version, serial, as far as it says so. */
   readonly facts: Readonly<Record<string, string>>;
+  readonly why?: DeviceReasons;
   /** Attributes that are polled, by object. */
   readonly objects: Readonly<Record<string, readonly string[]>>;
   /** Names by ifIndex. */
@@ -74,6 +77,7 @@ export function detailDevice(
   poller: DevicePoller,
   discovery: DiscoveryState | undefined,
   pending: readonly string[],
+  definitions: Definitions | undefined,
 ): DeviceDetail {
   const { plan, counts, requests, interfaces, addresses } = poller;
   return {
@@ -82,6 +86,7 @@ export function detailDevice(
     ...(plan?.sysDescr !== undefined && { sysDescr: plan.sysDescr }),
     ...(plan?.sysObjectId !== undefined && { sysObjectId: formatOid(plan.sysObjectId) }),
     facts: Object.fromEntries(plan?.facts ?? []),
+    ...(plan !== undefined && definitions !== undefined && { why: deviceReasons(plan, poller.device, definitions) }),
     objects: Object.fromEntries([...(plan?.objects ?? [])].map(([id, { attributes }]) => [id, [...attributes.keys()]])),
     interfaces: Object.fromEntries(interfaces),
     interfaceStates: poller.interfaceViews(),

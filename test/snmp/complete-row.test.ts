@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { RecordFields } from "../../src/record/index.ts";
+import { completeRow } from "../../src/snmp/index.ts";
+
+const completed = (fields: Record<string, number | string>): Record<string, unknown> => {
+  const map: RecordFields = new Map(Object.entries(fields));
+  completeRow(map);
+  return Object.fromEntries(map);
+};
+
+test("memory: any two of total, used and free give the third, and the percentage", () => {
+  fc.assert(
+    fc.property(fc.nat(), fc.nat(), fc.constantFrom("total", "used", "free"), (used, free, missing) => {
+      const all: Record<string, number> = {
+        "system.memory.total.bytes": used + free,
+        "system.memory.used.bytes": used,
+        "system.memory.free.bytes": free,
+      };
+      const { [`system.memory.${missing}.bytes`]: _, ...given } = all;
+      const row = completed(given);
+      for (const [field, value] of Object.entries(all)) assert.equal(row[field], value, field);
+      const pct = row["system.memory.used.pct"];
+      if (used + free === 0) assert.equal(pct, undefined);
+      else assert.ok(Math.abs(Number(pct) - (100 * used) / (used + free)) <= 0.005);
+    }),
+  );
+});
+
+test("memory: buffers and caches are not used; what makes no sense gives nothing", () => {
+  const host = completed({
+    "system.memory.total.bytes": 1000,
+    "system.memory.free.bytes": 500,
+    "system.memory.buffers.bytes": 100,
+    "system.memory.cached.bytes": 150,
+  });
+  assert.equal(host["system.memory.used.bytes"], 250);
+  assert.equal(host["system.memory.used.pct"], 25);
+  const odd = completed({ "system.memory.total.bytes": 10, "system.memory.free.bytes": 20 });
+  assert.deepEqual(odd, { "system.memory.total.bytes": 10, "system.memory.free.bytes": 20 });
+  const ram = completed({ "storage.type.name": "ram", "storage.total.bytes": 8, "storage.used.bytes": 2 });
+  assert.equal(ram["system.memory.used.pct"], 25);
+  const disk = completed({ "storage.type.name": "fixed disk", "storage.total.bytes": 8, "storage.used.bytes": 2 });
+  assert.equal(disk["system.memory.used.pct"], undefined);
+});
+
+test("load: what is not idle, else the average of a minute; what is there stays", () => {
+  assert.equal(completed({ "system.cpu.idle.pct": 83 })["system.cpu.util.pct"], 17);
+  const averages = { "system.cpu.util.5s.pct": 1, "system.cpu.util.1m.pct": 2, "system.cpu.util.5m.pct": 3 };
+  assert.equal(completed(averages)["system.cpu.util.pct"], 2);
+  assert.equal(completed({ ...averages, "system.cpu.util.pct": 9 })["system.cpu.util.pct"], 9);
+  assert.equal(completed({ "system.cpu.idle.pct": 300 })["system.cpu.util.pct"], undefined);
+});
+
+test("sensors: type and unit by the MIB's data type, else by the name", () => {
+  const sensor = (fields: Record<string, number | string>): unknown[] => {
+    const row = completed(fields);
+    return [row["hw.sensor.type"], row["hw.sensor.unit"], row["hw.sensor.value"], row["hw.sensor.name"]];
+  };
+  const celsius = { "hw.sensor.value": 41.5, "hw.sensor.data_type.name": "celsius", "entity.name": "Cpu" };
+  assert.deepEqual(sensor(celsius), ["temperature", "Cel", 41.5, "Cpu"]);
+  const tenths = { "hw.sensor.value": 241, "hw.sensor.data_type.name": "d v", "hw.sensor.name": "psu" };
+  assert.deepEqual(sensor(tenths), ["voltage", "V", 24.1, "psu"]);
+  assert.deepEqual(sensor({ "hw.sensor.value": 3000, "hw.sensor.name": "Fan 1" }), ["fan", "rpm", 3000, "Fan 1"]);
+  assert.deepEqual(sensor({ "hw.sensor.value": 12.1, "hw.sensor.name": "+12V" }), ["voltage", "V", 12.1, "+12V"]);
+  assert.deepEqual(sensor({ "hw.sensor.value": 1, "hw.sensor.name": "x" }), [undefined, undefined, 1, "x"]);
+});
