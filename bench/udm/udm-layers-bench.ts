@@ -30,7 +30,13 @@ async function best(work: () => Promise<void> | void): Promise<number> {
 /** Nanoseconds of a look-up at first sight, all entries being spread evenly over so many layers. */
 async function lookUp(count: number): Promise<number> {
   const shared = createSharedIndex({ maxEntries: 2 * size });
-  const layers = createUdmLayers({ shared, own: () => undefined, alone: (action) => action(), changed: () => {} });
+  const layers = createUdmLayers({
+    shared,
+    own: () => undefined,
+    alone: (action) => action(),
+    changed: () => {},
+    note: async () => {},
+  });
   const names = Array.from({ length: count }, (_, i) => `layer ${i}`);
   layers.setNames(names);
   for (const [first, name] of names.entries()) {

@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { createToolsContext } from "../../src/api/tools/common/tools-context.ts";
 import { matcherOf, readFilter, searchUdms } from "../../src/api/tools/search/search-udms.ts";
 import { createTagKeys } from "../../src/api/tools/search/tag-keys.ts";
+import { compareKeys } from "../../src/ip/index.ts";
 import type { UdmEntry, UdmWrite } from "../../src/udm/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { runs } from "../support/runs.ts";
@@ -46,19 +47,34 @@ const filters = [
   "context = exporter or name = Router",
   "name = contexts",
 ];
+const filtersOfLayers = [
+  ...filters,
+  "layer = netbox",
+  "layer in (netbox, ipam)",
+  "not layer exists",
+  "layer = netbox or tag = pci",
+];
 const question = fc.record({
-  filter: fc.constantFrom(...filters),
+  filter: fc.constantFrom(...filtersOfLayers),
+  layers: fc.boolean(),
   text: fc.constantFrom("", "router", "ÜBER", "10.0.0.1", "PCI"),
   order: fc.constantFrom("", "key", "-key", "name", "-name", "vlan", "-vlan"),
   pageSize: fc.integer({ min: 1, max: 4 }),
 });
+
+const someEntries = fc.uniqueArray(anyEntry, { maxLength: 8, selector: ({ key }) => key.text });
 
 const nobody = { throwIfAborted() {}, headers: {}, peer: undefined, principal: undefined };
 const put = (entry: UdmEntry): UdmWrite => ({ op: "edit", key: entry.key, edit: () => ({ entry }) });
 
 test("pages of any search are those of the model, and the keys of tags follow changes", async () => {
   const steps = fc.array(
-    fc.record({ entries: fc.uniqueArray(anyEntry, { maxLength: 8, selector: ({ key }) => key.text }), question }),
+    fc.record({
+      entries: someEntries,
+      question,
+      layer: fc.constantFrom("netbox", "ipam"),
+      layered: someEntries,
+    }),
     {
       minLength: 1,
       maxLength: 4,
@@ -68,35 +84,44 @@ test("pages of any search are those of the model, and the keys of tags follow ch
     const io = memoryFileIo();
     const { store } = storeOn(io, { stateDirectory: io.folder });
     await store.start();
+    store.layers.setNames(["netbox", "ipam"]);
     const context = createToolsContext({ source: store, maxBatchSize: 1000 });
     const tagKeys = createTagKeys(() => store);
-    for (const { entries, question: asked } of all) {
+    for (const { entries, question: asked, layer, layered } of all) {
+      await store.layers.replace(layer, layered, "RunSource");
       await store.submit(entries.map(put));
       const isMatch = matcherOf(readFilter(asked.filter), asked.text);
-      const list = [...store.current().entries()];
-      const places = new Map(list.map(({ key }, i) => [key.text, i]));
-      const place = ({ key }: UdmEntry): number => places.get(key.text) ?? -1;
+      const isWide = asked.layers || asked.filter.includes("layer");
+      const states = [
+        { layer: "", index: store.current() },
+        ...(isWide ? store.layers.list().map(({ name, index }) => ({ layer: name, index })) : []),
+      ];
+      const list = states.flatMap(({ layer: name, index }) =>
+        Array.from(index.entries(), (entry) => ({ ...entry, layer: name })),
+      );
+      type Listed = (typeof list)[number];
       const sign = asked.order.startsWith("-") ? -1 : 1;
       const by = asked.order.replace("-", "");
-      const compare = (a: UdmEntry, b: UdmEntry): number => {
+      const compare = (a: Listed, b: Listed): number => {
         if (by === "name" && a.name !== b.name) return a.name < b.name ? -sign : sign;
         if (by === "vlan" && a.vlan !== b.vlan) return a.vlan < b.vlan ? -sign : sign;
-        return (place(a) - place(b)) * (by === "name" || by === "vlan" ? 1 : sign);
+        const byKeys = compareKeys(a.key, b.key) * (by === "name" || by === "vlan" ? 1 : sign);
+        return byKeys === 0 ? Number(a.layer > b.layer) - Number(a.layer < b.layer) : byKeys;
       };
-      const expected = list.filter(isMatch).toSorted(compare);
+      const expected = list.filter((entry) => isMatch(entry, entry.layer)).toSorted(compare);
       const found: string[] = [];
       let pageToken = "";
       do {
         const request = { $typeName: "udm.v1.SearchUdmsRequest" as const, ...asked, pageToken };
         const answer = (await searchUdms(context, tagKeys, request, nobody)).encode("json") as string;
-        const page = JSON.parse(answer) as { udms?: { key: string }[]; nextPageToken?: string };
-        found.push(...(page.udms ?? []).map(({ key }) => key));
+        const page = JSON.parse(answer) as { udms?: { key: string; layer?: string }[]; nextPageToken?: string };
+        found.push(...(page.udms ?? []).map(({ key, layer: name = "" }) => `${key} ${name}`));
         assert.ok((page.udms?.length ?? 0) <= asked.pageSize);
         pageToken = page.nextPageToken ?? "";
       } while (pageToken !== "");
       assert.deepEqual(
         found,
-        expected.map(({ key }) => key.text),
+        expected.map(({ key, layer: name }) => `${key.text} ${name}`),
       );
     }
     await store.stop();
@@ -121,6 +146,7 @@ test("a page token stays good when entries come and go", async () => {
       order: "",
       pageSize: 2,
       pageToken,
+      layers: false,
     };
     const answer = (await searchUdms(context, tagKeys, request, nobody)).encode("json") as string;
     const { udms = [], nextPageToken = "" } = JSON.parse(answer) as {

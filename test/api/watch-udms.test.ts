@@ -3,6 +3,9 @@ import { suite, test } from "node:test";
 import { createClient, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { UdmToolsService, type WatchUdmsResponse } from "../../src/api/gen/udm/v1/tools_pb.ts";
+import { createChangeFeed } from "../../src/api/tools/changes/follow-changes.ts";
+import { parseKey } from "../../src/ip/index.ts";
+import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 
 const put = ({ ask }: ToolsFixture, key: string, name = ""): Promise<unknown> =>
@@ -66,6 +69,73 @@ suite("a stream of changes", { concurrency: true }, () => {
     await assert.rejects(bad, /invalid_argument/);
   });
 
+  test("a client that reads too slowly is ended when it is too far behind, and has to list again", async (t) => {
+    const tools = await startTools(t, "");
+    const feed = createChangeFeed(
+      () => tools.store.history,
+      1,
+      () => {},
+    );
+    const slow = feed.follow({ after: undefined, filter: undefined, signal: new AbortController().signal });
+    await slow.next();
+    const first = slow.next();
+    const key = parseKey("10.0.0.1");
+    const write = (n: number): Promise<unknown> =>
+      tools.store.submit([{ op: "edit", key, edit: () => ({ entry: udmEntry("10.0.0.1", { vlan: BigInt(n) }) }) }]);
+    await write(1);
+    assert.equal((await first).value.last, 1);
+    // It has caught up, and then reads nothing for as long as 5001 changes take.
+    const waiting = slow.next();
+    for (let n = 2; n <= 5003; n += 500) {
+      await Promise.all(Array.from({ length: 500 }, (_, i) => write(n + i)));
+    }
+    assert.equal((await waiting).value.last, 2);
+    // It still gets those that had been read for it.
+    const readOn = async (): Promise<void> => {
+      for (let n = 0; n < 100; n++) await slow.next();
+    };
+    await assert.rejects(readOn(), (error) =>
+      /failed_precondition.* changes behind: list the entries again/.test(ConnectError.from(error).message),
+    );
+    assert.equal(feed.followers, 0);
+  });
+
+  test("what sources change is in it, with their layer, unless it is left out; it cannot be undone", async (t) => {
+    const tools = await startTools(t, "");
+    tools.store.layers.setNames(["netbox"]);
+    await put(tools, "10.0.0.1");
+    await tools.store.layers.replace("netbox", [udmEntry("10.0.0.2", { name: "a" })], "RunSource");
+    await put(tools, "10.0.0.3");
+    const client = createClient(UdmToolsService, createGrpcTransport({ baseUrl: tools.api.url }));
+    const watch = async (request: object, count: number): Promise<unknown[]> => {
+      const seen: unknown[] = [];
+      for await (const message of client.watchUdms(request)) {
+        if (seen.push([...shown(message), message.change?.layer]) === count) break;
+      }
+      return seen.slice(1);
+    };
+    const own = [1, "10.0.0.1", ""];
+    const last = [3, "10.0.0.3", ""];
+    assert.deepEqual(await watch({}, 4), [own, [2, "10.0.0.2", "netbox"], last]);
+    assert.deepEqual(await watch({ withoutLayers: true }, 3), [own, last]);
+    assert.deepEqual(await watch({ filter: "layer = netbox" }, 2), [[2, "10.0.0.2", "netbox"]]);
+    const listed = await tools.ask("listChanges", { withoutLayers: true, withoutEntries: true });
+    assert.deepEqual(
+      (listed["changes"] as { number: number }[]).map(({ number }) => number),
+      [3, 1],
+    );
+    const found = await tools.ask("searchUdms", { layers: true, filter: "key in 10.0.0.0/30" });
+    assert.deepEqual(found["udms"], [
+      { key: "10.0.0.1" },
+      { key: "10.0.0.2", name: "a", layer: "netbox" },
+      { key: "10.0.0.3" },
+    ]);
+    const undo = await tools.call("undoChange", { id: 2 });
+    assert.ok("message" in undo && /change 2 is one of the source netbox/.test(undo.message), JSON.stringify(undo));
+    const exported = await tools.call("exportUdms", { format: "csv", filter: "layer = netbox" });
+    assert.ok("message" in exported && /asks for layers/.test(exported.message), JSON.stringify(exported));
+  });
+
   test("their number is bounded", async (t) => {
     const tools = await startTools(t, "", { limits: { maxWatchers: 1 } });
     const client = createClient(UdmToolsService, createGrpcTransport({ baseUrl: tools.api.url }));
@@ -114,7 +184,7 @@ suite("server-sent events", { concurrency: true }, () => {
 
   test("what is wrong has its status", async (t) => {
     const tools = await startTools(t, "");
-    for (const query of ["after=x", "filter=nam%20%3D%20x", "after=7"]) {
+    for (const query of ["after=x", "filter=nam%20%3D%20x", "after=7", "without_layers=1"]) {
       assert.equal((await fetch(`${tools.api.url}${path}?${query}`)).status, 400, query);
     }
   });

@@ -99,9 +99,9 @@ test("list shows a table or JSON lines, all or what relates to a key", async (t)
   assert.equal(
     all.out,
     [
-      "KEY            NAME  TAGS  VLAN  INTERNAL  METADATA",
+      "KEY            NAME  TAGS  VLAN  INTERNAL  CONTEXTS  METADATA",
       "10.0.0.0/8     ten",
-      "10.0.0.1       one               yes       k=v",
+      "10.0.0.1       one               yes                 k=v",
       "2001:db8::/32",
       "",
     ].join("\n"),

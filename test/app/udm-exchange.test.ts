@@ -5,29 +5,70 @@ import { test } from "node:test";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { startCommandWorld } from "../support/udm-commands.ts";
 
-test("a NetBox export is imported, imported again with exactly its changes, and undone; others stay", async (t) => {
+test("a NetBox export of 5,000 prefixes is imported, imported again with exactly its changes, and undone; others stay", async (t) => {
   const { run } = await startCommandWorld(t, { SVC_STATE_DIRECTORY_PATH: tempDirectory(t) });
-  await run("udm", "set", "192.0.2.1", "--name", "mine");
-  const file = join(tempDirectory(t), "prefixes.csv");
-  const rows = Array.from({ length: 500 }, (_, i) => `10.${i >> 8}.${i & 255}.0/24,active,site-${i % 7},,`);
-  const header = "prefix,status,site,role,description";
-  writeFileSync(file, `${header}\n${rows.join("\n")}\n`);
-  const dry = await run("udm", "import", file, "--map", "netbox", "--dry-run");
-  assert.match(dry.out, /^500 rows; 500 changes: 500 to create, 0 to update, 0 to delete; 0 unchanged$/m, dry.err);
-  assert.equal((await run("udm", "count")).out, "1\n");
-  assert.equal((await run("udm", "import", file, "--map", "netbox", "--yes")).code, 0);
-  writeFileSync(
-    file,
-    `${header}\n${rows.join("\n").replace("10.0.9.0/24,active,site-2", "10.0.9.0/24,active,site-9")}\n`,
-  );
-  const again = await run("udm", "import", file, "--map", "netbox", "--yes");
+  const directory = tempDirectory(t);
+  const file = join(directory, "netbox_prefixes.csv");
+  const map = join(directory, "map.json");
+  // What comes from there is marked, so that a prefix that has gone there goes here.
+  writeFileSync(map, JSON.stringify({ ready: "netbox", constants: { tags: ["netbox"] } }));
+  const header = "Prefix,Status,Site,VLAN,Role,Description";
+  const row = (i: number, site = `site-${i % 7}`): string =>
+    `10.${i >> 8}.${i & 255}.0/24,Active,${site},servers (${i % 4000}),Access,"Rack ${i}, left"`;
+  const yesterday = Array.from({ length: 5000 }, (_, i) => row(i));
+  const today = [
+    ...yesterday.filter((_, i) => ![3, 4000].includes(i)).with(8, row(9, "site-new")),
+    row(6000),
+    row(6001),
+    row(6002),
+  ];
+  // Others' entries, two of them of prefixes that NetBox has, too, or has below it.
+  const mine = ["192.0.2.1", "10.0.0.0/8", "10.1.2.3"];
+  for (const key of mine) await run("udm", "set", key, "--name", "mine", "--tag", "own");
+  const others = async (): Promise<string> => (await run("udm", "search", "--filter", "tag = own", "-o", "ndjson")).out;
+  const before = await others();
+  const bringIn = (...more: string[]): ReturnType<typeof run> =>
+    run("udm", "import", file, "--map", map, "--replace", "tag=netbox", ...more);
+
+  writeFileSync(file, `${header}\n${yesterday.join("\n")}\n`);
+  const dry = await bringIn("--dry-run");
+  assert.match(dry.out, /^5000 rows; 5000 changes: 5000 to create, 0 to update, 0 to delete; 0 unchanged$/m, dry.err);
+  assert.equal((await run("udm", "count")).out, "3\n");
+  assert.match((await bringIn("--yes")).out, /^imported: change 4$/m);
+  assert.equal((await run("udm", "count")).out, "5003\n");
+  const [entry] = (await run("udm", "get", "10.0.9.0/24", "-o", "ndjson")).out.split("\n");
+  assert.deepEqual(Object.keys(JSON.parse(entry ?? "") as object).toSorted(), [
+    "key",
+    "metadata",
+    "name",
+    "tags",
+    "vlan",
+  ]);
+
+  writeFileSync(file, `${header}\r\n${today.join("\r\n")}\r\n`);
+  const again = await bringIn("--yes");
   assert.match(
     again.out,
-    /^500 rows; 1 change: 0 to create, 1 to update, 0 to delete; 499 unchanged\nimported: change 3$/m,
+    /^5001 rows; 6 changes: 3 to create, 1 to update, 2 to delete; 4997 unchanged\nimported: change 5$/m,
+    again.err,
   );
-  assert.equal((await run("udm", "undo", "3", "--yes")).code, 0);
-  assert.equal((await run("udm", "undo", "2", "--yes")).code, 0);
-  assert.equal((await run("udm", "list", "-o", "ndjson")).out, '{"key":"192.0.2.1","name":"mine"}\n');
+  const signs = again.out.match(/^[-+~] \S+$/gm);
+  assert.deepEqual(signs?.toSorted(), [
+    "+ 10.23.112.0/24",
+    "+ 10.23.113.0/24",
+    "+ 10.23.114.0/24",
+    "- 10.0.3.0/24",
+    "- 10.15.160.0/24",
+    "~ 10.0.9.0/24",
+  ]);
+  assert.equal(await others(), before);
+
+  assert.match((await run("udm", "undo", "5", "--yes")).out, /^undone by change 6$/m);
+  writeFileSync(file, `${header}\n${yesterday.join("\n")}\n`);
+  assert.match((await bringIn("--dry-run")).out, /^5000 rows; 0 changes: /m);
+  assert.match((await run("udm", "undo", "4", "--yes")).out, /^undone by change 7$/m);
+  assert.equal((await run("udm", "count")).out, "3\n");
+  assert.equal(await others(), before);
 });
 
 test("import shows all faults with row and column, and changes nothing; export reads back", async (t) => {

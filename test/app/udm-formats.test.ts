@@ -14,6 +14,8 @@ const awkward = [
   "--internal",
   "--meta",
   ".site=A,B",
+  "--context",
+  "exporter",
 ];
 
 test("list and get write a table, JSON, YAML, CSV or names", async (t) => {
@@ -30,6 +32,7 @@ test("list and get write a table, JSON, YAML, CSV or names", async (t) => {
     vlan: "7",
     internal: true,
     metadata: { ".site": "A,B" },
+    contexts: ["exporter"],
   };
   const json = await list("json");
   assert.deepEqual(JSON.parse(json), [ten, { key: "2001:db8::1" }]);
@@ -43,19 +46,28 @@ test("list and get write a table, JSON, YAML, CSV or names", async (t) => {
   );
   assert.equal(
     await list("csv"),
-    'key,name,tags,vlan,internal,metadata\n10.0.0.0/8,"a ""b"", c","x,y z",7,true,"{"".site"":""A,B""}"\n2001:db8::1,,,,,\n',
+    'key,name,tags,vlan,internal,contexts,metadata\n10.0.0.0/8,"a ""b"", c","x,y z",7,true,exporter,"{"".site"":""A,B""}"\n2001:db8::1,,,,,,\n',
   );
   assert.equal(
     await list("yaml"),
-    '10.0.0.0/8:\n  name: "a \\"b\\", c"\n  tags:\n    - x\n    - y z\n  vlan: 7\n  internal: true\n  metadata:\n    .site: "A,B"\n"2001:db8::1": {}\n',
+    '10.0.0.0/8:\n  name: "a \\"b\\", c"\n  tags:\n    - x\n    - y z\n  vlan: 7\n  internal: true\n  metadata:\n    .site: "A,B"\n  contexts:\n    - exporter\n"2001:db8::1": {}\n',
   );
-  assert.match(await list("table"), /^KEY +NAME .*\n10\.0\.0\.0\/8 {3}a "b", c {2}x,y z {2}7 {5}yes {7}\.site=A,B\n/);
+  assert.match(
+    await list("table"),
+    /^KEY +NAME .*\n10\.0\.0\.0\/8 {3}a "b", c {2}x,y z {2}7 {5}yes {7}exporter {2}\.site=A,B\n/,
+  );
   assert.deepEqual(JSON.parse((await run("udm", "get", "10.0.0.0/8", "-o", "json")).out), ten);
 });
 
 test("nothing is an empty document of each format", async (t) => {
   const { run } = await startCommandWorld(t);
-  const empty = { json: "[]\n", ndjson: "", yaml: "{}\n", csv: "key,name,tags,vlan,internal,metadata\n", name: "" };
+  const empty = {
+    json: "[]\n",
+    ndjson: "",
+    yaml: "{}\n",
+    csv: "key,name,tags,vlan,internal,contexts,metadata\n",
+    name: "",
+  };
   for (const [format, text] of Object.entries(empty)) {
     assert.deepEqual(await run("udm", "list", "-o", format), { code: 0, out: text, err: "" });
   }

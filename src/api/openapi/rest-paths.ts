@@ -304,6 +304,7 @@ function eventsDescription(guarded: JsonSchema): [summary: string, responses: Js
   const parameters = [
     parameter("after", "query", "Changes with higher numbers come first; without it the stream begins now."),
     parameter("filter", "query", "Only changes of entries that this filter is true of."),
+    parameter("without_layers", "query", "`true` leaves out what sources change."),
     parameter("Last-Event-ID", "header", "As `after`, before it."),
   ];
   const responses = { "200": events, default: { $ref: "#/components/responses/Error" }, ...guarded };

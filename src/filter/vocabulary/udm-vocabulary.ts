@@ -8,6 +8,7 @@ const fields = new Map<string, KnownField>([
   ["vlan", { fields: ["vlan"], type: "number", unit: "" }],
   ["context", { fields: ["contexts"], type: "text", unit: "" }],
   ["contexts", { fields: ["contexts"], type: "text", unit: "" }],
+  ["layer", { fields: ["layer"], type: "text", unit: "" }],
   ["internal", { fields: ["internal"], type: "boolean", unit: "" }],
 ]);
 

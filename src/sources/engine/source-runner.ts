@@ -90,9 +90,9 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
   const read = (known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> =>
     turn(() => readSource(config, known, using, options, ending.signal));
 
-  const use = async (reading: SourceReading): Promise<Pick<RunState, "result" | "changes">> => {
+  const use = async (reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes">> => {
     const entries = reading.entries ?? [];
-    const changes = countsOf(await layers.replace(name, entries));
+    const changes = countsOf(await layers.replace(name, entries, method));
     validators = reading.validators;
     held = undefined;
     lastGood = clock.now();
@@ -129,7 +129,7 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
       log.warn({ source: name, faultyRows, first: showFault(faults[0]) }, "rows of a source are left out");
     const changes = await layers.compare(name, reading.entries);
     const reason = guardAgainst(changes, size(), config.guard);
-    if (reason === undefined) return { ...(await use(reading)), ...about };
+    if (reason === undefined) return { ...(await use(reading, "RunSource")), ...about };
     held = reading;
     memory.clear();
     log.warn({ source: name, reason }, `a source changed too much: netgloss source accept ${name} takes it`);
@@ -243,7 +243,7 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
       const { rows, faults, faultCount: faultyRows } = held;
       const start = clock.monotonic();
       const at = clock.now();
-      const used = await use(held);
+      const used = await use(held, "AcceptSource");
       log.info({ source: name, ...used.changes }, "what was held of a source was accepted");
       run = {
         ...used,

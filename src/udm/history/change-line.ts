@@ -26,7 +26,7 @@ export interface LineHead extends ChangeHead {
 
 /** @returns the line; without its entries when it would be longer than `maxBytes`. */
 export async function encodeLine(
-  head: Omit<LineHead, "isCut">,
+  head: LineHead,
   changes: readonly EntryChange[],
   maxBytes: number,
 ): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
@@ -43,9 +43,10 @@ export async function encodeLine(
     size += part.length;
     if (i + itemsATurn < changes.length) await nextTurn();
   }
-  const isCut = size > maxBytes;
+  const isTooLong = size > maxBytes;
+  const isCut = isTooLong || head.isCut;
   const start = Buffer.from(`\t${JSON.stringify({ ...head, isCut })}`);
-  const rest = Buffer.concat([start, ...(isCut ? [] : parts)]);
+  const rest = Buffer.concat([start, ...(isTooLong ? [] : parts)]);
   return { bytes: Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]), isCut };
 }
 

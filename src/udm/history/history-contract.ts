@@ -13,12 +13,16 @@ export interface ChangeHead {
   readonly method: string;
   /** How many entries differ. */
   readonly entries: number;
+  /** The layer whose entries they are; undefined: those that people write. */
+  readonly layer?: string | undefined;
 }
 
 /** One commit: what became of which entries. */
 export interface UdmChange extends ChangeHead {
   readonly changes: readonly EntryChange[];
-  /** Whether the change was too big to be kept with its entries: there are none, and it cannot be undone. */
+  /**
+   * Whether the change was too big to be kept with its entries, so that it cannot be undone: there are none, or of a layer some.
+   */
   readonly isCut: boolean;
 }
 
@@ -26,6 +30,8 @@ export interface HistoryQuery {
   /** Changes of the entry with exactly this key. */
   readonly key?: Key | undefined;
   readonly author?: string | undefined;
+  /** Changes of entries that people write only. */
+  readonly withoutLayers?: boolean | undefined;
   /** Changes with higher numbers only. */
   readonly after?: number | undefined;
   /** Changes with lower numbers only. */
@@ -43,7 +49,7 @@ export interface UdmHistory {
   list(query: HistoryQuery): Promise<readonly UdmChange[]>;
   /** Undefined when it is not kept, or never was. */
   get(number: number): Promise<UdmChange | undefined>;
-  /** The change that made the entry with this key what it is; undefined when none that is kept has. */
+  /** The change that made the entry with this key, of those that people write, what it is; undefined when none that is kept has. */
   lastOf(key: Key): ChangeHead | undefined;
   /**
    * Calls the listener with each change, in order, after it is saved.

@@ -27,6 +27,13 @@ export interface NewChange {
   readonly changes: readonly EntryChange[];
 }
 
+/** What a source has made of its layer. */
+export interface NewLayerChange extends NewChange {
+  readonly layer: string;
+  /** How many entries differ; `changes` may have fewer. */
+  readonly entries: number;
+}
+
 /** The history of a store, which writes it. Calls that change it follow one another. */
 export interface StoreHistory extends UdmHistory {
   /** Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history. */
@@ -38,6 +45,11 @@ export interface StoreHistory extends UdmHistory {
    * @throws the errors of the system; nothing is kept then.
    */
   append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]>;
+  /**
+   * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
+   * Not between {@link append} and what ends it.
+   */
+  note(change: NewLayerChange): Promise<void>;
   /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
   keep(): Promise<void>;
   /** The file could not be saved: what was appended is taken back. */
@@ -128,7 +140,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         kept.push({ ...head, segment, start, end });
         isSaved = false;
         next = head.number + 1;
-        for (const key of keysOf(line)) keyNumbers.set(key, head.number);
+        if (head.layer === undefined) for (const key of keysOf(line)) keyNumbers.set(key, head.number);
         good = end;
       }
       start = end;
@@ -159,7 +171,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   /** The last group may have been appended without being saved. Its lines are in one file. */
   const dropUnsaved = async (index: UdmIndex): Promise<void> => {
     const last = kept.at(-1);
-    if (last === undefined || isSaved) return;
+    // What is before a change of a layer was saved before that was noted.
+    if (last === undefined || isSaved || last.layer !== undefined) return;
     let place = kept.length - 1;
     while (place > 0 && kept[place - 1]?.group === last.group) place--;
     if (isInFile(await changesFrom(place), index)) return;
@@ -173,7 +186,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const { start, end } = kept[place - 1] as KeptChange;
       size += end - start;
     }
-    const changes = findEdits(await changesFrom(place), index);
+    const known = (await changesFrom(place)).filter(({ layer }) => layer === undefined);
+    const changes = findEdits(known, index);
     if (changes.length === 0) return;
     metrics.edited();
     log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
@@ -181,7 +195,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     await keep();
   };
 
-  const append = async (group: readonly NewChange[]): Promise<readonly (number | undefined)[]> => {
+  const append = async (group: readonly (NewChange | NewLayerChange)[]): Promise<readonly (number | undefined)[]> => {
     if (!isOpen) return group.map(() => undefined);
     const first = next;
     const time = clock.now();
@@ -189,12 +203,12 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     const heads: LineHead[] = [];
     const changes: UdmChange[] = [];
     const numbers: (number | undefined)[] = [];
-    for (const { author, method, changes: all } of group) {
+    for (const { author, method, changes: all, ...more } of group) {
       const real = all.filter(isChange);
       numbers.push(real.length === 0 ? undefined : first + heads.length);
       if (real.length === 0) continue;
-      const head = { number: first + heads.length, time, author, method, entries: real.length, group: first };
-      const line = await encodeLine(head, real, Math.floor(maxBytes / 4));
+      const head = { number: first + heads.length, time, author, method, entries: real.length, ...more, group: first };
+      const line = await encodeLine({ ...head, isCut: head.entries > real.length }, real, Math.floor(maxBytes / 4));
       lines.push(line.bytes);
       heads.push({ ...head, isCut: line.isCut });
       const { group: _, ...shown } = head;
@@ -226,7 +240,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     pending = undefined;
     kept.push(...appended);
     next = (appended.at(-1) as KeptChange).number + 1;
-    for (const { number, changes: entries } of changes) {
+    for (const { number, layer, changes: entries } of changes) {
+      if (layer !== undefined) continue;
       for (const [i, { before, after }] of entries.entries()) {
         if (i % keysATurn === keysATurn - 1) await nextTurn();
         keyNumbers.set((after ?? before)?.key.text ?? "", number);
@@ -263,6 +278,15 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     append: async (group) => {
       await shrink();
       return append(group);
+    },
+    async note(change) {
+      try {
+        await shrink();
+        await append([change]);
+        await keep();
+      } catch {
+        // It is logged and counted.
+      }
     },
     keep,
     last: () => next - 1,
@@ -327,7 +351,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     },
   };
 
-  async function listChanges({ key, author, after = 0, before = next, limit }: HistoryQuery): Promise<UdmChange[]> {
+  async function listChanges(query: HistoryQuery): Promise<UdmChange[]> {
+    const { key, author, withoutLayers = false, after = 0, before = next, limit } = query;
     const found: UdmChange[] = [];
     const pattern = key && keyPattern(key.text);
     let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
@@ -336,6 +361,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const change = all[place] as KeptChange;
       if (change.number <= after) break;
       if (author !== undefined && change.author !== author) continue;
+      if (withoutLayers && change.layer !== undefined) continue;
       if (read?.segment !== change.segment) {
         const bytes = await files.read(change.segment).catch(() => undefined);
         // It was removed meanwhile, and so were all before it.

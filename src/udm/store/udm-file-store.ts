@@ -188,6 +188,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     own: () => index,
     alone: (action) => queue.alone(action),
     changed: addresses.changed,
+    note: (change) => history.note(change),
   });
 
   const read = async (): Promise<UdmIndex> => {

@@ -2,6 +2,8 @@ import { compareSpecificity, type Address, type Key } from "../../ip/index.ts";
 import { mostChanges } from "../index/change-ring.ts";
 import type { SharedIndex } from "../index/index-contract.ts";
 import { nextTurn } from "../model/next-turn.ts";
+import type { EntryChange } from "../model/apply-writes.ts";
+import type { NewLayerChange } from "../history/history.ts";
 import { sameEntry } from "../model/same-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
@@ -37,7 +39,7 @@ export interface UdmLayers {
   list(): readonly UdmLayer[];
   /**
    * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
-   * goes with them.
+   * goes with them, which is a change of the history.
    */
   setNames(names: readonly string[]): void;
   /** What {@link replace} would change. Takes turns of the event loop. @throws UdmError `not_found` for an unknown layer. */
@@ -46,9 +48,11 @@ export interface UdmLayers {
    * Makes these the entries of a layer. Look-ups go on meanwhile; they see all of the old ones, then all of the new ones. One call
    * for a layer at a time.
    *
+   * @param method under which it is a change of the history, by the layer's name; undefined for what is none: entries that were there before
+   *   a restart.
    * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room; the layer is as it was then.
    */
-  replace(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges>;
+  replace(name: string, entries: readonly UdmEntry[], method?: string): Promise<LayerChanges>;
   /** Every entry that covers the address, of all layers: the most specific first, of equal keys in the order of the layers. */
   covering(address: Address): readonly LayeredEntry[];
 }
@@ -61,12 +65,16 @@ export interface UdmLayersOptions {
   readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
   /** Called after a change, with where it may be; undefined: anywhere. */
   readonly changed: (changed: readonly AddressRange[] | undefined) => void;
+  /** Puts a change into the history. To be called while nothing else changes the index. */
+  readonly note: (change: NewLayerChange) => Promise<void>;
 }
 
 /** Entries compared or changed between two turns of the event loop: a few milliseconds. */
 const entriesATurn = 500;
+/** Entries of a change of a layer that the history has, before and after. */
+const mostNoted = 1000;
 
-export function createUdmLayers({ shared, own, alone, changed: report }: UdmLayersOptions): UdmLayers {
+export function createUdmLayers({ shared, own, alone, changed: report, note }: UdmLayersOptions): UdmLayers {
   let layers: readonly UdmLayer[] = [];
 
   const find = (name: string): UdmLayer => {
@@ -128,15 +136,39 @@ export function createUdmLayers({ shared, own, alone, changed: report }: UdmLaye
     }
   };
 
+  const noteChanges = (layer: UdmLayer, { added, changed, removed }: LayerChanges, method: string): Promise<void> => {
+    const before = (entry: UdmEntry): UdmEntry | undefined => layer.index.get(entry.key);
+    const changes = [
+      ...removed.slice(0, mostNoted).map((entry) => ({ before: entry, after: undefined })),
+      ...changed.slice(0, mostNoted).map((entry) => ({ before: before(entry), after: entry })),
+      ...added.slice(0, mostNoted).map((entry) => ({ before: undefined, after: entry })),
+    ].slice(0, mostNoted);
+    const entries = added.length + changed.length + removed.length;
+    return alone(() => note({ author: layer.name, method, layer: layer.name, entries, changes }));
+  };
+
+  const noteGone = async (layer: UdmLayer): Promise<void> => {
+    const { index } = layer;
+    if (index.size === 0) return;
+    const changes: EntryChange[] = [];
+    for (const entry of index.entries()) {
+      if (changes.push({ before: entry, after: undefined }) === mostNoted) break;
+    }
+    const { name } = layer;
+    await alone(() => note({ author: name, method: "RemoveSource", layer: name, entries: index.size, changes }));
+  };
+
   return {
     list: () => layers,
     setNames(names) {
       const next = names.map((name) => layers.find((layer) => layer.name === name) ?? { name, index: shared.empty() });
       if (next.length === layers.length && next.every((layer, i) => layer === layers[i])) return;
+      const gone = layers.filter((layer) => !next.includes(layer));
       publish(next, undefined);
+      for (const layer of gone) void noteGone(layer);
     },
     compare,
-    async replace(name, entries) {
+    async replace(name, entries, method) {
       const layer = find(name);
       const changes = await compare(name, entries);
       const { added, changed, removed } = changes;
@@ -151,6 +183,7 @@ export function createUdmLayers({ shared, own, alone, changed: report }: UdmLaye
         layers.map((one) => (one === layer ? { name, index } : one)),
         keys,
       );
+      if (method !== undefined) await noteChanges(layer, changes, method);
       return changes;
     },
     covering(address) {

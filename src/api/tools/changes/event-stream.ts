@@ -27,7 +27,8 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   };
   call.isEndless = true;
   call.code = "ok";
-  const changes = feed.follow({ after, filter, signal: call.signal });
+  const withoutLayers = readFlag(call.query.get("without_layers"));
+  const changes = feed.follow({ after, filter, withoutLayers, signal: call.signal });
   // What is refused at once is refused with its status.
   let next = await changes.next();
   call.begin(200, header, { hasTrailers: false });
@@ -56,6 +57,14 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
     void changes.return(undefined as never).catch(() => {});
   }
   return undefined;
+}
+
+/** @throws ConnectError `invalid_argument` */
+function readFlag(text: string | null): boolean {
+  if (text === null || text === "false") return false;
+  if (text === "true") return true;
+  const description = `without_layers must be true or false, not ${JSON.stringify(text)}`;
+  throw badRequest([{ field: "without_layers", description }]);
 }
 
 /** Undefined: from now on. @throws ConnectError `invalid_argument` */

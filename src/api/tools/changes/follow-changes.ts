@@ -22,6 +22,8 @@ export interface FollowOptions {
   /** Changes with higher numbers; undefined: those behind the last one of now. */
   readonly after: number | undefined;
   readonly filter: Filter | undefined;
+  /** Leaves out what sources change. */
+  readonly withoutLayers?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +86,8 @@ export function createChangeFeed(history: () => UdmHistory, maxFollowers: number
     return found.toReversed();
   };
 
-  async function* follow({ after, filter, signal }: FollowOptions): AsyncGenerator<FollowedChange, never> {
+  async function* follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
+    const { after, filter, withoutLayers = false, signal } = options;
     if (followers >= maxFollowers) {
       onTooMany();
       const message = `no more than ${maxFollowers} clients may watch at a time`;
@@ -111,6 +114,7 @@ export function createChangeFeed(history: () => UdmHistory, maxFollowers: number
         if (changes.length === 0) position = Math.min(position + changesAtOnce, history().last());
         for (const change of changes) {
           position = change.number;
+          if (withoutLayers && change.layer !== undefined) continue;
           const seen = isMatch === undefined ? change : narrowed(change, isMatch);
           if (seen !== undefined) yield { change: seen, last: position };
         }
@@ -133,7 +137,7 @@ function narrowed(change: UdmChange, isMatch: ReturnType<typeof matcherOf>): Udm
   // Nobody knows what one without its entries was about.
   if (change.isCut) return change;
   const changes = change.changes.filter(({ before, after }) =>
-    [before, after].some((entry) => entry !== undefined && isMatch(entry)),
+    [before, after].some((entry) => entry !== undefined && isMatch(entry, change.layer)),
   );
   return changes.length === 0 ? undefined : { ...change, entries: changes.length, changes };
 }

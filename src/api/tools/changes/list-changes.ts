@@ -25,7 +25,7 @@ const mostEntries = 20_000;
 
 /** The message of a change. */
 export function changeMessage(change: UdmChange, withEntries = true): Change {
-  const { number, time, author, method, entries, isCut } = change;
+  const { number, time, author, method, entries, layer = "", isCut } = change;
   return create(ChangeSchema, {
     number,
     time: new Date(time).toISOString(),
@@ -33,19 +33,21 @@ export function changeMessage(change: UdmChange, withEntries = true): Change {
     method,
     entries,
     cut: isCut,
-    changes: withEntries ? change.changes.map(entryChange) : [],
+    layer,
+    changes: withEntries ? change.changes.map((entry) => entryChange(entry, layer)) : [],
   });
 }
 
 export async function listChanges(context: ToolsContext, request: ListChangesRequest): Promise<Encodable> {
   const { history } = context.store();
-  const { key, after, author, withoutEntries } = request;
-  const question = ["ListChanges", key, after, author];
+  const { key, after, author, withoutEntries, withoutLayers } = request;
+  const question = ["ListChanges", key, after, author, ...(withoutLayers ? [withoutLayers] : [])];
   const [before] = readPageToken(request.pageToken, question) ?? [];
   const limit = pageSize(request.pageSize, mostChanges, changesByDefault);
   const found = await history.list({
     key: key === "" ? undefined : requestKey(key),
     author: author === "" ? undefined : author,
+    withoutLayers,
     after,
     before: before === undefined ? undefined : Number(before),
     limit: limit + 1,
@@ -81,6 +83,10 @@ export async function undoChange(
   if (id === 0) throw badRequest([{ field: "id", description: "id is missing: the number of a change" }]);
   const change = await history.get(id);
   if (change === undefined) throw apiError("not_found", "NO_SUCH_CHANGE", unknownChange(id, history));
+  if (change.layer !== undefined) {
+    const message = `change ${id} is one of the source ${change.layer}, which would make it again: it cannot be undone`;
+    throw apiError("failed_precondition", "CHANGE_OF_SOURCE", message);
+  }
   if (change.isCut) {
     const message = `change ${id} of ${change.entries} entries was too big to be kept with them: it cannot be undone`;
     throw apiError("failed_precondition", "CHANGE_IS_CUT", message);

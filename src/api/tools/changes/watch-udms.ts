@@ -10,10 +10,11 @@ const encoded = new WeakMap<object, Map<CodecName, Encoded>>();
 
 export async function* watchUdms(
   feed: ChangeFeed,
-  { after, fromNow, filter }: WatchUdmsRequest,
+  { after, fromNow, filter: text, withoutLayers }: WatchUdmsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Encodable> {
-  const changes = feed.follow({ after: fromNow ? undefined : after, filter: readFilter(filter), signal });
+  const filter = readFilter(text);
+  const changes = feed.follow({ after: fromNow ? undefined : after, filter, withoutLayers, signal });
   for await (const followed of changes) yield watchAnswer(followed);
 }
 

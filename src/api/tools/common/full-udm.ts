@@ -19,8 +19,8 @@ import {
   type FullUdm,
 } from "../../gen/udm/v1/tools_pb.ts";
 
-/** The message of an entry. */
-export function fullUdm(entry: UdmEntry): FullUdm {
+/** The message of an entry. @param layer "" for what people write. */
+export function fullUdm(entry: UdmEntry, layer = ""): FullUdm {
   const { key, name, tags, vlan, internal, metadata, fileOnly } = entry;
   // Without a prototype `__proto__` is a key like any other.
   const pairs = Object.create(null) as Record<string, string>;
@@ -32,15 +32,16 @@ export function fullUdm(entry: UdmEntry): FullUdm {
     vlan,
     internal,
     metadata: pairs,
+    layer,
     ...(fileOnly !== undefined && { contexts: [...(fileOnly.contexts ?? [])], otherFields: otherFields(entry) }),
   });
 }
 
-export function entryChange({ before, after }: EntryChange): EntryChangeMessage {
+export function entryChange({ before, after }: EntryChange, layer = ""): EntryChangeMessage {
   return create(EntryChangeSchema, {
     key: (after ?? before)?.key.text ?? "",
-    ...(before !== undefined && { before: fullUdm(before) }),
-    ...(after !== undefined && { after: fullUdm(after) }),
+    ...(before !== undefined && { before: fullUdm(before, layer) }),
+    ...(after !== undefined && { after: fullUdm(after, layer) }),
   });
 }
 

@@ -23,7 +23,11 @@ export async function exportUdms(
   const filter = readFilter(expression);
   const keys: Key[] = [];
   if (filter !== undefined || text !== "") {
-    const { anyOf, within, asksForContexts } = narrowFilter(filter);
+    const { anyOf, within, asksForContexts, asksForLayers } = narrowFilter(filter);
+    if (asksForLayers) {
+      const description = "filter asks for layers: an export has the entries that people write";
+      throw badRequest([{ field: "filter", description }]);
+    }
     const isMatch = matcherOf(filter, text);
     const find = text === "" ? undefined : findInJson(text);
     const needles = find === undefined ? anyOf : [[find], ...anyOf];

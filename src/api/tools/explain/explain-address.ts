@@ -6,7 +6,6 @@ import {
   ExplainedContextSchema,
   ExplainedFieldSchema,
   ExplainedOriginSchema,
-  FullUdmSchema,
   type ExplainAddressRequest,
   type ExplainAddressResponse,
   type ExplainedContext,
@@ -43,7 +42,7 @@ export async function explainAddress(
   // The same in all contexts.
   const origins = await originsOf(covering, store);
   const explained = names.map((name) => explainContext(name, { address: ip, ...end }, origins, explain));
-  const entries = covering.map(({ entry, layer }) => create(FullUdmSchema, { ...fullUdm(entry), layer: layer ?? "" }));
+  const entries = covering.map(({ entry, layer }) => fullUdm(entry, layer));
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
 }
 

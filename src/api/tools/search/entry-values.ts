@@ -3,9 +3,9 @@ import type { UdmEntry } from "../../../udm/index.ts";
 
 const metadata = "metadata.";
 
-/** The fields of an entry as filters name them. What holds its zero value is not set. */
-export function entryValues(entry: UdmEntry): FieldValues {
-  return { get: (name) => valueOf(entry, name) };
+/** The fields of an entry as filters name them. What holds its zero value is not set. @param layer "" for what people write. */
+export function entryValues(entry: UdmEntry, layer: string): FieldValues {
+  return { get: (name) => (name === "layer" ? layer || undefined : valueOf(entry, name)) };
 }
 
 function valueOf(entry: UdmEntry, name: string): Value | undefined {

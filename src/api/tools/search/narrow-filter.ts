@@ -8,6 +8,10 @@ export interface Narrowed {
   readonly anyOf: readonly (readonly FindBytes[])[];
   /** They lie within this key. */
   readonly within: Key | undefined;
+  /** They are in one of these layers. */
+  readonly layers: readonly string[] | undefined;
+  /** Whether the filter asks which layer an entry is in. */
+  readonly asksForLayers: boolean;
   /** They have this tag. */
   readonly tag: string | undefined;
   /** Whether they all say where they apply. */
@@ -18,19 +22,30 @@ export interface Narrowed {
 
 /** More alternatives take longer to be looked for than entries to be looked into. */
 const mostAlternatives = 4;
-const nothing: Narrowed = { anyOf: [], within: undefined, tag: undefined, haveContexts: false, asksForContexts: false };
+const nothing: Narrowed = {
+  anyOf: [],
+  within: undefined,
+  layers: undefined,
+  asksForLayers: false,
+  tag: undefined,
+  haveContexts: false,
+  asksForContexts: false,
+};
 
 export function narrowFilter(filter: Filter | undefined): Narrowed {
   if (filter === undefined) return nothing;
   const terms = filter.kind === "and" ? filter.filters : [filter];
-  const tags = terms.flatMap((term) => (term.kind === "texts" && term.fields[0] === "tags" ? [term.values] : []));
+  const textsFor = (field: string): readonly (readonly string[])[] =>
+    terms.flatMap((term) => (term.kind === "texts" && term.fields[0] === field ? [term.values] : []));
   const keys = terms.flatMap((term) => (term.kind === "addresses" ? [term.keys] : []));
   return {
     anyOf: terms.flatMap((term) => {
       const found = alternatives(term);
       return found === undefined ? [] : [found];
     }),
-    tag: tags.find(({ length }) => length === 1)?.[0],
+    layers: textsFor("layer")[0],
+    asksForLayers: hasField(filter, "layer"),
+    tag: textsFor("tags").find(({ length }) => length === 1)?.[0],
     within: keys.find((each) => each.length === 1 && !isMapped(each[0] as Key))?.[0],
     haveContexts: terms.some((term) => "fields" in term && term.fields.includes("contexts")),
     asksForContexts: hasField(filter, "contexts"),
@@ -51,8 +66,8 @@ function alternatives(filter: Filter): readonly FindBytes[] | undefined {
 }
 
 function textsOf(filter: Filter): readonly string[] | undefined {
-  // What contexts say is not in the JSON, and numbers may be written in other ways.
-  if (!("fields" in filter) || filter.fields.includes("contexts")) return undefined;
+  // What contexts and layers say is not in the JSON, and numbers may be written in other ways.
+  if (!("fields" in filter) || filter.fields.includes("contexts") || filter.fields.includes("layer")) return undefined;
   if (filter.kind === "texts") return filter.values;
   return filter.kind === "pattern" && !/[*?^$\\]/.test(filter.pattern) ? [filter.pattern] : undefined;
 }

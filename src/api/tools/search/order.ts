@@ -7,15 +7,23 @@ import { badRequest } from "../../udm/store-fault.ts";
 export interface Position {
   readonly value: string;
   readonly key: Key;
+  /** "" for what people write. */
+  readonly layer: string;
+}
+
+/** An entry that was found. */
+export interface FoundEntry {
+  readonly entry: UdmEntry;
+  readonly layer: string;
 }
 
 export interface Page {
-  /** @returns whether more entries can change the page. */
-  add(entry: UdmEntry): boolean;
-  entries(): readonly UdmEntry[];
+  /** @returns whether entries of this layer that come later in the order of lists can change the page. */
+  add(found: FoundEntry): boolean;
+  entries(): readonly FoundEntry[];
 }
 
-/** An order of entries; those of one value are in the order of lists. */
+/** An order of entries; those of one value are in the order of lists, those of one key by their layers. */
 export interface Order {
   /** Whether it is that of lists, or that the other way round. */
   readonly isOfKeys: boolean;
@@ -46,25 +54,29 @@ export function readOrder(text: string): Order {
   const sign = isReversed ? -1 : 1;
   const compare = (a: Position, b: Position): number => {
     if (a.value !== b.value) return a.value < b.value ? -sign : sign;
-    return compareKeys(a.key, b.key) * (isOfKeys ? sign : 1);
+    const byKeys = compareKeys(a.key, b.key) * (isOfKeys ? sign : 1);
+    if (byKeys !== 0 || a.layer === b.layer) return byKeys;
+    return a.layer < b.layer ? -1 : 1;
   };
   return {
     isOfKeys,
     isReversed,
     valueOf,
     page(limit, after) {
-      const found: (Position & { readonly entry: UdmEntry })[] = [];
+      const found: (Position & FoundEntry)[] = [];
       const isInOrder = isOfKeys && !isReversed;
       return {
-        entries: () => found.map(({ entry }) => entry),
-        add(entry) {
-          const item = { value: valueOf(entry), key: entry.key, entry };
+        entries: () => found,
+        add({ entry, layer }) {
+          const item = { value: valueOf(entry), key: entry.key, layer, entry };
           if (after !== undefined && compare(item, after) <= 0) return true;
           const last = found.at(-1);
-          if (last !== undefined && compare(item, last) < 0) found.splice(placeOf(found, item, compare), 0, item);
+          const isBeforeLast = last !== undefined && compare(item, last) < 0;
+          if (isBeforeLast) found.splice(placeOf(found, item, compare), 0, item);
           else if (found.length < limit) found.push(item);
+          else return !isInOrder;
           if (found.length > limit) found.pop();
-          return !isInOrder || found.length < limit;
+          return !isInOrder || isBeforeLast || found.length < limit;
         },
       };
     },

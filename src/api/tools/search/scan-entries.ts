@@ -6,8 +6,8 @@ import type { FindBytes } from "./find-bytes.ts";
 export interface ScanOptions {
   /** Only entries that lie within this key. */
   readonly within?: Key | undefined;
-  /** Only entries behind this key in the order of lists. */
-  readonly after?: Key | undefined;
+  /** Only the entry with this key and those behind it in the order of lists. */
+  readonly from?: Key | undefined;
   /** Of each, one has to be found in the JSON of an entry. */
   readonly anyOf?: readonly (readonly FindBytes[])[];
   /** Called between turns of the event loop. @throws to end the scan. */
@@ -30,7 +30,7 @@ export async function scanEntries(
   options: ScanOptions,
   take: (entry: UdmEntry) => boolean,
 ): Promise<void> {
-  const { after, anyOf = [], check } = options;
+  const { from, anyOf = [], check } = options;
   let since = performance.now();
   for (const bounds of boundsOf(options)) {
     const selection = bounds === "all" ? "all" : { within: bounds };
@@ -42,7 +42,7 @@ export async function scanEntries(
         if (!hasAll(anyOf, bytes, start, end)) continue;
         const values = parseUdmJson(buffer.toString("utf8", start, end));
         const entry = { ...values, key: parseKey(values.key) };
-        if (after !== undefined && compareKeys(entry.key, after) <= 0) continue;
+        if (from !== undefined && compareKeys(entry.key, from) < 0) continue;
         if (!take(entry)) return;
       }
       if (performance.now() - since < turnMs) continue;
@@ -65,12 +65,12 @@ function hasAll(anyOf: readonly (readonly FindBytes[])[], bytes: Uint8Array, sta
 }
 
 /** Keys that hold all that is asked for, in order. */
-function boundsOf({ within, after }: ScanOptions): readonly (Key | "all")[] {
-  if (after === undefined) return [within ?? "all"];
-  const { family, first } = after;
-  const from = rangeKey(family, first, (1n << BigInt(familyBits(family))) - 1n);
+function boundsOf({ within, from }: ScanOptions): readonly (Key | "all")[] {
+  if (from === undefined) return [within ?? "all"];
+  const { family, first } = from;
+  const rest = rangeKey(family, first, (1n << BigInt(familyBits(family))) - 1n);
   const others = family === 4 ? [parseKey("::/0")] : [];
-  if (within === undefined) return [from, ...others];
+  if (within === undefined) return [rest, ...others];
   if (within.family !== family) return within.family > family ? [within] : [];
   if (within.last < first) return [];
   return [first > within.first ? rangeKey(family, first, within.last) : within];

@@ -23,7 +23,8 @@ export function createTagKeys(store: () => UdmStoreWithHistory): TagKeys {
   const known = new Map<string, Keys>();
   let isWatching = false;
 
-  const follow = ({ changes }: UdmChange): void => {
+  const follow = ({ changes, layer }: UdmChange): void => {
+    if (layer !== undefined) return;
     const { version } = store().current();
     for (const [tag, list] of known) {
       // Changes that came together are reported one by one, all after the last.

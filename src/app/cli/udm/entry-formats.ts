@@ -16,10 +16,19 @@ export function outputOption(formats: readonly FormatName[] = formatNames, fallb
   return new Option("-o, --output <format>", "how to write it").choices([...formats]).default(fallback);
 }
 
-const columns = ["KEY", "NAME", "TAGS", "VLAN", "INTERNAL", "METADATA"];
+/** What else is written of entries. */
+export interface EntryFormatOptions {
+  /** In tables and sheets, too: which source has an entry. */
+  readonly layers?: boolean;
+}
 
-const formats: Readonly<Record<FormatName, () => EntryFormat | Promise<EntryFormat>>> = {
-  table: () => tableWriter(columns, tableRow),
+const columns = ["KEY", "NAME", "TAGS", "VLAN", "INTERNAL", "CONTEXTS", "METADATA"];
+
+const formats: Readonly<Record<FormatName, (options: EntryFormatOptions) => EntryFormat | Promise<EntryFormat>>> = {
+  table: ({ layers = false }) =>
+    layers
+      ? tableWriter<UdmJson>(["LAYER", ...columns], (entry) => [entry.layer ?? "", ...tableRow(entry)])
+      : tableWriter(columns, tableRow),
   json: jsonArray,
   ndjson: () => lines((entry) => JSON.stringify(entry)),
   yaml: async () => yaml((await import("./entry-yaml.ts")).entryYaml),
@@ -28,13 +37,8 @@ const formats: Readonly<Record<FormatName, () => EntryFormat | Promise<EntryForm
 };
 
 /** A writer of entries. */
-export async function entryFormat(name: FormatName): Promise<EntryFormat> {
-  return formats[name]();
-}
-
-/** Whether what is written says where an entry applies. */
-export function hasContexts(name: FormatName): boolean {
-  return name === "json" || name === "ndjson" || name === "yaml";
+export async function entryFormat(name: FormatName, options: EntryFormatOptions = {}): Promise<EntryFormat> {
+  return formats[name](options);
 }
 
 /** A metadata file. */
@@ -69,22 +73,25 @@ function jsonArray(): EntryFormat {
   };
 }
 
-/** RFC 4180 with line feeds; tags with commas between, metadata as JSON. */
-function csv(): EntryFormat {
-  let header = "key,name,tags,vlan,internal,metadata\n";
+/** RFC 4180 with line feeds; tags and contexts with commas between, metadata as JSON. It can be imported. */
+function csv({ layers = false }: EntryFormatOptions): EntryFormat {
+  let header = `${layers ? "layer," : ""}key,name,tags,vlan,internal,contexts,metadata\n`;
   return {
     batch(entries) {
-      const rows = entries.map(({ key, name = "", tags = [], vlan = "", internal = false, metadata }) =>
-        [
-          key,
-          name,
-          tags.join(","),
-          vlan,
-          internal ? "true" : "",
-          metadata === undefined ? "" : JSON.stringify(metadata),
-        ]
-          .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
-          .join(","),
+      const rows = entries.map(
+        ({ key, name = "", tags = [], vlan = "", internal = false, contexts = [], metadata, layer }) =>
+          [
+            ...(layers ? [layer ?? ""] : []),
+            key,
+            name,
+            tags.join(","),
+            vlan,
+            internal ? "true" : "",
+            contexts.join(","),
+            metadata === undefined ? "" : JSON.stringify(metadata),
+          ]
+            .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
+            .join(","),
       );
       const text = header + rows.map((row) => `${row}\n`).join("");
       header = "";
@@ -102,6 +109,7 @@ function tableRow(entry: UdmJson): string[] {
     (entry.tags ?? []).join(","),
     entry.vlan ?? "",
     entry.internal === true ? "yes" : "",
+    (entry.contexts ?? []).join(","),
     metadata.join(" "),
   ];
 }

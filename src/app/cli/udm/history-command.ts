@@ -12,6 +12,7 @@ interface HistoryOptions {
   readonly author?: string;
   readonly after?: number;
   readonly limit: number;
+  readonly sources: boolean;
   readonly output: "text" | "short" | "ndjson";
 }
 
@@ -22,15 +23,17 @@ export function addHistoryCommands(udm: Command, terminal: Terminal): void {
     .option("--author <name>", "only changes by this author")
     .option("--after <number>", "only changes with higher numbers", wholeNumber)
     .option("--limit <number>", "as many at most", wholeNumber, 20)
+    .option("--no-sources", "without what sources have changed")
     .addOption(
       new Option("-o, --output <format>", "how to write them").choices(["text", "short", "ndjson"]).default("text"),
     )
-    .action(async (key: string | undefined, { author, after, limit, output }: HistoryOptions) => {
+    .action(async (key: string | undefined, { author, after, limit, sources, output }: HistoryOptions) => {
       const request = {
         ...(key !== undefined && { key }),
         ...(author !== undefined && { author }),
         ...(after !== undefined && { after }),
         without_entries: output === "short",
+        ...(!sources && { without_layers: true }),
       };
       const text = output === "ndjson" ? (change: ChangeJson) => `${JSON.stringify(change)}\n` : showCommit;
       const changes = listChanges(await clientOf(history, terminal), request, limit);
@@ -64,8 +67,10 @@ export function showCommit({
   entries = 0,
   changes = [],
   cut = false,
+  layer = "",
 }: ChangeJson): string {
-  const many = entries === 1 ? "1 entry" : `${entries} entries`;
-  const head = `${number}  ${time}  ${author.replace(/\p{Cc}/gu, "?")}  ${method}  ${many}${cut ? " (too many to be kept)" : ""}\n`;
+  const many = (entries === 1 ? "1 entry" : `${entries} entries`) + (layer === "" ? "" : ` of the source ${layer}`);
+  const kept = changes.length === 0 ? "too many to be kept" : `${changes.length} are kept`;
+  const head = `${number}  ${time}  ${author.replace(/\p{Cc}/gu, "?")}  ${method}  ${many}${cut ? ` (${kept})` : ""}\n`;
   return head + showChanges(changes).replace(/^(?=.)/gm, "  ");
 }

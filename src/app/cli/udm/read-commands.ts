@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { Terminal } from "../terminal.ts";
-import { entryFormat, hasContexts, outputOption, type FormatName } from "./entry-formats.ts";
+import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
 import { writeAll } from "./write-all.ts";
 import { findFullUdm, readFullUdms } from "./full-entries.ts";
-import { callUdm, noEntries, readUdmKeys, readUdms, type UdmJson } from "./udm-json.ts";
+import { callUdm, noEntries, readUdmKeys, type UdmJson } from "./udm-json.ts";
 
 interface ListOptions {
   readonly exact?: boolean;
@@ -49,8 +49,7 @@ export function addReadCommands(udm: Command, terminal: Terminal): void {
       }
       const output = options.json === true ? "ndjson" : options.output;
       const format = await entryFormat(output);
-      const read = hasContexts(output) ? readFullUdms : readUdms;
-      if (await writeAll(terminal, read(client, selection), format.batch)) terminal.out(format.end());
+      if (await writeAll(terminal, readFullUdms(client, selection), format.batch)) terminal.out(format.end());
     });
 
   const count = addClientOptions(udm.command("count"))

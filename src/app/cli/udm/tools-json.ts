@@ -16,6 +16,8 @@ export interface ChangeJson {
   readonly entries?: number;
   readonly changes?: readonly EntryChange[];
   readonly cut?: boolean;
+  /** The source whose entries they are. */
+  readonly layer?: string;
 }
 
 const pageSize = 1_000;
@@ -48,6 +50,7 @@ export interface SearchRequest {
   readonly filter?: string;
   readonly text?: string;
   readonly order?: string;
+  readonly layers?: boolean;
 }
 
 /** Entries that are found, in the order asked for. */
@@ -64,6 +67,7 @@ export interface HistoryRequest {
   readonly author?: string;
   readonly after?: number;
   readonly without_entries?: boolean;
+  readonly without_layers?: boolean;
 }
 
 /** Changes, the newest first. */

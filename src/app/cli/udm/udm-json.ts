@@ -13,6 +13,8 @@ export interface UdmJson {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Where it applies; everywhere when left out. Only UdmToolsService knows them. */
   readonly contexts?: readonly string[];
+  /** The source that has it; left out for what people write. */
+  readonly layer?: string;
 }
 
 /** What a list is of: everything, what is related to a key, or the one entry with it. */

@@ -10,6 +10,7 @@ interface WatchOptions {
   readonly filter?: string;
   readonly after?: number;
   readonly limit?: number;
+  readonly sources: boolean;
   readonly output: "text" | "ndjson";
 }
 
@@ -20,10 +21,15 @@ export function addWatchCommand(udm: Command, terminal: Terminal): void {
     .option("--filter <udm-filter>", "only changes of entries that it is true of, before or after")
     .option("--after <number>", "first those with higher numbers (default: only new ones)", wholeNumber)
     .option("--limit <number>", "end after so many", wholeNumber)
+    .option("--no-sources", "without what sources change")
     .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "ndjson"]).default("text"))
-    .action(async ({ filter = "", after, limit = Infinity, output }: WatchOptions) => {
+    .action(async ({ filter = "", after, limit = Infinity, sources, output }: WatchOptions) => {
       const client = await clientOf(watch, terminal);
-      const query = new URLSearchParams({ filter, ...(after !== undefined && { after: String(after) }) });
+      const query = new URLSearchParams({
+        filter,
+        ...(after !== undefined && { after: String(after) }),
+        ...(!sources && { without_layers: "true" }),
+      });
       const answer = await client.read("GET", `/api/v1/enrich/ipaddr/changes?${query.toString()}`, { isEndless: true });
       let left = limit;
       for await (const { event, data } of eventsOf(answer)) {

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file udm/v1/tools.proto.
  */
 export const file_udm_v1_tools: GenFile = /*@__PURE__*/
-  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0iigEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgigAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSKIAgoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRIhCghleHBlY3RlZBgGIAEoCzIPLnVkbS52MS5GdWxsVWRtGjIKEFNldE1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKGAQoWQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBIqCghyZXF1ZXN0cxgBIAMoCzIYLnVkbS52MS5VcHNlcnRVZG1SZXF1ZXN0Ei8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIPCgdkcnlfcnVuGAMgASgIIn0KF0JhdGNoVXBzZXJ0VWRtc1Jlc3BvbnNlEh0KBHVkbXMYASADKAsyDy51ZG0udjEuRnVsbFVkbRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SEQoJdW5jaGFuZ2VkGAQgASgNEg4KBmNoYW5nZRgFIAEoDSJjCghVZG1TY29wZRILCgNhbGwYASABKAgSDgoGd2l0aGluGAIgASgJEgsKA3RhZxgDIAEoCRIVCg1tZXRhZGF0YV9uYW1lGAQgASgJEhYKDm1ldGFkYXRhX3ZhbHVlGAUgASgJInoKElJlcGxhY2VVZG1zUmVxdWVzdBIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SHwoFc2NvcGUYAiABKAsyEC51ZG0udjEuVWRtU2NvcGUSDwoHZHJ5X3J1bhgDIAEoCBITCgttYXhfZGVsZXRlcxgEIAEoCSKRAQoTUmVwbGFjZVVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0iZwoRU2VhcmNoVWRtc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEgwKBHRleHQYAiABKAkSDQoFb3JkZXIYAyABKAkSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkiTAoSU2VhcmNoVWRtc1Jlc3BvbnNlEh0KBHVkbXMYASADKAsyDy51ZG0udjEuRnVsbFVkbRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQwoQV2F0Y2hVZG1zUmVxdWVzdBINCgVhZnRlchgBIAEoDRIQCghmcm9tX25vdxgCIAEoCBIOCgZmaWx0ZXIYAyABKAkiQQoRV2F0Y2hVZG1zUmVzcG9uc2USHgoGY2hhbmdlGAEgASgLMg4udWRtLnYxLkNoYW5nZRIMCgRsYXN0GAIgASgNIsIBChFJbXBvcnRVZG1zUmVxdWVzdBIMCgR0ZXh0GAEgASgJEg4KBmZvcm1hdBgCIAEoCRILCgNtYXAYAyABKAkSDgoGc2VsZWN0GAQgASgJEhEKCWRlbGltaXRlchgFIAEoCRIfCgVzY29wZRgGIAEoCzIQLnVkbS52MS5VZG1TY29wZRITCgttYXhfZGVsZXRlcxgHIAEoCRIPCgdkcnlfcnVuGAggASgIEhgKEHNraXBfZmF1bHR5X3Jvd3MYCSABKAgiVwoLSW1wb3J0RmF1bHQSCwoDcm93GAEgASgNEgwKBGxpbmUYAiABKA0SDgoGY29sdW1uGAMgASgJEg0KBWZpZWxkGAQgASgJEg4KBnJlYXNvbhgFIAEoCSLYAQoSSW1wb3J0VWRtc1Jlc3BvbnNlEiQKB2NoYW5nZXMYASADKAsyEy51ZG0udjEuRW50cnlDaGFuZ2USDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEg8KB2RlbGV0ZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgNEg4KBmNoYW5nZRgGIAEoDRIMCgRyb3dzGAcgASgNEiMKBmZhdWx0cxgIIAMoCzITLnVkbS52MS5JbXBvcnRGYXVsdBITCgtmYXVsdF9jb3VudBgJIAEoDSJBChFFeHBvcnRVZG1zUmVxdWVzdBIOCgZmb3JtYXQYASABKAkSDgoGZmlsdGVyGAIgASgJEgwKBHRleHQYAyABKAkiMwoSRXhwb3J0VWRtc1Jlc3BvbnNlEgwKBHRleHQYASABKAkSDwoHZW50cmllcxgCIAEoDSJ4ChVFeHBsYWluQWRkcmVzc1JlcXVlc3QSCgoCaXAYASABKAkSDwoHY29udGV4dBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCHByb3RvY29sGAQgASgNEhAKCGV4cG9ydGVyGAUgASgJEhAKCGlmX2luZGV4GAYgASgNIocBCg9FeHBsYWluZWRPcmlnaW4SDgoGc291cmNlGAEgASgJEgsKA2tleRgCIAEoCRINCgVsYXllchgDIAEoCRIOCgZjaGFuZ2UYBCABKA0SDgoGYXV0aG9yGAUgASgJEgwKBHRpbWUYBiABKAkSDAoEZmlsZRgHIAEoCRIMCgRsaW5lGAggASgNImcKDkV4cGxhaW5lZExvc2VyEg0KBWZpZWxkGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBm9yaWdpbhgDIAEoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SDgoGcmVhc29uGAQgASgJIoABCg5FeHBsYWluZWRGaWVsZBINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRIoCgdvcmlnaW5zGAMgAygLMhcudWRtLnYxLkV4cGxhaW5lZE9yaWdpbhImCgZsb3NlcnMYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIihAEKEEV4cGxhaW5lZENvbnRleHQSDwoHY29udGV4dBgBIAEoCRIOCgZvYmplY3QYAiABKAkSJgoGZmllbGRzGAMgAygLMhYudWRtLnYxLkV4cGxhaW5lZEZpZWxkEicKB2lnbm9yZWQYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIicgoWRXhwbGFpbkFkZHJlc3NSZXNwb25zZRIKCgJpcBgBIAEoCRIqCghjb250ZXh0cxgCIAMoCzIYLnVkbS52MS5FeHBsYWluZWRDb250ZXh0EiAKB2VudHJpZXMYAyADKAsyDy51ZG0udjEuRnVsbFVkbTLyBQoPVWRtVG9vbHNTZXJ2aWNlEkYKC0xpc3RDaGFuZ2VzEhoudWRtLnYxLkxpc3RDaGFuZ2VzUmVxdWVzdBobLnVkbS52MS5MaXN0Q2hhbmdlc1Jlc3BvbnNlEkMKClVuZG9DaGFuZ2USGS51ZG0udjEuVW5kb0NoYW5nZVJlcXVlc3QaGi51ZG0udjEuVW5kb0NoYW5nZVJlc3BvbnNlElIKD0JhdGNoRGVsZXRlVWRtcxIeLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoRGVsZXRlVWRtc1Jlc3BvbnNlElIKD0JhdGNoVXBzZXJ0VWRtcxIeLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoVXBzZXJ0VWRtc1Jlc3BvbnNlEkYKC1JlcGxhY2VVZG1zEhoudWRtLnYxLlJlcGxhY2VVZG1zUmVxdWVzdBobLnVkbS52MS5SZXBsYWNlVWRtc1Jlc3BvbnNlEkMKClNlYXJjaFVkbXMSGS51ZG0udjEuU2VhcmNoVWRtc1JlcXVlc3QaGi51ZG0udjEuU2VhcmNoVWRtc1Jlc3BvbnNlEk8KDkV4cGxhaW5BZGRyZXNzEh0udWRtLnYxLkV4cGxhaW5BZGRyZXNzUmVxdWVzdBoeLnVkbS52MS5FeHBsYWluQWRkcmVzc1Jlc3BvbnNlEkIKCVdhdGNoVWRtcxIYLnVkbS52MS5XYXRjaFVkbXNSZXF1ZXN0GhkudWRtLnYxLldhdGNoVWRtc1Jlc3BvbnNlMAESQwoKSW1wb3J0VWRtcxIZLnVkbS52MS5JbXBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5JbXBvcnRVZG1zUmVzcG9uc2USQwoKRXhwb3J0VWRtcxIZLnVkbS52MS5FeHBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5FeHBvcnRVZG1zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask]);
+  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0imQEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgSDQoFbGF5ZXIYCCABKAkimAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCBIWCg53aXRob3V0X2xheWVycxgHIAEoCCJsChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNIjAKEVVuZG9DaGFuZ2VSZXF1ZXN0EgoKAmlkGAEgASgNEg8KB2RyeV9ydW4YAiABKAgiSgoSVW5kb0NoYW5nZVJlc3BvbnNlEg4KBmNoYW5nZRgBIAEoDRIkCgdjaGFuZ2VzGAIgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlIj4KFkJhdGNoRGVsZXRlVWRtc1JlcXVlc3QSDAoEa2V5cxgBIAMoCRIWCg5pZ25vcmVfbWlzc2luZxgCIAEoCCI6ChdCYXRjaERlbGV0ZVVkbXNSZXNwb25zZRIPCgdkZWxldGVkGAEgASgNEg4KBmNoYW5nZRgCIAEoDSKIAgoQVXBzZXJ0VWRtUmVxdWVzdBIcCgN1ZG0YASABKAsyDy51ZG0udjEuRnVsbFVkbRIQCghhZGRfdGFncxgCIAMoCRITCgtyZW1vdmVfdGFncxgDIAMoCRI/CgxzZXRfbWV0YWRhdGEYBCADKAsyKS51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdC5TZXRNZXRhZGF0YUVudHJ5EhcKD3JlbW92ZV9tZXRhZGF0YRgFIAMoCRIhCghleHBlY3RlZBgGIAEoCzIPLnVkbS52MS5GdWxsVWRtGjIKEFNldE1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKGAQoWQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBIqCghyZXF1ZXN0cxgBIAMoCzIYLnVkbS52MS5VcHNlcnRVZG1SZXF1ZXN0Ei8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIPCgdkcnlfcnVuGAMgASgIIn0KF0JhdGNoVXBzZXJ0VWRtc1Jlc3BvbnNlEh0KBHVkbXMYASADKAsyDy51ZG0udjEuRnVsbFVkbRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SEQoJdW5jaGFuZ2VkGAQgASgNEg4KBmNoYW5nZRgFIAEoDSJjCghVZG1TY29wZRILCgNhbGwYASABKAgSDgoGd2l0aGluGAIgASgJEgsKA3RhZxgDIAEoCRIVCg1tZXRhZGF0YV9uYW1lGAQgASgJEhYKDm1ldGFkYXRhX3ZhbHVlGAUgASgJInoKElJlcGxhY2VVZG1zUmVxdWVzdBIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SHwoFc2NvcGUYAiABKAsyEC51ZG0udjEuVWRtU2NvcGUSDwoHZHJ5X3J1bhgDIAEoCBITCgttYXhfZGVsZXRlcxgEIAEoCSKRAQoTUmVwbGFjZVVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0idwoRU2VhcmNoVWRtc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEgwKBHRleHQYAiABKAkSDQoFb3JkZXIYAyABKAkSEQoJcGFnZV9zaXplGAQgASgNEhIKCnBhZ2VfdG9rZW4YBSABKAkSDgoGbGF5ZXJzGAYgASgIIkwKElNlYXJjaFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlsKEFdhdGNoVWRtc1JlcXVlc3QSDQoFYWZ0ZXIYASABKA0SEAoIZnJvbV9ub3cYAiABKAgSDgoGZmlsdGVyGAMgASgJEhYKDndpdGhvdXRfbGF5ZXJzGAQgASgIIkEKEVdhdGNoVWRtc1Jlc3BvbnNlEh4KBmNoYW5nZRgBIAEoCzIOLnVkbS52MS5DaGFuZ2USDAoEbGFzdBgCIAEoDSLCAQoRSW1wb3J0VWRtc1JlcXVlc3QSDAoEdGV4dBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSCwoDbWFwGAMgASgJEg4KBnNlbGVjdBgEIAEoCRIRCglkZWxpbWl0ZXIYBSABKAkSHwoFc2NvcGUYBiABKAsyEC51ZG0udjEuVWRtU2NvcGUSEwoLbWF4X2RlbGV0ZXMYByABKAkSDwoHZHJ5X3J1bhgIIAEoCBIYChBza2lwX2ZhdWx0eV9yb3dzGAkgASgIIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0ieAoVRXhwbGFpbkFkZHJlc3NSZXF1ZXN0EgoKAmlwGAEgASgJEg8KB2NvbnRleHQYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghwcm90b2NvbBgEIAEoDRIQCghleHBvcnRlchgFIAEoCRIQCghpZl9pbmRleBgGIAEoDSKHAQoPRXhwbGFpbmVkT3JpZ2luEg4KBnNvdXJjZRgBIAEoCRILCgNrZXkYAiABKAkSDQoFbGF5ZXIYAyABKAkSDgoGY2hhbmdlGAQgASgNEg4KBmF1dGhvchgFIAEoCRIMCgR0aW1lGAYgASgJEgwKBGZpbGUYByABKAkSDAoEbGluZRgIIAEoDSJnCg5FeHBsYWluZWRMb3NlchINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRInCgZvcmlnaW4YAyABKAsyFy51ZG0udjEuRXhwbGFpbmVkT3JpZ2luEg4KBnJlYXNvbhgEIAEoCSKAAQoORXhwbGFpbmVkRmllbGQSDQoFZmllbGQYASABKAkSDQoFdmFsdWUYAiABKAkSKAoHb3JpZ2lucxgDIAMoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SJgoGbG9zZXJzGAQgAygLMhYudWRtLnYxLkV4cGxhaW5lZExvc2VyIoQBChBFeHBsYWluZWRDb250ZXh0Eg8KB2NvbnRleHQYASABKAkSDgoGb2JqZWN0GAIgASgJEiYKBmZpZWxkcxgDIAMoCzIWLnVkbS52MS5FeHBsYWluZWRGaWVsZBInCgdpZ25vcmVkGAQgAygLMhYudWRtLnYxLkV4cGxhaW5lZExvc2VyInIKFkV4cGxhaW5BZGRyZXNzUmVzcG9uc2USCgoCaXAYASABKAkSKgoIY29udGV4dHMYAiADKAsyGC51ZG0udjEuRXhwbGFpbmVkQ29udGV4dBIgCgdlbnRyaWVzGAMgAygLMg8udWRtLnYxLkZ1bGxVZG0y8gUKD1VkbVRvb2xzU2VydmljZRJGCgtMaXN0Q2hhbmdlcxIaLnVkbS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaGy51ZG0udjEuTGlzdENoYW5nZXNSZXNwb25zZRJDCgpVbmRvQ2hhbmdlEhkudWRtLnYxLlVuZG9DaGFuZ2VSZXF1ZXN0GhoudWRtLnYxLlVuZG9DaGFuZ2VSZXNwb25zZRJSCg9CYXRjaERlbGV0ZVVkbXMSHi51ZG0udjEuQmF0Y2hEZWxldGVVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXNwb25zZRJSCg9CYXRjaFVwc2VydFVkbXMSHi51ZG0udjEuQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXNwb25zZRJGCgtSZXBsYWNlVWRtcxIaLnVkbS52MS5SZXBsYWNlVWRtc1JlcXVlc3QaGy51ZG0udjEuUmVwbGFjZVVkbXNSZXNwb25zZRJDCgpTZWFyY2hVZG1zEhkudWRtLnYxLlNlYXJjaFVkbXNSZXF1ZXN0GhoudWRtLnYxLlNlYXJjaFVkbXNSZXNwb25zZRJPCg5FeHBsYWluQWRkcmVzcxIdLnVkbS52MS5FeHBsYWluQWRkcmVzc1JlcXVlc3QaHi51ZG0udjEuRXhwbGFpbkFkZHJlc3NSZXNwb25zZRJCCglXYXRjaFVkbXMSGC51ZG0udjEuV2F0Y2hVZG1zUmVxdWVzdBoZLnVkbS52MS5XYXRjaFVkbXNSZXNwb25zZTABEkMKCkltcG9ydFVkbXMSGS51ZG0udjEuSW1wb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuSW1wb3J0VWRtc1Jlc3BvbnNlEkMKCkV4cG9ydFVkbXMSGS51ZG0udjEuRXhwb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuRXhwb3J0VWRtc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask]);
 
 /**
  * An entry with all that the file says of it.
@@ -278,11 +278,19 @@ export type Change = Message<"udm.v1.Change"> & {
   changes: EntryChange[];
 
   /**
-   * Whether the change was too big to be kept with its entries. It cannot be undone.
+   * Whether the change was too big to be kept with all of its entries. It cannot be undone.
    *
    * @generated from field: bool cut = 7;
    */
   cut: boolean;
+
+  /**
+   * The layer that a source has changed, 1000 of its entries with the change at most; empty for entries that people write. What a source says
+   * cannot be undone here.
+   *
+   * @generated from field: string layer = 8;
+   */
+  layer: string;
 };
 
 /**
@@ -334,11 +342,19 @@ export type ChangeJson = {
   changes?: EntryChangeJson[];
 
   /**
-   * Whether the change was too big to be kept with its entries. It cannot be undone.
+   * Whether the change was too big to be kept with all of its entries. It cannot be undone.
    *
    * @generated from field: bool cut = 7;
    */
   cut?: boolean;
+
+  /**
+   * The layer that a source has changed, 1000 of its entries with the change at most; empty for entries that people write. What a source says
+   * cannot be undone here.
+   *
+   * @generated from field: string layer = 8;
+   */
+  layer?: string;
 };
 
 /**
@@ -395,6 +411,13 @@ export type ListChangesRequest = Message<"udm.v1.ListChangesRequest"> & {
    * @generated from field: bool without_entries = 6;
    */
   withoutEntries: boolean;
+
+  /**
+   * Leaves out what sources have changed.
+   *
+   * @generated from field: bool without_layers = 7;
+   */
+  withoutLayers: boolean;
 };
 
 /**
@@ -444,6 +467,13 @@ export type ListChangesRequestJson = {
    * @generated from field: bool without_entries = 6;
    */
   withoutEntries?: boolean;
+
+  /**
+   * Leaves out what sources have changed.
+   *
+   * @generated from field: bool without_layers = 7;
+   */
+  withoutLayers?: boolean;
 };
 
 /**
@@ -1271,7 +1301,8 @@ export const ReplaceUdmsResponseSchema: GenMessage<ReplaceUdmsResponse, {jsonTyp
  */
 export type SearchUdmsRequest = Message<"udm.v1.SearchUdmsRequest"> & {
   /**
-   * An expression of the language of filters over `key`, `name`, `tag`, `vlan`, `internal`, `context` and `metadata.<name>`. Empty: all entries.
+   * An expression of the language of filters over `key`, `name`, `tag`, `vlan`, `internal`, `context`, `layer` and `metadata.<name>`. Empty: all
+   * entries.
    *
    * @generated from field: string filter = 1;
    */
@@ -1304,6 +1335,13 @@ export type SearchUdmsRequest = Message<"udm.v1.SearchUdmsRequest"> & {
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Whether the entries of sources are searched as well. A filter that names `layer` does that by itself.
+   *
+   * @generated from field: bool layers = 6;
+   */
+  layers: boolean;
 };
 
 /**
@@ -1313,7 +1351,8 @@ export type SearchUdmsRequest = Message<"udm.v1.SearchUdmsRequest"> & {
  */
 export type SearchUdmsRequestJson = {
   /**
-   * An expression of the language of filters over `key`, `name`, `tag`, `vlan`, `internal`, `context` and `metadata.<name>`. Empty: all entries.
+   * An expression of the language of filters over `key`, `name`, `tag`, `vlan`, `internal`, `context`, `layer` and `metadata.<name>`. Empty: all
+   * entries.
    *
    * @generated from field: string filter = 1;
    */
@@ -1346,6 +1385,13 @@ export type SearchUdmsRequestJson = {
    * @generated from field: string page_token = 5;
    */
   pageToken?: string;
+
+  /**
+   * Whether the entries of sources are searched as well. A filter that names `layer` does that by itself.
+   *
+   * @generated from field: bool layers = 6;
+   */
+  layers?: boolean;
 };
 
 /**
@@ -1362,7 +1408,7 @@ export const SearchUdmsRequestSchema: GenMessage<SearchUdmsRequest, {jsonType: S
  */
 export type SearchUdmsResponse = Message<"udm.v1.SearchUdmsResponse"> & {
   /**
-   * In the order asked for.
+   * In the order asked for; those of one key by the names of their layers.
    *
    * @generated from field: repeated udm.v1.FullUdm udms = 1;
    */
@@ -1383,7 +1429,7 @@ export type SearchUdmsResponse = Message<"udm.v1.SearchUdmsResponse"> & {
  */
 export type SearchUdmsResponseJson = {
   /**
-   * In the order asked for.
+   * In the order asked for; those of one key by the names of their layers.
    *
    * @generated from field: repeated udm.v1.FullUdm udms = 1;
    */
@@ -1430,6 +1476,13 @@ export type WatchUdmsRequest = Message<"udm.v1.WatchUdmsRequest"> & {
    * @generated from field: string filter = 3;
    */
   filter: string;
+
+  /**
+   * Leaves out what sources change.
+   *
+   * @generated from field: bool without_layers = 4;
+   */
+  withoutLayers: boolean;
 };
 
 /**
@@ -1458,6 +1511,13 @@ export type WatchUdmsRequestJson = {
    * @generated from field: string filter = 3;
    */
   filter?: string;
+
+  /**
+   * Leaves out what sources change.
+   *
+   * @generated from field: bool without_layers = 4;
+   */
+  withoutLayers?: boolean;
 };
 
 /**
