@@ -139,7 +139,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     operations: options.operations ?? new Map(),
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
-    hasBasicAuth: authenticate !== undefined,
     proofs: [
       ...(basicAuth === undefined && identities === undefined ? [] : (["password"] as const)),
       ...(identities === undefined ? [] : (["token"] as const)),
@@ -154,6 +153,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const admission = createAdmission({
     authenticate,
+    takesPasswords: basicAuth !== undefined || identities !== undefined,
     allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
   });
   const engine = createEngine({

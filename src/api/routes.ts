@@ -67,7 +67,6 @@ export interface RouteParts {
   /** Further operations, by path. */
   readonly operations: ReadonlyMap<string, Operation>;
   readonly explore?: ExploreOperations;
-  readonly hasBasicAuth: boolean;
   /** Undefined: nobody can sign in at an issuer. */
   readonly signIn?: SignInEndpoints | undefined;
   /** What a proof may be besides a session: a password, a token. */
@@ -162,6 +161,8 @@ export function createRoutes(parts: RouteParts): Routes {
   const document = openApiDocument({
     ...parts,
     services: described,
+    isGuarded: parts.proofs.length > 0 || parts.signIn !== undefined,
+    sessionCookie: parts.signIn?.cookie,
     hasEvents: feed !== undefined,
     prefix: contractPrefix,
     views: [...parts.views.keys()],

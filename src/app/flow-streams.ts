@@ -1,6 +1,5 @@
-import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { readTlsCredentials } from "../api/index.ts";
+import { readAuthorities } from "./access/read-authorities.ts";
 import type { StreamCredentials, StreamOptions } from "../flow/index.ts";
 import type { Settings } from "./settings/index.ts";
 
@@ -40,18 +39,4 @@ export function flowCredentials(settings: Settings): StreamCredentials | undefin
   });
   const caPath = settings.SVC_FLOW_SERVER_TLS_CA_CERT_FILEPATH;
   return { cert, key, ca: caPath === "" ? undefined : readAuthorities(caPath) };
-}
-
-/** @throws Error naming the file that has no certificate. */
-export function readAuthorities(path: string): Buffer {
-  try {
-    const pem = readFileSync(path);
-    // Taken as it is, a file without a certificate would be noticed at a handshake.
-    void new X509Certificate(pem);
-    return pem;
-  } catch (error) {
-    throw new Error(`TLS: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSignIn, SignInError, type OidcConfig } from "../../src/access/index.ts";
 import { systemClock } from "../../src/report/index.ts";
+import { selfSigned } from "../support/self-signed.ts";
 import { oidcTestConfig, signingKey, startIssuer, type Claims, type TestIssuer } from "../support/oidc-issuer.ts";
 
 const noc = { groups: ["staff", "noc"], preferred_username: "nora" };
@@ -162,4 +163,35 @@ test("an issuer that is away, or does not know the collector, is named; it is as
   await issuer.stop();
   const gone = createSignIn(oidcTestConfig(issuer.url), systemClock);
   await assert.rejects(gone.begin("/session"), refused("unavailable", /cannot be used: fetch failed: /));
+});
+
+test("an issuer whose certificate a private authority signed is trusted by a setting, and by nothing else", async (t) => {
+  const tls = selfSigned();
+  const issuer = await startIssuer(t, tls);
+  issuer.claims = (right) => ({ ...right, preferred_username: "nora" });
+  issuer.userInfo = { sub: "u-1", groups: ["noc"] };
+  await assert.rejects(signInOnce(issuer), refused("unavailable", /cannot be used: .*self-signed certificate/));
+  await assert.rejects(
+    signInOnce(issuer, { authorities: () => Buffer.from(selfSigned().cert) }),
+    refused("unavailable", /self-signed certificate/),
+  );
+  const missing = (): Buffer => {
+    throw new Error("cannot read /ca.pem: ENOENT");
+  };
+  await assert.rejects(
+    signInOnce(issuer, { authorities: missing }),
+    refused("unavailable", /cannot read \/ca\.pem: ENOENT/),
+  );
+  const { principal } = await signInOnce(issuer, { authorities: () => Buffer.from(tls.cert) });
+  assert.deepEqual(principal, { name: "nora", role: "editor", by: "session" });
+  // Every request goes that way.
+  assert.deepEqual([...issuer.asked.keys()].toSorted(), [
+    "/.well-known/openid-configuration",
+    "/jwks",
+    "/me",
+    "/token",
+  ]);
+  issuer.fault = 500;
+  const away = createSignIn(oidcTestConfig(issuer.url, { authorities: () => Buffer.from(tls.cert) }), systemClock);
+  await assert.rejects(away.begin("/"), refused("unavailable", /cannot be used/));
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UdmService } from "../../src/api/gen/udm/v1/udm_pb.ts";
+import { createSignIn } from "../../src/access/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { oidcTestConfig } from "../support/oidc-issuer.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
 
 interface Document {
@@ -47,6 +50,28 @@ test("the document is whole: references resolve, operations have names and respo
     assert.ok(Object.keys(responses).length > 0 && summary !== "", operationId);
     for (const status of Object.keys(responses)) assert.match(status, /^([1-5]\d\d|default)$/);
   }
+});
+
+test("sign-in at an issuer is in it, and what proves who asks", async (t) => {
+  const signIn = createSignIn(oidcTestConfig("http://127.0.0.1:1"), systemClock);
+  const open = await startApi(t, {});
+  const withPassword = await startApi(t, { signIn, basicAuth });
+  const alone = await documentOf(open.url);
+  assert.deepEqual(
+    [alone.paths["/login"], alone.components["securitySchemes"], alone.security],
+    [undefined, undefined, undefined],
+  );
+  const { paths, components, security } = await documentOf(withPassword.url);
+  assert.deepEqual(Object.keys(components["securitySchemes"] ?? {}), ["basic", "session"]);
+  assert.deepEqual(security, [{ basic: [] }, { session: [] }]);
+  const statuses = Object.fromEntries(
+    Object.entries({ "/login": "get", "/login/callback": "get", "/logout": "post" }).map(([path, verb]) => [
+      path,
+      Object.keys(paths[path]?.[verb]?.responses ?? {}),
+    ]),
+  );
+  const moved = ["302", "400", "403", "503"];
+  assert.deepEqual(statuses, { "/login": moved, "/login/callback": moved, "/logout": ["204", "403"] });
 });
 
 test("every path of the document is answered, and every method and operation is in it", async (t) => {

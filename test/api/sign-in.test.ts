@@ -32,7 +32,10 @@ async function signInAt(url: string, issuer: TestIssuer, query = "") {
 
 test("a browser signs in, reads, writes as its own site alone, and signs out", async (t) => {
   const { url, issuer, lines, metrics } = await start(t);
-  assert.equal((await get(`${url}/session`)).status, 401);
+  const stranger = await get(`${url}/session`);
+  assert.equal(stranger.status, 401);
+  // To a Basic challenge browsers show a dialog for a password, which nobody has.
+  assert.equal(stranger.headers.get("www-authenticate"), 'Bearer realm="netgloss"');
   const { begun, ended, cookie } = await signInAt(url, issuer);
   assert.match(
     begun.headers.getSetCookie()[0] ?? "",

@@ -2,9 +2,11 @@
 import type { ExplainedObject, ObjectQuestion } from "../../src/api/index.ts";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { JsonValue } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary, type JsonValue } from "@bufbuild/protobuf";
 import { parseKey } from "../../src/ip/index.ts";
 import { createProgress, systemClock, type Progress } from "../../src/report/index.ts";
+import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/api/gen/udm/v1/tools_pb.ts";
+import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 import { clientKinds, type Outcome } from "./udm-clients.ts";
 
@@ -345,6 +347,29 @@ suite("replacing", { concurrency: true }, () => {
       assert.equal(answer["created"], 350);
     }
   });
+});
+
+test("an export by protobuf is counted in turns before it is sent", async (t) => {
+  const { store, api } = await startTools(t, "");
+  const keys = Array.from({ length: 30_000 }, (_, i) => parseKey(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`));
+  await store.submit(keys.map((key) => ({ op: "create", key, values: udmEntry("::", { name: "x".repeat(20) }) })));
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const response = await fetch(`${api.url}/udm.v1.UdmToolsService/ExportUdms`, {
+    method: "POST",
+    headers: { "content-type": "application/proto", "connect-protocol-version": "1" },
+    body: toBinary(ExportUdmsRequestSchema, create(ExportUdmsRequestSchema, { format: "ndjson" })),
+  });
+  const { text, entries } = fromBinary(ExportUdmsResponseSchema, new Uint8Array(await response.arrayBuffer()));
+  isOver = true;
+  assert.deepEqual([entries, text.split("\n").length], [30_000, 30_001]);
+  // Each of both passes gives others a turn after each piece of 64 KiB.
+  assert.ok(turns > (2 * text.length) / 70_000, `${turns} turns`);
 });
 
 suite("exchange", { concurrency: true }, () => {

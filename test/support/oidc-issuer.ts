@@ -1,8 +1,10 @@
 import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
+import type { SelfSigned } from "./self-signed.ts";
 import type { OidcConfig } from "../../src/access/index.ts";
 
 export type Claims = Record<string, unknown>;
@@ -29,17 +31,16 @@ export const testSecret = "secret-of-the-test-client";
 
 export const signingKey = (): KeyObject => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 
-/** Starts one on the loopback address, which knows the client `netgloss`. */
-export async function startIssuer(t: Pick<TestContext, "after">): Promise<TestIssuer> {
+/** Starts one on the loopback address, which knows the client `netgloss`. @param tls its certificate; left out: it speaks in clear. */
+export async function startIssuer(t: Pick<TestContext, "after">, tls?: SelfSigned): Promise<TestIssuer> {
   const published = signingKey();
   const codes = new Map<string, { readonly nonce: string; readonly challenge: string }>();
   const asked = new Map<string, number>();
-  const server = createServer((request, response) => {
-    void answer(request, response);
-  });
+  const serve = (request: IncomingMessage, response: ServerResponse): void => void answer(request, response);
+  const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const token = (form: URLSearchParams, authorization = ""): [number, Claims] => {
     // Name and secret are escaped before they are encoded (RFC 6749, 2.3.1).

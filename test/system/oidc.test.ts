@@ -1,56 +1,22 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { actionOf, createBrowser, type Browser } from "../support/cookie-browser.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
+import { freePort } from "../support/free-port.ts";
 import { startPartner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
-
-/** A browser without pictures: it keeps cookies and follows redirections. */
-function createBrowser() {
-  const jar = new Map<string, string>();
-  return async (url: string, init: RequestInit = {}): Promise<Response> => {
-    let [target, request] = [url, init];
-    for (let hops = 0; hops < 12; hops++) {
-      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
-      const headers = { ...(request.headers as Record<string, string> | undefined), cookie };
-      const response = await fetch(target, { ...request, headers, redirect: "manual" });
-      for (const set of response.headers.getSetCookie()) {
-        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
-        if (value === "") jar.delete(name);
-        else jar.set(name, value);
-      }
-      const location = response.headers.get("location");
-      if (location === null) return response;
-      [target, request] = [new URL(location, target).href, {}];
-    }
-    throw new Error("too many redirections");
-  };
-}
-
-type Browser = ReturnType<typeof createBrowser>;
 
 /** Fills in the pages of the issuer: the name, then the consent. */
 async function signIn(browse: Browser, api: string, name: string): Promise<Response> {
   let page = await browse(`${api}/login`);
   for (const prompt of ["login", "consent"]) {
-    const [, action] = /action="([^"]+)"/.exec(await page.text()) ?? [];
-    assert.ok(action, `the page of ${prompt}`);
+    const action = actionOf(await page.text());
     const body = new URLSearchParams({ prompt, ...(prompt === "login" && { login: name, password: "x" }) });
     page = await browse(action, { method: "POST", body });
   }
   return page;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test("users sign in at a real issuer, with the role of their group", async (t) => {

@@ -2,6 +2,7 @@ import type * as OpenIdClient from "openid-client";
 import type { Clock } from "../../report/index.ts";
 import { claimOf, type Claims } from "./claimed-user.ts";
 import type { OidcConfig } from "./oidc-config.ts";
+import { createTrustingFetch } from "./trusting-fetch.ts";
 import { SignInError } from "./sign-in-error.ts";
 
 /** How long the description of an issuer is used, milliseconds. */
@@ -40,6 +41,7 @@ export function createIssuer(config: OidcConfig, clock: Pick<Clock, "monotonic">
     const client = await load();
     const auth = config.clientAuth === "basic" ? client.ClientSecretBasic : client.ClientSecretPost;
     const isClear = new URL(config.issuer).protocol === "http:";
+    const { authorities } = config;
     return client.discovery(
       new URL(config.issuer),
       config.clientId,
@@ -47,6 +49,7 @@ export function createIssuer(config: OidcConfig, clock: Pick<Clock, "monotonic">
       config.clientSecret === "" ? client.None() : auth(config.clientSecret),
       {
         timeout: requestSeconds,
+        ...(authorities !== undefined && { [client.customFetch]: createTrustingFetch(authorities()) }),
         // Without it the signature of an ID token that comes straight from the issuer is not looked at.
         execute: [client.enableNonRepudiationChecks, ...(isClear ? [client.allowInsecureRequests] : [])],
       },

@@ -4,6 +4,11 @@ import type { Role } from "../role.ts";
 export interface OidcConfig {
   /** URL whose `.well-known/openid-configuration` describes the issuer. By http only on a loopback address. */
   readonly issuer: string;
+  /**
+   * Certificates in PEM of authorities that may sign that of the issuer, besides the known ones; asked with each description of the issuer.
+   * @throws Error when they cannot be read
+   */
+  readonly authorities?: (() => Buffer) | undefined;
   readonly clientId: string;
   /** Empty: a public client, for which PKCE stands alone. */
   readonly clientSecret: string;

@@ -22,6 +22,8 @@ export interface AdmissionRules {
   readonly authenticate: Authenticator | undefined;
   /** Names that a Host header may carry besides those of this machine; undefined when any may. */
   readonly allowedHosts: readonly string[] | undefined;
+  /** Whether a password may prove who asks. */
+  readonly takesPasswords: boolean;
 }
 
 /** Why a request is turned away by its header alone. */
@@ -43,7 +45,8 @@ type MaybeRefusal = Refusal | undefined;
 /** Routes that do not exist need as much as reading does. */
 const unknownRoute: RouteAccess = { role: "viewer", area: undefined };
 
-export function createAdmission({ allowedHosts, authenticate }: AdmissionRules): Admission {
+export function createAdmission({ allowedHosts, authenticate, takesPasswords }: AdmissionRules): Admission {
+  const refusals = createRefusals(takesPasswords);
   /** Most requests come with the name that the one before had. */
   let lastKnownHost: string | undefined;
 
@@ -67,18 +70,26 @@ export function createAdmission({ allowedHosts, authenticate }: AdmissionRules):
       peer: call.peer,
       certificate: () => call.clientCertificate(),
     });
-    if (!(found instanceof Promise)) return judge(call, access, host, found);
-    return found.then((principal) => judge(call, access, host, principal));
+    if (!(found instanceof Promise)) return settle(call, access, host, found);
+    return found.then((principal) => settle(call, access, host, principal));
   };
+
+  function settle(
+    call: Applicant,
+    access: RouteAccess,
+    host: string | undefined,
+    found: Principal | Rejected,
+  ): MaybeRefusal {
+    return typeof found === "string" ? refusals[found](call) : judge(call, access, host, found);
+  }
 }
 
 function judge(
   call: Applicant,
   { role = "viewer", area }: RouteAccess,
   host: string | undefined,
-  found: Principal | Rejected,
+  found: Principal,
 ): MaybeRefusal {
-  if (typeof found === "string") return refusals[found](call);
   call.principal = found;
   // What a path takes may be known to who may not use it.
   const lack = lacks(found, call.method === "OPTIONS" ? "viewer" : role, area);
@@ -86,32 +97,36 @@ function judge(
   return refuseSite(call, host);
 }
 
-/** To a Basic challenge a browser answers with a dialog of its own, where the pages have a better one: they send this header. */
+/**
+ * To a Basic challenge a browser answers with a dialog of its own, where the pages have a better one: they send this header. Where no
+ * password is good for anything, no dialog may ask for one.
+ */
 const pagesMark = "x-requested-with";
 
-const unauthenticated = ({ headers }: Applicant): Refusal => {
-  const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
-  const isPage = headerOf(headers, pagesMark) !== undefined;
-  error.metadata.set("www-authenticate", isPage ? bearerChallenge : basicChallenge);
-  return { reason: "auth", error };
-};
-
-const refusals: Readonly<Record<Rejected, (call: Applicant) => Refusal>> = {
-  missing: unauthenticated,
-  wrong: unauthenticated,
-  blocked: () => ({
-    reason: "auth",
-    error: apiError(
-      "resource_exhausted",
-      "TOO_MANY_FAILURES",
-      "this client has sent wrong credentials too often: wait a minute",
-    ),
-  }),
-  busy: () => ({
-    reason: "auth",
-    error: apiError("resource_exhausted", "TOO_MANY_SIGN_INS", "too many passwords are being checked: try again"),
-  }),
-};
+function createRefusals(takesPasswords: boolean): Readonly<Record<Rejected, (call: Applicant) => Refusal>> {
+  const unauthenticated = ({ headers }: Applicant): Refusal => {
+    const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
+    const isPage = headerOf(headers, pagesMark) !== undefined;
+    error.metadata.set("www-authenticate", isPage || !takesPasswords ? bearerChallenge : basicChallenge);
+    return { reason: "auth", error };
+  };
+  return {
+    missing: unauthenticated,
+    wrong: unauthenticated,
+    blocked: () => ({
+      reason: "auth",
+      error: apiError(
+        "resource_exhausted",
+        "TOO_MANY_FAILURES",
+        "this client has sent wrong credentials too often: wait a minute",
+      ),
+    }),
+    busy: () => ({
+      reason: "auth",
+      error: apiError("resource_exhausted", "TOO_MANY_SIGN_INS", "too many passwords are being checked: try again"),
+    }),
+  };
+}
 
 /**
  * Programs send neither header and pass; a browser sends one of them with what may change something. By the cookie of a session, which a

@@ -5,6 +5,8 @@ export const callbackPath = "/login/callback";
 
 /** The cookies of a browser that signs in. A site that is reached by TLS has names that no other host can set (`__Host-`). */
 export interface SessionCookies {
+  /** The name of the cookie of a session. */
+  readonly sessionName: string;
   /** The key of a session in a `Cookie` header. */
   session(header: string | undefined): string | undefined;
   /** The state of a sign-in under way. */
@@ -25,6 +27,7 @@ export function createSessionCookies({ redirectUrl, sessionMs }: SignIn): Sessio
   const keep = (name: string, value: string, seconds: number): string =>
     `${name}=${value}; Path=/; Max-Age=${value === "" ? 0 : seconds}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
   return {
+    sessionName,
     session: (header) => readCookie(header, sessionName),
     state: (header) => readCookie(header, stateName),
     keepSession: (key) => keep(sessionName, key, Math.floor(sessionMs / 1000)),

@@ -15,7 +15,11 @@ export interface OpenApiParts {
   readonly services: readonly DescService[];
   /** Where the services are: `/api/v1/enrich/ipaddr`. */
   readonly prefix: string;
-  readonly hasBasicAuth: boolean;
+  /** Whether anybody has to prove who they are. */
+  readonly isGuarded: boolean;
+  readonly proofs: readonly ("password" | "token")[];
+  /** The name of the cookie of who signed in at an issuer; undefined: nobody can. */
+  readonly sessionCookie: string | undefined;
   /** Whether /metrics asks for credentials too. */
   readonly authMetrics: boolean;
   /** Paths of further read-only views. */
@@ -30,6 +34,7 @@ export interface OpenApiParts {
 /** The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON. */
 export function openApiDocument(parts: OpenApiParts): JsonSchema {
   const { prefix } = parts;
+  const schemes = securitySchemes(parts);
   // A stream has no form as a JSON body.
   const methods = parts.services.flatMap((service) =>
     service.methods.filter(({ methodKind }) => methodKind === "unary"),
@@ -46,7 +51,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    ...(parts.hasBasicAuth ? { security: [{ basic: [] }] } : {}),
+    ...(parts.isGuarded ? { security: Object.keys(schemes).map((name) => ({ [name]: [] })) } : {}),
     tags: [
       { name: "metadata", description: "User-defined metadata on addresses, prefixes and ranges." },
       { name: "snmp", description: "Operations on SNMP definitions and devices." },
@@ -82,8 +87,17 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
           content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
         },
       },
-      ...(parts.hasBasicAuth ? { securitySchemes: { basic: { type: "http", scheme: "basic" } } } : {}),
+      ...(parts.isGuarded ? { securitySchemes: schemes } : {}),
     },
+  };
+}
+
+/** What proves who asks, one of which is enough. */
+function securitySchemes({ proofs, sessionCookie }: OpenApiParts): JsonSchema {
+  return {
+    ...(proofs.includes("password") && { basic: { type: "http", scheme: "basic" } }),
+    ...(proofs.includes("token") && { token: { type: "http", scheme: "bearer" } }),
+    ...(sessionCookie !== undefined && { session: { type: "apiKey", in: "cookie", name: sessionCookie } }),
   };
 }
 

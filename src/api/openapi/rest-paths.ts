@@ -1,4 +1,5 @@
-import { sessionPath, signInWaysPath } from "../services/sign-in-endpoints.ts";
+import { callbackPath } from "../guard/session-cookie.ts";
+import { loginPath, logoutPath, sessionPath, signInWaysPath } from "../services/sign-in-endpoints.ts";
 import type { ViewDescription } from "../pages.ts";
 import type { Operation } from "../services/operation-endpoint.ts";
 import { eventsPath } from "../tools/changes/event-stream.ts";
@@ -175,7 +176,10 @@ export interface StreamDescription {
 }
 
 export interface PageParts {
-  readonly hasBasicAuth: boolean;
+  /** Whether anybody has to prove who they are. */
+  readonly isGuarded: boolean;
+  /** Undefined: nobody can sign in at an issuer. */
+  readonly sessionCookie: string | undefined;
   readonly authMetrics: boolean;
   /** Paths of views. */
   readonly views: readonly string[];
@@ -190,15 +194,16 @@ function pageId(kind: string, path: string): string {
 }
 
 export function pagePaths({
-  hasBasicAuth,
+  isGuarded,
+  sessionCookie,
   authMetrics,
   views,
   viewDescriptions,
   streams,
   hasEvents,
 }: PageParts): JsonSchema {
-  const open = hasBasicAuth ? { security: [] } : {};
-  const guarded: JsonSchema = hasBasicAuth ? { "401": refusals["401"] } : {};
+  const open = isGuarded ? { security: [] } : {};
+  const guarded: JsonSchema = isGuarded ? { "401": refusals["401"] } : {};
   const readiness: JsonSchema = {
     type: "object",
     required: ["ready", "degraded", "checks"],
@@ -256,6 +261,7 @@ export function pagePaths({
       { "200": jsonResponse("The list.", anyObject) },
       open,
     ),
+    ...(sessionCookie === undefined ? {} : signInPaths(page)),
     [sessionPath]: page("session", "Who asks, and what they may do", {
       "200": jsonResponse("The user.", anyObject),
       ...guarded,
@@ -281,6 +287,59 @@ export function pagePaths({
         return [path, page(pageId("stream", path), summary, responses, { parameters: named })];
       }),
     ),
+  };
+}
+
+/** What a browser needs to sign in at the issuer. */
+function signInPaths(
+  page: (id: string, summary: string, responses: JsonSchema, rest: JsonSchema) => JsonSchema,
+): JsonSchema {
+  const failure = { $ref: "#/components/responses/Error" };
+  const moved = (description: string): JsonSchema => ({
+    "302": {
+      description,
+      headers: { Location: { schema: { type: "string" } }, "Set-Cookie": { schema: { type: "string" } } },
+    },
+  });
+  const parameter = (name: string, description: string): JsonSchema => ({
+    name,
+    in: "query",
+    description,
+    schema: { type: "string" },
+  });
+  const refused = { "400": failure, "403": failure, "503": failure };
+  const loggedOut = {
+    description: "There is no session any more.",
+    headers: { "Set-Cookie": { schema: { type: "string" } } },
+  };
+  return {
+    [loginPath]: page(
+      "login",
+      "Sends the browser to the issuer",
+      { ...moved("To the issuer."), ...refused },
+      {
+        security: [],
+        parameters: [parameter("to", "The path where the browser goes at the end; /session when left out.")],
+      },
+    ),
+    [callbackPath]: page(
+      "loginCallback",
+      "Where the issuer sends the browser back to",
+      { ...moved("To where the sign-in was to end."), ...refused },
+      {
+        security: [],
+        parameters: ["code", "state", "error"].map((name) => parameter(name, "As the issuer sends it.")),
+      },
+    ),
+    [logoutPath]: {
+      post: {
+        tags: ["collector"],
+        operationId: "logout",
+        summary: "Ends the session of the cookie",
+        responses: { "204": loggedOut, "403": failure },
+        security: [],
+      },
+    },
   };
 }
 

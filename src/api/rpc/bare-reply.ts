@@ -52,6 +52,8 @@ class BareReply implements Reply {
 
   /** What is too long to be made at once is so for compressing at once. */
   async #sendPieces(message: LongMessage): Promise<void> {
+    const isCounted = message.needsSize !== true || (await message.size(() => !this.#call.isGone())) !== undefined;
+    if (!isCounted) return;
     this.#call.begin(200, this.#fields(), { hasTrailers: false });
     await writePieces(this.#call, message.pieces());
     this.#call.end();

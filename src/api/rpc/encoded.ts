@@ -10,6 +10,8 @@ export type Encoded = string | Buffer | LongMessage;
 
 /** A message that is made piece by piece while it is sent. */
 export interface LongMessage {
+  /** Whether the bytes begin with how many there are: {@link LongMessage.size} comes before {@link LongMessage.pieces} then. */
+  readonly needsSize?: boolean;
   /** Its bytes, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
   size(isWanted: () => boolean): Promise<number | undefined>;
   /** From the start, each time. */

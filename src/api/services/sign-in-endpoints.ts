@@ -13,6 +13,8 @@ export const logoutPath = "/logout";
 export const signInWaysPath = "/api/v1/sign-in";
 
 export interface SignInEndpoints {
+  /** The name of the cookie that proves who asks. */
+  readonly cookie: string;
   /** Sends the browser to the issuer. `?to=/path` is where it goes at the end. */
   readonly login: (call: Call) => Promise<void>;
   /** Where the issuer sends it back. */
@@ -55,6 +57,7 @@ export function createSignInEndpoints(signIn: SignIn, metrics: Metrics, log: Log
   };
 
   return {
+    cookie: cookies.sessionName,
     async login(call) {
       const target = call.query.get("to") ?? sessionPath;
       if (target.length > maxTargetLength || !/^\/(?!\/)[!-[\]-~]*$/.test(target)) {

@@ -1,13 +1,13 @@
 import { readTlsCredentials } from "../../api/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
-import { readAuthorities } from "../flow-streams.ts";
+import { readAuthorities } from "../access/read-authorities.ts";
 import { messageOf, type Findings } from "./findings.ts";
 
 const soonMs = 14 * 86_400_000;
 
 /**
- * Judges the certificates and keys of the API, of the flow port and of the outputs that are on: whether they can be read and belong together.
+ * Judges the certificates and keys of the API, of its issuer, of the flow port and of the outputs that are on: whether they can be read and belong together.
  * One that has ended or soon will is a warning.
  *
  * @param now milliseconds since the epoch.
@@ -38,6 +38,8 @@ export function checkTls(settings: Settings, now: number): Findings {
     const caPath = settings.SVC_FLOW_SERVER_TLS_CA_CERT_FILEPATH;
     if (caPath !== "") attempt("flows", () => readAuthorities(caPath));
   }
+  const issuerCa = settings.SVC_API_OIDC_CA_CERT_FILEPATH;
+  if (settings.SVC_API_OIDC_ENABLE && issuerCa !== "") attempt("OpenID Connect", () => readAuthorities(issuerCa));
   for (const { delivery, store } of storeOutputs(settings)) {
     const tls = "tls" in store ? store.tls : undefined;
     if (tls === undefined) continue;

@@ -1,6 +1,18 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import { bool, claimedRoles, int, list, oneOf, orEmpty, plainText, printable, secret, webUrl } from "./setting-type.ts";
+import {
+  bool,
+  claimedRoles,
+  int,
+  list,
+  oneOf,
+  orEmpty,
+  path,
+  plainText,
+  printable,
+  secret,
+  webUrl,
+} from "./setting-type.ts";
 
 /** Sign-in at an issuer of OpenID Connect. */
 export const oidcSettings = {
@@ -16,6 +28,13 @@ export const oidcSettings = {
     "",
     "The issuer, exactly as it names itself. By http only on a loopback address.",
     "https://sso.example.com/realms/noc",
+  ),
+  SVC_API_OIDC_CA_CERT_FILEPATH: row(
+    "API",
+    path,
+    "",
+    "Certificates in PEM of authorities that may sign that of the issuer, besides the known ones.",
+    "/etc/netgloss/tls/ca.pem",
   ),
   SVC_API_OIDC_CLIENT_ID: row(
     "API",

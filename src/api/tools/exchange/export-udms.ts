@@ -75,23 +75,22 @@ const messages: Readonly<Record<CodecName, (texts: () => Iterable<string>, count
     return { size: (isWanted) => sizeOf(pieces(), isWanted), pieces };
   },
   proto(texts, count) {
-    let length = 0;
+    let length: number | undefined;
     const bytes = function* (): Generator<Buffer> {
       for (const text of texts()) yield Buffer.from(text);
     };
-    const head = (): Buffer => tagged(textTag, length);
     const tail = count === 0 ? Buffer.alloc(0) : tagged(entriesTag, count);
     return {
+      needsSize: true,
       async size(isWanted) {
         const size = await sizeOf(bytes(), isWanted);
         if (size === undefined) return undefined;
         length = size;
-        return head().length + length + tail.length;
+        return tagged(textTag, size).length + size + tail.length;
       },
       *pieces() {
-        // Without an envelope nobody has asked for the size.
-        if (length === 0) for (const piece of bytes()) length += piece.length;
-        yield head();
+        if (length === undefined) throw new Error("the length of the text is not known yet");
+        yield tagged(textTag, length);
         yield* bytes();
         yield tail;
       },
