@@ -41,6 +41,8 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
     maxBytes: delivery.queueBytes,
     maxLoanBytes: Math.min(loanBytes, delivery.batchBytes),
     gatherMs: Math.min(gatherMs, delivery.batchDeadlineMs),
+    // A message brings the lines of a batch.
+    gatherBytes: delivery.batchBytes,
     report: outputMetrics.output(delivery.name, () => lender.byteLength),
     post(lines) {
       const thread = supervised.thread();

@@ -1,5 +1,6 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { request as httpsRequest, type RequestOptions } from "node:https";
+import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../../report/index.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import { createEndpoints } from "./endpoints.ts";
@@ -54,25 +55,23 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     urls.map((url) => [url, agentFor(url, { ...(url.startsWith("https:") && tls), maxSockets: maxConnections })]),
   );
 
-  const requestTo = (
-    url: string,
-    { method, path, headers: own, body = [], signal }: HttpRequest,
-  ): Promise<HttpAnswer> =>
+  const targets = new Map(urls.map((url) => [url, createTarget(url, agents.get(url), tls)]));
+
+  const requestTo = (url: string, { method, path, headers: own, body = [], signal }: HttpRequest): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const target = new URL(url.replace(/\/$/, "") + path);
-      const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
-      const send = target.protocol === "https:" ? httpsRequest : httpRequest;
-      const outgoing = send(target, {
+      const target = targets.get(url) as Target;
+      let length = 0;
+      for (const chunk of body) length += chunk.length;
+      const outgoing = target.send({
+        ...target.optionsOf(path),
         method,
-        agent: agents.get(url),
-        signal,
         headers: { ...headers, ...own, ...(body.length > 0 && { "content-length": length }) },
-        ...(target.protocol === "https:" && tls),
       });
+      const abort = (): void => void outgoing.destroy(signal.reason as Error);
+      signal.addEventListener("abort", abort);
+      outgoing.on("close", () => signal.removeEventListener("abort", abort));
       outgoing.on("error", reject);
-      outgoing.on("response", (response) => {
-        readAnswer(response).then((answer) => resolve({ ...answer, url }), reject);
-      });
+      outgoing.on("response", (response) => readAnswer(response).then(resolve, reject));
       for (const chunk of body) outgoing.write(chunk);
       outgoing.end();
     });
@@ -81,11 +80,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async request(request) {
       const url = endpoints.next();
       try {
+        request.signal.throwIfAborted();
         const answer = await requestTo(url, request);
         // 502, 503 and 504 come from a proxy whose server is away, too.
         if (answer.status >= 502 && answer.status <= 504) endpoints.failed(url);
         else endpoints.worked(url);
-        return answer;
+        return { ...answer, url };
       } catch (error) {
         request.signal.throwIfAborted();
         endpoints.failed(url);
@@ -98,7 +98,29 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-function readAnswer(response: IncomingMessage): Promise<Omit<HttpAnswer, "url">> {
+type Answer = Omit<HttpAnswer, "url">;
+
+interface Target {
+  readonly send: typeof httpRequest;
+  readonly optionsOf: (path: string) => RequestOptions;
+}
+
+/** Where requests to a URL go. Parsing it again for each of them would be most of what a request costs here. */
+function createTarget(url: string, agent: Agent | undefined, tls: ReturnType<typeof tlsOptions>): Target {
+  const isTls = url.startsWith("https:");
+  let last: { readonly path: string; readonly options: RequestOptions } | undefined;
+  return {
+    send: isTls ? httpsRequest : httpRequest,
+    optionsOf(path) {
+      if (last?.path === path) return last.options;
+      const options = { ...urlToHttpOptions(new URL(url.replace(/\/$/, "") + path)), agent, ...(isTls && tls) };
+      last = { path, options };
+      return options;
+    },
+  };
+}
+
+function readAnswer(response: IncomingMessage): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;

@@ -27,6 +27,8 @@ export interface LineLenderOptions {
   readonly maxLoanBytes: number;
   /** How long lines wait at most for others that go in the same message, milliseconds. */
   readonly gatherMs: number;
+  /** A message with so many bytes of lines does not wait for more. */
+  readonly gatherBytes: number;
   readonly report: Pick<OutputReport, "dropped">;
   /** Brings lines to the other thread. */
   readonly post: (lines: readonly LentLines[]) => void;
@@ -58,14 +60,14 @@ interface Loan {
 
 /** Shared memories are posted once and known by their number then. */
 const maxMemories = 64;
-/** A message with so many bytes of lines, or this part of the queue, does not wait for more. */
-const enoughBytes = 4 * 1024 * 1024;
+/** Nor does one with this part of the queue. */
 const enoughOfQueue = 1 / 8;
 
-export function createLineLender({ maxBytes, maxLoanBytes, gatherMs, report, post }: LineLenderOptions): LineLender {
+export function createLineLender(options: LineLenderOptions): LineLender {
+  const { maxBytes, maxLoanBytes, gatherMs, gatherBytes, report, post } = options;
   const loans = new Map<number, Loan>();
   const memories = new Map<SharedArrayBuffer, number>();
-  const enough = Math.min(enoughBytes, maxBytes * enoughOfQueue);
+  const enough = Math.min(gatherBytes, maxBytes * enoughOfQueue);
   let nextLoan = 0;
   let nextMemory = 0;
   let byteLength = 0;

@@ -3,12 +3,13 @@ import { limitLog } from "../../report/index.ts";
 import { createPause } from "../pause.ts";
 import { backoffMs, type BackoffOptions } from "./backoff.ts";
 import { selectRecords, splitBatch, type Batch } from "./batch.ts";
+import { createCircuit } from "./circuit.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
 import type { DeliveryReport } from "./delivery-report.ts";
-import { connectionFailure } from "./failure-text.ts";
 import type { Outcome, OutputAdapter } from "./output-adapter.ts";
+import { createTimedCalls } from "./timed-calls.ts";
 
 export interface SenderOptions {
   readonly output: string;
@@ -43,12 +44,10 @@ export interface Sender {
   readonly inFlight: number;
 }
 
-/** So many failures in a row mean that the store is away. */
-const awayAfter = 2;
-
 /**
  * - The store is opened first, again and again until that works; meanwhile batches wait.
- * - A batch that fails is tried again until it works: the store decides when, and the queue holds what comes meanwhile.
+ * - A batch that fails is tried again until it works: the store decides when, and the queue holds what comes meanwhile. While
+ *   the store is away, one batch at a time is tried.
  * - Records that the store refuses are dead letters, the others of their batch are delivered.
  * - A batch that is too large is halved.
  */
@@ -58,18 +57,17 @@ export function createSender(options: SenderOptions): Sender {
   const idle = createPause();
   /** Those who wait before another try. */
   const waits = new Set<() => void>();
-  const stopping = new AbortController();
+  const calls = createTimedCalls(timeoutMs);
+  const circuit = createCircuit();
   const inFlight = new Set<Promise<void>>();
   let hasWork = true;
   let isDraining = false;
   /** No batch is begun any more. */
   let isEnding = false;
-  /** Failures since the last success, of all batches. */
-  let failures = 0;
   let fault: string | undefined;
   let running: Promise<void> | undefined;
 
-  const isOver = (): boolean => isEnding || stopping.signal.aborted;
+  const isOver = (): boolean => isEnding || calls.isStopped;
 
   const wake = (): void => {
     hasWork = true;
@@ -77,16 +75,16 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const failed = (error: DeliveryError): void => {
-    failures++;
+    circuit.failed();
     log.error({ output, reason: error.message }, "output fails, trying again");
-    if (failures >= awayAfter) queue.setAway(true);
+    if (circuit.isAway) queue.setAway(true);
     if (fault === error.message) return;
     fault = error.message;
     onFault(fault);
   };
 
   const worked = (): void => {
-    failures = 0;
+    circuit.worked();
     if (fault === undefined) return;
     fault = undefined;
     options.log.info({ output }, "output works again");
@@ -107,43 +105,18 @@ export function createSender(options: SenderOptions): Sender {
       if (isOver()) end();
     });
 
-  /** Makes one call of the adapter, within its time. @throws DeliveryError */
-  const call = async <T>(action: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-    const late = new AbortController();
-    const timer = setTimeout(
-      () => late.abort(new DeliveryError("retry", "timeout", `no answer within ${timeoutMs / 1000} s`)),
-      timeoutMs,
-    );
-    const signal = AbortSignal.any([late.signal, stopping.signal]);
-    // An adapter that does not heed the signal must not hold the batch for ever.
-    let onAbort = (): void => {};
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => reject(signal.reason as Error);
-      signal.addEventListener("abort", onAbort);
-    });
-    try {
-      signal.throwIfAborted();
-      return await Promise.race([action(signal), aborted]);
-    } catch (error) {
-      throw connectionFailure(late.signal.aborted ? late.signal.reason : error, "the store");
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    }
-  };
-
   const send = async (batch: Batch): Promise<Outcome> => {
     const startedAt = clock.monotonic();
     let outcome = "accepted";
     try {
-      const result = await call((signal) => adapter.send(batch, signal));
+      const result = await calls.call((signal) => adapter.send(batch, signal));
       if (result.refused.length + result.retry.length > 0) outcome = "partly";
       return result;
     } catch (error) {
       outcome = (error as DeliveryError).code;
       throw error;
     } finally {
-      if (!stopping.signal.aborted) report.request(outcome, (clock.monotonic() - startedAt) / 1000);
+      if (!calls.isStopped) report.request(outcome, (clock.monotonic() - startedAt) / 1000);
     }
   };
 
@@ -162,7 +135,7 @@ export function createSender(options: SenderOptions): Sender {
       outcome = await send(batch);
     } catch (thrown) {
       const error = thrown as DeliveryError;
-      if (stopping.signal.aborted) return { left: [batch], waitMs: 0 };
+      if (calls.isStopped) return { left: [batch], waitMs: 0 };
       if (error.kind === "split" && batch.count > 1) return { left: splitBatch(batch), waitMs: 0 };
       if (error.kind !== "retry") {
         await refuseAll(batch, error.message);
@@ -170,7 +143,7 @@ export function createSender(options: SenderOptions): Sender {
       }
       failed(error);
       report.retried(batch.count);
-      return { left: [batch], waitMs: backoffMs(backoff, tries, error.retryAfterMs) };
+      return { left: [batch], waitMs: backoffMs(backoff, Math.max(tries, circuit.probes + 1), error.retryAfterMs) };
     }
     const { refused, retry } = outcome;
     if (retry.length < batch.count) worked();
@@ -198,6 +171,7 @@ export function createSender(options: SenderOptions): Sender {
         taken.done();
         return;
       }
+      const leave = await circuit.enter();
       if (isOver()) break;
       const before = next.count;
       const { left, waitMs } = await sendOnce(next, ++tries);
@@ -205,6 +179,7 @@ export function createSender(options: SenderOptions): Sender {
       // A try that brought something is no failure of the next.
       if (left.length === 0 || left.length > 1 || (left[0]?.count ?? 0) < before / 2) tries = 0;
       if (waitMs > 0) await rest(waitMs);
+      leave();
     }
     taken.giveBack({
       count: work.reduce((sum, { count }) => sum + count, 0),
@@ -215,12 +190,12 @@ export function createSender(options: SenderOptions): Sender {
   const open = async (): Promise<void> => {
     for (let tries = 1; !isOver(); tries++) {
       try {
-        for (const warning of await call((signal) => adapter.open(signal))) options.log.warn({ output }, warning);
+        for (const warning of await calls.call((signal) => adapter.open(signal))) options.log.warn({ output }, warning);
         options.log.info({ output }, "output is connected");
         worked();
         return;
       } catch (error) {
-        if (stopping.signal.aborted) return;
+        if (calls.isStopped) return;
         failed(error as DeliveryError);
         report.failed("open", (error as DeliveryError).code);
         await rest(backoffMs(backoff, tries, (error as DeliveryError).retryAfterMs));
@@ -265,6 +240,7 @@ export function createSender(options: SenderOptions): Sender {
       wake();
       const endWaits = (): void => {
         for (const end of waits) end();
+        circuit.end();
         idle.end();
       };
       const lastBegin = setTimeout(() => {
@@ -272,7 +248,7 @@ export function createSender(options: SenderOptions): Sender {
         endWaits();
       }, beginMs);
       const cut = setTimeout(() => {
-        stopping.abort(new DeliveryError("retry", "stopped", "the output stops"));
+        calls.stop();
         endWaits();
       }, drainMs);
       await running;

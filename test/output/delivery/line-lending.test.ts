@@ -24,6 +24,7 @@ function lend(maxBytes: number, gatherMs = 60_000): Lending {
     maxBytes,
     maxLoanBytes: 5,
     gatherMs,
+    gatherBytes: 4 << 20,
     report: { dropped: (reason, records) => void dropped.push([reason, records]) },
     // As postMessage does it.
     post: (lines) => void messages.push(structuredClone(lines)),

@@ -1,0 +1,72 @@
+/**
+ * Who may try a store. While it works, all may. While it is away, one batch at a time tries, waits after a failure and lets
+ * the next one try: the store is not pressed, few batches are encoded in vain, and a batch that always fails does not keep
+ * the others back.
+ */
+export interface Circuit {
+  /** Resolves when this caller may try. It calls what it is given when its try, and the wait after it, are over. */
+  enter(): Promise<() => void>;
+  /** The store took something. */
+  worked(): void;
+  failed(): void;
+  /** Lets everybody through, as nothing is tried any more. */
+  end(): void;
+  readonly isAway: boolean;
+  /** Tries that failed one after the other while the store was away. */
+  readonly probes: number;
+}
+
+/** So many failures in a row mean that the store is away. */
+const awayAfter = 2;
+
+export function createCircuit(): Circuit {
+  let failures = 0;
+  let probes = 0;
+  let isEnded = false;
+  let isProbing = false;
+  const queue: ((leave: () => void) => void)[] = [];
+
+  const isAway = (): boolean => failures >= awayAfter;
+
+  const letIn = (): void => {
+    while (queue.length > 0) {
+      const enter = queue[0] as (typeof queue)[number];
+      if (isAway() && !isEnded) {
+        if (isProbing) return;
+        isProbing = true;
+        enter(() => {
+          isProbing = false;
+          letIn();
+        });
+      } else enter(() => {});
+      queue.shift();
+    }
+  };
+
+  return {
+    enter: () =>
+      new Promise((resolve) => {
+        queue.push(resolve);
+        letIn();
+      }),
+    worked() {
+      failures = 0;
+      probes = 0;
+      letIn();
+    },
+    failed() {
+      failures++;
+      if (isProbing) probes++;
+    },
+    end() {
+      isEnded = true;
+      letIn();
+    },
+    get isAway() {
+      return isAway();
+    },
+    get probes() {
+      return probes;
+    },
+  };
+}
