@@ -1,7 +1,6 @@
 // What it costs to change finished lines: to anonymise their addresses, and to add them up. CPU time, in turns; the peers are the bare cipher, and
 // adding up with JSON.parse.
 import { createCipheriv, randomBytes } from "node:crypto";
-import { createRecentCache } from "../../src/enrich/index.ts";
 import {
   anonymizeTexts,
   createAnonymizeLines,
@@ -24,7 +23,7 @@ const records = lines.reduce((sum, { count }) => sum + count, 0);
 const anonymizing = (anonymize: ReturnType<typeof createCryptoPan>): ShapeLines =>
   createAnonymizeLines({
     anonymize: anonymizeTexts(anonymize, false),
-    recent: createRecentCache<string>(131_072),
+    maxRecent: 131_072,
     keepsExporter: true,
     anonymizeId: (id) => id,
     count() {},

@@ -1,6 +1,5 @@
 import { createCipheriv, createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createRecentCache } from "../enrich/index.ts";
 import {
   anonymizeTexts,
   createAnonymizeLines,
@@ -43,7 +42,7 @@ export function anonymizing(settings: PlainSettings, metrics: Metrics): ShapeLin
       : createCryptoPan(key);
   return createAnonymizeLines({
     anonymize: anonymizeTexts(anonymize, settings.SVC_PROCESSOR_ANONYMIZE_KEEP_PRIVATE),
-    recent: createRecentCache<string>(maxRecent),
+    maxRecent,
     keepsExporter: !settings.SVC_PROCESSOR_ANONYMIZE_EXPORTER_ENABLE,
     anonymizeId: key && anonymizeIds(key),
     count(done) {

@@ -9,7 +9,7 @@ import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
 import { clickHouseFailure, exceptionCode, isOfTables } from "./clickhouse-failure.ts";
 import { createLayouts } from "./columns.ts";
 import { prepareClickHouse } from "./prepare-clickhouse.ts";
-import { rowsByTable, type ColumnsByField, type TableRows } from "./rows.ts";
+import { createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
 import { insertPath } from "./statements.ts";
 
 /**
@@ -25,12 +25,12 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
     ...(compress !== undefined && { "content-encoding": "gzip" }),
   };
   let client: HttpClient | undefined;
-  let columns: readonly ColumnsByField[] | undefined;
+  let readers: readonly RowReader[] | undefined;
 
   const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
     client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
     const prepared = await prepareClickHouse(client, { ...config, layouts }, clock, signal);
-    columns = prepared.columns;
+    readers = prepared.columns.map(createRowReader);
     return prepared.warnings;
   };
 
@@ -46,15 +46,15 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
       signal,
     });
     if (answer.status === 200 && exceptionCode(answer) === 0) return;
-    if (isOfTables(answer)) columns = undefined;
+    if (isOfTables(answer)) readers = undefined;
     throw clickHouseFailure(answer, clock);
   };
 
   return {
     open: prepare,
     async send(batch: Batch, signal) {
-      if (columns === undefined) await prepare(signal);
-      const tables = rowsByTable(batch, columns ?? []);
+      if (readers === undefined) await prepare(signal);
+      const tables = rowsByTable(batch, readers ?? []);
       const unfit: TableRows[] = [];
       let failure: DeliveryError | undefined;
       for (const rows of tables) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FieldType } from "../../record/index.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
-import { forEachField } from "../delivery/line-fields.ts";
+import { createLineWalker, type LineWalker } from "../delivery/line-walker.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import { otherColumn, tableLayouts, tableOfType, type Column } from "./columns.ts";
 
@@ -21,6 +21,15 @@ export interface TableRows {
 /** The columns that a table has, by the names of their fields. */
 export type ColumnsByField = ReadonlyMap<string, Column>;
 
+/** What reads the fields of a table's lines; it remembers their names, so that it is made once. */
+export type RowReader = LineWalker<Column | typeof withoutColumn>;
+
+const withoutColumn = "without a column";
+
+export function createRowReader(columns: ColumnsByField): RowReader {
+  return createLineWalker((name) => columns.get(name) ?? withoutColumn);
+}
+
 const quote = 0x22;
 const bracket = 0x5b;
 
@@ -28,16 +37,17 @@ const bracket = 0x5b;
  * Makes rows of the lines of a batch. A field goes to its column when its value fits there, else it is a text in the column
  * for all others: texts as they are, other values as JSON.
  *
- * @param columns for each of {@link tableLayouts}.
+ * @param readers for each of {@link tableLayouts}.
  */
-export function rowsByTable(batch: Batch, columns: readonly ColumnsByField[]): TableRows[] {
+export function rowsByTable(batch: Batch, readers: readonly RowReader[]): TableRows[] {
   const tables = tableLayouts.map(() => ({ body: undefined as BodyWriter | undefined, indexes: [] as number[] }));
   forEachLine(batch, (lines, from, to, index) => {
     const table = tableOfType[recordTypeOf(lines, from, to)];
     const rows = tables[table];
-    if (rows === undefined) return;
+    const reader = readers[table];
+    if (rows === undefined || reader === undefined) return;
     rows.body ??= createBodyWriter(batch.byteLength + (batch.byteLength >> 3));
-    writeRow(rows.body, columns[table] ?? new Map(), lines, from, to);
+    writeRow(rows.body, reader, lines, from, to);
     rows.indexes.push(index);
   });
   return tables.flatMap(({ body, indexes }, table) =>
@@ -51,13 +61,12 @@ function tokenOf(batch: Batch, table: number, indexes: readonly number[]): strin
   return `${batchKey(batch.id)}-${tableLayouts[table]?.name ?? ""}-${digest}`;
 }
 
-function writeRow(out: BodyWriter, columns: ColumnsByField, line: Buffer, from: number, to: number): void {
+function writeRow(out: BodyWriter, reader: RowReader, line: Buffer, from: number, to: number): void {
   // Fields without a column wait until the row's columns are written.
   const others: number[] = [];
   let separator = "{";
-  forEachField(line, from, to, (name, value, end) => {
-    const column = columns.get(line.toString("latin1", name + 1, value - 2));
-    if (column === undefined || !fits(column, line, value, end)) {
+  reader.walk(line, from, to, (column, name, value, end) => {
+    if (column === withoutColumn || !fits(column, line, value, end)) {
       others.push(name, value, end);
       return;
     }

@@ -1,4 +1,4 @@
-import { fieldKey, forEachField } from "./line-fields.ts";
+import { createLineWalker } from "./line-walker.ts";
 
 /** What becomes of a field of a line. */
 export interface FieldEdit {
@@ -24,29 +24,14 @@ export interface LineEditor {
 
 /** @param edits by the names of fields. */
 export function createLineEditor(edits: ReadonlyMap<string, FieldEdit>): LineEditor {
-  /** Names of one length differ in their bytes. */
-  const byLength = new Map<number, { readonly key: Buffer; readonly edit: FieldEdit }[]>();
-  let maxGrowth = 0;
-  for (const [name, edit] of edits) {
-    const key = fieldKey(name);
-    byLength.set(key.length, [...(byLength.get(key.length) ?? []), { key, edit }]);
-    maxGrowth += edit.maxGrowth;
-  }
-
-  const editOf = (from: Buffer, name: number, value: number): FieldEdit | undefined => {
-    const candidates = byLength.get(value - name);
-    if (candidates === undefined) return undefined;
-    for (const { key, edit } of candidates) if (from.compare(key, 0, key.length, name, value) === 0) return edit;
-    return undefined;
-  };
+  const walker = createLineWalker((name) => edits.get(name));
+  const maxGrowth = [...edits.values()].reduce((sum, edit) => sum + edit.maxGrowth, 0);
 
   return {
     maxGrowth,
     copy(from, start, end, to, at) {
       let done = start;
-      forEachField(from, start, end, (name, value, valueEnd) => {
-        const edit = editOf(from, name, value);
-        if (edit === undefined) return;
+      walker.walk(from, start, end, (edit, name, value, valueEnd) => {
         const valueAt = at + from.copy(to, at, done, value);
         const written = edit.write(from, value, valueEnd, to, valueAt);
         if (written >= 0) {

@@ -49,18 +49,3 @@ function endOfText(line: Uint8Array, from: number, to: number): number {
   }
   return to;
 }
-
-/** Calls back for each field of a line: where its name and its value begin, and where the value ends. */
-export function forEachField(
-  line: Uint8Array,
-  from: number,
-  to: number,
-  visit: (name: number, value: number, end: number) => void,
-): void {
-  for (let at = from + 1; at < to && line[at] === quote;) {
-    const value = endOfText(line, at, to) + 2;
-    const end = endOfValue(line, value, to);
-    visit(at, value, end);
-    at = end + 1;
-  }
-}

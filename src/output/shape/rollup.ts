@@ -1,4 +1,5 @@
-import { fieldKey, forEachField } from "../delivery/line-fields.ts";
+import { createLineWalker } from "../delivery/line-walker.ts";
+import { createGroupKey, valuesOf } from "./group-key.ts";
 import { createSums, isWhole, summedFields, type Sums } from "./summed-fields.ts";
 
 export interface RollupOptions {
@@ -26,6 +27,8 @@ export interface Rollup {
 }
 
 interface Group {
+  /** The values of the chosen fields, one behind the other. */
+  readonly key: Uint8Array;
   readonly sums: Sums;
   records: number;
   /** With their quotes; empty where no record had one. */
@@ -47,24 +50,26 @@ export const rolledUpFields: ReadonlySet<string> = new Set([
 ]);
 
 export function createRollup({ fields, maxGroups }: RollupOptions): Rollup {
-  const uses = usesByLength(fields);
+  const uses = usesByName(fields);
+  const walker = createLineWalker((name) => uses.get(name));
   const names = fields.map((name) => `,${JSON.stringify(name)}:`);
-  const values: string[] = fields.map(() => "");
+  const key = createGroupKey(fields.length);
   const starts = new Uint32Array(summedFields.length);
   const ends = new Uint32Array(summedFields.length);
-  let groups = new Map<string, Group>();
+  /** By the hash of their keys; those of one hash are in a list. */
+  let groups = new Map<number, Group[]>();
+  let groupCount = 0;
   let counters = 0;
   let isOther = false;
-  let from = Buffer.alloc(0);
-  let start = "";
-  let end = "";
+  let from: Buffer = Buffer.alloc(0);
+  /** Where times begin; 0: the record has none. */
+  let start = 0;
+  let end = 0;
 
-  const visit = (name: number, value: number, valueEnd: number): void => {
-    const use = useOf(uses, from, name, value);
-    if (use === undefined) return;
+  const visit = (use: Use, _name: number, value: number, valueEnd: number): void => {
     switch (use.kind) {
       case "group":
-        values[use.index] = from.toString("latin1", value, valueEnd);
+        key.set(use.index, value, valueEnd);
         break;
       case "sum":
         if (!isWhole(from, value, valueEnd)) isOther = true;
@@ -73,105 +78,117 @@ export function createRollup({ fields, maxGroups }: RollupOptions): Rollup {
         counters++;
         break;
       case "start":
-        start = from.toString("latin1", value, valueEnd);
+        start = value;
         break;
       case "end":
-        end = from.toString("latin1", value, valueEnd);
+        end = value;
         break;
       case "type":
         isOther = true;
     }
   };
 
+  /** The group of the record that was read; undefined: there is no room for it. */
+  const groupOfKey = (): Group | undefined => {
+    const hash = key.pack(from);
+    const known = groups.get(hash);
+    for (let i = 0; known !== undefined && i < known.length; i++) {
+      const one = known[i] as Group;
+      if (key.is(one.key)) return one;
+    }
+    if (groupCount >= maxGroups) return undefined;
+    groupCount++;
+    const group = { key: key.copy(), sums: createSums(), records: 0, start: "", end: "" };
+    if (known === undefined) groups.set(hash, [group]);
+    else known.push(group);
+    return group;
+  };
+
   return {
     get groups() {
-      return groups.size;
+      return groupCount;
     },
     add(bytes, lineStart, lineEnd) {
-      from = bytes as Buffer<ArrayBuffer>;
-      values.fill("");
+      from = bytes;
+      key.clear();
       starts.fill(0);
       counters = 0;
       isOther = false;
-      start = end = "";
-      forEachField(bytes, lineStart, lineEnd, visit);
+      start = end = 0;
+      walker.walk(bytes, lineStart, lineEnd, visit);
       if (isOther || counters === 0) return "other";
-      let key = "";
-      for (let i = 0; i < values.length; i++) if (values[i] !== "") key += `${names[i]}${values[i]}`;
-      let group = groups.get(key);
-      if (group === undefined) {
-        if (groups.size >= maxGroups) return "full";
-        group = { sums: createSums(), records: 0, start, end };
-        groups.set(key, group);
-      }
+      const group = groupOfKey();
+      if (group === undefined) return "full";
       group.records++;
       // No counter is at the beginning of a line.
       for (let i = 0; i < starts.length; i++) {
         if (starts[i] !== 0) group.sums.add(i, bytes, starts[i] as number, ends[i] as number);
       }
-      if (group.start === "" || (start !== "" && isEarlier(start, group.start))) group.start = start;
-      if (group.end === "" || (end !== "" && isEarlier(group.end, end))) group.end = end;
+      if (start !== 0 && compareTimes(bytes, start, group.start) < 0) group.start = timeAt(bytes, start);
+      if (end !== 0 && (group.end === "" || compareTimes(bytes, end, group.end) > 0)) group.end = timeAt(bytes, end);
       return "added";
     },
     take(time) {
       const taken = groups;
       groups = new Map();
-      return linesOf(taken, time);
+      groupCount = 0;
+      return linesOf(taken, names, time);
     },
   };
 }
 
-function* linesOf(groups: ReadonlyMap<string, Group>, time: string): Iterable<string> {
-  for (const [key, { sums, records, start, end }] of groups) {
-    let line = `{"@timestamp":"${time}","flow.record.type":"rollup"${key}`;
-    if (start !== "") line += `,"flow.start.timestamp":${start}`;
-    if (end !== "") line += `,"flow.end.timestamp":${end}`;
-    for (let i = 0; i < summedFields.length; i++) {
-      const sum = sums.text(i);
-      if (sum !== undefined) line += `,"${summedFields[i]}":${sum}`;
+function* linesOf(
+  groups: ReadonlyMap<number, readonly Group[]>,
+  names: readonly string[],
+  time: string,
+): Iterable<string> {
+  for (const list of groups.values()) {
+    for (const { key, sums, records, start, end } of list) {
+      let line = `{"@timestamp":"${time}","flow.record.type":"rollup"`;
+      for (const [i, value] of valuesOf(key).entries()) if (value !== "") line += `${names[i]}${value}`;
+      if (start !== "") line += `,"flow.start.timestamp":${start}`;
+      if (end !== "") line += `,"flow.end.timestamp":${end}`;
+      for (let i = 0; i < summedFields.length; i++) {
+        const sum = sums.text(i);
+        if (sum !== undefined) line += `,"${summedFields[i]}":${sum}`;
+      }
+      yield `${line},"flow.rollup.records":${records}}\n`;
     }
-    yield `${line},"flow.rollup.records":${records}}\n`;
   }
 }
 
-/** Whether a time is before another one: in UTC, with decimals or without, each in quotes. */
-function isEarlier(one: string, other: string): boolean {
+/** A time with its quotes. */
+function timeAt(from: Buffer, start: number): string {
+  return from.toString("latin1", start, from.indexOf(0x22, start + 1) + 1);
+}
+
+/**
+ * Compares a time with another one: in UTC, with decimals or without, each in quotes.
+ *
+ * @param time empty: later than any.
+ * @returns below 0: that of the line is earlier.
+ */
+function compareTimes(from: Buffer, start: number, time: string): number {
+  if (time === "") return -1;
   // Without the Z, which is above the point and all digits.
-  return one.slice(0, -2) < other.slice(0, -2);
+  for (let i = 0; ; i++) {
+    const one = digitOrEnd(from[start + i] as number);
+    const other = digitOrEnd(time.charCodeAt(i));
+    if (one !== other || one === 0) return one - other;
+  }
 }
 
-interface NamedUse {
-  readonly key: Buffer;
-  readonly use: Use;
+/** What a character of a time counts: nothing for the Z that ends it. */
+function digitOrEnd(code: number): number {
+  return code === 0x5a ? 0 : code;
 }
 
-/** By the length of the name with its quotes and colon. */
-function usesByLength(fields: readonly string[]): readonly (readonly NamedUse[])[] {
-  const all: readonly (readonly [string, Use])[] = [
+function usesByName(fields: readonly string[]): ReadonlyMap<string, Use> {
+  return new Map<string, Use>([
     ...fields.map((name, index) => [name, { kind: "group", index }] as const),
     ...summedFields.map((name, index) => [name, { kind: "sum", index }] as const),
     ["flow.start.timestamp", { kind: "start" }],
     ["flow.end.timestamp", { kind: "end" }],
     ["flow.record.type", { kind: "type" }],
-  ];
-  const byLength: NamedUse[][] = [];
-  for (const [name, use] of all) {
-    const key = fieldKey(name);
-    while (byLength.length <= key.length) byLength.push([]);
-    byLength[key.length]?.push({ key, use });
-  }
-  return byLength;
-}
-
-function useOf(uses: readonly (readonly NamedUse[])[], from: Buffer, name: number, value: number): Use | undefined {
-  const candidates = uses[value - name];
-  if (candidates === undefined) return undefined;
-  for (let i = 0; i < candidates.length; i++) {
-    const { key, use } = candidates[i] as NamedUse;
-    // Names differ at their ends more often than at their beginnings.
-    let at = key.length - 1;
-    while (at >= 0 && key[at] === from[name + at]) at--;
-    if (at < 0) return use;
-  }
-  return undefined;
+  ]);
 }

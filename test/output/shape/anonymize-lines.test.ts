@@ -18,7 +18,7 @@ function shaped(
   let counts: AnonymizedCounts | undefined;
   const shape = createAnonymizeLines({
     anonymize,
-    recent: new Map(),
+    maxRecent: 8,
     keepsExporter: true,
     count: (done) => (counts = done),
     ...options,

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { allAccepted, createDelivery, DeliveryError, type OutputAdapter } from "../../../src/output/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { until } from "../../support/until.ts";
+import { deliveryConfig } from "./delivery-fixture.ts";
+
+const maxInFlight = 4;
+
+function deliveryTo(send: OutputAdapter["send"]): ReturnType<typeof createDelivery> {
+  const delivery = createDelivery({
+    config: deliveryConfig({ maxInFlight, batchRecords: 1, timeoutMs: 5000, queueBytes: 1 << 20, retryMs: 2 }),
+    adapter: { open: async () => [], send, close: async () => {} },
+    instance: "awaystoretes",
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+    metrics: createMetrics(),
+    onFault() {},
+  });
+  delivery.start();
+  return delivery;
+}
+
+test("while a store is away one batch at a time is tried; when it is back all go on", async () => {
+  const tried: number[] = [];
+  let isThere = false;
+  let under = 0;
+  let most = 0;
+  const delivery = deliveryTo(async ({ id }) => {
+    under++;
+    most = Math.max(most, under);
+    tried.push(id.number);
+    await sleep(1);
+    under--;
+    if (!isThere) throw new DeliveryError("retry", "refused", "nothing listens there");
+    return allAccepted;
+  });
+  for (let i = 0; i < 40; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
+  await until("all that may be were tried", () => tried.length >= maxInFlight);
+  assert.equal(most, maxInFlight, "the store was thought to be there");
+  await until("these have failed", () => under === 0);
+  most = 0;
+  const before = tried.length;
+  await until("some more were tried", () => tried.length > before + 2 * maxInFlight);
+  assert.equal(most, 1);
+  assert.equal(new Set(tried.slice(before, before + maxInFlight)).size, maxInFlight, "they take turns");
+  isThere = true;
+  await until("all are delivered", () => delivery.state().deliveredRecords === 40);
+  assert.ok(most > 1, "several at a time again");
+  await delivery.stop(1000);
+});
+
+test("a batch that always fails does not keep the others back", async () => {
+  const delivery = deliveryTo(async ({ id }) => {
+    await sleep(1);
+    if (id.number === 0) throw new DeliveryError("retry", "http_500", "it stumbles over this batch");
+    return allAccepted;
+  });
+  for (let i = 0; i < 60; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
+  await until("the others are delivered", () => delivery.state().deliveredRecords === 59);
+  await delivery.stop(10);
+});
