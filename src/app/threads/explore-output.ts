@@ -38,6 +38,8 @@ export interface ExploreOutput extends Sink, Component {
 const name = "explore";
 /** How long lines may wait for others on their way to the thread, milliseconds. */
 const gatherMs = 50;
+/** A message with so many bytes of lines does not wait for more. */
+const gatherBytes = 4 * 1024 * 1024;
 const loanBytes = 1024 * 1024;
 const drainMs = 10_000;
 
@@ -55,6 +57,7 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
     maxBytes: queueBytes,
     maxLoanBytes: loanBytes,
     gatherMs,
+    gatherBytes,
     report: {
       dropped(reason, records, bytes) {
         dropped += records;
