@@ -71,7 +71,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       signal.addEventListener("abort", abort);
       outgoing.on("close", () => signal.removeEventListener("abort", abort));
       outgoing.on("error", reject);
-      outgoing.on("response", (response) => readAnswer(response).then(resolve, reject));
+      outgoing.on("response", (response) => void readAnswer(response).then(resolve, reject));
       for (const chunk of body) outgoing.write(chunk);
       outgoing.end();
     });

@@ -92,10 +92,8 @@ export function createRollup({ fields, maxGroups }: RollupOptions): Rollup {
   const groupOfKey = (): Group | undefined => {
     const hash = key.pack(from);
     const known = groups.get(hash);
-    for (let i = 0; known !== undefined && i < known.length; i++) {
-      const one = known[i] as Group;
-      if (key.is(one.key)) return one;
-    }
+    const found = known?.find((one) => key.is(one.key));
+    if (found !== undefined) return found;
     if (groupCount >= maxGroups) return undefined;
     groupCount++;
     const group = { key: key.copy(), sums: createSums(), records: 0, start: "", end: "" };
