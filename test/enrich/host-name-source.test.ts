@@ -6,7 +6,7 @@ import {
   type HostNameOptions,
   type HostNameSource,
 } from "../../src/enrich/index.ts";
-import { formatAddress } from "../../src/ip/index.ts";
+import { formatAddress, type Address } from "../../src/ip/index.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/report/index.ts";
 import { askFacts, type TestFacts } from "../support/address-facts.ts";
@@ -184,6 +184,30 @@ test("so many at a time, so many wait, the others are counted and asked for late
     waiting.shift()?.();
     return reported.length === 6;
   });
+});
+
+test("each of many addresses is asked for once, however often it is seen", async (t) => {
+  const asked: string[] = [];
+  const waiting: (() => void)[] = [];
+  const resolver = {
+    async reverse(address: Address): Promise<string[]> {
+      asked.push(formatAddress(address));
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return [];
+    },
+    cancel() {},
+  };
+  const { name, reported } = await setUp(t, { resolver, concurrency: 50, maxQueued: 4000, maxCached: 10_000 });
+  const addresses = Array.from({ length: 3000 }, (_, n) =>
+    n % 3 === 0 ? `2001:db8::${(n + 1).toString(16)}` : `198.${18 + (n & 1)}.${n >> 8}.${n & 255}`,
+  );
+  for (let round = 0; round < 3; round++) for (const address of addresses) name(address);
+  await until("all answers", () => {
+    for (const done of waiting.splice(0)) done();
+    return reported.length === addresses.length;
+  });
+  for (const address of addresses) name(address);
+  assert.deepEqual(asked.toSorted(), addresses.toSorted());
 });
 
 test("nothing is asked before the start, and the stop ends what is under way", async (t) => {

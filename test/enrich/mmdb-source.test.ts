@@ -254,6 +254,27 @@ function pruned(value: unknown, wanted: Asked): unknown {
   return new Map(wanted.map(([key, inner]) => [key, pruned(own.get(key), inner)] as const));
 }
 
+test("networks beyond those whose walks are remembered are found, in any order", () => {
+  const networks: Record<string, string> = {};
+  for (let n = 0; n < 3200; n++) {
+    const start = `${11 + (n % 40)}.${(n * 7) & 255}.${(n * 13) & 255}`;
+    networks[`${start}.0/25`] = `${start} lower`;
+    networks[`${start}.192/26`] = `${start} upper`;
+  }
+  const database = readDatabase(mmdbFile(networks));
+  const starts = [...new Set(Object.keys(networks).map((key) => key.slice(0, key.lastIndexOf("."))))];
+  const find = (start: string, last: number): string | undefined => {
+    const at = database.find(0, 0, 0xffff, Number(parseKey(`${start}.${last}`).first));
+    return at === 0 ? undefined : String(readAll(database, at, "value"));
+  };
+  for (const order of [starts, starts.toReversed()]) {
+    for (const start of order) {
+      const found = [5, 130, 200].map((last) => find(start, last));
+      assert.deepEqual(found, [`${start} lower`, undefined, `${start} upper`]);
+    }
+  }
+});
+
 test("what is wanted of data is read as the library reads it, pointers or not", () => {
   const key = fc.constantFrom("names", "en", "de", "ort", "x".repeat(40), "ü");
   const scalar = fc.oneof(

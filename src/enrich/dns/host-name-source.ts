@@ -1,10 +1,11 @@
 import { formatAddress, type Address } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
-import { addressNumber, addressOf, type AddressNumber } from "../address/words/address-words.ts";
+import { addressNumber, addressOfNumber, type AddressNumber } from "../address/words/address-words.ts";
 import { createFactRenderer } from "../address/sources/address-facts.ts";
 import { createListeners, type AddressSource, type FactRenderer } from "../address/sources/address-source.ts";
 import { createRecentCache } from "../recent-cache.ts";
+import { createCountingFilter } from "./counting-filter.ts";
 import { namedObjects, readHostName } from "./host-name.ts";
 import type { Resolver } from "./resolver.ts";
 
@@ -14,7 +15,7 @@ export interface HostNameOptions {
   readonly resolvePublic: boolean;
   /** How many queries are under way at most. */
   readonly concurrency: number;
-  /** How many addresses wait for that at most; those beyond are asked for when they are seen again. */
+  /** How many addresses wait for that at most, fewer than 65 000; those beyond are asked for when they are seen again. */
   readonly maxQueued: number;
   /** How many answers are kept. */
   readonly maxCached: number;
@@ -53,8 +54,10 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
   const answers = createRecentCache<Answer, AddressNumber>(options.maxCached);
   const counts = { hits: 0, queries: 0, names: 0, noName: 0, failures: 0, badNames: 0, dropped: 0 };
   /** In the order in which they came. */
-  const queued = new Map<AddressNumber, Address>();
+  const queued = new Set<AddressNumber>();
   const running = new Map<AddressNumber, Promise<void>>();
+  /** Of what is queued or running. */
+  const filter = createCountingFilter();
   let isRunning = false;
   let isFull = false;
   registerMetrics(options.metrics, counts, { answers, queued, running });
@@ -92,12 +95,13 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
   };
 
   const pump = (): void => {
-    for (const [number, address] of queued) {
+    for (const number of queued) {
       if (running.size >= concurrency) return;
       queued.delete(number);
       if (queued.size < maxQueued / 2) isFull = false;
-      const run = query(number, address).finally(() => {
+      const run = query(number, addressOfNumber(number)).finally(() => {
         running.delete(number);
+        filter.delete(number);
         if (isRunning) pump();
       });
       running.set(number, run);
@@ -122,7 +126,8 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
         counts.hits++;
         return known.expires - now;
       }
-      if (!isRunning || queued.has(number) || running.has(number)) return Number.POSITIVE_INFINITY;
+      if (!isRunning) return Number.POSITIVE_INFINITY;
+      if (filter.mayHave(number) && (queued.has(number) || running.has(number))) return Number.POSITIVE_INFINITY;
       if (queued.size >= maxQueued) {
         counts.dropped++;
         // Once for each time that it fills: a scan brings hundreds of thousands a second.
@@ -131,7 +136,8 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
         isFull = true;
         return queueFullMs;
       }
-      queued.set(number, addressOf(a, b, c, d));
+      queued.add(number);
+      filter.add(number);
       if (running.size < concurrency) pump();
       return Number.POSITIVE_INFINITY;
     },
@@ -141,6 +147,7 @@ export function createHostNameSource(options: HostNameOptions): HostNameSource {
     },
     async stop() {
       isRunning = false;
+      for (const number of queued) filter.delete(number);
       queued.clear();
       resolver.cancel();
       await Promise.all(running.values());

@@ -38,6 +38,11 @@ export function createFieldWriter(size: number): FieldWriter {
     return true;
   };
 
+  /** By letter: for short texts that is many times faster than asking the engine. */
+  const putLetters = (value: string): void => {
+    for (let i = 0; i < value.length; i++) bytes[end++] = value.charCodeAt(i);
+  };
+
   return {
     view: new DataView(bytes.buffer, bytes.byteOffset, size),
     get end() {
@@ -53,10 +58,10 @@ export function createFieldWriter(size: number): FieldWriter {
       if (!putPlain(from, start, after)) end += bytes.write(JSON.stringify(from.toString("utf8", start, after)), end);
     },
     extend(value) {
-      end += bytes.write(`${value}"`, end - 1, "latin1") - 1;
+      end--;
+      putLetters(value);
+      bytes[end++] = quote;
     },
-    plain(value) {
-      end += bytes.write(value, end, "latin1");
-    },
+    plain: putLetters,
   };
 }

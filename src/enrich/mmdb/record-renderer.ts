@@ -24,6 +24,8 @@ export interface RecordRendererOptions {
 }
 
 const places = 65_536;
+/** A fact is at the place of its hash or at one of those behind it. */
+const maxProbes = 4;
 const memoryBytes = 8 * 1024 * 1024;
 // Of a place: the data, the position + 1, where its fields begin and end, then the ends of the number and the organisation, the system.
 const placeWords = 8;
@@ -61,6 +63,18 @@ export function createRecordRenderer(options: RecordRendererOptions): FactRender
     }
   };
 
+  /** Where a fact is kept or is to be kept. */
+  const placeOf = (fact: number, position: number): number => {
+    const hash = Math.imul(fact ^ position, 0x9e3779b1);
+    const home = hash ^ (hash >>> 15);
+    for (let probe = 0; probe < maxProbes; probe++) {
+      const at = ((home + probe) & (places - 1)) * placeWords;
+      const owner = kept[at + 1] as number;
+      if (owner === 0 || (owner === position + 1 && kept[at] === (fact | 0))) return at;
+    }
+    return (home & (places - 1)) * placeWords;
+  };
+
   const keep = (at: number, fact: number, position: number): void => {
     kept[at] = fact;
     kept[at + 1] = position + 1;
@@ -82,8 +96,7 @@ export function createRecordRenderer(options: RecordRendererOptions): FactRender
   return {
     generation,
     render(fact, position): RenderedFacts {
-      const hash = Math.imul(fact ^ position, 0x9e3779b1);
-      const at = ((hash ^ (hash >>> 15)) & (places - 1)) * placeWords;
+      let at = placeOf(fact, position);
       if (kept[at] === (fact | 0) && kept[at + 1] === position + 1) {
         useKept(at);
         if (rendered.end === rendered.start) missed();
@@ -92,6 +105,7 @@ export function createRecordRenderer(options: RecordRendererOptions): FactRender
       if (writer.end + write.maxLength > memoryBytes) {
         writer.clear();
         kept.fill(0);
+        at = placeOf(fact, position);
       }
       if (make(fact, position)) {
         keep(at, fact, position);

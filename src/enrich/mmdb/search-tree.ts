@@ -16,11 +16,15 @@ export type SearchTree = (a: number, b: number, c: number, d: number) => number;
 
 /** So many bits of an IPv4 address are walked beforehand. */
 const firstBits = 16;
+/** Where the walks of so many /24 came to is remembered; addresses that come for the first time often have neighbours that came before. */
+const knownNetworks = 65_536;
+const networkBits = 24;
+const knownShift = 16;
 
 /**
  * The search tree of the MaxMind DB File Format 2.0, read where it lies.
  *
- * @param bytes begin with the tree and hold all of it.
+ * @param bytes begin with the tree and hold all of it, and a few more.
  * @returns undefined for a size of records that there is not.
  */
 export function createSearchTree(
@@ -29,13 +33,16 @@ export function createSearchTree(
 ): SearchTree | undefined {
   if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) return undefined;
   const nodeBytes = recordSize / 4;
+  // What is read at a time is four bytes; behind the tree there are more than that.
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
   const next = (node: number, bit: number): number => {
     const at = node * nodeBytes;
-    if (recordSize === 24) return read24(bytes, at + 3 * bit);
-    if (recordSize === 32) return read24(bytes, at + 4 * bit) * 256 + (bytes[at + 4 * bit + 3] as number);
-    const middle = bytes[at + 3] as number;
-    return bit === 0 ? ((middle >>> 4) << 24) + read24(bytes, at) : ((middle & 15) << 24) + read24(bytes, at + 4);
+    if (recordSize === 24) return view.getUint32(at + 3 * bit) >>> 8;
+    if (recordSize === 32) return view.getUint32(at + 4 * bit);
+    if (bit !== 0) return view.getUint32(at + 3) & 0xfff_ffff;
+    const word = view.getUint32(at);
+    return (word >>> 8) | ((word & 0xf0) << 20);
   };
 
   /** Follows bits of a word from the highest of `count` on. */
@@ -49,15 +56,24 @@ export function createSearchTree(
   const ipv4Start = ipVersion === 4 ? 0 : walk(walk(walk(0, 0, 32), 0, 32), 0, 32);
   const firsts = Uint32Array.from({ length: 1 << firstBits }, (_, word) => walk(ipv4Start, word, firstBits));
 
+  // Of each: the network + 1, where its walk came to.
+  const known = new Uint32Array(2 * knownNetworks);
+
+  const walkNetwork = (d: number): number => {
+    const network = d >>> (32 - networkBits);
+    const at = 2 * (Math.imul(network, 0x9e37_79b1) >>> knownShift);
+    if (known[at] === network + 1) return known[at + 1] as number;
+    const node = walk(firsts[d >>> firstBits] as number, network, networkBits - firstBits);
+    known[at] = network + 1;
+    known[at + 1] = node;
+    return node;
+  };
+
   return (a, b, c, d) => {
     let node: number;
-    if (c === 0xffff && a === 0 && b === 0) node = walk(firsts[d >>> firstBits] as number, d, 32 - firstBits);
+    if (c === 0xffff && a === 0 && b === 0) node = walk(walkNetwork(d), d, 32 - networkBits);
     else if (ipVersion === 4) return 0;
     else node = walk(walk(walk(walk(0, a, 32), b, 32), c, 32), d, 32);
     return node > nodeCount ? node : 0;
   };
-}
-
-function read24(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
 }

@@ -1,7 +1,7 @@
 import { parseKey, type Family } from "../../ip/index.ts";
 import type { CoveringEntryTexts } from "../model/udm-index.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
-import { contextMask, jsonStart, jsonWord, serialOf, writtenWord } from "./entry-block.ts";
+import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord } from "./entry-block.ts";
 import { blockOf } from "./node-layout.ts";
 
 /** Finds the texts of the entries that cover an address in states that are held or pinned. */
@@ -14,7 +14,6 @@ export interface CoveringTexts {
 }
 
 const quote = 0x22;
-const slash = 0x2f;
 /** Where the text of a key begins in JSON. */
 const keyStart = '{"key":"'.length;
 const rankOfRange = 1;
@@ -47,14 +46,6 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     contexts[to] = contexts[from] as number;
     lengths[to] = lengths[from] as number;
     layers[to] = layers[from] as number;
-  };
-
-  const prefixLength = (start: number): number => {
-    let at = start + keyStart;
-    while (bytes[at] !== slash) at++;
-    let length = 0;
-    for (at++; bytes[at] !== quote; at++) length = 10 * length + (bytes[at] as number) - 0x30;
-    return length;
   };
 
   /** How many addresses a text's key has, less one. */
@@ -99,32 +90,52 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     return length >= 0 === otherLength >= 0 ? isWrittenBefore(i, other, bits) : length >= 0;
   };
 
+  const take = (item: number, to: number, layer: number): void => {
+    const block = blockOf(item);
+    const rank = item & 3;
+    const start = jsonStart(words, block);
+    starts[to] = start;
+    ends[to] = start + (words[block + jsonWord] as number);
+    ids[2 * to] = block;
+    ids[2 * to + 1] = serialOf(words, block);
+    contexts[to] = contextMask(words, bytes, block);
+    lengths[to] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(words, block);
+    layers[to] = layer;
+  };
+
+  /** Keys that differ only in how they are written stay in the order of lists. @param spare a position that is not in use. */
+  const putBeforeEqual = (i: number, spare: number): void => {
+    put(spare, i);
+    let to = i;
+    for (; to > 0 && lengths[to - 1] === lengths[spare]; to--) put(to, to - 1);
+    put(to, spare);
+  };
+
   /** Puts what a state has where it belongs among what earlier ones have. */
   const place = (state: number, layer: number, family: Family, address: Int32Array): void => {
     const bits = family === 4 ? 32 : 128;
     const found = search.find(state, family, address);
-    readAhead(words, search.items, found);
+    if (found === 0) return;
+    const { items } = search;
     const before = texts.count;
+    texts.count = before + found;
+    if (before === 0 && readAhead(words, items, found)) {
+      // Prefixes that cover one address lie in each other, and lists have the wider first.
+      for (let i = 0; i < found; i++) {
+        take(items[found - 1 - i] as number, i, layer);
+        if (i > 0 && lengths[i] === lengths[i - 1]) putBeforeEqual(i, found);
+      }
+      return;
+    }
     // The one to be placed is kept behind the others meanwhile.
     const last = before + found;
     for (let i = 0; i < found; i++) {
-      const item = search.items[i] as number;
-      const block = blockOf(item);
-      const rank = item & 3;
-      const start = jsonStart(words, block);
-      starts[last] = start;
-      ends[last] = start + (words[block + jsonWord] as number);
-      ids[2 * last] = block;
-      ids[2 * last + 1] = serialOf(words, block);
-      contexts[last] = contextMask(words, bytes, block);
-      lengths[last] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(start);
-      layers[last] = layer;
+      take(items[i] as number, last, layer);
       let to = before + i;
-      // Lists have the wider first, so most go to the front.
+      // Most go to the front.
       for (; to > 0 && isBefore(last, to - 1, bits); to--) put(to, to - 1);
       put(to, last);
     }
-    texts.count = last;
   };
 
   return {
@@ -142,13 +153,17 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
  * Reads a word of each of the first lines of the processor's cache over which the blocks lie: they come from memory side by side,
  * whereas what follows waits for one before it knows what to do with it.
  *
- * @returns something that depends on all of them, for else nothing would be read.
+ * @returns whether all are prefixes or addresses; what follows from words read would else not be read.
  */
-function readAhead(words: Int32Array, items: Int32Array, count: number): number {
+function readAhead(words: Int32Array, items: Int32Array, count: number): boolean {
+  let ranks = 0;
   let sum = 0;
   for (let i = 0; i < count; i++) {
-    const block = blockOf(items[i] as number);
+    const item = items[i] as number;
+    const block = blockOf(item);
+    ranks |= item;
     sum |= (words[block] as number) | (words[block + 16] as number) | (words[block + 32] as number);
   }
-  return sum;
+  // The first word of a block is never 0.
+  return sum !== 0 && (ranks & rankOfRange) === 0;
 }

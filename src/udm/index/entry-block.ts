@@ -6,7 +6,8 @@ import { entryPart, type Heap } from "./heap.ts";
 import type { KeyWords } from "./key-words.ts";
 
 // The block of an entry, in words:
-//   0  size class, part, bit 9 for IPv6, bit 10 for what the file alone knows
+//   0  size class, part, bit 9 for IPv6, bit 10 for what the file alone knows, from bit 16 on the bits that first and last address
+//      of its key have in common
 //   1  how many leaves and snapshots refer to it
 //   2  a number that no other block has had for long
 //   3  bytes of JSON
@@ -24,6 +25,7 @@ export const writtenWord = 7;
 const ipv6Bit = 0x200;
 const fileOnlyBit = 0x400;
 const entryBits = ipv6Bit | fileOnlyBit;
+const lengthShift = 16;
 
 const allContexts = 2 ** udmContexts.length - 1;
 
@@ -36,6 +38,11 @@ export function jsonStart(words: Int32Array, block: number): number {
 /** A number that no other text of a block has had for long. */
 export function serialOf(words: Int32Array, block: number): number {
   return words[block + serialWord] as number;
+}
+
+/** The length of a prefix; of a range, that of the smallest prefix that has it all. */
+export function prefixLength(words: Int32Array, block: number): number {
+  return (words[block] as number) >>> lengthShift;
 }
 
 /** The contexts in which an entry applies, a bit each in the order of {@link udmContexts}; all where it is not limited. */
@@ -78,6 +85,7 @@ export function createEntryWriter(heap: Heap, serial = 0): EntryWriter {
     const width = family === 4 ? 1 : 4;
     const block = heap.allocate(writtenWord + width + ((jsonBytes + yamlBytes + more + 3) >>> 2), entryPart);
     if (family === 6) (words[block] as number) |= ipv6Bit;
+    (words[block] as number) |= commonBits(key, width) << lengthShift;
     words[block + 1] = 1;
     words[block + serialWord] = ++last;
     words[block + jsonWord] = jsonBytes;
@@ -119,6 +127,14 @@ export function createEntryWriter(heap: Heap, serial = 0): EntryWriter {
       return block;
     },
   };
+}
+
+function commonBits({ first, last }: KeyWords, width: number): number {
+  for (let w = 0; w < width; w++) {
+    const difference = (first[w] as number) ^ (last[w] as number);
+    if (difference !== 0) return 32 * w + Math.clz32(difference);
+  }
+  return 32 * width;
 }
 
 /** Reads the blocks of entries, in any thread. */

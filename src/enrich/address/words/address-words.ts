@@ -29,6 +29,11 @@ export function addressNumber(a: number, b: number, c: number, d: number): Addre
   return isIpv4(a, b, c) ? d : addressOf(a, b, c, d).value;
 }
 
+/** The address of such a key, unmapped. */
+export function addressOfNumber(number: AddressNumber): Address {
+  return typeof number === "number" ? { family: 4, value: BigInt(number >>> 0) } : { family: 6, value: number };
+}
+
 /** Writes the four words of an address, IPv4 in its mapped form. */
 export function setWords(words: Int32Array, { family, value }: Address): void {
   if (family === 4) {
