@@ -314,6 +314,12 @@ export const sketchCell = 4;
 export const cellPeers = 16;
 export const cellTick = 32;
 export const cellMarks = 48;
+/**
+ * One byte of the tag of each cell, four to a bucket, {@link tagByteShift} bits up: most ends are not in the sketch, and these bytes stay in the
+ * first caches of a processor.
+ */
+export const sketchTags = 5_612_544;
+export const tagByteShift = 8;
 export const markClient = 1;
 export const markServer = 2;
 /** What a mark weighs against peers when a cell is wanted for another end. */

@@ -5,7 +5,7 @@ import { completeEnds } from "./complete-ends.ts";
 import type { Began } from "../../wire/decoder/decoder.ts";
 import { decideRole, nobodySays, type Client, type Role, type Services } from "./decide-role.ts";
 import { flowIds } from "./flow-ids.ts";
-import { createServerSketch } from "./server-sketch.ts";
+import { createServerSketch, ownSketch, ownSketchBytes, type SketchPlace } from "./server-sketch.ts";
 
 /** What is said of the two ends of a flow together. */
 export interface FlowEndsOptions {
@@ -36,6 +36,7 @@ export interface FlowEnds {
 const mostGrowth = 3;
 const protocols = [6, 17, 132];
 const portBytes = 8192;
+const kernelSketch: SketchPlace = { cells: layout.sketch, tags: layout.sketchTags };
 
 /** @param workspace of the kernel; undefined: memory of its own. */
 export function createFlowEnds(
@@ -43,9 +44,9 @@ export function createFlowEnds(
   workspace: Pick<Workspace, "view"> | undefined,
 ): FlowEnds {
   const { clientServer, ids, joins } = options ?? { joins: new Set<JoinedField>() };
-  const view = workspace?.view ?? new DataView(new ArrayBuffer(layout.sketchBuckets * layout.sketchBucket));
+  const view = workspace?.view ?? new DataView(new ArrayBuffer(ownSketchBytes));
   let tick = 0;
-  const sketch = createServerSketch(view, workspace === undefined ? 0 : layout.sketch, () => tick);
+  const sketch = createServerSketch(view, workspace === undefined ? ownSketch : kernelSketch, () => tick);
   const rules = clientServer && { sketch, ...clientServer };
   const counts = [0, ...roleMethods.map(() => 0)];
   if (workspace !== undefined) writeOptions(workspace.view, { clientServer, ids, joins });

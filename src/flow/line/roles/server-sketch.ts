@@ -24,14 +24,25 @@ export interface ServerSketch {
 
 const bits: Readonly<Record<EndMark, number>> = { client: layout.markClient, server: layout.markServer };
 
-/** @param view memory in which the sketch begins at `at`. @param tick the time, in units of `tickMs`. */
-export function createServerSketch(view: DataView, at: number, tick: () => number): ServerSketch {
+/** Where a sketch is in a memory, and the bytes of its tags. */
+export interface SketchPlace {
+  readonly cells: number;
+  readonly tags: number;
+}
+
+const cellBytes = layout.sketchBuckets * layout.sketchBucket;
+/** In memory of its own. */
+export const ownSketch: SketchPlace = { cells: 0, tags: cellBytes };
+export const ownSketchBytes = cellBytes + layout.sketchBuckets * layout.cellsOfBucket;
+
+/** @param tick the time, in units of `tickMs`. */
+export function createServerSketch(view: DataView, at: SketchPlace, tick: () => number): ServerSketch {
   const word = (cell: number, offset: number): number => view.getUint32(cell + offset, true);
   const put = (cell: number, offset: number, value: number): void => view.setUint32(cell + offset, value >>> 0, true);
   const isOld = (cell: number): boolean => (tick() - word(cell, layout.cellTick)) >>> 0 > layout.maxCellAge;
 
   const cellsOf = ({ hash }: EndKey): number[] => {
-    const bucket = at + layout.sketchBucket * (hash & (layout.sketchBuckets - 1));
+    const bucket = at.cells + layout.sketchBucket * (hash & (layout.sketchBuckets - 1));
     return Array.from({ length: layout.cellsOfBucket }, (_, i) => bucket + layout.sketchCell * i);
   };
   const find = (key: EndKey): number | undefined => {
@@ -50,7 +61,10 @@ export function createServerSketch(view: DataView, at: number, tick: () => numbe
     if (known !== undefined) return known;
     const cells = cellsOf(key);
     const weights = cells.map(weight);
-    const cell = cells[weights.indexOf(Math.min(...weights))] as number;
+    const index = weights.indexOf(Math.min(...weights));
+    const cell = cells[index] as number;
+    const tagsOfBucket = at.tags + layout.cellsOfBucket * (key.hash & (layout.sketchBuckets - 1));
+    view.setUint8(tagsOfBucket + index, (key.tag >>> layout.tagByteShift) & 0xff);
     put(cell, 0, key.tag);
     put(cell, layout.cellPeers, 0);
     put(cell, layout.cellTick, tick());

@@ -5,7 +5,7 @@ import { writeApp } from "./apps";
 import { writeCommunityId } from "./community-id";
 import { completeEnds, notePiece } from "./ends";
 import { writeIds } from "./flow-ids";
-import { decideRole, method, prefetchEnds } from "./roles";
+import { decideRole, makeKeys, method } from "./roles";
 import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
 import { isWanted } from "./filter";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
@@ -175,7 +175,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   const destinationLength = destination < 0 ? 0 : <i32>(destination >> 32);
   const hasEnds = sourceLength != 0 && sourceLength == destinationLength;
   if (hasEnds && (load<u8>(L.endsFlags) & L.expandEnds) != 0) {
-    prefetchEnds(<usize>(source & 0xffffffff), <usize>(destination & 0xffffffff), sourceLength);
+    makeKeys(<usize>(source & 0xffffffff), <usize>(destination & 0xffffffff), sourceLength);
   }
   p = writeIcmpNames(writeIcmp(p));
   p = writeVersion(p, sourceLength != 0 ? sourceLength : destinationLength);

@@ -83,18 +83,25 @@ function hasPorts(protocol: i64): bool {
   return protocol == 6 || protocol == 17 || protocol == 132;
 }
 
-/** Makes the keys of both ends, and asks for the memory of what is known of them before anything else is done with the record. */
-export function prefetchEnds(source: usize, destination: usize, length: i32): void {
+/** The bytes of the tags of the cells in which an end may be. */
+@inline
+function tagBytesOf(key: usize): usize {
+  return L.sketchTags + L.cellsOfBucket * <usize>(load<u32>(key) & (L.sketchBuckets - 1));
+}
+
+/** Makes the keys of both ends. */
+export function makeKeys(source: usize, destination: usize, length: i32): void {
   const protocol = slot(L.protocolSlot);
   if (!hasPorts(protocol)) return;
   hashEnd(ends, source, length, <u32>slot(L.sourcePortSlot), <u32>protocol);
   hashEnd(ends + 8, destination, length, <u32>slot(L.destinationPortSlot), <u32>protocol);
-  const sum = load<u32>(bucketOf(ends)) + load<u32>(bucketOf(ends), L.cellTick) + load<u32>(bucketOf(ends + 8));
-  store<u32>(L.prefetchedSum, load<u32>(L.prefetchedSum) + sum);
 }
 
 /** The cell of an end; 0 when there is none. */
 function findCell(key: usize, now: u32): usize {
+  const differ = load<u32>(tagBytesOf(key)) ^ (((load<u32>(key, 4) >>> L.tagByteShift) & 0xff) * 0x0101_0101);
+  // Whether a byte of it is 0.
+  if (((differ - 0x0101_0101) & ~differ & 0x8080_8080) == 0) return 0;
   const bucket = bucketOf(key);
   const isTag = i32x4.eq(v128.load(bucket), i32x4.splat(load<u32>(key, 4)));
   for (let found = i32x4.bitmask(isTag); found != 0; found &= found - 1) {
@@ -117,7 +124,8 @@ function weightOf(cell: usize): i32 {
 function takeCell(key: usize, now: u32): usize {
   const known = findCell(key, now);
   if (known != 0) return known;
-  let cell = bucketOf(key);
+  const bucket = bucketOf(key);
+  let cell = bucket;
   let least = i32.MAX_VALUE;
   let taken = cell;
   for (let i = 0; i < L.cellsOfBucket; i++, cell += L.sketchCell) {
@@ -128,6 +136,7 @@ function takeCell(key: usize, now: u32): usize {
     taken = cell;
   }
   store<u32>(taken, load<u32>(key, 4));
+  store<u8>(tagBytesOf(key) + (taken - bucket) / L.sketchCell, <u8>(load<u32>(key, 4) >>> L.tagByteShift));
   store<u32>(taken, 0, L.cellPeers);
   store<u32>(taken, now, L.cellTick);
   store<u32>(taken, 0, L.cellMarks);
