@@ -10,6 +10,7 @@ import { formatRow, ratioOf, type Row } from "./support/bench-report.ts";
 
 const benches: Readonly<Record<string, string>> = {
   "cli-start": "app/cli-start-bench.js",
+  pages: "app/pages-bench.js",
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "flow-decode": "flow/flow-decode-bench.js",
   "flow-cliffs": "flow/flow-cliffs-bench.js",

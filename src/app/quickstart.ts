@@ -22,7 +22,8 @@ export function prepareQuickstart(settings: Settings, samplePath: string): void 
 export function quickstartHints(settings: Settings, apiBase: string, flowPorts: readonly number[]): string {
   const lines = [
     "",
-    "netgloss runs. To try from another terminal:",
+    `netgloss runs: open ${apiBase}/ in a browser.`,
+    "To try from another terminal:",
     "",
     "  # what is known about an address",
     `  ${curlLine(apiBase, "ListUdms", { key: "10.10.20.5" })}`,

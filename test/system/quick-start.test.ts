@@ -47,7 +47,7 @@ test("in a fresh copy of the tree the commands of the README work as they are wr
   }
   const ready = async (): Promise<boolean> => {
     if (child.exitCode !== null) throw new Error(`ended with exit code ${child.exitCode}:\n${output}`);
-    return output.includes("netgloss runs.") && (await fetch(`${api}/readyz`)).ok;
+    return output.includes("netgloss runs:") && (await fetch(`${api}/readyz`)).ok;
   };
   await until("the quick start is ready", ready, 300_000);
   for (const path of ["var/ipaddrs.yml", "var/flows.ndjson"]) assert.ok(existsSync(join(copy, path)), path);

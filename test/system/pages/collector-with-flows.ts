@@ -34,6 +34,7 @@ export async function startWithFlows(
         SVC_OUTPUT_FILE_ENABLE: "true",
         SVC_OUTPUT_FILE_PATH: join(directory, "flows.ndjson"),
         SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
+        SVC_EXPLORE_PATH: join(directory, "explore"),
         ...settings,
       },
     });

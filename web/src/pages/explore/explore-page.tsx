@@ -72,10 +72,8 @@ export default function ExplorePage(): JSX.Element {
           {answer.answer === undefined ? (
             answer.failure === undefined && <Loading what="Asking" />
           ) : (
-            <div
-              class={answer.isLoading || filterFault !== undefined ? "asking results" : "results"}
-              aria-busy={answer.isLoading}
-            >
+            <div class={answer.isLoading ? "asking results" : "results"} aria-busy={answer.isLoading}>
+              {filterFault !== undefined && <p class="note">Below is the answer to the filter before.</p>}
               <Results answer={answer.answer} fields={fields} state={state} onChange={change} />
             </div>
           )}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { axeFindings, openBrowser, openPage, type WatchedPage } from "../../support/browser.ts";
+import { until } from "../../support/until.ts";
+import { startWithFlows, type CollectorWithFlows } from "./collector-with-flows.ts";
+
+/** Explore has records of half a minute when the stories begin. */
+async function startExplore(t: TestContext): Promise<CollectorWithFlows> {
+  const running = await startWithFlows(t, { SVC_EXPLORE_ENABLE: "true" });
+  await running.collector().call("CreateUdm", { udm: { key: "10.10.20.5", name: "web-1" } });
+  await running.collector().call("CreateUdm", { udm: { key: "10.10.10.0/24", name: "office" } });
+  const hasRecords = async (): Promise<boolean> => {
+    const response = await fetch(`${running.url}/api/v1/explore/status`);
+    const { from = "", to = "" } = (await response.json()) as { from?: string; to?: string };
+    return Date.parse(to) - Date.parse(from) > 35_000;
+  };
+  await until("records of half a minute", hasRecords, 90_000);
+  return running;
+}
+
+const ranking = (page: Page): Locator => page.getByRole("region", { name: "Ranking" });
+const keys = (page: Page): Promise<readonly string[]> =>
+  ranking(page).locator("tbody td:nth-child(2) button:first-child").allInnerTexts();
+
+async function filterAndShare({ page, errors, foreign }: WatchedPage, running: CollectorWithFlows): Promise<void> {
+  await page.getByRole("img", { name: /over time/ }).waitFor();
+  await page
+    .getByRole("region", { name: "Flow picture" })
+    .getByRole("button", { name: /^web-1: .*bit\/s/ })
+    .first()
+    .waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+
+  await ranking(page).getByRole("button", { name: "Without office" }).first().click();
+  await page.waitForURL(/filter=.*office/);
+  await until("rows without the office as a source", async () => !(await keys(page)).includes("office"));
+  await page.goBack();
+  await until("all rows again", async () => (await keys(page)).includes("office"));
+
+  await page
+    .getByRole("region", { name: "Flow picture" })
+    .getByRole("button", { name: /^office: / })
+    .first()
+    .press("Enter");
+  await page.getByRole("button", { name: /^Remove flow\.(?:src|dst)\.ip\.subnet\.name = "office"$/ }).waitFor();
+  await page.getByRole("combobox", { name: "Measure" }).selectOption({ label: "Bytes" });
+  await page.getByRole("checkbox", { name: "Compare with the time before" }).check();
+  await ranking(page).getByRole("columnheader", { name: "Change" }).waitFor();
+  const address = page.url();
+  assert.match(address, /measure=bytes/);
+  assert.match(address, /compare=true/);
+
+  // Another browser sees the same by the address alone.
+  const other = await page.context().browser()?.newContext();
+  const copy = await other?.newPage();
+  await copy?.goto(address);
+  await copy?.getByRole("region", { name: "Ranking" }).getByRole("columnheader", { name: "Change" }).waitFor();
+  assert.equal(await copy?.getByRole("combobox", { name: "Measure" }).inputValue(), "bytes");
+
+  // Saved under a name, and found again.
+  await page.getByText("Saved views").click();
+  await page.getByRole("textbox", { name: "Save this view as" }).fill("the office");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("link", { name: "the office" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.goto(`${running.url}/explore`);
+  await page.getByText("Saved views").click();
+  await page.getByRole("link", { name: "the office" }).click();
+  assert.equal(page.url(), address);
+
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "CSV" }).click();
+  const file = join(running.directory, "explore.csv");
+  await (await download).saveAs(file);
+  assert.match(readFileSync(file, "utf8"), /flow\.src\.ip\.subnet\.name/);
+  assert.match(readFileSync(file, "utf8"), /web-1|office/);
+  assert.deepEqual(foreign(), []);
+  assert.deepEqual(errors(), []);
+}
+
+async function zoom({ page }: WatchedPage): Promise<void> {
+  assert.deepEqual(await axeFindings(page), []);
+  const chart = page.getByRole("img", { name: /over time/ });
+  const box = await chart.locator(".u-over").boundingBox();
+  assert.ok(box !== null);
+  await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForURL(/from=\d{4}-.*to=\d{4}-/);
+  const span = (): number => {
+    const { searchParams } = new URL(page.url());
+    return Date.parse(searchParams.get("to") ?? "") - Date.parse(searchParams.get("from") ?? "");
+  };
+  const zoomed = span();
+  assert.ok(zoomed > 0 && zoomed < 60_000, `${zoomed} ms`);
+  await until("the answer of the part", async () => (await page.locator(".results.asking").count()) === 0);
+  await page.getByRole("button", { name: "A longer time" }).click();
+  await until("a longer time", () => span() > zoomed);
+  await page.getByRole("button", { name: "Earlier" }).click();
+  await page.getByRole("combobox", { name: "Time", exact: true }).selectOption({ label: "Last 15 minutes" });
+  await page.waitForURL((url) => url.searchParams.get("from") === "-15m");
+  await ranking(page).getByRole("button", { name: "web-1", exact: true }).first().waitFor();
+}
+
+async function faultsAndNothing({ page, errors }: WatchedPage): Promise<void> {
+  const filter = page.getByRole("textbox", { name: "Filter" });
+  await filter.fill("src > 7");
+  await filter.press("Enter");
+  await page
+    .getByRole("alert")
+    .filter({ hasText: /filter:1:5: src is an address/ })
+    .waitFor();
+  assert.equal(await ranking(page).getByRole("button", { name: "web-1", exact: true }).first().isVisible(), true);
+  assert.deepEqual(await axeFindings(page), []);
+  await filter.fill("src = 203.0.113.250");
+  await filter.press("Enter");
+  await page.getByText("No record of this time fits").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  assert.deepEqual(errors(400), []);
+}
+
+async function overview({ page, errors }: WatchedPage, running: CollectorWithFlows): Promise<void> {
+  await page.goto(running.url);
+  await page.getByRole("region", { name: "Who sends most" }).getByRole("link", { name: "web-1" }).waitFor();
+  const networks = page.getByRole("region", { name: "Networks without a name" });
+  await networks.getByRole("link", { name: "192.0.2.0/24" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await networks.getByRole("button", { name: "name it: 192.0.2.0/24" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Name", exact: true }).fill("lab");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("region", { name: "Who sends most" }).getByRole("link", { name: "web-1" }).click();
+  await page.waitForURL(/\/explore\?.*web-1/);
+  assert.deepEqual(errors(), []);
+}
+
+test("Explore and what the Overview has of it", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const running = await startExplore(t);
+  const open = async (theme: "light" | "dark" = "light"): Promise<WatchedPage> => {
+    const watched = await openPage(browser, { theme });
+    await watched.page.goto(`${running.url}/explore`);
+    await ranking(watched.page).getByRole("button", { name: "web-1", exact: true }).first().waitFor();
+    return watched;
+  };
+  await t.test(
+    "ranking, chart and flow picture by names: a click filters, back takes it away, the address is the view",
+    async () => filterAndShare(await open(), running),
+  );
+  await t.test("a part of the chart drawn over is zoomed in on, and buttons move in time", async () =>
+    zoom(await open("dark")),
+  );
+  await t.test("a filter with a fault keeps what was shown and says where; nothing found says what to do", async () =>
+    faultsAndNothing(await open()),
+  );
+  await t.test("the Overview has the traffic by name, and what has none", async () => overview(await open(), running));
+});
