@@ -103,7 +103,8 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
                 key={node.id}
                 class="sankey-node"
                 role="button"
-                tabIndex={0}
+                // SVG knows it in small letters only.
+                tabindex={0}
                 aria-label={`${text}: ${formatNumber(node.value, unit)}. Show only this`}
                 onClick={pick}
                 onKeyDown={(event) => {
