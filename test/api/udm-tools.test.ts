@@ -465,6 +465,9 @@ test("an upsert that expects an entry as it was is refused when others have chan
   await ask("batchDeleteUdms", { keys: ["10.1.0.1"] });
   const gone = await call("batchUpsertUdms", request("gw3", { ...expected, name: "gw2" }));
   assert.match(message(gone), /is gone meanwhile/);
+  await ask("batchUpsertUdms", { requests: [{ udm: { key: "10.8.0.1" }, expected: {} }] });
+  const there = await call("batchUpsertUdms", { requests: [{ udm: { key: "10.8.0.1", name: "x" }, expected: {} }] });
+  assert.match(message(there), /"10\.8\.0\.1" was created meanwhile/);
 });
 
 test("what imports and replacements do is shown while they do it", async (t) => {
@@ -493,4 +496,7 @@ test("what imports and replacements do is shown while they do it", async (t) => 
     "import reading 6 characters",
   ]);
   assert.deepEqual(progress.tasks(), []);
+  const text = "key\n10.3.0.1\n10.3.0.2\n10.3.0.3\n";
+  const { created, changes } = await ask("importUdms", { text, format: "csv", dryRun: true, mostChanges: 2 });
+  assert.deepEqual([created, keysOf({ changes: changes ?? [] }, "changes")], [3, ["10.3.0.1", "10.3.0.2"]]);
 });

@@ -119,7 +119,8 @@ function editOf(upsert: Upsert, i: number, done: EntryChange[]): EditWrite {
       const { expected } = upsert.request;
       if (expected !== undefined && !saysTheSame(before, expected)) {
         const { key } = upsert.requested.entry;
-        const description = `key ${quote(key.text)} ${before === undefined ? "is gone" : "was changed"} meanwhile`;
+        const what = before === undefined ? "is gone" : expected.key === "" ? "was created" : "was changed";
+        const description = `key ${quote(key.text)} ${what} meanwhile`;
         return { refused: "failed_precondition", field: "expected", description };
       }
       const after = apply(upsert, before);
@@ -131,7 +132,7 @@ function editOf(upsert: Upsert, i: number, done: EntryChange[]): EditWrite {
 
 /** Whether an entry is still what a client has seen of it. */
 function saysTheSame(found: UdmEntry | undefined, expected: FullUdm): boolean {
-  if (found === undefined) return false;
+  if (found === undefined || expected.key === "") return found === undefined && expected.key === "";
   const { name, tags, vlan, internal, metadata, contexts } = fullUdm(found);
   const names = Object.keys(metadata);
   return (

@@ -60,7 +60,7 @@ async function runImport(
   caller: ToolsCaller,
   task: Task,
 ): Promise<Encodable> {
-  const { dryRun, skipFaultyRows } = request;
+  const { dryRun, skipFaultyRows, mostChanges } = request;
   const result = await read(request, task);
   const { entries, faults, rows, faultCount } = result;
   if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
@@ -103,7 +103,7 @@ async function runImport(
     }),
     field: "changes",
     element: EntryChangeSchema,
-    count: changes.length,
+    count: mostChanges === 0 ? changes.length : Math.min(mostChanges, changes.length),
     at: (i) => entryChange(changes[i] as EntryChange),
   });
 }

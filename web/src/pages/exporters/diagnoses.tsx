@@ -1,0 +1,32 @@
+import type { JSX } from "preact";
+import { hrefOf } from "../../navigation/place.ts";
+import { Badge } from "../../ui/tile.tsx";
+import type { Diagnosis } from "./exporter.ts";
+
+const states = { problem: "bad", warning: "warn", note: "plain" } as const;
+
+/** The doctor's sentences: what is wrong, what to do, and by what it was found. */
+export function Diagnoses({ diagnoses }: { readonly diagnoses: readonly Diagnosis[] }): JSX.Element {
+  return (
+    <ul class="diagnoses">
+      {diagnoses.map(({ id, severity, exporter, sentence, advice, evidence }) => (
+        <li key={`${id} ${exporter ?? ""} ${sentence}`}>
+          <Badge state={states[severity]}>{severity}</Badge>
+          <div>
+            <p>
+              <strong>{sentence}</strong>
+            </p>
+            <p>{advice}</p>
+            <details>
+              <summary>Found by{exporter !== undefined && <span class="hidden"> at {exporter}</span>}</summary>
+              <pre tabIndex={0} aria-label="Evidence">
+                {JSON.stringify(evidence, null, 2)}
+              </pre>
+            </details>
+          </div>
+          {exporter !== undefined && <a href={hrefOf("exporters", { exporter })}>{exporter}</a>}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,97 @@
+/** What `GET /api/v1/flow/exporters` says of one exporter, as far as the page shows it. */
+export interface Exporter {
+  readonly address: string;
+  readonly name?: string;
+  readonly relay?: string;
+  readonly firstSeen: number;
+  readonly lastSeen: number;
+  readonly datagrams: number;
+  readonly records: number;
+  readonly recordsPerSecond: number;
+  readonly manualRate?: number;
+  readonly fallbackRate?: number;
+  readonly domains: readonly Domain[];
+}
+
+export interface Domain {
+  readonly protocol: string;
+  readonly id: number;
+  readonly agent?: string;
+  readonly port?: number;
+  readonly templates: readonly Template[];
+  readonly waitingSets: number;
+  readonly waitingFor: readonly number[];
+  readonly givenUpSets: number;
+  readonly received: number;
+  readonly missing: number;
+  readonly missingSamples: number;
+  readonly samplerDrops: number;
+  readonly late: number;
+  readonly resets: number;
+  readonly sampling: readonly { readonly scope: string; readonly rate: number }[];
+  readonly clockOffset?: number;
+  readonly bootTime?: number;
+}
+
+export interface Template {
+  readonly id: number;
+  readonly kind: "flows" | "options";
+  readonly fields: number;
+  readonly definedAt: number;
+  readonly refreshedAt: number;
+  readonly origin: "received" | "restored";
+}
+
+export interface ExportersAnswer {
+  readonly enabled: boolean;
+  readonly listening: {
+    readonly addresses: readonly string[];
+    readonly udp: readonly number[];
+    readonly tcp: readonly number[];
+  };
+  readonly exporters: readonly Exporter[];
+}
+
+/** What the doctor says. */
+export interface Diagnosis {
+  readonly id: string;
+  readonly severity: "problem" | "warning" | "note";
+  readonly exporter?: string;
+  readonly sentence: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly advice: string;
+}
+
+/** Share of what was sent that never came, the worst of its domains; undefined while nothing is counted. */
+export function lossOf({ domains }: Pick<Exporter, "domains">): number | undefined {
+  const shares = domains.flatMap(({ received, missing }) =>
+    received + missing > 0 ? [missing / (received + missing)] : [],
+  );
+  return shares.length === 0 ? undefined : Math.max(...shares);
+}
+
+/** Names of protocols as people write them. */
+const protocols: Readonly<Record<string, string>> = {
+  netflow1: "NetFlow v1",
+  netflow5: "NetFlow v5",
+  netflow7: "NetFlow v7",
+  netflow9: "NetFlow v9",
+  ipfix: "IPFIX",
+  sflow5: "sFlow",
+  sflow: "sFlow",
+};
+
+export const protocolName = (word: string): string => protocols[word] ?? word;
+
+export function protocolsOf({ domains }: Pick<Exporter, "domains">): string {
+  return [...new Set(domains.map(({ protocol }) => protocolName(protocol)))].join(", ");
+}
+
+/** `1 : 1000`, or several of them. */
+export function samplingOf({ domains, manualRate, fallbackRate }: Exporter): string {
+  if (manualRate !== undefined) return `1 : ${manualRate} (by your settings)`;
+  const rates = [...new Set(domains.flatMap(({ sampling }) => sampling.map(({ rate }) => rate)))];
+  if (rates.length > 3) return `${rates.length} rates`;
+  if (rates.length > 0) return rates.map((rate) => (rate === 1 ? "none" : `1 : ${rate}`)).join(", ");
+  return fallbackRate === undefined ? "not said" : `1 : ${fallbackRate} (assumed)`;
+}

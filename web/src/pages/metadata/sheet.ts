@@ -1,0 +1,81 @@
+/** What the head of a sheet says, for the mapping of its columns. */
+export interface SheetHead {
+  readonly columns: readonly string[];
+  /** The first rows. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Characters that are looked at. */
+const headLength = 65_536;
+const mostRows = 5;
+
+/** The columns and first rows of a CSV text; the server reads it whole. */
+export function readSheetHead(text: string): SheetHead {
+  const head = text
+    .slice(0, headLength)
+    .replace(/^\uFEFF/, "")
+    .replace(/^sep=.\r?\n/i, "");
+  const [first = ""] = head.split(/\r?\n/, 1);
+  const delimiter = [",", ";", "\t", "|"].toSorted((a, b) => first.split(b).length - first.split(a).length)[0] ?? ",";
+  const [columns = [], ...rows] = parseRows(head, delimiter, mostRows + 1);
+  return { columns: columns.map((column) => column.trim()), rows: rows.slice(0, mostRows) };
+}
+
+function parseRows(text: string, delimiter: string, most: number): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let cell = "";
+  let isQuoted = false;
+  for (let at = 0; at < text.length && rows.length < most; at++) {
+    const char = text[at];
+    if (isQuoted) {
+      if (char !== '"') cell += char;
+      else if (text[at + 1] === '"') cell += text[++at];
+      else isQuoted = false;
+    } else if (char === '"' && cell === "") isQuoted = true;
+    else if (char === delimiter) {
+      row.push(cell);
+      cell = "";
+    } else if (char === "\n") {
+      rows.push([...row, cell.replace(/\r$/, "")]);
+      row = [];
+      cell = "";
+    } else cell += char;
+  }
+  if (rows.length < most && (cell !== "" || row.length > 0)) rows.push([...row, cell]);
+  return rows;
+}
+
+/** Where a column goes: nowhere, into a field, or into metadata under a name. */
+export type Target = "" | "key" | "name" | "tags" | "vlan" | "internal" | `metadata:${string}`;
+
+const guesses: readonly (readonly [pattern: RegExp, target: Target])[] = [
+  [/^(key|prefix|network|subnet|cidr|address|ip|ip ?address|range)$/i, "key"],
+  [/^(name|description|host ?name|hostname|label|dns ?name)$/i, "name"],
+  [/^(tags?|labels)$/i, "tags"],
+  [/^vlan( ?(id|vid))?$/i, "vlan"],
+  [/^internal$/i, "internal"],
+];
+
+/** What the columns probably are; each field is taken once, the rest becomes metadata. */
+export function guessTargets(columns: readonly string[]): readonly Target[] {
+  const taken = new Set<Target>();
+  return columns.map((column) => {
+    const found = guesses.find(([pattern, target]) => pattern.test(column) && !taken.has(target))?.[1];
+    const plain = column.startsWith("metadata:") ? (column as Target) : undefined;
+    const target = found ?? plain ?? `metadata:${column.toLowerCase().replaceAll(/\s+/g, "_")}`;
+    taken.add(target);
+    return column === "" ? "" : target;
+  });
+}
+
+/** The column map that the API takes. */
+export function columnMap(columns: readonly string[], targets: readonly Target[], tags: readonly string[]): string {
+  const rules: Record<string, unknown> = {};
+  for (const [at, column] of columns.entries()) {
+    const target = targets[at] ?? "";
+    if (target === "" || column === "") continue;
+    rules[column] = target === "tags" ? { to: "tags", split: "," } : target;
+  }
+  return JSON.stringify({ columns: rules, rest: "ignore", ...(tags.length > 0 && { constants: { tags } }) });
+}

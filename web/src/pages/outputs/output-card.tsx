@@ -1,0 +1,137 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { callApi, type ApiCall } from "../../api/call.ts";
+import { formatNumber, formatWhole } from "../../format/numbers.ts";
+import { formatAge } from "../../format/times.ts";
+import { ActionButton } from "../../ui/action-button.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Failure } from "../../ui/states.tsx";
+import { Badge } from "../../ui/tile.tsx";
+import { useAction } from "../../ui/use-action.ts";
+import type { OutputState, OutputTest } from "./output-state.ts";
+
+const badges = { working: "good", connecting: "warn", restarting: "warn", failing: "bad" } as const;
+/** A test may wait for the store as long as a delivery does. */
+const testMs = 120_000;
+
+export interface OutputCardProps {
+  readonly output: OutputState;
+  readonly test: ApiCall;
+  readonly reload: () => void;
+}
+
+/** One output: its state, its numbers, why records were refused, a test. */
+export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Element {
+  const [result, setResult] = useState<OutputTest | undefined>(undefined);
+  const action = useAction();
+  const run = async (): Promise<void> => {
+    setResult(undefined);
+    await action.run(async () => setResult(await callApi<OutputTest>(test, { timeoutMs: testMs })));
+    reload();
+  };
+  const now = Date.now();
+  const { fault, faultSince, refusals = [] } = output;
+  return (
+    <Section
+      title={output.name}
+      note={<Badge state={badges[output.state]}>{output.state}</Badge>}
+      actions={
+        output.canTest === true && (
+          <ActionButton needs="editor" area="collector" onAction={run}>
+            {action.isBusy ? "Testing …" : "Send a test record"}
+          </ActionButton>
+        )
+      }
+    >
+      {fault !== undefined && (
+        <p class="state failure">
+          <strong>{fault}</strong>
+          {faultSince !== undefined && <span> Since {formatAge(faultSince, now).replace(" ago", "")}.</span>}
+        </p>
+      )}
+      <Numbers output={output} now={now} />
+      <div role="status" aria-live="polite">
+        {result !== undefined && <TestResult result={result} name={output.name} />}
+      </div>
+      {action.failure !== undefined && <Failure failure={action.failure} />}
+      {refusals.length > 0 && (
+        <>
+          <h3 class="sub">Refused by the server</h3>
+          <DataTable
+            caption={`Records refused by ${output.name}`}
+            rows={refusals}
+            keyOf={({ reason }) => reason}
+            columns={[
+              { name: "Reason, in the server's words", cell: ({ reason }) => reason, className: "wrap" },
+              { name: "Records", cell: ({ records }) => formatWhole(records), isNumber: true },
+              { name: "Last", cell: ({ at }) => formatAge(at, now), isNumber: true },
+            ]}
+          />
+          <p class="note">
+            The records are in <code>output/{output.name}/dead-letters.ndjson</code> of the state directory, if there is
+            one.
+          </p>
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Numbers({ output, now }: { readonly output: OutputState; readonly now: number }): JSX.Element {
+  const { queueBytes, oldestAt, spoolMode, spoolBytes = 0, spoolMaxBytes = 0, latency, droppedRecords = 0 } = output;
+  if (queueBytes === undefined) {
+    return <p class="note">This output is on this host: it has a state, and its numbers are in /metrics.</p>;
+  }
+  const spool =
+    spoolMode === "off"
+      ? "off"
+      : `${formatNumber(spoolBytes, "B")} of ${formatNumber(spoolMaxBytes, "B")} (${spoolMode})`;
+  const facts: readonly (readonly [label: string, value: string, isBad?: boolean])[] = [
+    ["Waiting", `${formatWhole(output.waitingRecords)} records`],
+    ["Oldest that waits", oldestAt === undefined ? "none" : formatAge(oldestAt, now)],
+    ["Queue in memory", formatNumber(queueBytes, "B")],
+    ["Spool on disk", spool],
+    ["Requests under way", formatWhole(output.inFlight)],
+    [
+      "Latency",
+      latency === undefined
+        ? "no request yet"
+        : `${formatNumber(latency.medianMs / 1000, "seconds")}, slowest ${formatNumber(latency.slowestMs / 1000, "seconds")}`,
+    ],
+    ["Delivered", `${formatWhole(output.deliveredRecords)} records`],
+    ["Sent again", `${formatWhole(output.retriedRecords)} records`],
+    ["Refused", `${formatWhole(output.refusedRecords)} records`, (output.refusedRecords ?? 0) > 0],
+    ["Dropped", `${formatWhole(droppedRecords)} records`, droppedRecords > 0],
+  ];
+  return (
+    <dl class="numbers">
+      {facts.map(([label, value, isBad = false]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd class={isBad ? "fault" : ""}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function TestResult({ result, name }: { readonly result: OutputTest; readonly name: string }): JSX.Element {
+  const took = formatNumber(result.ms / 1000, "seconds");
+  return (
+    <div class={result.ok ? "state good" : "state failure"}>
+      <strong>
+        {result.ok
+          ? `${name} took one record and acknowledged it.`
+          : `The test of ${name} failed: ${result.fault ?? ""}`}
+      </strong>{" "}
+      <span>
+        {result.ok ? "" : result.steps.includes("connected") ? "It was reached. " : "It was not reached. "}
+        After {took}.
+      </span>
+      {result.warnings.map((warning) => (
+        <p key={warning}>{warning}</p>
+      ))}
+    </div>
+  );
+}

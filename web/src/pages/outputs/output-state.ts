@@ -1,0 +1,30 @@
+/** What `GET /api/v1/outputs` says of one output. An output to a file or a pipe has its name and state alone. */
+export interface OutputState {
+  readonly name: string;
+  readonly state: "connecting" | "working" | "failing" | "restarting";
+  readonly fault?: string;
+  readonly faultSince?: number;
+  readonly queueBytes?: number;
+  readonly waitingRecords?: number;
+  readonly oldestAt?: number;
+  readonly spoolMode?: "off" | "overflow" | "always";
+  readonly spoolBytes?: number;
+  readonly spoolMaxBytes?: number;
+  readonly inFlight?: number;
+  readonly deliveredRecords?: number;
+  readonly retriedRecords?: number;
+  readonly refusedRecords?: number;
+  readonly droppedRecords?: number;
+  readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
+  readonly refusals?: readonly { readonly reason: string; readonly records: number; readonly at: number }[];
+  readonly canTest?: boolean;
+}
+
+/** What came of a test. */
+export interface OutputTest {
+  readonly ok: boolean;
+  readonly steps: readonly string[];
+  readonly warnings: readonly string[];
+  readonly fault?: string;
+  readonly ms: number;
+}

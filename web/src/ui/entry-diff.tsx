@@ -1,0 +1,40 @@
+import type { JSX } from "preact";
+import type { Entry, EntryChange } from "../api/entries.ts";
+
+/** A change of an entry, a line for each value: what goes, what comes. */
+export function EntryDiff({ change: { key, before, after } }: { readonly change: EntryChange }): JSX.Element {
+  const [old, next] = [valuesOf(before), valuesOf(after)];
+  const names = [...new Set([...old.keys(), ...next.keys()])];
+  const sign = before === undefined ? "+" : after === undefined ? "−" : "~";
+  const kind = { "+": "added", "−": "removed", "~": "changed" }[sign];
+  return (
+    <ul class="diff">
+      <li class={kind}>
+        {sign} {key}
+        <span class="hidden"> ({kind})</span>
+      </li>
+      {names.flatMap((name) => {
+        const [was, becomes] = [old.get(name), next.get(name)];
+        if (was === becomes) return [];
+        return [
+          ...(was === undefined ? [] : [<li key={`${name} -`} class="removed">{`    − ${name}: ${was}`}</li>]),
+          ...(becomes === undefined ? [] : [<li key={`${name} +`} class="added">{`    + ${name}: ${becomes}`}</li>]),
+        ];
+      })}
+    </ul>
+  );
+}
+
+function valuesOf(entry: Entry | undefined): ReadonlyMap<string, string> {
+  if (entry === undefined) return new Map();
+  const { name = "", tags = [], vlan = "", internal = false, metadata = {}, contexts = [] } = entry;
+  const all: readonly (readonly [string, string])[] = [
+    ["name", name],
+    ["tags", tags.join(", ")],
+    ["vlan", vlan],
+    ["internal", internal ? "true" : ""],
+    ["contexts", contexts.join(", ")],
+    ...Object.entries(metadata).map(([one, value]) => [`metadata ${one}`, value] as const),
+  ];
+  return new Map(all.filter(([, value]) => value !== ""));
+}
