@@ -45,7 +45,7 @@ function Card({
     <>
       <Section
         title={named?.name ?? ip}
-        note={<span class="mono">{ip}</span>}
+        note={named !== undefined && <span class="mono">{ip}</span>}
         actions={
           <>
             <ActionButton

@@ -1,3 +1,5 @@
+import { formatShare } from "../../format/numbers.ts";
+
 /** What `GET /api/v1/flow/exporters` says of one exporter, as far as the page shows it. */
 export interface Exporter {
   readonly address: string;
@@ -69,6 +71,9 @@ export function lossOf({ domains }: Pick<Exporter, "domains">): number | undefin
   );
   return shares.length === 0 ? undefined : Math.max(...shares);
 }
+
+/** A share as it is shown: nothing missing is `none`. */
+export const lossText = (loss: number | undefined): string => (loss === 0 ? "none" : formatShare(loss));
 
 /** Names of protocols as people write them. */
 const protocols: Readonly<Record<string, string>> = {

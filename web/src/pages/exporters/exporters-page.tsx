@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
-import { formatNumber, formatShare, formatWhole } from "../../format/numbers.ts";
+import { formatNumber, formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
 import { hrefOf, usePlace } from "../../navigation/place.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -11,7 +11,15 @@ import { Badge, Tile } from "../../ui/tile.tsx";
 import { ConnectRouter } from "./connect-router.tsx";
 import { Diagnoses } from "./diagnoses.tsx";
 import { ExporterDetail, exporterDiagnosisCall } from "./exporter-detail.tsx";
-import { lossOf, protocolsOf, samplingOf, type Diagnosis, type Exporter, type ExportersAnswer } from "./exporter.ts";
+import {
+  lossOf,
+  lossText,
+  protocolsOf,
+  samplingOf,
+  type Diagnosis,
+  type Exporter,
+  type ExportersAnswer,
+} from "./exporter.ts";
 import "./exporters.css";
 
 const exportersCall: ApiCall = { path: "api/v1/flow/exporters" };
@@ -78,7 +86,7 @@ function Totals({
       <Tile label="Records" value={formatNumber(rate, "records/s")} detail="over the last minute" />
       <Tile
         label="Worst loss"
-        value={formatShare(worst)}
+        value={lossText(worst)}
         detail="by sequence numbers"
         state={worst === undefined ? undefined : worst > 0.01 ? "bad" : worst > 0 ? "warn" : "good"}
       />
@@ -162,7 +170,7 @@ function columnsOf(diagnoses: readonly Diagnosis[]): readonly Column<Exporter>[]
     },
     {
       name: "Loss",
-      cell: (exporter) => formatShare(lossOf(exporter)),
+      cell: (exporter) => lossText(lossOf(exporter)),
       sortBy: (exporter) => lossOf(exporter) ?? -1,
       isNumber: true,
     },

@@ -77,7 +77,7 @@ export function SettingsTable({ settings }: { readonly settings: readonly Settin
           <Empty title="Everything is as it is by default">Tick "Defaults, too" to see all settings.</Empty>
         ))}
       {groups.map((group) => (
-        <div key={group}>
+        <div key={group} class="settings-groups">
           <h3 class="sub">{group}</h3>
           <DataTable
             caption={`Settings: ${group}`}
