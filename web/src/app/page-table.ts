@@ -12,9 +12,9 @@ export interface PageRow {
 export const pageTable: readonly PageRow[] = [
   { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx") },
   { path: "explore", label: "Explore", load: () => import("../pages/explore/explore-page.tsx") },
-  { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx") },
   { path: "explain", label: "Explain", load: () => import("../pages/explain/explain-page.tsx") },
   { path: "metadata", label: "Metadata", load: () => import("../pages/metadata/metadata-page.tsx") },
+  { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx") },
   { path: "exporters", label: "Exporters", load: () => import("../pages/exporters/exporters-page.tsx") },
   { path: "devices", label: "Devices", load: () => import("../pages/devices/devices-page.tsx") },
   { path: "outputs", label: "Outputs", load: () => import("../pages/outputs/outputs-page.tsx") },

@@ -39,7 +39,7 @@ export function ActionButton({
     <>
       <button
         type="button"
-        class={`button ${kind}`}
+        class={kind === "plain" ? "button" : `button ${kind}`}
         aria-disabled={lack !== undefined || isBusy}
         aria-describedby={lack === undefined ? undefined : id}
         title={lack}

@@ -13,15 +13,26 @@ export function EntryDiff({ change: { key, before, after } }: { readonly change:
         {sign} {key}
         <span class="hidden"> ({kind})</span>
       </li>
-      {names.flatMap((name) => {
-        const [was, becomes] = [old.get(name), next.get(name)];
-        if (was === becomes) return [];
-        return [
-          ...(was === undefined ? [] : [<li key={`${name} -`} class="removed">{`    − ${name}: ${was}`}</li>]),
-          ...(becomes === undefined ? [] : [<li key={`${name} +`} class="added">{`    + ${name}: ${becomes}`}</li>]),
-        ];
-      })}
+      {names.map((name) => (
+        <ValueDiff key={name} name={name} was={old.get(name)} becomes={next.get(name)} />
+      ))}
     </ul>
+  );
+}
+
+interface ValueDiffProps {
+  readonly name: string;
+  readonly was: string | undefined;
+  readonly becomes: string | undefined;
+}
+
+function ValueDiff({ name, was, becomes }: ValueDiffProps): JSX.Element | null {
+  if (was === becomes) return null;
+  return (
+    <>
+      {was !== undefined && <li class="removed">{`    − ${name}: ${was}`}</li>}
+      {becomes !== undefined && <li class="added">{`    + ${name}: ${becomes}`}</li>}
+    </>
   );
 }
 

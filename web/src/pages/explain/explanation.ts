@@ -69,11 +69,18 @@ export function groupContexts(contexts: readonly ExplainedContext[]): readonly C
       const object = objects[context] ?? "";
       return field.startsWith(`${object}.`) ? field.slice(object.length) : field;
     };
+    const shortLoser = (loser: Loser): Loser => ({ ...loser, field: short(loser.field) });
     const shown = {
-      fields: fields.map((one) => Object.assign({}, one, { field: short(one.field) })),
-      ignored: ignored.map((one) => Object.assign({}, one, { field: short(one.field) })),
+      fields: fields.map(({ field, value, origins = [], losers = [] }) => ({
+        field: short(field),
+        value,
+        origins,
+        losers: losers.map(shortLoser),
+      })),
+      ignored: ignored.map(shortLoser),
     };
-    const key = JSON.stringify(shown);
+    // The order of fields differs from object to object.
+    const key = JSON.stringify([shown.fields.toSorted((a, b) => (a.field < b.field ? -1 : 1)), shown.ignored]);
     const group = groups.get(key);
     groups.set(key, { ...shown, contexts: [...(group?.contexts ?? []), context] });
   }

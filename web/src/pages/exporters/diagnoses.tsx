@@ -1,12 +1,20 @@
 import type { JSX } from "preact";
 import { hrefOf } from "../../navigation/place.ts";
 import { Badge } from "../../ui/tile.tsx";
+import { withCode } from "../../ui/with-code.tsx";
 import type { Diagnosis } from "./exporter.ts";
 
 const states = { problem: "bad", warning: "warn", note: "plain" } as const;
 
 /** The doctor's sentences: what is wrong, what to do, and by what it was found. */
-export function Diagnoses({ diagnoses }: { readonly diagnoses: readonly Diagnosis[] }): JSX.Element {
+export function Diagnoses({
+  diagnoses,
+  hasLinks = true,
+}: {
+  readonly diagnoses: readonly Diagnosis[];
+  /** Whether each leads to its exporter. */
+  readonly hasLinks?: boolean;
+}): JSX.Element {
   return (
     <ul class="diagnoses">
       {diagnoses.map(({ id, severity, exporter, sentence, advice, evidence }) => (
@@ -14,9 +22,9 @@ export function Diagnoses({ diagnoses }: { readonly diagnoses: readonly Diagnosi
           <Badge state={states[severity]}>{severity}</Badge>
           <div>
             <p>
-              <strong>{sentence}</strong>
+              <strong>{withCode(sentence)}</strong>
             </p>
-            <p>{advice}</p>
+            <p>{withCode(advice)}</p>
             <details>
               <summary>Found by{exporter !== undefined && <span class="hidden"> at {exporter}</span>}</summary>
               <pre tabIndex={0} aria-label="Evidence">
@@ -24,7 +32,7 @@ export function Diagnoses({ diagnoses }: { readonly diagnoses: readonly Diagnosi
               </pre>
             </details>
           </div>
-          {exporter !== undefined && <a href={hrefOf("exporters", { exporter })}>{exporter}</a>}
+          {hasLinks && exporter !== undefined && <a href={hrefOf("exporters", { exporter })}>{exporter}</a>}
         </li>
       ))}
     </ul>

@@ -64,6 +64,14 @@ export interface Diagnosis {
   readonly advice: string;
 }
 
+const minute = 60_000;
+
+/** Records a second over the last minute; of an exporter that is newer than that, since its first datagram. */
+export function rateOf({ recordsPerSecond, records, firstSeen, lastSeen }: Exporter): number {
+  if (recordsPerSecond > 0 || lastSeen - firstSeen > 2 * minute || lastSeen <= firstSeen) return recordsPerSecond;
+  return (records * 1000) / (lastSeen - firstSeen);
+}
+
 /** Share of what was sent that never came, the worst of its domains; undefined while nothing is counted. */
 export function lossOf({ domains }: Pick<Exporter, "domains">): number | undefined {
   const shares = domains.flatMap(({ received, missing }) =>

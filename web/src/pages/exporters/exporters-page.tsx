@@ -15,6 +15,7 @@ import {
   lossOf,
   lossText,
   protocolsOf,
+  rateOf,
   samplingOf,
   type Diagnosis,
   type Exporter,
@@ -75,7 +76,7 @@ function Totals({
   readonly exporters: readonly Exporter[];
   readonly diagnoses: readonly Diagnosis[] | undefined;
 }): JSX.Element {
-  const rate = exporters.reduce((sum, { recordsPerSecond }) => sum + recordsPerSecond, 0);
+  const rate = exporters.reduce((sum, exporter) => sum + rateOf(exporter), 0);
   const losses = exporters.map(lossOf).filter((loss) => loss !== undefined);
   const worst = losses.length === 0 ? undefined : Math.max(...losses);
   const waiting = exporters.filter(({ domains }) => domains.some(({ waitingSets }) => waitingSets > 0)).length;
@@ -164,8 +165,8 @@ function columnsOf(diagnoses: readonly Diagnosis[]): readonly Column<Exporter>[]
     { name: "Protocol", cell: protocolsOf, isMinor: true },
     {
       name: "Rate",
-      cell: ({ recordsPerSecond }) => formatNumber(recordsPerSecond, "records/s"),
-      sortBy: ({ recordsPerSecond }) => recordsPerSecond,
+      cell: (exporter) => formatNumber(rateOf(exporter), "records/s"),
+      sortBy: rateOf,
       isNumber: true,
     },
     {

@@ -45,12 +45,12 @@ export function ImportResult({ answer, skipsFaulty, isBusy, apply }: ImportResul
           </h3>
           <DataTable
             caption="Rows with faults"
-            rows={faults.slice(0, 200).map((fault, at) => ({ ...fault, at }))}
+            rows={faults.slice(0, 200).map((fault, at) => ({ fault, at }))}
             keyOf={({ at }) => String(at)}
             columns={[
-              { name: "Row", cell: ({ row = 0 }) => (row === 0 ? "–" : row), isNumber: true },
-              { name: "Column", cell: ({ column = "", field = "" }) => (column === "" ? field : column) },
-              { name: "Reason", cell: ({ reason }) => reason, className: "wrap" },
+              { name: "Row", cell: ({ fault: { row = 0 } }) => (row === 0 ? "–" : row), isNumber: true },
+              { name: "Column", cell: ({ fault: { column = "", field = "" } }) => (column === "" ? field : column) },
+              { name: "Reason", cell: ({ fault }) => fault.reason, className: "wrap" },
             ]}
           />
           {faultCount > 200 && <p class="note">… and {formatWhole(faultCount - 200)} more</p>}

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { callApi, type ApiCall } from "../../api/call.ts";
-import { formatNumber, formatWhole } from "../../format/numbers.ts";
+import { formatDuration, formatNumber, formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
@@ -47,7 +47,9 @@ export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Eleme
       {fault !== undefined && (
         <p class="state failure">
           <strong>{fault}</strong>
-          {faultSince !== undefined && <span> Since {formatAge(faultSince, now).replace(" ago", "")}.</span>}
+          {faultSince !== undefined && (
+            <span> For {formatDuration(Math.max(1, Math.round((now - faultSince) / 1000)))}.</span>
+          )}
         </p>
       )}
       <Numbers output={output} now={now} />

@@ -4,6 +4,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
+import { withCode } from "../../ui/with-code.tsx";
 import { shownValue, type Setting } from "./settings-answer.ts";
 
 const columns: readonly Column<Setting>[] = [
@@ -13,7 +14,7 @@ const columns: readonly Column<Setting>[] = [
       <>
         <code class="setting-name">{name}</code>
         <span class="note setting-help">
-          {help} <span class="setting-expected">Value: {expected}.</span>
+          {withCode(help)} <span class="setting-expected">Value: {expected}.</span>
         </span>
       </>
     ),
