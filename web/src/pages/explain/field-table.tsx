@@ -27,7 +27,7 @@ export function FieldTable({ group, isOnly }: { readonly group: ContextGroup; re
                 {valuesOf(field).map(([text, origin], at) => (
                   <tr key={text}>
                     <th scope="row" class="mono">
-                      {at === 0 ? field.field : <span class="hidden">{field.field}</span>}
+                      {at === 0 ? <FieldName name={field.field} /> : <span class="hidden">{field.field}</span>}
                     </th>
                     <td>
                       <strong>{text}</strong>
@@ -74,6 +74,20 @@ export function FieldTable({ group, isOnly }: { readonly group: ContextGroup; re
   );
 }
 
+/** A name that may break behind its dots. */
+function FieldName({ name }: { readonly name: string }): JSX.Element {
+  return (
+    <>
+      {name.split(/(?<=[^.]\.)/).map((part) => (
+        <>
+          {part}
+          <wbr />
+        </>
+      ))}
+    </>
+  );
+}
+
 function LoserRow({
   field,
   loser,
@@ -86,7 +100,7 @@ function LoserRow({
   return (
     <tr class="loser">
       <th scope="row" class="mono">
-        {showsField ? field : <span class="hidden">{field}, not used</span>}
+        {showsField ? <FieldName name={field} /> : <span class="hidden">{field}, not used</span>}
       </th>
       <td>
         <s>{valueText(loser.value)}</s>
