@@ -83,3 +83,4 @@ export {
   createInterfaceEnricher,
   type InterfaceChange,
 } from "./operations/interface-directory.ts";
+export type { TrapSettings } from "./traps/trap-listener.ts";

@@ -1,8 +1,16 @@
 import { resolve } from "node:path";
+import { addressKey, keyContains, parseAddress, parseKey } from "../../ip/index.ts";
 import { compileLineFilter } from "../../filter/index.ts";
 import { createLineFilter, filteredSink } from "../../output/index.ts";
 import type { Enricher, Sink } from "../../record/index.ts";
-import { createSnmp, definitionPathsIn, type Credential, type DefinitionPaths, type Snmp } from "../../snmp/index.ts";
+import {
+  createSnmp,
+  definitionPathsIn,
+  type Credential,
+  type DefinitionPaths,
+  type Snmp,
+  type TrapSettings,
+} from "../../snmp/index.ts";
 import {
   createExporterInterfaces,
   type ExporterInterfaces,
@@ -20,7 +28,9 @@ export function createSnmpPart(
   sink: Sink,
   reporting: Reporting,
 ): Snmp | undefined {
-  if (!settings.SVC_INPUT_SNMP_ENABLE) return undefined;
+  const traps = settings.SVC_INPUT_TRAP_ENABLE ? trapSettings(settings) : undefined;
+  if (!settings.SVC_INPUT_SNMP_ENABLE && traps === undefined) return undefined;
+  const paths = snmpPaths(settings);
   const dropped = reporting.metrics.counter(
     "netgloss_snmp_filtered_records_total",
     "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
@@ -35,11 +45,30 @@ export function createSnmpPart(
   });
   return createSnmp({
     ...reporting,
-    paths: snmpPaths(settings),
+    // Without polling, the definitions name what traps say.
+    paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },
+    ...(traps !== undefined && { traps }),
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
     enricher,
     sink: lineFilter === undefined ? sink : filteredSink(sink, lineFilter),
   });
+}
+
+function trapSettings(settings: Settings): TrapSettings {
+  const sources = settings.SVC_INPUT_TRAP_LISTENER_SOURCES.map(parseKey);
+  return {
+    address: settings.SVC_INPUT_TRAP_LISTENER_IP,
+    port: settings.SVC_INPUT_TRAP_LISTENER_PORT,
+    credentialsDirectory: settings.SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH,
+    engineId: settings.SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID,
+    maxRate: settings.SVC_INPUT_TRAP_LISTENER_MAX_RATE,
+    isAllowed(address) {
+      const parsed = parseAddress(address);
+      return (
+        sources.length === 0 || (parsed !== undefined && sources.some((key) => keyContains(key, addressKey(parsed))))
+      );
+    },
+  };
 }
 
 /** Asks exporters for the names of their interfaces; undefined when the settings do not want it. */

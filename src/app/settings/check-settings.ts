@@ -71,9 +71,9 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   if (isTwice && tcpPort !== 0 && settings.SVC_FLOW_SERVER_TCP_IP === settings.SVC_FLOW_SERVER_TLS_IP) {
     problems.push("SVC_FLOW_SERVER_TLS_PORT must not be SVC_FLOW_SERVER_TCP_PORT");
   }
-  if (!receivesFlows(settings) && !settings.SVC_INPUT_SNMP_ENABLE) {
+  if (!receivesFlows(settings) && !settings.SVC_INPUT_SNMP_ENABLE && !settings.SVC_INPUT_TRAP_ENABLE) {
     warnings.push(
-      "no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows, SVC_INPUT_SNMP_ENABLE to poll devices",
+      "no input is on: set SVC_FLOW_SERVER_UDP_ENABLE to receive flows, SVC_INPUT_SNMP_ENABLE to poll devices, SVC_INPUT_TRAP_ENABLE to receive traps",
     );
   } else if (!settings.SVC_OUTPUT_STDOUT_ENABLE && !settings.SVC_OUTPUT_FILE_ENABLE && !hasStore(settings)) {
     warnings.push("no output is on, records go nowhere: set SVC_OUTPUT_FILE_ENABLE or SVC_OUTPUT_STDOUT_ENABLE");

@@ -1,4 +1,4 @@
-import type { Credential } from "../session/credential.ts";
+import type { Credential, UsmCredential } from "../session/credential.ts";
 import type { Device, V3Credential } from "./definitions.ts";
 
 /** What a device is asked with, in the order in which it is tried. The secrets in it are in the clear. */
@@ -8,7 +8,8 @@ export function deviceCredentials(device: Device): Credential[] {
   return device.communities.map((community) => ({ version, community: community.reveal() }));
 }
 
-function usmCredential(credential: V3Credential): Credential {
+/** A user, its secrets in the clear. */
+export function usmCredential(credential: V3Credential): UsmCredential {
   const { username, authenticationProtocol, authenticationPassphrase, privacyProtocol, privacyPassphrase } = credential;
   return {
     version: "3",

@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import { limitLog } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
-import { deviceCredentials } from "../definitions/device-credentials.ts";
+import { deviceCredentials, usmCredential } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
 import { createPacer, createTurnstile } from "../definitions/pacer.ts";
 import { deviceGroupsOf } from "../definitions/reach.ts";
@@ -20,6 +22,7 @@ import { detailDevice, viewDevice, type DeviceView } from "./device-view.ts";
 import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
+import { createTrapListener } from "../traps/trap-listener.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Work for many devices at once is spread: so much for each, up to a minute. */
@@ -104,6 +107,31 @@ export function createSnmp(options: SnmpOptions): Snmp {
     findingsLog: options.log,
   });
   const { pollers } = devices;
+  const traps =
+    options.traps &&
+    createTrapListener({
+      settings: options.traps,
+      definitions: () => inUse.current,
+      deviceUsers: () =>
+        [...(inUse.current?.devices.values() ?? [])].flatMap(({ v3Credentials }) => v3Credentials.map(usmCredential)),
+      senderOf(address) {
+        const poller = pollers.get(directory.deviceAt(address) ?? "");
+        return (
+          poller && {
+            name: poller.plan?.sysName ?? poller.device.name,
+            interfaceName: (index) => poller.interfaces.get(index),
+            pollInterfaces: () => poller.pollInterfaces(),
+          }
+        );
+      },
+      hostName: hostname(),
+      enricher: options.enricher,
+      sink: options.sink,
+      clock,
+      log,
+      metrics,
+      randomBytes,
+    });
 
   registerDeviceMetrics(metrics, () => pollers.values());
   metrics.gaugeFrom("netgloss_snmp_devices", "Devices by state", ["state"], () => {
@@ -147,9 +175,11 @@ export function createSnmp(options: SnmpOptions): Snmp {
       // Devices that were left out because of an error keep their plans.
       if (isWhole) await plans.keepOnly(new Set(pollers.keys()));
       log.info({ devices: pollers.size, revision: definitions.revision }, "SNMP polling");
+      await traps?.start();
     },
     async stop() {
       isRunning = false;
+      await traps?.stop();
       const stoppedAt = clock.now();
       schedule.stop();
       const stopped = devices.stop();
@@ -158,6 +188,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       await Promise.all([inUse.idle(), discoveries.stop(), stopped]);
       await plans.noteStop(stoppedAt);
     },
+    trapPort: () => traps?.port(),
     applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
     previewDefinitions: () => inUse.preview(),
     async rediscoverDevice({ ip, port }, wait) {

@@ -29,6 +29,8 @@ export interface InterfaceDirectory {
   watch(listener: (change: InterfaceChange) => void): () => void;
   /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
   find(address: string): ReadonlyMap<number, string> | undefined;
+  /** The id of the device that an address belongs to, under the same rule. */
+  deviceAt(address: string): string | undefined;
 }
 
 export function createInterfaceDirectory(): InterfaceDirectory {
@@ -53,11 +55,12 @@ export function createInterfaceDirectory(): InterfaceDirectory {
     take(byIp, known.ip, deviceId);
     for (const address of known.addresses) take(byAddress, address, deviceId);
   };
-  const only = (ids: ReadonlySet<string> | undefined): KnownInterfaces | undefined => {
-    if (ids?.size !== 1) return undefined;
-    const [deviceId] = ids;
-    return devices.get(deviceId as string);
+  const only = (ids: ReadonlySet<string> | undefined): string | undefined => {
+    const [deviceId] = ids ?? [];
+    return ids?.size === 1 ? deviceId : undefined;
   };
+  const deviceAt = (address: string): string | undefined =>
+    byIp.has(address) ? only(byIp.get(address)) : only(byAddress.get(address));
   return {
     change(change) {
       const { deviceId, known } = change;
@@ -74,7 +77,11 @@ export function createInterfaceDirectory(): InterfaceDirectory {
       for (const [deviceId, known] of devices) listener({ deviceId, known });
       return () => void listeners.delete(listener);
     },
-    find: (address) => (byIp.has(address) ? only(byIp.get(address)) : only(byAddress.get(address)))?.names,
+    deviceAt,
+    find(address) {
+      const deviceId = deviceAt(address);
+      return deviceId === undefined ? undefined : devices.get(deviceId)?.names;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Enricher, Sink } from "../../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
 import type { DefinitionPaths } from "../definitions/definition-files.ts";
+import type { TrapSettings } from "../traps/trap-listener.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import type { DeviceDetail, DeviceView } from "./device-view.ts";
 import type { InterfaceChange } from "./interface-directory.ts";
@@ -15,6 +16,8 @@ export interface SnmpOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly health: Health;
+  /** Receives traps and informs; without it none are. */
+  readonly traps?: TrapSettings;
   /** 0 to below 1; default Math.random. */
   readonly random?: () => number;
   readonly openSocket?: OpenUdpSocket;
@@ -55,6 +58,8 @@ export interface Snmp extends Component {
     device: { readonly ip: string; readonly port: number },
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
   ): Promise<RediscoveryOutcome | undefined>;
+  /** The port for traps and informs; undefined while none are received. */
+  trapPort(): number | undefined;
   /** By `ip:port`, in the order of ids. */
   devices(): DeviceView[];
   device(id: string): DeviceDetail | undefined;

@@ -81,9 +81,14 @@ export interface DevicePoller extends MeasuredDevice {
   discoveryFailed(message: string): void;
   /** Uses other definitions from the next poll on. */
   update(device: Device, definitions: Definitions): void;
+  /** Polls the tables of interfaces now, in addition to their times: at most once in 10 s. */
+  pollInterfaces(): void;
   /** Lets what is in flight end and polls no more. */
   stop(): Promise<void>;
 }
+
+/** A link that goes up and down all the time is no reason to poll all the time. */
+const minInterfacePollMs = 10_000;
 
 /** Its enumeration has the labels of PhysicalClass. */
 const entPhysicalClass = ".1.3.6.1.2.1.47.1.1.1.1.5";
@@ -113,6 +118,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   /** Whether the numbers of interfaces may be others than those of the names. */
   let areNamesOld = false;
   let areRowNamesGone = false;
+  let interfacesPolledAt = -Infinity;
   const counts = createDeviceCounts();
   const running = new Set<Promise<void>>();
   const repetitions = createRepetitions();
@@ -419,6 +425,12 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       // Other credentials are for the discovery to try: until it has, those that are known to work are used.
       if (sessions.haveAccessOf(device) && !sessions.suit(device)) openSessions();
       if (state === "up") planGrid();
+    },
+    pollInterfaces() {
+      const now = clock.monotonic();
+      if (isStopped || now < interfacesPolledAt + minInterfacePollMs) return;
+      interfacesPolledAt = now;
+      grid.pollAll((type) => types().get(type)?.objects.some(givesNames) === true);
     },
     async stop() {
       isStopped = true;

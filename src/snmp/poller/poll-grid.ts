@@ -8,8 +8,8 @@ export interface PollGrid {
    * time, or one of its places on the finer grid; a new one joins the next of the others. The first begin after the delay.
    */
   plan(intervals: ReadonlyMap<string, number>, delayMs: number): void;
-  /** Polls each type once now, in addition to its times, unless it is being polled. */
-  pollAll(): void;
+  /** Polls each type, or each that is wanted, once now, in addition to its times, unless it is being polled. */
+  pollAll(isWanted?: (type: string) => boolean): void;
   /** Nothing is due any more. */
   clear(): void;
   /** Of the monotonic clock; undefined when nothing is due. */
@@ -78,10 +78,10 @@ export function createPollGrid({ schedule, clock, poll, onMissed }: PollGridPart
         tasks.set(type, task);
       }
     },
-    pollAll() {
+    pollAll(isWanted = () => true) {
       // One time for all: what is due together is one poll.
       const now = clock.monotonic();
-      for (const [type, task] of tasks) start(type, task, clock.monotonic() - now, "extra");
+      for (const [type, task] of tasks) if (isWanted(type)) start(type, task, clock.monotonic() - now, "extra");
     },
     clear() {
       for (const { scheduled } of tasks.values()) schedule.cancel(scheduled);

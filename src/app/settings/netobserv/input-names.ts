@@ -3,7 +3,9 @@ import { known } from "./known-name.ts";
 const noLicence = "netgloss needs no licence";
 const noS3 = "flow logs of AWS are not read";
 const noOtlp = "traces are not received by OTLP";
-const noTraps = "SNMP traps are not received; poll the devices (SVC_INPUT_SNMP_ENABLE)";
+const noSecureStore =
+  "credentials are plain files in SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH; let only the collector read them";
+const noTrapDevices = "traps need no store of devices: they are named by the devices that are polled";
 
 /** Names of the API, the licence, the log and the inputs. */
 export const inputNames = {
@@ -44,32 +46,28 @@ export const inputNames = {
     accepted: "what a device answers is always kept, also when it answers only in part",
   }),
   INPUT_SNMP_POLLER_WORKER_POOL_SIZE: known("", { accepted: "polls share one event loop and need no workers" }),
-  INPUT_TRAP_ENABLE: known("true", { missing: noTraps }),
-  INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID: known("authoritative_engine_id", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/traps/credentials", {
-    needs: "INPUT_TRAP_ENABLE",
-  }),
-  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_CREATE: known("false", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_ENABLE: known("false", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PASSWORD: known("", { needs: "INPUT_TRAP_ENABLE" }),
+  INPUT_TRAP_ENABLE: known("true"),
+  INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID: known("authoritative_engine_id"),
+  INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/traps/credentials"),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_CREATE: known("false", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_ENABLE: known("false", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PASSWORD: known("", { missing: noSecureStore }),
   INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PRIVATE_KEY_FILE_PATH: known("/etc/elastiflow/snmp/traps/.age/key.age", {
-    needs: "INPUT_TRAP_ENABLE",
+    missing: noSecureStore,
   }),
-  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PUBLIC_KEY: known("", { needs: "INPUT_TRAP_ENABLE" }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PUBLIC_KEY: known("", { missing: noSecureStore }),
   INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PUBLIC_KEY_FILE_PATH: known(
     "/etc/elastiflow/snmp/traps/.age/public-age-keys.txt",
-    { needs: "INPUT_TRAP_ENABLE" },
+    { missing: noSecureStore },
   ),
-  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_TYPE: known("standard", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_DEVICE_STORE_CHANGE_DETECTION_ENABLE: known("true", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_DEVICE_STORE_PATH: known("/var/lib/elastiflow/trapcoll/devices.yml", {
-    needs: "INPUT_TRAP_ENABLE",
-  }),
-  INPUT_TRAP_LISTENER_DEVICE_STORE_TTL: known("30", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_IP: known("0.0.0.0", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_NORMALIZER_POOL_SIZE: known("3", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_PORT: known("8162", { needs: "INPUT_TRAP_ENABLE" }),
-  INPUT_TRAP_LISTENER_TRANSPORT: known("udp", { needs: "INPUT_TRAP_ENABLE" }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_TYPE: known("standard", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_DEVICE_STORE_CHANGE_DETECTION_ENABLE: known("true", { accepted: noTrapDevices }),
+  INPUT_TRAP_LISTENER_DEVICE_STORE_PATH: known("/var/lib/elastiflow/trapcoll/devices.yml", { accepted: noTrapDevices }),
+  INPUT_TRAP_LISTENER_DEVICE_STORE_TTL: known("30", { accepted: noTrapDevices }),
+  INPUT_TRAP_LISTENER_IP: known("0.0.0.0"),
+  INPUT_TRAP_LISTENER_NORMALIZER_POOL_SIZE: known("3", { accepted: "traps share one event loop and need no workers" }),
+  INPUT_TRAP_LISTENER_PORT: known("8162"),
+  INPUT_TRAP_LISTENER_TRANSPORT: known("udp", { missing: "traps are received by UDP" }),
   INSTANCE_NAME: known(""),
   LICENSE_ACCEPTED: known("true", { accepted: noLicence }),
   LICENSE_FLOW_RECORDS_PER_SECOND: known("", { accepted: noLicence }),

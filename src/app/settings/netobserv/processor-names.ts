@@ -3,6 +3,9 @@ import { known } from "./known-name.ts";
 const noIfa = "in-band flow analysis is not decoded";
 
 /** Names of decoding, enrichment and what records look like. */
+const noTrapRules =
+  "values of traps get their names from the SNMP definitions; SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP choose records";
+
 export const processorNames = {
   PROCESSOR_DECODE_IPFIX_ENABLE: known(""),
   PROCESSOR_DECODE_MAX_RECORDS_PER_PACKET: known("64", {
@@ -119,13 +122,11 @@ export const processorNames = {
     accepted: "records have both numbers and names; PROCESSOR_DROP_FIELDS leaves out what is not wanted",
     differs: "All numbers are kept.",
   }),
-  PROCESSOR_TRAP_DSL_ENABLE: known("true", { needs: "INPUT_TRAP_ENABLE" }),
+  PROCESSOR_TRAP_DSL_ENABLE: known("true", { missing: noTrapRules }),
   PROCESSOR_TRAP_DSL_ENTERPRISE_FILE_PATH: known("/etc/elastiflow/snmp/traps/enterprises.yml", {
-    needs: "INPUT_TRAP_ENABLE",
+    missing: noTrapRules,
   }),
-  PROCESSOR_TRAP_DSL_ENUM_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/enums", {
-    needs: "INPUT_TRAP_ENABLE",
-  }),
-  PROCESSOR_TRAP_DSL_GENERIC_FILE_PATH: known("/etc/elastiflow/snmp/traps/generic.yml", { needs: "INPUT_TRAP_ENABLE" }),
-  PROCESSOR_TRAP_DSL_RULES_DIRECTORY_PATH: known("/etc/elastiflow/snmp/traps/rules", { needs: "INPUT_TRAP_ENABLE" }),
+  PROCESSOR_TRAP_DSL_ENUM_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/enums", { missing: noTrapRules }),
+  PROCESSOR_TRAP_DSL_GENERIC_FILE_PATH: known("/etc/elastiflow/snmp/traps/generic.yml", { missing: noTrapRules }),
+  PROCESSOR_TRAP_DSL_RULES_DIRECTORY_PATH: known("/etc/elastiflow/snmp/traps/rules", { missing: noTrapRules }),
 };

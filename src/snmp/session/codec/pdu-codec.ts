@@ -5,7 +5,16 @@ import { DecodeError } from "./decode-error.ts";
 import { tags } from "./tags.ts";
 import { readVarBinds, writeVarBinds } from "./var-bind-codec.ts";
 
-const pduTags = { get: 0xa0, getNext: 0xa1, response: 0xa2, set: 0xa3, getBulk: 0xa5, report: 0xa8 } as const;
+const pduTags = {
+  get: 0xa0,
+  getNext: 0xa1,
+  response: 0xa2,
+  set: 0xa3,
+  getBulk: 0xa5,
+  inform: 0xa6,
+  trap: 0xa7,
+  report: 0xa8,
+} as const;
 
 export type PduType = keyof typeof pduTags;
 

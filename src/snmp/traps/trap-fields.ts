@@ -1,0 +1,92 @@
+import type { RecordFields } from "../../record/index.ts";
+import type { Attribute, Definitions, IndexPart, ObjectDefinition } from "../definitions/definitions.ts";
+import { formatOid, type Oid } from "../session/oid.ts";
+import type { VarBind } from "../session/var-bind.ts";
+import { convertValue } from "../values/convert-value.ts";
+import { decodeIndex } from "../values/decode-index.ts";
+import { putRow, type Cell } from "../values/put-row.ts";
+import type { NameTables } from "../values/put-value.ts";
+import { syntaxes, type Syntax } from "../values/syntax.ts";
+import type { Trap } from "./trap.ts";
+
+interface Found {
+  /** An attribute, or a part of an index: notifications have its column, which tables do not let be read. */
+  readonly target: Attribute | IndexPart;
+  readonly object: ObjectDefinition;
+}
+
+/** Finds what an instance is of. */
+export type AttributeLookup = (oid: Oid) => (Found & { readonly suffix: Oid }) | undefined;
+
+/** By the OID of the attribute: the longest start of an instance that is one. */
+export function createAttributeLookup(definitions: Definitions): AttributeLookup {
+  const byOid = new Map<string, Found>();
+  for (const object of definitions.objects.values()) {
+    for (const target of object.index) if (!byOid.has(target.oidText)) byOid.set(target.oidText, { target, object });
+    for (const target of object.attributes.values()) byOid.set(target.oidText, { target, object });
+  }
+  return (oid) => {
+    for (let length = oid.length; length > 6; length--) {
+      const found = byOid.get(formatOid(oid.slice(0, length)));
+      if (found !== undefined) return { ...found, suffix: oid.slice(length) };
+    }
+    return undefined;
+  };
+}
+
+/** snmpTrapOID: its enumeration has the names of notifications. */
+const snmpTrapOidText = ".1.3.6.1.6.3.1.1.4.1";
+const text = syntaxes.get("DisplayString") as Syntax;
+
+/**
+ * Puts a notification into a record: what it is below `snmp.trap`, its values under the names that polled objects have.
+ * Values that no definition knows are texts in `snmp.trap.varbinds`, `OID = value`.
+ */
+export function putTrap(fields: RecordFields, trap: Trap, lookup: AttributeLookup, names: NameTables): void {
+  const oid = formatOid(trap.oid);
+  const label = names.enums.oid.get(snmpTrapOidText)?.get(oid);
+  fields.set("snmp.trap.oid", oid);
+  if (label !== undefined) fields.set("snmp.trap.name", label);
+  fields.set("snmp.trap.kind", trap.kind);
+  fields.set("snmp.trap.version", trap.version);
+  if (trap.uptime !== undefined) fields.set("snmp.trap.uptime", trap.uptime * 10);
+  if (trap.enterprise !== undefined) fields.set("snmp.trap.enterprise", formatOid(trap.enterprise));
+  if (trap.user !== undefined) fields.set("snmp.trap.user", trap.user);
+  const unknown: string[] = [];
+  const cells: Cell[] = [];
+  const said = new Set<string>();
+  for (const varbind of trap.varbinds) {
+    const found = lookup(varbind.oid);
+    if (found === undefined || varbind.value === null) {
+      unknown.push(varbindText(varbind));
+      continue;
+    }
+    for (const cell of indexCells(found.object.index, found.suffix)) {
+      if (said.has(cell[0].field)) continue;
+      said.add(cell[0].field);
+      cells.push(cell);
+    }
+    if (said.has(found.target.field)) continue;
+    said.add(found.target.field);
+    cells.push([found.target, varbind]);
+  }
+  const unreadable = putRow(fields, cells, names);
+  for (const [definition, value] of cells)
+    if (unreadable.includes(definition))
+      unknown.push(`${definition.oidText} = ${String(convertValue(text, value) ?? "")}`);
+  if (unknown.length > 0) fields.set("snmp.trap.varbinds", unknown);
+}
+
+function indexCells(index: readonly IndexPart[], suffix: Oid): Cell[] {
+  const parts = decodeIndex(
+    index.map(({ type }) => type),
+    suffix,
+  );
+  if (parts === undefined || index.length === 0) return [];
+  return index.map((part, i): Cell => [part, parts[i] as NonNullable<(typeof parts)[number]>]);
+}
+
+function varbindText(varbind: VarBind): string {
+  const value = varbind.value === null ? varbind.type : convertValue(text, varbind);
+  return `${formatOid(varbind.oid)} = ${String(value ?? "")}`;
+}

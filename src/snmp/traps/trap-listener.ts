@@ -1,0 +1,200 @@
+import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
+import type { Clock, Component, Log, Metrics } from "../../report/index.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import { formatFinding } from "../definitions/finding.ts";
+import { DecodeError } from "../session/codec/decode-error.ts";
+import { encodeCommunityMessage } from "../session/codec/message-codec.ts";
+import type { Pdu } from "../session/codec/pdu-codec.ts";
+import type { UsmCredential } from "../session/credential.ts";
+import { formatOid } from "../session/oid.ts";
+import { messageVersion, readCommunityNotification, trapOf } from "./read-notification.ts";
+import { createSenderLimit } from "./sender-limit.ts";
+import { readTrapCredentials, type TrapCredentials } from "./trap-credentials.ts";
+import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
+import { openTrapSocket, type TrapSocket } from "./trap-socket.ts";
+import { trapRefusals, type Trap, type TrapRefusal } from "./trap.ts";
+import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
+
+/** What is known of the device that an address belongs to. */
+export interface TrapSender {
+  readonly name: string;
+  readonly interfaceName: (index: number) => string | undefined;
+  /** Its interfaces have changed: they are polled at once. */
+  readonly pollInterfaces: () => void;
+}
+
+export interface TrapSettings {
+  readonly address: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  /** Empty: every community counts. */
+  readonly credentialsDirectory: string;
+  /** Hexadecimal, else a text; empty: one made from the host's name. */
+  readonly engineId: string;
+  /** Whether the address is that of a sender that counts. */
+  readonly isAllowed: (address: string) => boolean;
+  /** Notifications of one sender in a second; 0 is no limit. */
+  readonly maxRate: number;
+}
+
+export interface TrapListenerParts {
+  readonly settings: TrapSettings;
+  readonly definitions: () => Definitions | undefined;
+  /** Users that polled devices know count, too. */
+  readonly deviceUsers: () => readonly UsmCredential[];
+  readonly senderOf: (address: string) => TrapSender | undefined;
+  readonly hostName: string;
+  readonly enricher: Enricher;
+  readonly sink: Sink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly randomBytes: (length: number) => Uint8Array;
+}
+
+export interface TrapListener extends Component {
+  /** The port it listens on; undefined before the start. */
+  port(): number | undefined;
+}
+
+/** linkDown and linkUp of IF-MIB (RFC 2863). */
+const linkTraps = new Set([".1.3.6.1.6.3.1.1.5.3", ".1.3.6.1.6.3.1.1.5.4"]);
+
+/** Receives traps and informs of versions 1, 2c and 3 by UDP, answers informs, and makes one record of each. */
+export function createTrapListener(parts: TrapListenerParts): TrapListener {
+  const { settings, clock, log, metrics } = parts;
+  const received = metrics.counter("netgloss_snmp_traps_total", "Notifications that became records.", {
+    version: ["1", "2c", "3"],
+    kind: ["trap", "inform"],
+  });
+  const refused = metrics.counter(
+    "netgloss_snmp_traps_refused_total",
+    "Datagrams to the port for notifications that became no record, by reason.",
+    { reason: trapRefusals },
+  );
+  const limit = createSenderLimit(settings.maxRate, clock);
+  let credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
+  let usm: UsmReceiver | undefined;
+  let socket: TrapSocket | undefined;
+  let lookup: { readonly of: Definitions; readonly find: AttributeLookup } | undefined;
+
+  return {
+    name: "SNMP traps",
+    async start() {
+      credentials = await readTrapCredentials(settings.credentialsDirectory);
+      for (const finding of credentials.findings)
+        log.error({ finding: formatFinding(finding) }, "credentials of traps");
+      usm = createUsmReceiver({
+        engineId: engineIdOf(settings.engineId, parts.hostName),
+        // Seconds since the epoch grow with every start, without a place to keep a counter.
+        boots: Math.floor(clock.now() / 1000),
+        users: () => [...credentials.users, ...parts.deviceUsers()],
+        clock,
+        randomBytes: parts.randomBytes,
+      });
+      socket = await openTrapSocket(settings.address, settings.port, receive);
+      log.info(
+        {
+          address: settings.address,
+          port: socket.port,
+          communities: credentials.communities?.size ?? "any",
+          users: credentials.users.length,
+        },
+        "listening for SNMP traps and informs",
+      );
+    },
+    async stop() {
+      await socket?.close();
+      socket = undefined;
+    },
+    port: () => socket?.port,
+  };
+
+  function receive(datagram: Uint8Array, peer: string, peerPort: number): void {
+    const sender = plainAddress(peer);
+    const reason = take(datagram, sender, (reply) => socket?.send(reply, peer, peerPort));
+    if (reason !== undefined) refused.add(1, { reason });
+  }
+
+  function take(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
+    if (!settings.isAllowed(sender)) return "source";
+    if (!limit.admits(sender)) return "rate";
+    try {
+      return messageVersion(datagram) === 3 ? takeUsm(datagram, sender, send) : takeCommunity(datagram, sender, send);
+    } catch (error) {
+      if (error instanceof DecodeError) return "malformed";
+      throw error;
+    }
+  }
+
+  function takeCommunity(
+    datagram: Uint8Array,
+    sender: string,
+    send: (reply: Uint8Array) => void,
+  ): TrapRefusal | undefined {
+    const read = readCommunityNotification(datagram);
+    if (read === undefined) return "pdu_type";
+    const community = Buffer.from(read.community).toString("utf8");
+    if (credentials.communities !== undefined && !credentials.communities.has(community)) return "community";
+    write(read.trap, sender);
+    if (read.inform !== undefined) send(encodeCommunityMessage(1, read.community, responseTo(read.inform)));
+    return undefined;
+  }
+
+  function takeUsm(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
+    const { pdu, user, refusal, reply, answer } = (usm as UsmReceiver).receive(datagram);
+    if (reply !== undefined) send(reply);
+    if (pdu === undefined) return refusal ?? "malformed";
+    const trap = trapOf(pdu, "3", user);
+    if (trap === undefined) return "pdu_type";
+    write(trap, sender);
+    if (trap.kind === "inform" && answer !== undefined) send(answer(responseTo(pdu)));
+    return undefined;
+  }
+
+  function write(trap: Trap, sender: string): void {
+    const definitions = parts.definitions();
+    const address = trap.agent ?? sender;
+    const known = parts.senderOf(address) ?? parts.senderOf(sender);
+    const fields: RecordFields = new Map();
+    fields.set("@timestamp", new Date(clock.now()).toISOString());
+    fields.set("system.ip.addr", address);
+    fields.set("system.host.name", known?.name ?? address);
+    if (address !== sender) fields.set("snmp.trap.sender.ip.addr", sender);
+    if (definitions !== undefined) {
+      if (lookup?.of !== definitions) lookup = { of: definitions, find: createAttributeLookup(definitions) };
+      putTrap(fields, trap, lookup.find, {
+        enums: definitions.enums,
+        interfaceName: known?.interfaceName ?? (() => undefined),
+      });
+    }
+    const leftOut = limit.takeLeftOut(sender);
+    if (leftOut > 0) fields.set("snmp.trap.suppressed", leftOut);
+    parts.enricher.enrich(fields);
+    const lines = createLineBuffer();
+    lines.append(fields);
+    parts.sink.write(lines.take(), 1);
+    received.add(1, { version: trap.version, kind: trap.kind });
+    if (linkTraps.has(formatOid(trap.oid))) known?.pollInterfaces();
+  }
+}
+
+/** RFC 3416 section 4.2.7: the same values, without an error. */
+function responseTo({ requestId, varbinds }: Pdu): Pdu {
+  return { type: "response", requestId, errorStatus: 0, errorIndex: 0, varbinds };
+}
+
+/** A socket for both families gives IPv4 senders as mapped addresses. */
+function plainAddress(address: string): string {
+  const parsed = parseAddress(address.replace(/%.*$/, ""));
+  return parsed === undefined ? address : formatAddress(unmapAddress(parsed));
+}
+
+/** RFC 3411 section 5, snmpEngineID: of no enterprise, with the text or the name of the host in it. */
+function engineIdOf(given: string, hostName: string): Uint8Array {
+  const hex = given.replace(/^0x/i, "");
+  if (/^(?:[\da-f]{2}){5,32}$/i.test(hex)) return Buffer.from(hex, "hex");
+  const text = Buffer.from(given === "" ? hostName : given);
+  return Buffer.concat([Buffer.from("8000000004", "hex"), text.subarray(0, 27)]);
+}

@@ -1,0 +1,193 @@
+import type { Clock } from "../../report/index.ts";
+import { DecodeError } from "../session/codec/decode-error.ts";
+import {
+  decodeMessage,
+  decodeScopedPdu,
+  encodeScopedPdu,
+  encodeUsmMessage,
+  type ScopedPdu,
+  type UsmMessage,
+} from "../session/codec/message-codec.ts";
+import type { Pdu } from "../session/codec/pdu-codec.ts";
+import type { UsmCredential } from "../session/credential.ts";
+import type { Oid } from "../session/oid.ts";
+import { createEngine, type Engine } from "../session/usm/engine.ts";
+import { createKeyCache, type UsmKeys } from "../session/usm/key-cache.ts";
+import { isMessageAuthentic, signMessage } from "../session/usm/mac.ts";
+import { decrypt, encrypt, saltLength } from "../session/usm/privacy.ts";
+import type { TrapRefusal } from "./trap.ts";
+
+/** What a message of version 3 came to: a PDU and how to answer it, or why there is none; `reply` goes back at once. */
+export interface UsmReceived {
+  readonly pdu?: Pdu;
+  readonly user?: string;
+  readonly refusal?: TrapRefusal;
+  readonly reply?: Uint8Array;
+  /** Of an inform: the message that answers it. */
+  readonly answer?: (pdu: Pdu) => Uint8Array;
+}
+
+/**
+ * The receiving side of the user-based security model (RFC 3414 section 3.2): of traps the sender's engine is the
+ * authoritative one, of informs ours is.
+ */
+export interface UsmReceiver {
+  /** @throws DecodeError when it is no message of version 3. */
+  receive(datagram: Uint8Array): UsmReceived;
+}
+
+export interface UsmReceiverOptions {
+  readonly engineId: Uint8Array;
+  /** Grows with every start. */
+  readonly boots: number;
+  readonly users: () => readonly UsmCredential[];
+  readonly clock: Clock;
+  readonly randomBytes: (length: number) => Uint8Array;
+}
+
+const usmStats: Oid = [1, 3, 6, 1, 6, 3, 15, 1, 1];
+const reports = {
+  level: [...usmStats, 1, 0],
+  time_window: [...usmStats, 2, 0],
+  user: [...usmStats, 3, 0],
+  engine: [...usmStats, 4, 0],
+  digest: [...usmStats, 5, 0],
+  decryption: [...usmStats, 6, 0],
+} as const;
+type ReportReason = keyof typeof reports;
+
+/** Senders whose time is remembered; further ones push out those that were silent longest. */
+const maxEngines = 10_000;
+const maxMessage = 65_507;
+const timeWindow = 150;
+
+export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }: UsmReceiverOptions): UsmReceiver {
+  const keyCache = createKeyCache();
+  const engines = new Map<string, Engine>();
+  const startedAt = clock.monotonic();
+  const counts: Record<ReportReason, number> = {
+    level: 0,
+    time_window: 0,
+    user: 0,
+    engine: 0,
+    digest: 0,
+    decryption: 0,
+  };
+  let salt = Buffer.from(randomBytes(saltLength)).readBigUInt64BE();
+
+  const timeNow = (): number => Math.floor((clock.monotonic() - startedAt) / 1000);
+
+  return {
+    receive(datagram) {
+      const message = decodeMessage(datagram);
+      if (message.version !== 3) throw new DecodeError("version");
+      const isOurs = isSame(message.engineId, engineId);
+      // A sender of informs asks for our engine so (RFC 3414 section 4).
+      if (message.engineId.length === 0 || (!isOurs && message.isReportable)) return refuse(message, "engine");
+      const name = Buffer.from(message.user).toString("utf8");
+      const credential = users().find(({ username }) => username === name);
+      if (credential === undefined) return refuse(message, "user");
+      const keys = keyCache.keysFor(credential, message.engineId);
+      if (message.isAuthenticated !== (keys.authentication !== undefined)) return refuse(message, "level");
+      if (message.isPrivate !== (keys.privacy !== undefined)) return refuse(message, "level");
+      const { authentication } = keys;
+      if (authentication !== undefined) {
+        if (!isMessageAuthentic(authentication.algorithm, authentication.key, datagram, message.mac))
+          return refuse(message, "digest");
+        if (!isTimely(message, isOurs)) return refuse(message, "time_window", keys);
+      }
+      const scoped = readScoped(message, keys);
+      if (scoped === undefined) return refuse(message, "decryption");
+      const answer = (pdu: Pdu): Uint8Array => reply(message, { ...scoped, pdu }, keys);
+      return { pdu: scoped.pdu, user: name, ...(isOurs && { answer }) };
+    },
+  };
+
+  function isTimely(message: UsmMessage, isOurs: boolean): boolean {
+    if (isOurs) return message.boots === boots && Math.abs(message.time - timeNow()) <= timeWindow;
+    const key = Buffer.from(message.engineId).toString("hex");
+    const engine = engines.get(key) ?? createEngine(message.engineId, maxMessage, clock);
+    engines.delete(key);
+    engines.set(key, engine);
+    if (engines.size > maxEngines) engines.delete(engines.keys().next().value as string);
+    return engine.accept(message.boots, message.time);
+  }
+
+  /** Reports go to senders of informs only: nobody waits for an answer to a trap. */
+  function refuse(message: UsmMessage, reason: ReportReason, keys: UsmKeys = {}): UsmReceived {
+    counts[reason]++;
+    if (!message.isReportable) return { refusal: reason };
+    const pdu: Pdu = {
+      type: "report",
+      // The request id cannot be read of what could not be decrypted (RFC 3412 section 7.1, step 3).
+      requestId: message.isPrivate ? 0 : requestIdOf(message),
+      errorStatus: 0,
+      errorIndex: 0,
+      varbinds: [{ oid: reports[reason], type: "Counter32", value: counts[reason] }],
+    };
+    const isAuthenticated = keys.authentication !== undefined;
+    const scoped = { contextEngineId: engineId, contextName: new Uint8Array(0), pdu };
+    return { refusal: reason, reply: reply(message, scoped, isAuthenticated ? withoutPrivacy(keys) : {}) };
+  }
+
+  function reply(message: UsmMessage, scoped: ScopedPdu, { authentication, privacy }: UsmKeys): Uint8Array {
+    const plain = encodeScopedPdu(scoped);
+    const time = timeNow();
+    const privacyParameters = privacy === undefined ? new Uint8Array(0) : nextSalt(privacy.protocol === "des");
+    const { bytes, macAt } = encodeUsmMessage({
+      id: message.id,
+      maxSize: maxMessage,
+      isAuthenticated: authentication !== undefined,
+      isPrivate: privacy !== undefined,
+      isReportable: false,
+      engineId,
+      boots,
+      time,
+      user: message.user,
+      macLength: authentication?.algorithm.macLength ?? 0,
+      privacyParameters,
+      data: privacy === undefined ? plain : encrypt(privacy, boots, time, privacyParameters, plain),
+    });
+    if (authentication !== undefined) signMessage(authentication.algorithm, authentication.key, bytes, macAt);
+    return bytes;
+  }
+
+  /** Of DES the first half is the engine boots (RFC 3414 section 8.1.1.1). */
+  function nextSalt(isDes: boolean): Uint8Array {
+    const octets = Buffer.alloc(saltLength);
+    salt = BigInt.asUintN(64, salt + 1n);
+    octets.writeBigUInt64BE(salt);
+    if (isDes) octets.writeUInt32BE(boots);
+    return octets;
+  }
+}
+
+function withoutPrivacy({ authentication }: UsmKeys): UsmKeys {
+  return authentication === undefined ? {} : { authentication };
+}
+
+function requestIdOf({ data }: UsmMessage): number {
+  try {
+    return decodeScopedPdu(data).pdu.requestId;
+  } catch {
+    return 0;
+  }
+}
+
+/** Undefined when a wrong key gave no PDU. */
+function readScoped(
+  { isPrivate, boots, time, privacyParameters, data }: UsmMessage,
+  { privacy }: UsmKeys,
+): ScopedPdu | undefined {
+  if (!isPrivate || privacy === undefined) return decodeScopedPdu(data);
+  try {
+    return decodeScopedPdu(decrypt(privacy, boots, time, privacyParameters, data));
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0;
+}
