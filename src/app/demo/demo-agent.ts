@@ -77,6 +77,8 @@ function respond(request: Pdu, values: readonly VarBind[]): Pdu {
       return { ...response, varbinds: bulk(values, oids, request.errorStatus, request.errorIndex) };
     case "set":
     case "response":
+    case "trap":
+    case "inform":
     case "report":
       break;
   }

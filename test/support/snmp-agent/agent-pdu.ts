@@ -27,6 +27,8 @@ export function answerPdu(request: Pdu, view: AgentView): Pdu {
       return { ...request, type: "response", errorStatus: 0, errorIndex: 0, varbinds: bulk(request, view) };
     case "set":
     case "response":
+    case "trap":
+    case "inform":
     case "report":
       break;
   }
