@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseKey } from "../../src/ip/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type UdmStore } from "../../src/udm/index.ts";
+import { createUdmFileStore, type UdmFileStore, type UdmStore } from "../../src/udm/index.ts";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
@@ -15,6 +15,8 @@ try {
   await measureSize(1000, 300);
   await measureSize(100_000, 30);
   await measureSize(1_000_000, 15);
+  await measureHistory(1000, 300);
+  await measureHistory(100_000, 30);
 } finally {
   await rm(directory, { recursive: true });
 }
@@ -23,16 +25,7 @@ try {
 async function measureSize(entries: number, rounds: number): Promise<void> {
   const path = join(directory, `${entries}.yml`);
   writeMetadataFile(path, entries);
-  const store = createUdmFileStore({
-    path,
-    owned: true,
-    refreshMs: 0,
-    startThread: startUdmFileThread,
-    log: silentLog,
-    metrics: createMetrics(),
-    clock: systemClock,
-    health: createHealth(),
-  });
+  const store = createStore(path);
   await store.start();
   try {
     let writes = 0;
@@ -65,6 +58,49 @@ async function measureSize(entries: number, rounds: number): Promise<void> {
   } finally {
     await store.stop();
   }
+}
+
+/** @param stateDirectory where the history is; without it there is none. */
+function createStore(path: string, stateDirectory?: string): UdmFileStore {
+  return createUdmFileStore({
+    path,
+    owned: true,
+    refreshMs: 0,
+    startThread: startUdmFileThread,
+    ...(stateDirectory !== undefined && { stateDirectory }),
+    log: silentLog,
+    metrics: createMetrics(),
+    clock: systemClock,
+    health: createHealth(),
+  });
+}
+
+/** What the history adds to a group of writes: a line more, and its sync. Two stores take turns. */
+async function measureHistory(entries: number, rounds: number): Promise<void> {
+  const [withPath, withoutPath] = ["with", "without"].map((name) => join(directory, `${name}-${entries}.yml`)) as [
+    string,
+    string,
+  ];
+  for (const path of [withPath, withoutPath]) writeMetadataFile(path, entries);
+  const stores = [createStore(withPath, await mkdtemp(join(directory, "state-"))), createStore(withoutPath)];
+  const times: number[][] = [[], []];
+  for (const store of stores) {
+    await store.start();
+    await update(store, 0, "first");
+  }
+  for (let i = 0; i < rounds; i++) {
+    for (const [n, store] of stores.entries()) {
+      times[n]?.push(await timed(() => update(store, i % entries, `round-${i}`)));
+    }
+  }
+  for (const store of stores) await store.stop();
+  const [ours = [], without = []] = times;
+  reportRow({
+    what: `one write at ${entries.toLocaleString("en").replaceAll(",", " ")} entries, with a history`,
+    value: median(ours),
+    unit: "ms",
+    peer: { what: "without a history", value: median(without) },
+  });
 }
 
 async function update(store: UdmStore, i: number, name: string): Promise<void> {

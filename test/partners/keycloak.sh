@@ -34,5 +34,5 @@ export KC_BOOTSTRAP_ADMIN_USERNAME=root KC_BOOTSTRAP_ADMIN_PASSWORD=secret
 export JAVA_OPTS_KC_HEAP="-Xms64m -Xmx512m" JAVA_OPTS_APPEND="-XX:TieredStopAtLevel=1"
 run "$DIR/keycloak/bin/kc.sh" start --optimized --http-enabled=true --http-host=127.0.0.1 --http-port="$PORT" \
   --hostname="http://127.0.0.1:$PORT" --import-realm
-await 240 http "http://127.0.0.1:$PORT/realms/netgloss/.well-known/openid-configuration"
+await 600 http "http://127.0.0.1:$PORT/realms/netgloss/.well-known/openid-configuration"
 ready $VERSION issuer http://127.0.0.1:$PORT/realms/netgloss client netgloss secret secret-of-the-test-client user admin password secret

@@ -19,7 +19,14 @@ import {
 } from "../../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../../rpc/encoded.ts";
 import { badRequest } from "../../udm/store-fault.ts";
-import { afterReplacement, countChanges, entryChange, readFullUdm, type RequestedEntry } from "../common/full-udm.ts";
+import {
+  afterReplacement,
+  countChanges,
+  entryChange,
+  entryChangeJson,
+  readFullUdm,
+  type RequestedEntry,
+} from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { outsideOf, readScope, type Scope } from "./scope.ts";
 import { scanEntries } from "../search/scan-entries.ts";
@@ -230,5 +237,6 @@ function answer({ changes, unchanged, change }: Replaced): Encodable {
     element: EntryChangeSchema,
     count: changes.length,
     at: (i) => entryChange(changes[i] as EntryChange),
+    jsonAt: (i) => entryChangeJson(changes[i] as EntryChange),
   });
 }

@@ -13,7 +13,7 @@ import {
 import type { Encodable } from "../../rpc/encoded.ts";
 import { badRequest, requestKey } from "../../udm/store-fault.ts";
 import { quote } from "../../../text/index.ts";
-import { entryChange } from "../common/full-udm.ts";
+import { entryChange, entryChangeJson } from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { pageSize, readPageToken, writePageToken } from "../common/page-token.ts";
 import type { ToolsCaller, ToolsContext } from "../common/tools-context.ts";
@@ -114,6 +114,7 @@ export async function undoChange(
     element: EntryChangeSchema,
     count: undone.length,
     at: (i) => entryChange(undone[i] as EntryChange),
+    jsonAt: (i) => entryChangeJson(undone[i] as EntryChange),
   });
 }
 

@@ -3,6 +3,7 @@ import {
   checkUdm,
   isChange,
   otherFields,
+  udmJson,
   udmContexts,
   withContexts,
   type EntryChange,
@@ -35,6 +36,28 @@ export function fullUdm(entry: UdmEntry, layer = ""): FullUdm {
     layer,
     ...(fileOnly !== undefined && { contexts: [...(fileOnly.contexts ?? [])], otherFields: otherFields(entry) }),
   });
+}
+
+/** The JSON of {@link fullUdm}, many times faster than by way of the message. */
+export function fullUdmJson(entry: UdmEntry, layer = ""): string {
+  const { fileOnly } = entry;
+  const json = udmJson(entry);
+  if (fileOnly === undefined && layer === "") return json;
+  let more = "";
+  const contexts = fileOnly?.contexts ?? [];
+  if (contexts.length > 0) more += `,"contexts":${JSON.stringify(contexts)}`;
+  const others = fileOnly === undefined ? "" : otherFields(entry);
+  if (others !== "") more += `,"otherFields":${JSON.stringify(others)}`;
+  if (layer !== "") more += `,"layer":${JSON.stringify(layer)}`;
+  return `${json.slice(0, -1)}${more}}`;
+}
+
+/** The JSON of {@link entryChange}. */
+export function entryChangeJson({ before, after }: EntryChange): string {
+  let json = `{"key":${JSON.stringify((after ?? before)?.key.text ?? "")}`;
+  if (before !== undefined) json += `,"before":${fullUdmJson(before)}`;
+  if (after !== undefined) json += `,"after":${fullUdmJson(after)}`;
+  return `${json}}`;
 }
 
 export function entryChange({ before, after }: EntryChange, layer = ""): EntryChangeMessage {

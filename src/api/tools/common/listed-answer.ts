@@ -17,6 +17,8 @@ export interface ListedMessage<D extends DescMessage, E extends DescMessage> {
   readonly count: number;
   /** Made when it is needed. */
   readonly at: (i: number) => MessageShape<E>;
+  /** The same as JSON, where it is known without the message. */
+  readonly jsonAt?: ((i: number) => string) | undefined;
 }
 
 /** The answer of a message with a list: at once when that is short, else piece by piece. */
@@ -53,13 +55,13 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
 function jsonPieces<D extends DescMessage, E extends DescMessage>(
   message: ListedMessage<D, E>,
 ): () => Iterable<Buffer> {
-  const { desc, rest, field, element, count, at } = message;
+  const { desc, rest, field, element, count, at, jsonAt = (i) => toJsonString(element, at(i)) } = message;
   return function* () {
     const name = desc.field[field]?.jsonName ?? field;
     for (let i = 0; i < count; i += elementsAtOnce) {
       let text = i === 0 ? `{"${name}":[` : ",";
       const end = Math.min(count, i + elementsAtOnce);
-      for (let n = i; n < end; n++) text += `${n === i ? "" : ","}${toJsonString(element, at(n))}`;
+      for (let n = i; n < end; n++) text += `${n === i ? "" : ","}${jsonAt(n)}`;
       yield Buffer.from(text);
     }
     const others = toJsonString(desc, rest).slice(1);

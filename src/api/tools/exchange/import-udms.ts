@@ -18,7 +18,13 @@ import {
 } from "../../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../../rpc/encoded.ts";
 import { badRequest } from "../../udm/store-fault.ts";
-import { afterReplacement, countChanges, entryChange, type RequestedEntry } from "../common/full-udm.ts";
+import {
+  afterReplacement,
+  countChanges,
+  entryChange,
+  entryChangeJson,
+  type RequestedEntry,
+} from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 import { replaceEntries } from "../bulk/replace-udms.ts";
@@ -105,6 +111,7 @@ async function runImport(
     element: EntryChangeSchema,
     count: mostChanges === 0 ? changes.length : Math.min(mostChanges, changes.length),
     at: (i) => entryChange(changes[i] as EntryChange),
+    jsonAt: (i) => entryChangeJson(changes[i] as EntryChange),
   });
 }
 

@@ -5,7 +5,7 @@ import type { UdmEntry, UdmIndex } from "../../../udm/index.ts";
 import { FullUdmSchema, SearchUdmsResponseSchema, type SearchUdmsRequest } from "../../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../../rpc/encoded.ts";
 import { badRequest } from "../../udm/store-fault.ts";
-import { fullUdm } from "../common/full-udm.ts";
+import { fullUdm, fullUdmJson } from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { pageSize, readPageToken, writePageToken } from "../common/page-token.ts";
 import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
@@ -56,6 +56,10 @@ export async function searchUdms(
     at(i) {
       const { entry, layer } = page[i] as FoundEntry;
       return fullUdm(entry, layer);
+    },
+    jsonAt(i) {
+      const { entry, layer } = page[i] as FoundEntry;
+      return fullUdmJson(entry, layer);
     },
   });
 }
