@@ -27,6 +27,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-layers": "udm/udm-layers-bench.js",
   delivery: "output/delivery-bench.js",
   "delivery-ecs": "output/ecs-bench.js",
+  "delivery-encoders": "output/encoders-bench.js",
   "delivery-cost": "output/delivery-cost-bench.js",
   "delivery-kafka": "output/kafka-bench.js",
   "delivery-search": "output/search-bench.js",

@@ -14,6 +14,11 @@ import { writeMetadataFile } from "../support/metadata-file.ts";
 
 const entries = 100_000;
 const rounds = 5;
+/**
+ * A request is made some thirty times a second, so that the compiler takes a minute of traffic to be done with what makes it. A
+ * collector runs for weeks.
+ */
+const warmSeconds = 60;
 /** Longer than a batch waits for its records. */
 const settleMs = 1000;
 const traffic: Omit<GeneratorOrder, "port"> = {
@@ -35,7 +40,7 @@ try {
   const without = await start({});
   const plain = await start(httpSettings(port, "none"));
   const gzip = await start(httpSettings(port, "gzip"));
-  for (const target of targets) await measure(target);
+  for (const target of targets) await measure(target, warmSeconds);
   const costs = targets.map((): Cost[] => []);
   for (let round = 0; round < rounds; round++) {
     for (const [i, target] of targets.entries()) costs[i]?.push(await measure(target));
@@ -90,12 +95,12 @@ function httpSettings(port: number, compression: string): Readonly<Record<string
  * CPU time by thread, nanoseconds for each record that was decoded: on a busy host the kernel drops some. Nothing is asked
  * of the collector meanwhile, as answering costs, too.
  */
-async function measure(target: CollectorTarget): Promise<Cost> {
+async function measure(target: CollectorTarget, seconds = traffic.seconds): Promise<Cost> {
   const decoded = async (): Promise<number> => (await target.process.metric("netgloss_flow_records_total")) ?? 0;
   const recordsBefore = await decoded();
   await sleep(settleMs);
   const cpuBefore = target.cpu();
-  await generator.ask({ ...traffic, port: target.port });
+  await generator.ask({ ...traffic, seconds, port: target.port });
   await sleep(settleMs);
   const cpuAfter = target.cpu();
   const records = (await decoded()) - recordsBefore;

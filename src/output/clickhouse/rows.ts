@@ -22,12 +22,21 @@ export interface TableRows {
 export type ColumnsByField = ReadonlyMap<string, Column>;
 
 /** What reads the fields of a table's lines; it remembers their names, so that it is made once. */
-export type RowReader = LineWalker<Column | typeof withoutColumn>;
+export type RowReader = LineWalker<PlacedColumn | typeof withoutColumn>;
+
+interface PlacedColumn {
+  readonly column: Column;
+  /** What begins its value in a row: `,"name":`. */
+  readonly start: Buffer;
+}
 
 const withoutColumn = "without a column";
 
 export function createRowReader(columns: ColumnsByField): RowReader {
-  return createLineWalker((name) => columns.get(name) ?? withoutColumn);
+  return createLineWalker((name) => {
+    const column = columns.get(name);
+    return column === undefined ? withoutColumn : { column, start: Buffer.from(`,"${column.name}":`) };
+  });
 }
 
 const quote = 0x22;
@@ -64,17 +73,18 @@ function tokenOf(batch: Batch, table: number, indexes: readonly number[]): strin
 function writeRow(out: BodyWriter, reader: RowReader, line: Buffer, from: number, to: number): void {
   // Fields without a column wait until the row's columns are written.
   const others: number[] = [];
-  let separator = "{";
-  reader.walk(line, from, to, (column, name, value, end) => {
-    if (column === withoutColumn || !fits(column, line, value, end)) {
+  let isFirst = true;
+  out.text("{");
+  reader.walk(line, from, to, (use, name, value, end) => {
+    if (use === withoutColumn || !fits(use.column, line, value, end)) {
       others.push(name, value, end);
       return;
     }
-    out.text(`${separator}"${column.name}":`);
+    out.bytes(use.start, isFirst ? 1 : 0, use.start.length);
     out.bytes(line, value, end);
-    separator = ",";
+    isFirst = false;
   });
-  if (others.length > 0) out.text(`${separator}"${otherColumn.name}":`);
+  if (others.length > 0) out.text(`${isFirst ? "" : ","}"${otherColumn.name}":`);
   for (let i = 0; i < others.length; i += 3) {
     const [name = 0, value = 0, end = 0] = others.slice(i, i + 3);
     out.text(i === 0 ? "{" : ",");
@@ -82,8 +92,7 @@ function writeRow(out: BodyWriter, reader: RowReader, line: Buffer, from: number
     if (line[value] === quote) out.bytes(line, value, end);
     else out.quoted(line, value, end);
   }
-  if (others.length > 0) separator = "}";
-  out.text(separator === "{" ? "{}\n" : separator === "}" ? "}}\n" : "}\n");
+  out.text(others.length > 0 ? "}}\n" : "}\n");
 }
 
 /** What the value of a field begins with, by its type. */

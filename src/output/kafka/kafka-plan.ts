@@ -64,8 +64,10 @@ export function readLines(batch: Batch, keyOf: (line: Buffer) => Buffer | undefi
   };
 }
 
-/** The topic of a line; undefined: its type goes nowhere, which the routing before has seen to. */
+/** The topic of a line. A type without one goes nowhere, which the routing before has seen to. */
 export function topicOf(line: Buffer, topics: PlanOptions["topics"]): string {
+  const [first, ...others] = Object.values(topics);
+  if (others.every((topic) => topic === first)) return first ?? "";
   return topics[recordTypeOf(line, 0, line.length)] ?? topics.flow ?? Object.values(topics)[0] ?? "";
 }
 

@@ -45,7 +45,8 @@ export function createLokiOutput(config: LokiOutputConfig, clock: Clock): Output
   );
 }
 
-function encodeStreams(batch: Batch, labelFields: readonly string[]): Uint8Array {
+/** The records of a batch as streams of Loki. */
+export function encodeStreams(batch: Batch, labelFields: readonly string[]): Uint8Array {
   const labelsOf = createLabelsOf(labelFields);
   const timeOf = createTimeOf();
   interface Entry {

@@ -55,7 +55,8 @@ export function createOtlpOutput(config: OtlpOutputConfig, clock: Clock): Output
   );
 }
 
-function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array {
+/** The records of a batch as a request of OTLP. */
+export function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array {
   const attributes = fields.map((field) => ({
     start: `{"key":${JSON.stringify(field)},"value":`,
     key: fieldKey(field),

@@ -40,21 +40,23 @@ export function createGroupKey(fields: number): GroupKey {
       ends[index] = end;
     },
     pack(from) {
-      length = 0;
+      let at = 0;
       let hash = 0;
       for (let field = 0; field < fields; field++) {
         const end = ends[field] as number;
         const start = end === 0 ? 0 : (starts[field] as number);
         const bytes = end - start;
-        reserve(length + lengthBytes + bytes);
-        for (let shift = 0; shift < 32; shift += 8) packed[length++] = bytes >>> shift;
+        reserve(at + lengthBytes + bytes);
+        const to = packed;
+        for (let shift = 0; shift < 32; shift += 8) to[at++] = bytes >>> shift;
         hash = Math.imul(hash ^ bytes, 0x01000193);
-        for (let i = start; i < start + bytes; i++) {
+        for (let i = start; i < end; i++) {
           const byte = from[i] as number;
-          packed[length++] = byte;
+          to[at++] = byte;
           hash = Math.imul(hash ^ byte, 0x01000193);
         }
       }
+      length = at;
       return hash ^ (hash >>> 15);
     },
     is(key) {

@@ -1,7 +1,8 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
+import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
+import { createLineWalker, type LineWalker } from "../delivery/line-walker.ts";
 import { createTimeOf } from "../delivery/record-time.ts";
 
 export interface EventOptions {
@@ -10,13 +11,11 @@ export interface EventOptions {
   /** Empty: the token's. */
   readonly source: string;
   readonly sourcetype: string;
-  /** Whether events have the fields of Splunk's Common Information Model (Network Traffic), too. */
-  readonly hasCimFields: boolean;
 }
 
 const hostFields = ["flow.export.ip.addr", "system.ip.addr"];
 
-/** Fields of the data model Network Traffic by those of records. */
+/** Fields of the data model Network Traffic (Common Information Model) by those of records. */
 const cimFields = {
   src_ip: "flow.src.ip.addr",
   dest_ip: "flow.dst.ip.addr",
@@ -34,52 +33,58 @@ const cimFields = {
   vlan_id: "flow.src.vlan.tag.id",
 };
 
-/** Where events find what Splunk asks for. */
-export interface EventKeys {
+/** Finds in a line what Splunk asks for; it remembers names, so that it is made once. */
+export interface EventReader {
   readonly hosts: readonly Buffer[];
-  readonly cim: readonly { readonly name: string; readonly key: Buffer }[];
+  /** What begins each field of the data model. */
+  readonly starts: readonly string[];
+  /** Calls back with the place of a field among these. */
+  readonly cim: LineWalker<number>;
 }
 
-export function eventKeys(nameOf: NameOf): EventKeys {
+/** @param hasCimFields whether the fields of the data model are looked for, too. */
+export function createEventReader(nameOf: NameOf, hasCimFields: boolean): EventReader {
+  const fields = hasCimFields ? Object.entries(cimFields) : [];
+  const uses = new Map(fields.map(([, field], use) => [nameOf(field), use]));
   return {
     hosts: hostFields.map((field) => fieldKey(nameOf(field))),
-    cim: Object.entries(cimFields).map(([name, field]) => ({ name: `"${name}":`, key: fieldKey(nameOf(field)) })),
+    starts: fields.map(([name]) => `"${name}":`),
+    cim: createLineWalker((name) => uses.get(name)),
   };
 }
 
 /** The records of a batch as events: metadata of Splunk around each line, which stays as it is. */
-export function encodeEvents(batch: Batch, options: EventOptions, keys: EventKeys): Uint8Array {
+export function encodeEvents(batch: Batch, options: EventOptions, reader: EventReader): Uint8Array {
   const { index, source, sourcetype } = options;
+  const { hosts, starts, cim } = reader;
   const fixed = JSON.stringify({ ...(index && { index }), ...(source && { source }), sourcetype }).slice(0, -1);
   const timeOf = createTimeOf();
   const out = createBodyWriter(batch.byteLength + batch.count * (fixed.length + 96));
-  forEachLine(batch, (lines, from, to) => {
+  let lines = Buffer.alloc(0);
+  let isFirst = true;
+  const writeField = (use: number, _name: number, value: number, end: number): void => {
+    out.text(isFirst ? ',"fields":{' : ",");
+    out.text(starts[use] as string);
+    out.bytes(lines, value, end);
+    isFirst = false;
+  };
+  forEachLine(batch, (chunk, from, to) => {
+    lines = chunk as Buffer<ArrayBuffer>;
+    isFirst = true;
     out.text(fixed);
     const time = timeOf(lines, from, to);
     if (time > 0) out.text(`,"time":${(time / 1000).toFixed(3)}`);
-    for (const key of keys.hosts) {
+    for (const key of hosts) {
       const host = findValue(lines, from, to, key);
       if (host < 0) continue;
       out.text(',"host":');
       out.bytes(lines, host, endOfValue(lines, host, to));
       break;
     }
-    if (options.hasCimFields) writeCimFields(out, keys.cim, lines, from, to);
-    out.text(',"event":');
+    if (starts.length > 0) cim.walk(lines, from, to, writeField);
+    out.text(isFirst ? ',"event":' : '},"event":');
     out.bytes(lines, from, to);
     out.text("}\n");
   });
   return out.body();
-}
-
-function writeCimFields(out: BodyWriter, cim: EventKeys["cim"], line: Buffer, from: number, to: number): void {
-  let separator = ',"fields":{';
-  for (const { name, key } of cim) {
-    const value = findValue(line, from, to, key);
-    if (value < 0) continue;
-    out.text(separator + name);
-    out.bytes(line, value, endOfValue(line, value, to));
-    separator = ",";
-  }
-  if (separator === ",") out.text("}");
 }

@@ -8,10 +8,12 @@ import type { NameOf } from "../delivery/field-names.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { createPostOutput, type PostConfig } from "../http/post-output.ts";
-import { encodeEvents, eventKeys, type EventOptions } from "./events.ts";
+import { createEventReader, encodeEvents, type EventOptions } from "./events.ts";
 
 /** What the settings say of an output to Splunk's HTTP Event Collector; plain data. */
 export interface SplunkOutputConfig extends PostConfig, EventOptions {
+  /** Whether events have the fields of Splunk's Common Information Model (Network Traffic), too. */
+  readonly hasCimFields: boolean;
   readonly kind: "splunk";
   /** `event`: each record is an event with its time and host. `raw`: lines, which Splunk takes apart by the source type. */
   readonly format: "event" | "raw";
@@ -39,7 +41,7 @@ const ackPollMs = 250;
  */
 export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nameOf: NameOf): OutputAdapter {
   const { format, index, source, sourcetype, headers, tls } = config;
-  const keys = eventKeys(nameOf);
+  const reader = createEventReader(nameOf, config.hasCimFields);
   const path = `/services/collector/${format}`;
   const parameters = new URLSearchParams({ ...(index && { index }), ...(source && { source }), sourcetype }).toString();
   // Only the server that took a batch knows its acknowledgement.
@@ -75,7 +77,7 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
     {
       contentType: format === "event" ? "application/json" : "text/plain",
       path: format === "event" ? path : `${path}?${parameters}`,
-      encode: (batch) => (format === "event" ? [encodeEvents(batch, config, keys)] : batch.chunks),
+      encode: (batch) => (format === "event" ? [encodeEvents(batch, config, reader)] : batch.chunks),
       headersOf: ({ id }) => ({ "x-splunk-request-channel": channelOf(id) }),
       async open(client, signal) {
         // Without an event: the token is judged, and nothing is indexed.

@@ -1,0 +1,87 @@
+// What a store's protocol adds to a record in the thread of its output: CPU time of its encoder, in turns, next to copying the line.
+// Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
+import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
+import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
+import { createKeyOf } from "../../src/output/delivery/key-fields.ts";
+import { createLayouts } from "../../src/output/clickhouse/columns.ts";
+import { createRowReader, rowsByTable } from "../../src/output/clickhouse/rows.ts";
+import { planChunks, readLines } from "../../src/output/kafka/kafka-plan.ts";
+import { encodeRecordBatch } from "../../src/output/kafka/record-batch.ts";
+import { encodeStreams } from "../../src/output/loki/loki-output.ts";
+import { encodeLogs } from "../../src/output/otlp/otlp-output.ts";
+import { bulkBody } from "../../src/output/search/bulk.ts";
+import { createIndexOf } from "../../src/output/search/index-names.ts";
+import { createEventReader, encodeEvents } from "../../src/output/splunk/events.ts";
+import { createHeaderOf, frameMessages } from "../../src/output/syslog/syslog-message.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { median } from "../support/median.ts";
+import { decodeLines } from "./delivery-lines.ts";
+
+const rounds = 9;
+const { lines } = decodeLines();
+const batches = lines.slice(0, 24).map(({ bytes, count }, number): Batch => ({
+  id: { instance: "benchbenchbe", number },
+  chunks: [bytes],
+  count,
+  byteLength: bytes.length,
+  oldestAt: 0,
+}));
+const records = batches.reduce((sum, { count }) => sum + count, 0);
+const labels = ["flow.export.ip.addr", "system.ip.addr"];
+
+const indexOf = createIndexOf({ prefix: "netgloss", suffix: "", period: "rollover" });
+const plainEvents = createEventReader((field) => field, false);
+const cimEvents = createEventReader((field) => field, true);
+const event = { index: "", source: "", sourcetype: "netgloss" };
+const readers = createLayouts((field) => field).map(({ columns }) =>
+  createRowReader(new Map(columns.map((column) => [column.field, column]))),
+);
+const keyOf = createKeyOf(labels);
+const headerOf = createHeaderOf({
+  facility: 16,
+  severity: 6,
+  hostName: "collector",
+  appName: "netgloss",
+  confirm: "close",
+});
+const topics = { flow: "flow" };
+
+function kafka(batch: Batch, compression: "none" | "lz4"): void {
+  const read = readLines(batch, keyOf);
+  const counts = new Map([["flow", 6]]);
+  const { bitmask: bits, compressSync: compress } = compressionsAlgorithms[compression];
+  const isCompressed = compression !== "none";
+  for (const { positions } of planChunks(batch, read, { topics, maxMessageBytes: 1_000_000, counts, hash: () => 1 })) {
+    encodeRecordBatch(
+      positions.map((position) => read.recordAt(position)),
+      { time: 0, producer: undefined, sequence: 0, crc32c, compression: isCompressed ? { bits, compress } : undefined },
+    );
+  }
+}
+
+const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
+  "copying the line": (batch) => Uint8Array.prototype.slice.call(joinChunks(batch)),
+  "Elasticsearch, OpenSearch: _bulk": (batch) => bulkBody(batch, indexOf),
+  "ClickHouse: rows": (batch) => rowsByTable(batch, readers),
+  "Splunk: events": (batch) => encodeEvents(batch, event, plainEvents),
+  "Splunk: events with fields of the data model": (batch) => encodeEvents(batch, event, cimEvents),
+  "Loki: streams": (batch) => encodeStreams(batch, labels),
+  "OTLP: log records": (batch) => encodeLogs(batch, labels),
+  "Kafka: record batches": (batch) => kafka(batch, "none"),
+  "Kafka: record batches, lz4": (batch) => kafka(batch, "lz4"),
+  "syslog: messages": (batch) => frameMessages(batch, headerOf),
+};
+
+const figures = Object.entries(encoders).map(([what, encode]) => ({ what, encode, each: [] as number[] }));
+for (let round = 0; round <= rounds; round++) {
+  for (const { encode, each } of figures) {
+    const start = process.cpuUsage();
+    for (const batch of batches) encode(batch);
+    const { user, system } = process.cpuUsage(start);
+    if (round > 0) each.push(((user + system) * 1000) / records);
+  }
+}
+const peer = { what: "copying the line", value: median(figures[0]?.each ?? []) };
+for (const { what, each } of figures) {
+  reportRow({ what, value: median(each), unit: "ns/record", ...(what !== peer.what && { peer }) });
+}
