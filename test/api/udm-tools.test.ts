@@ -163,7 +163,7 @@ suite("history", { concurrency: true }, () => {
     }
     const unknown = await call("undoChange", { id: 9 });
     assert.deepEqual(refusal(unknown), ["not_found"]);
-    assert.match(message(unknown), /1 to 3 are kept/);
+    assert.match(message(unknown), /changes 1 to 3 are kept/);
     assert.deepEqual(refusal(await call("undoChange", {})), ["invalid_argument", "id"]);
   });
 

@@ -42,6 +42,9 @@ test("history shows who changed what, undo puts it back and refuses what others 
   assert.match((await run("udm", "get", "10.0.0.1")).out, / one /);
   assert.equal((await run("udm", "undo", "2", "--yes")).code, 4);
   assert.equal((await run("udm", "undo", "99", "--yes")).code, 3);
+  const wrong = await run("udm", "undo", "abc");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /'abc' is invalid for argument 'number'\. expected a whole number from 1/);
 });
 
 test("apply is one change; --replace deletes what is not in the file, within bounds", async (t) => {

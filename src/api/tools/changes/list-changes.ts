@@ -141,5 +141,5 @@ function unknownChange(id: number, history: UdmHistory): string {
   const first = history.first();
   const last = history.last();
   if (first > last) return `there is no change ${id}: none is kept`;
-  return `there is no change ${id}: ${first} to ${last} are kept`;
+  return `there is no change ${id}: ${first === last ? `only change ${first} is kept` : `changes ${first} to ${last} are kept`}`;
 }

@@ -40,13 +40,13 @@ export function addHistoryCommands(udm: Command, terminal: Terminal): void {
       await writeAll(terminal, changes, (batch) => batch.map(text).join(""));
     });
 
-  const undo = addClientOptions(udm.command("undo <number>"))
+  const undo = addClientOptions(udm.command("undo"))
+    .argument("<number>", "the number of the change", wholeNumber)
     .description("put back what a change of the history has changed")
     .option("--dry-run", "only show what would be done")
     .option("-y, --yes", "do not ask")
-    .action(async (number: string, { dryRun = false, yes = false }: { dryRun?: boolean; yes?: boolean }) => {
+    .action(async (id: number, { dryRun = false, yes = false }: { dryRun?: boolean; yes?: boolean }) => {
       const client = await clientOf(undo, terminal);
-      const id = wholeNumber(number);
       const ask = async (isDry: boolean): Promise<{ change?: number; changes?: EntryChange[] }> =>
         (await callTools(client, "UndoChange", { id, dry_run: isDry })) as { change?: number; changes?: EntryChange[] };
       const { changes = [] } = await ask(true);
