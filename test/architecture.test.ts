@@ -71,6 +71,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "cli",
     ["main.ts", "index.ts"],
   ],
+  explore: [["explore-error.ts", "columns"], "intake", "query", "status.ts", ["duckdb", "clickhouse"], "."],
   flow: ["protocol.ts", "intake", "elements", "exporters", "line/kernel", "wire", "line", "exporters/state", "."],
   filter: [["filter.ts", "filter-error.ts"], ["syntax", "vocabulary"], "check", "evaluate", "."],
   udm: ["model", "index", "history", "store"],

@@ -35,6 +35,7 @@ import {
   previewDefinitions,
   watchedSnmp,
 } from "./snmp-views.ts";
+import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputsDescription, outputsView, outputTestOperation } from "./outputs/outputs-view.ts";
 import { progressDescription, progressEvents } from "./progress-views.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
@@ -114,6 +115,8 @@ export function createCollector(options: CollectorOptions): Collector {
     metrics,
     clock,
   });
+  const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
+  const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
   const missing = missingForMetadataApi(settings);
   const explainer = createObjectExplainer(
     plainSettings(settings),
@@ -184,7 +187,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ]),
     operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
-    ...(explore !== undefined && { explore: exploreOperations(explore, clock) }),
+    ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,

@@ -1,22 +1,38 @@
 import { apiError, type ExploreOperations } from "../api/index.ts";
-import { answerCsv, ExploreError, flowsCsv, readFlowsQuery, readQuery } from "../explore/index.ts";
+import {
+  answerTable,
+  ExploreError,
+  flowsTable,
+  readFlowsQuery,
+  readQuery,
+  tableCsv,
+  type AnswerTable,
+} from "../explore/index.ts";
 import type { Clock } from "../report/index.ts";
-import type { ExploreOutput } from "./threads/explore-output.ts";
+import type { ExploreQuestions } from "./threads/explore-output.ts";
 
 /** The questions of the API to Explore. */
-export function exploreOperations(explore: ExploreOutput, clock: Clock): ExploreOperations {
+export function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOperations {
+  const file = async (table: AnswerTable, format: "csv" | "parquet"): Promise<Uint8Array> => {
+    if (format === "csv") return Buffer.from(tableCsv(table));
+    if (explore.parquet !== undefined) return explore.parquet(table);
+    throw new ExploreError(
+      "invalid_argument",
+      "Parquet comes from the embedded store only: ask ClickHouse itself for it",
+    );
+  };
   return {
-    status: () => explained(() => explore.status()),
+    status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
     query: (body, format, signal) =>
       explained(async () => {
         const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
-        return format === "json" ? answer : Buffer.from(answerCsv(answer));
+        return format === "json" ? answer : file(answerTable(answer), format);
       }),
     flows: (body, format, signal) =>
       explained(async () => {
         const query = readFlowsQuery(body, clock.now());
         const answer = await explore.flows(query, signal);
-        return format === "json" ? answer : Buffer.from(flowsCsv(answer, query.fields));
+        return format === "json" ? answer : file(flowsTable(answer, query.fields), format);
       }),
   };
 }

@@ -1,17 +1,22 @@
+import { join } from "node:path";
 import type { Clock, Log, Metrics } from "../report/index.ts";
 import { nearName, quote } from "../text/index.ts";
 import { columnOf, exploreColumns, type Column } from "./columns/column.ts";
 import { createDuckDbEngine } from "./duckdb/duckdb-engine.ts";
 import { openDuckDbStore, type DuckDbStore, type Partition } from "./duckdb/duckdb-store.ts";
+import { writeParquet } from "./duckdb/write-parquet.ts";
 import { loadDuckDb, type DuckDb } from "./duckdb/load-duckdb.ts";
 import { ExploreError } from "./explore-error.ts";
+import type { FlowsAnswer } from "./query/flows-answer.ts";
 import { createIntake, type Intake } from "./intake/intake.ts";
 import { createSampler } from "./intake/sampler.ts";
+import type { AnswerTable } from "./query/answer-table.ts";
 import type { ExploreAnswer } from "./query/answer.ts";
 import type { ExploreQuery, FlowsQuery, TimeRange } from "./query/explore-query.ts";
 import type { PlainValue } from "./query/query-engine.ts";
 import { createQueryGate } from "./query/query-gate.ts";
 import { flowsStatement } from "./query/query-sql.ts";
+import { recordOf } from "./query/record-of.ts";
 import { runQuery } from "./query/run-query.ts";
 import { fieldStatus, type ExploreStatus } from "./status.ts";
 
@@ -20,6 +25,8 @@ export interface EmbeddedExploreConfig {
   readonly directory: string;
   readonly maxBytes: number;
   readonly maxHours: number;
+  /** Records a second that are kept; of more, one stands for several. 0: no bound. */
+  readonly maxRate: number;
   /** What queries may take. */
   readonly memoryBytes: number;
   /** Fields that are kept besides the usual ones. */
@@ -39,13 +46,6 @@ export interface EmbeddedExploreOptions {
   readonly onFault: (fault: string | undefined) => void;
 }
 
-export interface FlowsAnswer {
-  readonly records: readonly Readonly<Record<string, PlainValue>>[];
-  /** How many records one of them may stand for. */
-  readonly sampling: number;
-  readonly complete: boolean;
-}
-
 /** A store of flow records in files, and what can be asked of it. */
 export interface EmbeddedExplore {
   start(): Promise<void>;
@@ -58,6 +58,10 @@ export interface EmbeddedExplore {
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
   /** @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
+  /** A table as a file of Parquet. */
+  parquet(table: AnswerTable): Promise<Uint8Array>;
+  /** Puts on disk what was taken, so that questions find it; it happens by itself every second. */
+  flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -70,7 +74,7 @@ const queryThreads = 2;
 
 export function createEmbeddedExplore(options: EmbeddedExploreOptions): EmbeddedExplore {
   const { config, clock, random, log, metrics, onFault } = options;
-  const sampler = createSampler(random);
+  const sampler = createSampler(random, config.maxRate);
   const gate = createQueryGate(maxRunning, maxWaiting);
   const usual = exploreColumns(config.fields);
   let duckDb: DuckDb | undefined;
@@ -80,6 +84,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
   let ticking: Promise<void> = Promise.resolve();
   let namesSeen = 0;
   let settled = 0;
+  let judgedAt = clock.monotonic();
   let fault: string | undefined;
   reportMetrics(metrics, { intake: () => intake, store: () => store, factor: () => sampler.factor });
 
@@ -124,6 +129,9 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     if (store === undefined || intake === undefined) return;
     const open = store;
     const reader = intake;
+    const at = clock.monotonic();
+    sampler.judgeRate(Math.max(1, at - judgedAt) / 1000);
+    judgedAt = at;
     try {
       reader.flush();
       open.flush();
@@ -247,6 +255,19 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
         }
         return { records, sampling: samplingOf(partitions), complete: isComplete(query) };
       }),
+    async parquet(table) {
+      const connection = await opened().store.connect();
+      try {
+        return await writeParquet(connection, join(config.directory, "tmp"), table);
+      } finally {
+        connection.closeSync();
+      }
+    },
+    async flush() {
+      await ticking;
+      ticking = tick();
+      await ticking;
+    },
     async stop() {
       clearTimeout(timer);
       timer = undefined;
@@ -257,11 +278,6 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
       await open?.close();
     },
   };
-}
-
-function recordOf(columns: readonly Column[], values: readonly PlainValue[]): Readonly<Record<string, PlainValue>> {
-  const cells = columns.map(({ field }, i) => [field, values[i] ?? null] as const);
-  return Object.fromEntries(cells.filter(([, value]) => value !== null));
 }
 
 function unknownField(field: string, known: Iterable<string>): never {

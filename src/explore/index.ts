@@ -1,11 +1,14 @@
+export { createEmbeddedExplore, type EmbeddedExplore, type EmbeddedExploreConfig } from "./embedded-explore.ts";
+export type { FlowsAnswer } from "./query/flows-answer.ts";
 export {
-  createEmbeddedExplore,
-  type EmbeddedExplore,
-  type EmbeddedExploreConfig,
-  type FlowsAnswer,
-} from "./embedded-explore.ts";
+  createClickHouseExplore,
+  type AskClickHouse,
+  type ClickHouseExplore,
+} from "./clickhouse/clickhouse-explore.ts";
+export { createSampler, type Sampler } from "./intake/sampler.ts";
 export { ExploreError, type ExploreErrorCode } from "./explore-error.ts";
-export { answerCsv, flowsCsv } from "./query/csv.ts";
+export { answerTable, flowsTable, type AnswerTable } from "./query/answer-table.ts";
+export { tableCsv } from "./query/csv.ts";
 export type { ExploreAnswer } from "./query/answer.ts";
 export { readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./query/explore-query.ts";
 export type { ExploreStatus } from "./status.ts";

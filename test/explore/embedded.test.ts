@@ -1,44 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { test, type TestContext } from "node:test";
-import { createEmbeddedExplore, readFlowsQuery, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { test } from "node:test";
+import { answerTable, ExploreError, readFlowsQuery, readQuery, tableCsv } from "../../src/explore/index.ts";
+import { exploreDirectory, openExplore } from "./explore-fixture.ts";
 
 const now = Date.now();
 const never = new AbortController().signal;
-
-async function openExplore(t: TestContext, directory?: string): Promise<EmbeddedExplore> {
-  const path = directory ?? mkdtempSync(join(tmpdir(), "netgloss-explore-"));
-  if (directory === undefined) t.after(() => rmSync(path, { recursive: true, force: true }));
-  const explore = createEmbeddedExplore({
-    config: {
-      directory: path,
-      maxBytes: 2 ** 30,
-      maxHours: 24,
-      memoryBytes: 256 * 2 ** 20,
-      fields: ["flow.src.site.name"],
-      maxMetadataFields: 8,
-      timeoutMs: 10_000,
-    },
-    clock: systemClock,
-    random: Math.random,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault: () => {},
-  });
-  await explore.start();
-  return explore;
-}
 
 const line = (fields: Readonly<Record<string, unknown>>): string =>
   `${JSON.stringify({ "@timestamp": new Date(now - 5000).toISOString(), "flow.export.type": "ipfix", ...fields })}\n`;
 
 test("what was taken is answered, and there after a restart", async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "netgloss-explore-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const first = await openExplore(t, directory);
+  const directory = exploreDirectory(t);
+  const first = await openExplore(t, { directory });
   const lines = [
     line({ "flow.src.ip.addr": "10.0.0.1", "flow.src.site.name": "Berlin", "flow.bytes": 700 }),
     line({ "flow.src.ip.addr": "10.0.0.2", "flow.bytes": 200 }),
@@ -52,7 +25,7 @@ test("what was taken is answered, and there after a restart", async (t) => {
   first.take(Buffer.from(lines.join("")));
   await first.stop();
 
-  const second = await openExplore(t, directory);
+  const second = await openExplore(t, { directory });
   const query = { dimensions: ["flow.src.site.name"], limit: 2, granularity: "none" };
   const answer = await second.query(readQuery(query, now), never);
   assert.deepEqual(
@@ -65,5 +38,63 @@ test("what was taken is answered, and there after a restart", async (t) => {
   assert.deepEqual(answer.others, { keys: 1, share: 0.1, value: 100 });
   const flows = await second.flows(readFlowsQuery({ filter: "src in 2001:db8::/32" }, now), never);
   assert.equal(flows.records[0]?.["flow.src.site.name"], "Paris, a long name of a place");
-  await second.stop();
+  const table = answerTable(answer);
+  assert.equal(
+    tableCsv(table),
+    "flow.src.site.name,bytes,share\r\nBerlin,700,0.7\r\n,200,0.2\r\n(others),100,0.1\r\n(total),1000,1\r\n",
+  );
+  const parquet = Buffer.from(await second.parquet(table));
+  assert.equal(parquet.toString("latin1", 0, 4) + parquet.toString("latin1", parquet.length - 4), "PAR1PAR1");
+});
+
+test("keys of metadata become columns by themselves, and are there at once after a restart", async (t) => {
+  const directory = exploreDirectory(t);
+  const first = await openExplore(t, { directory });
+  const some = Buffer.from(line({ "flow.dst.tenant": "shop", "flow.bytes": 3 }));
+  for (let i = 0; i < 6; i++) {
+    first.take(some);
+    await first.flush();
+  }
+  assert.ok(
+    first.status().fields.some(({ name, label }) => name === "flow.dst.tenant" && label === "Destination tenant"),
+  );
+  await first.stop();
+  const second = await openExplore(t, { directory });
+  const query = readQuery({ dimensions: ["flow.dst.tenant"], filter: "dst.tenant = shop", granularity: "none" }, now);
+  const { rows } = await second.query(query, never);
+  assert.equal(rows.length, 1);
+  assert.deepEqual(rows[0]?.key, ["shop"]);
+});
+
+test("a question that is at fault names its field, a field that is not kept the nearest one", async (t) => {
+  const refused = (body: unknown, field: string, message: RegExp): void =>
+    assert.throws(
+      () => readQuery(body, now),
+      (error) => error instanceof ExploreError && error.field === field && message.test(error.message),
+    );
+  refused([], "", /must be a JSON object/);
+  refused({ form: "-1h" }, "form", /there is no field "form"/);
+  refused({ from: "yesterday" }, "from", /must be a time such as/);
+  refused({ from: "now", to: "-1h" }, "from", /before to/);
+  refused({ filter: "src = " }, "filter", /^filter:1:7: expected a value/);
+  refused({ dimensions: ["a", "b", "c", "d", "e"] }, "dimensions", /at most 4/);
+  refused({ measure: "joules" }, "measure", /must be one of bytes/);
+  refused({ limit: 0 }, "limit", /from 1 to 1000/);
+  refused({ from: "-30d", granularity: "10s" }, "granularity", /more than 2000 times/);
+  refused({ granularity: "none", percentile: 95 }, "percentile", /needs a granularity/);
+
+  const explore = await openExplore(t);
+  const ask = (body: unknown): Promise<unknown> => explore.query(readQuery(body, now), never);
+  await assert.rejects(ask({ dimensions: ["flow.src.ip.adr"] }), /did you mean flow\.src\.ip\.addr\?/);
+  await assert.rejects(ask({ dimensions: ["@timestamp"] }), /is a time/);
+  await assert.rejects(ask({ filter: "mpls.vpn.rd = 1" }), /SVC_EXPLORE_FIELDS adds fields/);
+});
+
+test("a question that nobody waits for ends, and others are answered", async (t) => {
+  const explore = await openExplore(t);
+  const controller = new AbortController();
+  const asked = explore.query(readQuery({}, now), controller.signal);
+  controller.abort(new ExploreError("canceled", "nobody waits"));
+  await assert.rejects(asked, /nobody waits/);
+  assert.equal((await explore.query(readQuery({}, now), never)).total.value, 0);
 });

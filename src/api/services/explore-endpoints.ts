@@ -11,7 +11,7 @@ export type ExploreFormat = (typeof exploreFormats)[number];
 
 /** What can be asked of stored flow records. Questions are JSON; each rejects with an error fit to be answered. */
 export interface ExploreOperations {
-  status(): Promise<unknown>;
+  status(signal: AbortSignal): Promise<unknown>;
   /** @returns JSON; of the other formats, bytes. */
   query(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
@@ -32,7 +32,7 @@ function enabled(explore: ExploreOperations | undefined): ExploreOperations {
 
 /** `GET`: what there is to ask. */
 export async function serveExploreStatus(call: Call, explore: ExploreOperations | undefined): Promise<void> {
-  await sendJson(call, 200, await enabled(explore).status(), { "cache-control": "no-store" });
+  await sendJson(call, 200, await enabled(explore).status(call.signal), { "cache-control": "no-store" });
 }
 
 /** The handler of a question. Its body is JSON; the format is said by `format` in the query, or by `Accept`. */

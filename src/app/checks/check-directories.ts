@@ -17,7 +17,8 @@ export async function checkDirectories(settings: Settings): Promise<Findings> {
   if (settings.SVC_STATE_DIRECTORY_PATH !== "") {
     await check(problems, "SVC_STATE_DIRECTORY_PATH", settings.SVC_STATE_DIRECTORY_PATH, false);
   }
-  if (settings.SVC_EXPLORE_ENABLE) await check(problems, "SVC_EXPLORE_PATH", settings.SVC_EXPLORE_PATH, false);
+  if (settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "duckdb")
+    await check(problems, "SVC_EXPLORE_PATH", settings.SVC_EXPLORE_PATH, false);
   const plans = settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH;
   if (settings.SVC_INPUT_SNMP_ENABLE && settings.SVC_INPUT_SNMP_PERSIST_ENABLE && plans !== "") {
     await check(problems, "SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH", plans, false);

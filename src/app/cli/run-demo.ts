@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog, systemClock } from "../../report/index.ts";
@@ -31,6 +31,8 @@ async function runDemoIn(directory: string, options: DemoCommandOptions, termina
   });
   const settings = demoSettings(directory, options.apiPort);
   prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
+  const ofDemo = readFileSync(packagePath("config/ipaddrs.demo.yml"), "utf8");
+  appendFileSync(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH, ofDemo);
   mkdirSync(devicesDirectory(directory));
   const recent = createRecentRecords();
   const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Clock, Component } from "../../report/index.ts";
 import { bindLoopback } from "./bind-loopback.ts";
 import type { DemoFlow } from "./demo-flow.ts";
+import type { DemoStory } from "./demo-story.ts";
 import { createDemoNetwork } from "./demo-network.ts";
 import { encodeIpfix } from "./encode-ipfix.ts";
 import { encodeNetflowV5 } from "./encode-netflow-v5.ts";
@@ -17,6 +18,10 @@ export interface DemoExporterOptions {
   readonly clock: Clock;
   /** How often each of the three exporters sends a datagram. Default 500. */
   readonly intervalMs?: number;
+  /** How many conversations of each family a datagram has. Default 1. */
+  readonly conversations?: number;
+  /** Further sites and tenants, and what goes wrong there. */
+  readonly story?: DemoStory;
 }
 
 type Encode = (flows: readonly DemoFlow[], withTemplates: boolean, state: ExportState) => Buffer;
@@ -48,8 +53,8 @@ const templateEvery = 20;
  * the loopback network. Where only 127.0.0.1 exists (not on Linux), all send from there.
  */
 export function createDemoExporter(options: DemoExporterOptions): Component {
-  const { port, random, clock, intervalMs = 500 } = options;
-  const network = createDemoNetwork(random);
+  const { port, random, clock, intervalMs = 500, conversations = 1, story } = options;
+  const network = createDemoNetwork(random, { hasTenants: story !== undefined });
   const sockets: Socket[] = [];
   let timer: NodeJS.Timeout | undefined;
 
@@ -61,10 +66,13 @@ export function createDemoExporter(options: DemoExporterOptions): Component {
     const now = clock.now();
     const withTemplates = round++ % templateEvery === 0;
     protocols.forEach((protocol, i) => {
-      const flows = protocol.families.flatMap((family) => network.conversation(family, now));
+      const families = Array.from({ length: conversations }, () => protocol.families).flat();
+      const flows = families.flatMap((family): DemoFlow[] => network.conversation(family, now));
+      flows.push(...(story?.flows(i, now) ?? []));
       const sequence = sequences[i] ?? 0;
       const state = { now, bootTime, sequence, domain: i + 1 };
       sequences[i] = sequence + (protocol.counts === "records" ? flows.length : 1);
+      if (story?.loses(i, round) === true) return;
       // A datagram that the kernel does not take is lost like any other.
       sockets[i]?.send(protocol.encode(flows, withTemplates, state), port, "127.0.0.1", () => {});
     });

@@ -16,17 +16,30 @@ const finishedTcpFlags = 0x1b; // FIN SYN PSH ACK
  * Conversations of a small made-up company, whose addresses (of documentation and private ranges) are those of the
  * sample metadata file. Each call makes one conversation: the way there and the way back.
  *
- * @param now when the conversation ended, milliseconds since the epoch.
+ * @param hasTenants whether there are a warehouse and a data centre, too. @param now when the conversation ended, milliseconds since the epoch.
  */
-export function createDemoNetwork(random: Random): { conversation(family: 4 | 6, now: number): [DemoFlow, DemoFlow] } {
+export function createDemoNetwork(
+  random: Random,
+  { hasTenants = false }: { readonly hasTenants?: boolean } = {},
+): { conversation(family: 4 | 6, now: number): [DemoFlow, DemoFlow] } {
   const host = (prefix: string, from: number, to: number) => (): Address =>
     address(`${prefix}${randomInt(random, from, to)}`);
   const at = (text: string) => (): Address => address(text);
 
   const clients = {
-    4: [host("10.10.10.", 10, 60), host("10.10.10.", 10, 60), host("192.0.2.", 10, 40)],
+    4: [
+      host("10.10.10.", 10, 60),
+      host("10.10.10.", 10, 60),
+      host("192.0.2.", 10, 40),
+      ...(hasTenants ? [host("10.20.0.", 10, 60)] : []),
+    ],
     6: [host("2001:db8:10:10::", 10, 60), host("2001:db8:20::", 10, 40)],
   } as const;
+  const tenants: readonly Service[] = [
+    { server: host("10.30.1.", 10, 14), port: 443, protocol: tcp },
+    { server: host("10.30.2.", 10, 14), port: 443, protocol: udp },
+    { server: host("10.30.2.", 20, 22), port: 8443, protocol: tcp },
+  ];
   const services: { 4: readonly [Service, ...Service[]]; 6: readonly [Service, ...Service[]] } = {
     4: [
       { server: at("10.10.20.5"), port: 443, protocol: tcp },
@@ -34,6 +47,7 @@ export function createDemoNetwork(random: Random): { conversation(family: 4 | 6,
       { server: at("10.10.20.53"), port: 53, protocol: udp },
       { server: host("198.51.100.", 10, 20), port: 443, protocol: tcp },
       { server: host("203.0.113.", 1, 8), port: 443, protocol: udp },
+      ...(hasTenants ? tenants : []),
     ],
     6: [
       { server: at("2001:db8:10:20::5"), port: 443, protocol: tcp },

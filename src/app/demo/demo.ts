@@ -4,6 +4,7 @@ import type { Collector } from "../collector.ts";
 import { curlLine } from "../quickstart.ts";
 import { createDemoDevices, deviceDefinitions } from "./demo-devices.ts";
 import { createDemoExporter } from "./demo-exporter.ts";
+import { createDemoStory } from "./demo-story.ts";
 import { createRandom } from "./random.ts";
 import type { RecentRecords } from "./recent-records.ts";
 import { interfaceTable, recordTable } from "./record-table.ts";
@@ -13,6 +14,7 @@ const featured = "10.10.20.5";
 const rowsOfEach = 2;
 const firstTableMs = 1000;
 const seed = 1;
+const sendMs = 200;
 
 export interface DemoOptions {
   readonly collector: Collector;
@@ -56,7 +58,9 @@ export function createDemo(options: DemoOptions): Component {
         await startComponents([collector], log);
         running = [...agents, collector];
         port = collector.flowPorts()[0] ?? 0;
-        const exporter = createDemoExporter({ port, random: createRandom(seed), clock });
+        const random = createRandom(seed);
+        const story = createDemoStory(random, clock.now());
+        const exporter = createDemoExporter({ port, random, clock, intervalMs: sendMs, conversations: 2, story });
         await startComponents([exporter], log);
         running = [...agents, collector, exporter];
       } catch (error) {
@@ -75,12 +79,19 @@ export function createDemo(options: DemoOptions): Component {
 
 function introduction(apiBase: string, port: number): string {
   const rename = { udm: { key: featured, name: "web-shop" }, update_mask: "name" };
-  return `
-Three exporters (NetFlow v5, NetFlow v9, IPFIX) send to UDP port ${port}. Two of them, edge-1 and edge-2, are
-polled by SNMP, too. Below are the newest records that came out: flows, with the names of config/ipaddrs.sample.yml on
-their addresses and those from SNMP on the interfaces (IN, OUT), and a row for each interface with its counters.
-${featured} is called web-1. Give it another name from a
-second terminal and see it in the next table:
+  return `${apiBase}/
+
+Open that in a browser. Three exporters (NetFlow v5, NetFlow v9, IPFIX) send
+flows of a small company to UDP port ${port}; two of them are polled by SNMP.
+Names come from metadata. Below are the newest flows, by name.
+
+Three things are wrong in this network. Can you find them?
+  - a host scans the servers of the tenants
+  - a backup fills a link
+  - an exporter loses datagrams
+
+${featured} is called web-1. Give it another name from a second terminal and see
+it in the next table:
 
   ${curlLine(apiBase, "UpdateUdm", rename)}
 

@@ -3,17 +3,16 @@ import { textTable } from "../cli/text-table.ts";
 /** A record as it left the collector. */
 export type DemoRecord = Readonly<Record<string, unknown>>;
 
-/** Records as a table for people: who talked to whom by name and address. */
+/** The widest that an end of a flow may be, so that the table has 80 columns at most. */
+const endWidth = 21;
+
+/** Records as a table for people: who talked to whom by name. */
 export function recordTable(records: readonly DemoRecord[]): string {
-  const header = ["EXPORTER", "PROTOCOL", "SOURCE", "", "DESTINATION", "", "IN", "OUT", "BYTES"];
   return textTable(
-    header,
+    ["VIA", "SOURCE", "DESTINATION", "IN", "OUT", "BYTES"],
     records.map((record) => [
       named(record, "flow.export"),
-      `${text(record["flow.export.type"])} ${text(record["flow.export.version.ver"])}`,
-      named(record, "flow.src"),
       endPoint(record, "flow.src"),
-      named(record, "flow.dst"),
       endPoint(record, "flow.dst"),
       text(record["flow.in.netif.name"] ?? "-"),
       text(record["flow.out.netif.name"] ?? "-"),
@@ -33,13 +32,15 @@ export function interfaceTable(records: readonly DemoRecord[]): string {
 }
 
 function named(record: DemoRecord, object: string): string {
-  return text(record[`${object}.ip.subnet.name`] ?? "-");
+  return text(record[`${object}.ip.subnet.name`] ?? record[`${object}.ip.addr`] ?? "-");
 }
 
+/** `web-1:443`; a name that is too long is cut, the port never. */
 function endPoint(record: DemoRecord, object: string): string {
-  const ip = text(record[`${object}.ip.addr`]);
   const port = text(record[`${object}.l4.port.id`]);
-  return ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`;
+  const room = endWidth - port.length - 1;
+  const name = named(record, object);
+  return `${name.length > room ? `${name.slice(0, room - 1)}…` : name}:${port}`;
 }
 
 function text(value: unknown): string {

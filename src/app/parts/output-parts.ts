@@ -96,7 +96,8 @@ export function createOutputs(
   return {
     outputs,
     stores,
-    ...(settings.SVC_EXPLORE_ENABLE && { explore: createExplore(settings, reporting, outputMetrics) }),
+    ...(settings.SVC_EXPLORE_ENABLE &&
+      settings.SVC_EXPLORE_STORE === "duckdb" && { explore: createExplore(settings, reporting, outputMetrics) }),
   };
 }
 
@@ -110,6 +111,7 @@ function createExplore(settings: Settings, reporting: Reporting, outputMetrics: 
       directory: resolve(settings.SVC_EXPLORE_PATH),
       maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
       maxHours: settings.SVC_EXPLORE_MAX_AGE,
+      maxRate: settings.SVC_EXPLORE_MAX_RATE,
       memoryBytes: settings.SVC_EXPLORE_MEMORY,
       fields: settings.SVC_EXPLORE_FIELDS,
       maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,

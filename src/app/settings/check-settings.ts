@@ -25,7 +25,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
-  needs("SVC_EXPLORE_ENABLE", "SVC_EXPLORE_PATH", settings.SVC_EXPLORE_PATH !== "");
+  problems.push(...exploreProblems(settings));
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;
@@ -178,4 +178,17 @@ export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {
       settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH !== "",
   };
   return (Object.keys(needed) as (keyof typeof needed)[]).filter((name) => !needed[name]);
+}
+
+function exploreProblems(settings: Settings): string[] {
+  if (!settings.SVC_EXPLORE_ENABLE) return [];
+  if (settings.SVC_EXPLORE_STORE === "duckdb") {
+    return settings.SVC_EXPLORE_PATH === "" ? ["SVC_EXPLORE_PATH must be set, because SVC_EXPLORE_ENABLE is true"] : [];
+  }
+  const because = "because SVC_EXPLORE_STORE is clickhouse";
+  const problems: string[] = [];
+  if (!settings.SVC_OUTPUT_CLICKHOUSE_ENABLE) problems.push(`SVC_OUTPUT_CLICKHOUSE_ENABLE must be true, ${because}`);
+  if (settings.SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE)
+    problems.push(`SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE must be false, ${because}`);
+  return problems;
 }

@@ -1,5 +1,5 @@
 import { GiB, MiB, row } from "./setting-row.ts";
-import { bool, int, list, path, plainText, size } from "./setting-type.ts";
+import { bool, int, list, oneOf, path, plainText, size } from "./setting-type.ts";
 
 const group = "Explore";
 
@@ -10,6 +10,12 @@ export const exploreSettings = {
     bool,
     false,
     "Keeps flow records for a look back, to be asked by `/api/v1/explore/` and on the pages.",
+  ),
+  SVC_EXPLORE_STORE: row(
+    group,
+    oneOf(["duckdb", "clickhouse"]),
+    "duckdb",
+    "Who answers: `duckdb`, the embedded store, or `clickhouse`, the table that SVC_OUTPUT_CLICKHOUSE_ENABLE fills; nothing is kept here then.",
   ),
   SVC_EXPLORE_PATH: row(
     group,
@@ -24,6 +30,12 @@ export const exploreSettings = {
     size(64 * MiB, 1024 * GiB),
     2 * GiB,
     "The most bytes on disk: when there are more, the oldest records go first.",
+  ),
+  SVC_EXPLORE_MAX_RATE: row(
+    group,
+    int(0, 10_000_000, "records a second"),
+    10_000,
+    "The most flow records that are kept. Of more, one stands for several, and sums stay right. 0 is no limit.",
   ),
   SVC_EXPLORE_FIELDS: row(
     group,
@@ -48,7 +60,7 @@ export const exploreSettings = {
   SVC_EXPLORE_QUEUE_SIZE: row(
     group,
     size(MiB, GiB),
-    32 * MiB,
+    64 * MiB,
     "The queue of records on their way to the store. When half of it is full, records are sampled; when it is full, they are dropped and counted.",
   ),
 };

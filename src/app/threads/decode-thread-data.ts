@@ -33,7 +33,8 @@ function slabCount(settings: PlainSettings): number {
   const queues = [settings, ...settings.outputInstances.map((instance) => instance.settings)].flatMap((of) =>
     outputWords.map((word) => (of[`SVC_OUTPUT_${word}_ENABLE`] ? of[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0)),
   );
-  if (settings.SVC_EXPLORE_ENABLE) queues.push(settings.SVC_EXPLORE_QUEUE_SIZE);
+  if (settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "duckdb")
+    queues.push(settings.SVC_EXPLORE_QUEUE_SIZE);
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }

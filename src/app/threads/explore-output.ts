@@ -1,5 +1,6 @@
 import {
   ExploreError,
+  type AnswerTable,
   type EmbeddedExploreConfig,
   type ExploreAnswer,
   type ExploreQuery,
@@ -25,15 +26,20 @@ export interface ExploreOutputOptions {
   readonly health: Health;
 }
 
-/** Explore's own store, which works in a thread of its own. */
-export interface ExploreOutput extends Sink, Component {
+/** What can be asked of flow records, wherever they are kept. */
+export interface ExploreQuestions {
   /** @throws ExploreError when there is no store at present. */
-  status(): Promise<ExploreStatus>;
+  status(signal: AbortSignal): Promise<Omit<ExploreStatus, "droppedRows"> & Partial<ExploreStatus>>;
   /** @throws ExploreError */
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
   /** @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
+  /** A table as a file of Parquet; left out where none can be written. */
+  parquet?(table: AnswerTable): Promise<Uint8Array>;
 }
+
+/** Explore's own store, which works in a thread of its own. */
+export interface ExploreOutput extends ExploreQuestions, Sink, Component {}
 
 const name = "explore";
 /** How long lines may wait for others on their way to the thread, milliseconds. */
@@ -154,5 +160,6 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
     }),
     query: (query, signal) => ask("query", query, signal),
     flows: (query, signal) => ask("flows", query, signal),
+    parquet: async (table) => callThread("parquet", table),
   };
 }

@@ -1,7 +1,13 @@
 // The thread of Explore: lines of records become rows of its store, and questions are answered from it.
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
-import { createEmbeddedExplore, ExploreError, type ExploreQuery, type FlowsQuery } from "../../explore/index.ts";
+import {
+  createEmbeddedExplore,
+  ExploreError,
+  type AnswerTable,
+  type ExploreQuery,
+  type FlowsQuery,
+} from "../../explore/index.ts";
 import { createLineBorrower } from "../../output/index.ts";
 import { createMetrics, systemClock } from "../../report/index.ts";
 import type { Answered, Asked, ExploreLines, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
@@ -66,6 +72,7 @@ serveThread({
   cancel(number: number) {
     asking.get(number)?.abort(new ExploreError("canceled", "nobody waits for the answer any more"));
   },
+  parquet: (table: AnswerTable) => explore.parquet(table),
   status: () => explore.status(),
   metrics: () => metrics.families(),
   stop: () => explore.stop(),

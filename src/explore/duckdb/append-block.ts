@@ -8,9 +8,8 @@ export function sqlType({ type, isArray }: Column): string {
   if (isArray) return "VARCHAR";
   switch (type) {
     case "text":
-      return "VARCHAR";
     case "address":
-      return "UHUGEINT";
+      return "VARCHAR";
     case "integer":
       return "BIGINT";
     case "unsigned":
@@ -35,7 +34,6 @@ export function createChunkWriter({ bindings }: DuckDb, columns: readonly Column
   const { Type } = bindings;
   const ids: Readonly<Record<string, number>> = {
     VARCHAR: Type.VARCHAR,
-    UHUGEINT: Type.UHUGEINT,
     BIGINT: Type.BIGINT,
     UBIGINT: Type.UBIGINT,
     DOUBLE: Type.DOUBLE,

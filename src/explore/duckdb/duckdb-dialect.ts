@@ -1,9 +1,10 @@
+import { addressText } from "../columns/address-text.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 import { sqlType } from "./append-block.ts";
 
 const types: Readonly<Record<SqlValue["type"], string>> = {
   text: "VARCHAR",
-  address: "UHUGEINT",
+  address: "VARCHAR",
   whole: "HUGEINT",
   double: "DOUBLE",
   boolean: "BOOLEAN",
@@ -26,6 +27,12 @@ export const duckDbDialect: SqlDialect = {
   lower: (text) => `lower(${text})`,
   like: (text, pattern) => `${text} LIKE ${pattern} ESCAPE '\\'`,
   asText: (value, type) => (type === "text" ? value : `CAST(${value} AS VARCHAR)`),
+  isBetween(address, first, last, values) {
+    const [from, to] = [addressText(first), addressText(last)];
+    const place = (text: string): string => values.add({ type: "text", value: text });
+    if (from === to) return `${address} = ${place(from)}`;
+    return `(${address} BETWEEN ${place(from)} AND ${place(to)} AND length(${address}) = ${from.length})`;
+  },
   anyElement: (list, isTrue) => `len(list_filter(${list}, lambda x: coalesce(${isTrue("x")}, FALSE))) > 0`,
   isNotEmpty: (list) => `len(${list}) > 0`,
   unnest: (list) => `unnest(CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL] END)`,

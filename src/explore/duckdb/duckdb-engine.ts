@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
-import { formatAddress, unmapAddress } from "../../ip/index.ts";
+import { shownAddress } from "../columns/address-text.ts";
 import type { Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
@@ -89,7 +89,7 @@ function typeOf(type: SqlValue["type"], { api }: DuckDb): DuckDBType {
     case "text":
       return api.VARCHAR;
     case "address":
-      return api.UHUGEINT;
+      return api.VARCHAR;
     case "whole":
       return api.HUGEINT;
     case "double":
@@ -129,7 +129,7 @@ function plainValue(column: Column, value: unknown): PlainValue {
   }
   switch (column.type) {
     case "address":
-      return formatAddress(unmapAddress({ family: 6, value: value as bigint }));
+      return shownAddress(value as string);
     case "integer":
     case "unsigned":
     case "double":
@@ -156,7 +156,7 @@ function timeText(nanoseconds: bigint): string {
 function sqlValue({ type }: Column, value: unknown): SqlValue {
   switch (type) {
     case "address":
-      return { type: "address", value: value as bigint | null };
+      return { type: "address", value: value as string | null };
     case "integer":
     case "unsigned":
       return { type: "whole", value: value as bigint | null };

@@ -62,6 +62,8 @@ export interface DuckDbStore {
 
 /** The bound on the bytes is shared by at least so many files, so that removing one does not remove much. */
 const minFiles = 12;
+/** What a file may have while it is written to: so much is read again after a crash. */
+const maxFileBytes = 192 * 2 ** 20;
 export const weightColumn = "explore.weight";
 
 interface Current {
@@ -86,6 +88,8 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
     autoload_known_extensions: "false",
     allow_community_extensions: "false",
     preserve_insertion_order: "false",
+    // A file is put in order once, when it is complete, and aside of the thread that takes records.
+    checkpoint_threshold: "1TiB",
   });
   const connection = await instance.connect();
   const partitions: Partition[] = [];
@@ -96,7 +100,7 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
 
   const attach = async (name: string): Promise<Partition> => {
     const path = partitionPath(directory, name).replaceAll("'", "''");
-    await connection.run(`ATTACH '${path}' AS ${quoted(name)}`);
+    await connection.run(`ATTACH '${path}' AS ${quoted(name)} (STORAGE_VERSION 'v1.5.0')`);
     try {
       const table = `${quoted(name)}.main.flows`;
       await connection.run(`CREATE TABLE IF NOT EXISTS ${table} (${definitions(wanted)}, "${weightColumn}" UINTEGER)`);
@@ -127,6 +131,8 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
   const openOld = async (name: string): Promise<void> => {
     try {
       const partition = await attach(name);
+      // What a crash left in the log of the file.
+      await connection.run(`CHECKPOINT ${quoted(name)}`);
       if (partition.rows > 0) partitions.push(partition);
       else {
         await detach(name);
@@ -205,7 +211,7 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
     },
     async tidy() {
       if (current === undefined) return;
-      const isLarge = partitionBytes(directory, current.partition.name) > maxBytes / minFiles;
+      const isLarge = partitionBytes(directory, current.partition.name) > Math.min(maxBytes / minFiles, maxFileBytes);
       const isOver = Math.floor(clock.now() / 3_600_000) !== current.hour;
       if ((isLarge || isOver) && current.partition.rows > 0) await begin();
       const oldest = clock.now() - maxHours * 3_600_000;

@@ -19,8 +19,9 @@ interface KnownName {
   /** Which column it has; -1: none. */
   readonly column: number;
   readonly marks: "flow" | "other" | undefined;
-  /** Which name came behind it the last time. */
+  /** Which names came behind it: the last one, and the one before that was another. */
   next: KnownName | undefined;
+  other: KnownName | undefined;
 }
 
 const quote = 0x22;
@@ -38,14 +39,14 @@ const flowMark = "flow.export.type";
 const otherMark = "flow.record.type";
 
 /**
- * Fields of one exporter mostly have the same order, so each name is compared with the one that came there the last time.
+ * Fields of one exporter mostly have the same order, so each name is compared with those that came there before.
  *
  * @param onUnknown is called once for each name that has no column, as long as it is remembered.
  */
 export function createLineScanner(columns: readonly Column[], onUnknown: (name: string) => void): LineScanner {
   const positions = new Map(columns.map(({ field }, i) => [field, i]));
   let names = new Map<string, KnownName>();
-  const first: KnownName = { key: new Uint8Array(0), column: -1, marks: undefined, next: undefined };
+  const first: KnownName = { key: new Uint8Array(0), column: -1, marks: undefined, next: undefined, other: undefined };
 
   const learn = (text: string): KnownName => {
     const known = names.get(text);
@@ -53,11 +54,18 @@ export function createLineScanner(columns: readonly Column[], onUnknown: (name: 
     if (names.size >= maxNames) {
       names = new Map();
       first.next = undefined;
+      first.other = undefined;
     }
     const column = positions.get(text) ?? -1;
     if (column < 0) onUnknown(text);
     const marks = text === flowMark ? "flow" : text === otherMark ? "other" : undefined;
-    const name: KnownName = { key: Buffer.from(`${text}":`, "latin1"), column, marks, next: undefined };
+    const name: KnownName = {
+      key: Buffer.from(`${text}":`, "latin1"),
+      column,
+      marks,
+      next: undefined,
+      other: undefined,
+    };
     names.set(text, name);
     return name;
   };
@@ -71,8 +79,11 @@ export function createLineScanner(columns: readonly Column[], onUnknown: (name: 
         at++;
         let name = before.next;
         if (name === undefined || !isAt(bytes, at, name.key)) {
-          const nameEnd = textEnd(bytes, at, end);
-          name = learn(bytes.toString("latin1", at, nameEnd));
+          name = before.other;
+          if (name === undefined || !isAt(bytes, at, name.key)) {
+            name = learn(bytes.toString("latin1", at, textEnd(bytes, at, end)));
+          }
+          before.other = before.next;
           before.next = name;
         }
         before = name;

@@ -1,4 +1,5 @@
-import { parseAddress } from "../../ip/index.ts";
+import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import { addressText } from "../columns/address-text.ts";
 import { inlineText, keepText, type Block, type BlockColumn } from "./block.ts";
 
 const quote = 0x22;
@@ -37,7 +38,7 @@ function put(column: BlockColumn, row: number, block: Block, bytes: Buffer, at: 
       if (first !== quote) return first !== openBracket && putText(column, row, block, bytes, at, end);
       return putQuoted(column, row, block, bytes, at + 1, end - 1);
     case "address":
-      return first === quote && putAddress(column.words, 4 * row, bytes, at + 1, end - 1);
+      return first === quote && putAddress(column, row, block, bytes, at + 1, end - 1);
     case "integer":
     case "unsigned":
       return putInteger(column.words, 2 * row, bytes, at, end);
@@ -79,8 +80,14 @@ function putText(column: BlockColumn, row: number, block: Block, bytes: Buffer, 
   return true;
 }
 
-/** The 16 bytes of an address as a number, the lowest word first; IPv4 is mapped to IPv6. */
-function putAddress(words: Uint32Array, word: number, bytes: Buffer, at: number, end: number): boolean {
+/** The digits of a number below 16, and of one below 256 in a word with the lower digit above. */
+const hexWords = Uint32Array.from({ length: 256 }, (_, byte) => {
+  const [high, low] = byte.toString(16).padStart(2, "0");
+  return (high as string).charCodeAt(0) | ((low as string).charCodeAt(0) << 8);
+});
+
+/** An address as hexadecimal digits, as {@link addressText} gives them: of IPv4 they lie in the row. */
+function putAddress(column: BlockColumn, row: number, block: Block, bytes: Buffer, at: number, end: number): boolean {
   let value = 0;
   let part = 0;
   let dots = 0;
@@ -95,16 +102,17 @@ function putAddress(words: Uint32Array, word: number, bytes: Buffer, at: number,
     } else break;
   }
   if (p === end && dots === 3) {
-    words[word] = ((value << 8) | part) >>> 0;
-    words[word + 1] = 0xffff;
-    words[word + 2] = 0;
-    words[word + 3] = 0;
+    value = (value << 8) | part;
+    const { words } = column;
+    words[4 * row] = 8;
+    words[4 * row + 1] = (hexWords[value >>> 24] as number) | ((hexWords[(value >>> 16) & 255] as number) << 16);
+    words[4 * row + 2] = (hexWords[(value >>> 8) & 255] as number) | ((hexWords[value & 255] as number) << 16);
     return true;
   }
   const address = parseAddress(bytes.toString("latin1", at, end));
   if (address === undefined) return false;
-  for (let i = 0; i < 4; i++) words[word + i] = Number((address.value >> BigInt(32 * i)) & 0xffff_ffffn);
-  return true;
+  const text = Buffer.from(addressText(unmapAddress(address)), "latin1");
+  return putText(column, row, block, text, 0, text.length);
 }
 
 function putInteger(words: Uint32Array, word: number, bytes: Buffer, at: number, end: number): boolean {

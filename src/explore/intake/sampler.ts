@@ -5,6 +5,12 @@ export interface Sampler {
   /** @returns 0 for a record that is left out, else how many it stands for. */
   next(): number;
   /**
+   * Judges how many records came since the last call, and sees to it that not many more than the greatest rate are taken.
+   *
+   * @param seconds since the last call.
+   */
+  judgeRate(seconds: number): void;
+  /**
    * Judges how far the reader lags behind, and changes the factor.
    *
    * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
@@ -20,9 +26,14 @@ const calmMs = 10_000;
 const settleMs = 250;
 const maxFactor = 1 << 12;
 
-/** @param random from 0 up to 1. */
-export function createSampler(random: () => number): Sampler {
-  let factor = 1;
+/** A lower factor must suffice for so much more than comes, or it would change to and fro. */
+const reserve = 1.25;
+
+/** @param random from 0 up to 1. @param maxRate records a second that are taken; 0: no bound. */
+export function createSampler(random: () => number, maxRate: number): Sampler {
+  let byLag = 1;
+  let byRate = 1;
+  let seen = 0;
   /** Records that are left of the present group, and which of them is taken. */
   let left = 0;
   let chosen = 0;
@@ -32,12 +43,20 @@ export function createSampler(random: () => number): Sampler {
 
   return {
     get factor() {
-      return factor;
+      return Math.max(byLag, byRate);
+    },
+    judgeRate(seconds) {
+      const rate = seen / seconds;
+      seen = 0;
+      if (maxRate === 0) return;
+      while (rate > maxRate * byRate && byRate < maxFactor) byRate *= 2;
+      while (byRate > 1 && rate * reserve < (maxRate * byRate) / 2) byRate /= 2;
     },
     next() {
+      seen++;
       if (left === 0) {
         // A group ends with the factor that it began with, or its records would not be counted right.
-        group = factor;
+        group = Math.max(byLag, byRate);
         left = group;
         chosen = group === 1 ? 1 : 1 + Math.floor(random() * group);
       }
@@ -45,11 +64,11 @@ export function createSampler(random: () => number): Sampler {
     },
     adapt(backlog, now) {
       if (backlog > lowBacklog) busyAt = now;
-      if (backlog > highBacklog && now - changedAt >= settleMs && factor < maxFactor) {
-        factor *= 2;
+      if (backlog > highBacklog && now - changedAt >= settleMs && byLag < maxFactor) {
+        byLag *= 2;
         changedAt = now;
-      } else if (factor > 1 && now - busyAt >= calmMs && now - changedAt >= calmMs) {
-        factor /= 2;
+      } else if (byLag > 1 && now - busyAt >= calmMs && now - changedAt >= calmMs) {
+        byLag /= 2;
         changedAt = now;
       }
     },

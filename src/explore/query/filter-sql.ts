@@ -54,10 +54,13 @@ function judge(term: FilterTerm, value: string, type: ColumnType, context: Filte
       return or(term.ranges.map((range) => rangeSql(range, value, comparable(term.of, type), values)));
     case "addresses": {
       if (type !== "address") return no;
-      const place = (address: bigint): string => values.add({ type: "address", value: address });
+      const { ranges } = createAddressSet(term.keys);
       return or(
-        mappedRanges(term.keys).map(({ first, last }) =>
-          first === last ? `${value} = ${place(first)}` : `${value} BETWEEN ${place(first)} AND ${place(last)}`,
+        ([4, 6] as const).flatMap((family) =>
+          ranges[family].first.map((first, i) => {
+            const last = ranges[family].last[i] as bigint;
+            return dialect.isBetween(value, { family, value: first }, { family, value: last }, values);
+          }),
         ),
       );
     }
@@ -122,28 +125,4 @@ function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable,
   if (from > to) return no;
   if (from === to) return `${value} = ${values.add({ type: as, value: from })}`;
   return `${value} BETWEEN ${values.add({ type: as, value: from })} AND ${values.add({ type: as, value: to })}`;
-}
-
-interface AddressRange {
-  readonly first: bigint;
-  readonly last: bigint;
-}
-
-const mappedFirst = 0xffffn << 32n;
-const mappedLast = mappedFirst + 0xffff_ffffn;
-
-/** Ranges of 128-bit numbers in which IPv4 is mapped to IPv6. A range of IPv6 has none of IPv4. */
-function mappedRanges(keys: Parameters<typeof createAddressSet>[0]): AddressRange[] {
-  const { ranges } = createAddressSet(keys);
-  const of = (family: 4 | 6): AddressRange[] =>
-    ranges[family].first.map((first, i) => ({ first, last: ranges[family].last[i] as bigint }));
-  const own = of(4).map(({ first, last }) => ({ first: first + mappedFirst, last: last + mappedFirst }));
-  const others = of(6).flatMap(({ first, last }) => {
-    if (last < mappedFirst || first > mappedLast) return [{ first, last }];
-    const parts: AddressRange[] = [];
-    if (first < mappedFirst) parts.push({ first, last: mappedFirst - 1n });
-    if (last > mappedLast) parts.push({ first: mappedLast + 1n, last });
-    return parts;
-  });
-  return [...own, ...others];
 }

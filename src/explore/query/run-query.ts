@@ -1,3 +1,4 @@
+import { ExploreError } from "../explore-error.ts";
 import type { AnswerValue, ExploreAnswer, Unit } from "./answer.ts";
 import type { ExploreQuery, Measure, TimeRange } from "./explore-query.ts";
 import type { PlainValue, QueryEngine } from "./query-engine.ts";
@@ -35,6 +36,10 @@ export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal:
   const { from, to, filter, limit, granularitySeconds: step } = query;
   const kind = kinds[query.measure];
   const dimensions = query.dimensions.map((field) => engine.source.columnOf(field));
+  const time = dimensions.find(({ type }) => type === "time");
+  if (time !== undefined) {
+    throw new ExploreError("invalid_argument", `${time.field} is a time: ask for a granularity`, "dimensions");
+  }
   const records: RecordsQuery = { source: engine.source, from, to, filter, dimensions, summand: kind.summand };
 
   const ranked = await engine.rows(rankStatement(records, limit), signal);

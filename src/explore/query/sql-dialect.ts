@@ -1,9 +1,11 @@
+import type { Address } from "../../ip/index.ts";
 import type { Column, ColumnType } from "../columns/column.ts";
 
 /** A value that goes to the store beside a statement. */
 export type SqlValue =
   | { readonly type: "text"; readonly value: string | null }
-  | { readonly type: "address"; readonly value: bigint | null }
+  /** As answers have it. */
+  | { readonly type: "address"; readonly value: string | null }
   | { readonly type: "whole"; readonly value: bigint | null }
   | { readonly type: "double"; readonly value: number | null }
   | { readonly type: "boolean"; readonly value: boolean | null }
@@ -19,6 +21,8 @@ export interface SqlDialect {
   lower(text: string): string;
   like(text: string, pattern: string): string;
   asText(value: string, type: ColumnType): string;
+  /** Whether an address lies between two, both included. */
+  isBetween(address: string, first: Address, last: Address, values: SqlValues): string;
   /** Whether something is true of an element of a list. */
   anyElement(list: string, isTrue: (element: string) => string): string;
   isNotEmpty(list: string): string;

@@ -107,6 +107,12 @@ export function createLayouts(nameOf: NameOf): readonly TableLayout[] {
 /** Those whose columns have the records' own names. */
 export const tableLayouts = createLayouts((field) => field);
 
+/** The columns of the table of flows, by the names of their fields. */
+export function clickHouseColumns(): ReadonlyMap<string, Column> {
+  const [flows] = tableLayouts;
+  return new Map(flows?.columns.map((column) => [column.field, column]));
+}
+
 /** Which table records of a type go to, as an index of the layouts. */
 export const tableOfType: Readonly<Record<RecordType, number>> = {
   flow: 0,

@@ -1,0 +1,50 @@
+import {
+  createClickHouseExplore,
+  ExploreError,
+  type AskClickHouse,
+  type ClickHouseExplore,
+} from "../../explore/index.ts";
+import { clickHouseColumns, createHttpClient, DeliveryError, type ClickHouseOutputConfig } from "../../output/index.ts";
+import type { Clock } from "../../report/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { storeOutput } from "./store-outputs.ts";
+
+/** Codes of exceptions of ClickHouse that a question brings about. */
+const exceptions: readonly (readonly [RegExp, "deadline_exceeded" | "resource_exhausted", string])[] = [
+  [/TIMEOUT_EXCEEDED/, "deadline_exceeded", "the question took longer than SVC_EXPLORE_TIMEOUT grants"],
+  [/MEMORY_LIMIT_EXCEEDED/, "resource_exhausted", "the question needs more memory than SVC_EXPLORE_MEMORY grants"],
+];
+const advice = "ask for a shorter range, a narrower filter or fewer dimensions";
+const maxConnections = 4;
+
+/** Questions to the table that the output to ClickHouse fills. */
+export function createClickHouseQuestions(settings: Settings, clock: Clock): ClickHouseExplore {
+  const store = storeOutput("clickhouse", settings)?.store as ClickHouseOutputConfig;
+  const { urls, headers, tls, database, tablePrefix } = store;
+  const client = createHttpClient({ urls, headers, tls, maxConnections, clock });
+  const ask: AskClickHouse = async (statement, parameters, signal) => {
+    const path = `/?${new URLSearchParams(parameters).toString()}`;
+    const answer = await client
+      .request({ method: "POST", path, body: [Buffer.from(statement)], signal })
+      .catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (error instanceof DeliveryError) throw new ExploreError("unavailable", `ClickHouse: ${error.message}`);
+        throw error;
+      });
+    const text = answer.body.toString();
+    if (answer.status === 200 && answer.headers["x-clickhouse-exception-code"] === undefined) return text;
+    const known = exceptions.find(([pattern]) => pattern.test(text));
+    if (known !== undefined) throw new ExploreError(known[1], `${known[2]}: ${advice}`);
+    throw new ExploreError("unavailable", `ClickHouse refuses the question: ${text.trim().slice(0, 500)}`);
+  };
+  return createClickHouseExplore({
+    ask,
+    database,
+    table: `${tablePrefix}flow`,
+    columns: clickHouseColumns(),
+    fields: settings.SVC_EXPLORE_FIELDS,
+    memoryBytes: settings.SVC_EXPLORE_MEMORY,
+    timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+    clock,
+  });
+}

@@ -1,0 +1,185 @@
+import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import type { Clock } from "../../report/index.ts";
+import { columnOf, exploreColumns, type Column } from "../columns/column.ts";
+import { ExploreError } from "../explore-error.ts";
+import type { FlowsAnswer } from "../query/flows-answer.ts";
+import type { ExploreAnswer } from "../query/answer.ts";
+import type { ExploreQuery, FlowsQuery } from "../query/explore-query.ts";
+import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
+import { createQueryGate } from "../query/query-gate.ts";
+import { flowsStatement } from "../query/query-sql.ts";
+import type { SqlValue } from "../query/sql-dialect.ts";
+import { recordOf } from "../query/record-of.ts";
+import { runQuery } from "../query/run-query.ts";
+import { fieldStatus, type ExploreStatus } from "../status.ts";
+import { createClickHouseDialect, parameterText, quotedText, type ClickHouseColumn } from "./clickhouse-dialect.ts";
+
+/** Asks the server. @returns the answer's lines. @throws ExploreError; the reason of the signal when that is aborted. */
+export type AskClickHouse = (
+  statement: string,
+  parameters: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<string>;
+
+export interface ClickHouseExploreOptions {
+  readonly ask: AskClickHouse;
+  readonly database: string;
+  /** Of flows. */
+  readonly table: string;
+  /** By field. */
+  readonly columns: ReadonlyMap<string, ClickHouseColumn>;
+  /** Fields besides the usual ones. */
+  readonly fields: readonly string[];
+  readonly memoryBytes: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** The table that an output to ClickHouse fills, and what can be asked of it. */
+export interface ClickHouseExplore {
+  status(signal: AbortSignal): Promise<Omit<ExploreStatus, "droppedRows">>;
+  /** @throws ExploreError */
+  query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
+  /** @throws ExploreError */
+  flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
+}
+
+const maxRunning = 4;
+const maxWaiting = 16;
+
+export function createClickHouseExplore(options: ClickHouseExploreOptions): ClickHouseExplore {
+  const { ask, database, table, columns, fields, memoryBytes, timeoutMs, clock } = options;
+  const gate = createQueryGate(maxRunning, maxWaiting);
+  const usual = exploreColumns(fields);
+  const name = `${quoted(database)}.${quoted(table)}`;
+  const settings = {
+    max_memory_usage: String(memoryBytes),
+    max_execution_time: String(Math.ceil(timeoutMs / 1000)),
+    cancel_http_readonly_queries_on_client_close: "1",
+    output_format_json_quote_64bit_integers: "1",
+    join_use_nulls: "0",
+  };
+  const rowsOf = async (sql: string, values: readonly SqlValue[], signal: AbortSignal): Promise<unknown[][]> => {
+    const parameters = Object.fromEntries(values.map((value, i) => [`param_p${i}`, parameterText(value)]));
+    const text = await ask(`${sql} FORMAT JSONCompactEachRow`, { ...settings, ...parameters }, signal);
+    return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown[]]));
+  };
+  const engine: QueryEngine = {
+    source: {
+      dialect: createClickHouseDialect(columns),
+      columnOf(field) {
+        const column = columnOf(field);
+        if (column === undefined) throw new ExploreError("invalid_argument", `records have no field ${field}`);
+        return column;
+      },
+      // Records that are no flows but of the exporters' own kinds.
+      from: () => `(SELECT * FROM ${name} WHERE flow_record_type = '') r`,
+      weight: undefined,
+    },
+    rows: ({ sql, values }, signal) => rowsOf(sql, values, signal),
+    plain: plainValue,
+    sqlValue,
+  };
+
+  const bounds = async (signal: AbortSignal): Promise<{ rows: number; from: number; to: number }> => {
+    const time = (word: string): string => `toUnixTimestamp64Milli(toDateTime64(${word}(timestamp), 3, 'UTC'))`;
+    const sql = `SELECT count(), ${time("min")}, ${time("max")} FROM ${name} WHERE flow_record_type = ''`;
+    const [rows, from, to] = (await rowsOf(sql, [], signal))[0] ?? [];
+    return { rows: Number(rows ?? 0), from: Number(from ?? 0), to: Number(to ?? 0) };
+  };
+
+  return {
+    async status(signal) {
+      const { rows, from, to } = await bounds(signal);
+      const parts = `SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = ${quotedText(database)} AND table = ${quotedText(table)}`;
+      // Not everybody may look there.
+      const found = await rowsOf(parts, [], signal).catch(() => []);
+      return {
+        enabled: true,
+        store: "clickhouse",
+        ...(rows > 0 && { from: new Date(from).toISOString(), to: new Date(to).toISOString() }),
+        rows,
+        bytes: Number(found[0]?.[0] ?? 0),
+        sampling: 1,
+        fields: usual.map(fieldStatus),
+        retention: { hours: 0, bytes: 0 },
+      };
+    },
+    query: (query, signal) =>
+      gate.run(signal, async () => {
+        const begun = clock.monotonic();
+        const answer = await runQuery(query, engine, signal);
+        const { rows, from } = await bounds(signal);
+        return {
+          ...answer,
+          sampling: 1,
+          complete: rows > 0 && from <= query.from,
+          store: "clickhouse",
+          elapsedMs: Math.round(clock.monotonic() - begun),
+        };
+      }),
+    flows: (query, signal) =>
+      gate.run(signal, async () => {
+        const wanted = query.fields.length > 0 ? query.fields.map((field) => engine.source.columnOf(field)) : usual;
+        const found = await engine.rows(
+          flowsStatement({ ...query, source: engine.source }, wanted, query.limit),
+          signal,
+        );
+        const { rows, from } = await bounds(signal);
+        const records = found.map((row) =>
+          recordOf(
+            wanted,
+            row.map((value, i) => engine.plain(wanted[i] as Column, value)),
+          ),
+        );
+        return { records, sampling: 1, complete: rows > 0 && from <= query.from };
+      }),
+  };
+}
+
+function quoted(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
+}
+
+function plainValue(column: Column, value: unknown): PlainValue {
+  if (value === null || value === undefined) return null;
+  if (column.isArray) {
+    const list = (value as unknown[]).map((item) => plainValue({ ...column, isArray: false }, item)) as string[];
+    return list.length === 0 ? null : list;
+  }
+  switch (column.type) {
+    case "address": {
+      const address = parseAddress(value as string);
+      return address === undefined ? (value as string) : formatAddress(unmapAddress(address));
+    }
+    case "integer":
+    case "unsigned":
+    case "double":
+      return Number(value);
+    case "boolean":
+      return value === true;
+    case "time":
+      return `${(value as string).replace(" ", "T")}Z`;
+    case "text":
+      break;
+  }
+  return value as string;
+}
+
+function sqlValue({ type }: Column, value: unknown): SqlValue {
+  switch (type) {
+    case "address":
+      return { type: "address", value: value as string | null };
+    case "integer":
+    case "unsigned":
+      return { type: "whole", value: value === null ? null : BigInt(value as string) };
+    case "double":
+      return { type: "double", value: value === null ? null : Number(value) };
+    case "boolean":
+      return { type: "boolean", value: value as boolean | null };
+    case "time":
+    case "text":
+      break;
+  }
+  return { type: "text", value: value as string | null };
+}

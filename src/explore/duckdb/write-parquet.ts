@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { AnswerTable } from "../query/answer-table.ts";
+import type { PlainValue } from "../query/query-engine.ts";
+import { quoted } from "./duckdb-dialect.ts";
+
+/** A table as a file of Parquet. @param directory for files under way. */
+export async function writeParquet(
+  connection: DuckDBConnection,
+  directory: string,
+  { head, lines }: AnswerTable,
+): Promise<Uint8Array> {
+  mkdirSync(directory, { recursive: true });
+  const name = join(directory, randomUUID());
+  const [source, target] = [`${name}.json`, `${name}.parquet`];
+  // Names by number: those of fields may be any.
+  const json = lines.map((line) => `${JSON.stringify(Object.fromEntries(line.map((cell, i) => [`c${i}`, cell])))}\n`);
+  const columns = head.map((_, i) => `c${i}: '${typeOf(lines.map((line) => line[i] ?? null))}'`).join(", ");
+  const cells = head.map((each, i) => `c${i} AS ${quoted(each)}`).join(", ");
+  const text = (path: string): string => `'${path.replaceAll("'", "''")}'`;
+  try {
+    writeFileSync(source, json.join(""));
+    const rows = `read_json(${text(source)}, format = 'newline_delimited', columns = {${columns}})`;
+    await connection.run(`COPY (SELECT ${cells} FROM ${rows}) TO ${text(target)} (FORMAT parquet)`);
+    return readFileSync(target);
+  } finally {
+    for (const path of [source, target]) rmSync(path, { force: true });
+  }
+}
+
+function typeOf(values: readonly PlainValue[]): string {
+  const there = values.filter((value) => value !== null);
+  if (there.length === 0) return "VARCHAR";
+  if (there.every((value) => typeof value === "number")) {
+    return there.every((value) => Number.isSafeInteger(value)) ? "BIGINT" : "DOUBLE";
+  }
+  if (there.every((value) => typeof value === "boolean")) return "BOOLEAN";
+  return there.every((value) => Array.isArray(value)) ? "VARCHAR[]" : "VARCHAR";
+}

@@ -1,0 +1,35 @@
+import { test } from "node:test";
+import { createClickHouseExplore, ExploreError } from "../../src/explore/index.ts";
+import { clickHouseColumns, createAdapter } from "../../src/output/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { checkAnswers, sampleRecords } from "../explore/query-cases.ts";
+import { lineOf } from "../explore/query-model.ts";
+import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
+import { batchOf } from "../output/delivery/batch-fixture.ts";
+import { startPartner } from "../support/partner.ts";
+
+test("answers of ClickHouse are those of a slow model over the records that the output stored", async (t) => {
+  const { url } = await startPartner(t, "clickhouse");
+  const never = new AbortController().signal;
+  const adapter = createAdapter(clickHouseConfig(String(url), { ttlDays: 0 }), { clock: systemClock });
+  await adapter.open(never);
+  await adapter.send(batchOf(sampleRecords.map((record) => lineOf(record).trimEnd())), never);
+  await adapter.close();
+  const explore = createClickHouseExplore({
+    async ask(statement, parameters, signal) {
+      const query = new URLSearchParams({ user: "netgloss", password: "secret", ...parameters });
+      const answer = await fetch(`${String(url)}/?${query.toString()}`, { method: "POST", body: statement, signal });
+      const text = await answer.text();
+      if (!answer.ok) throw new ExploreError("unavailable", `${text}\n${statement}`);
+      return text;
+    },
+    database: "default",
+    table: "netgloss_flow",
+    columns: clickHouseColumns(),
+    fields: [],
+    memoryBytes: 2 ** 30,
+    timeoutMs: 30_000,
+    clock: systemClock,
+  });
+  await checkAnswers((query) => explore.query(query, never), sampleRecords, 100);
+});
