@@ -2,6 +2,7 @@ export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
 export { readLine, splitFields } from "./read-line.ts";
 export { createLineValues, type LineValues } from "./line-values.ts";
+export { createLineWalker, type LineWalker, type VisitField } from "./line-walker.ts";
 export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buffer.ts";
 export {
   joinLineEnrichers,

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import type { FieldType } from "../../record/index.ts";
+import { createLineWalker, type LineWalker, type FieldType } from "../../record/index.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
-import { createLineWalker, type LineWalker } from "../delivery/line-walker.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import { otherColumn, tableLayouts, tableOfType, type Column } from "./columns.ts";
 

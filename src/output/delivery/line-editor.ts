@@ -1,4 +1,4 @@
-import { createLineWalker } from "./line-walker.ts";
+import { createLineWalker } from "../../record/index.ts";
 
 /** What becomes of a field of a line. */
 export interface FieldEdit {

@@ -1,6 +1,5 @@
-import type { ShapeLines } from "../../record/index.ts";
+import { createLineWalker, type ShapeLines } from "../../record/index.ts";
 import { copyBytes } from "../delivery/copy-bytes.ts";
-import { createLineWalker } from "../delivery/line-walker.ts";
 import type { AnonymizeText } from "./anonymize-address.ts";
 import { createRecentTexts, longestText } from "./recent-texts.ts";
 

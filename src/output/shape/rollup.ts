@@ -1,4 +1,4 @@
-import { createLineWalker } from "../delivery/line-walker.ts";
+import { createLineWalker } from "../../record/index.ts";
 import { createGroupKey, valuesOf } from "./group-key.ts";
 import { createSums, isWhole, summedFields, type Sums } from "./summed-fields.ts";
 
