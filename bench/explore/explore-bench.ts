@@ -1,0 +1,198 @@
+// What Explore takes and costs, and how soon it answers. The peer of the intake is DuckDB's own reader of JSON.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { createEmbeddedExplore, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { createRandom } from "../support/random.ts";
+
+const lineCount = 50_000;
+const intakeRounds = 4;
+/** `NETGLOSS_BENCH_ROWS` asks for more, such as 100000000. */
+const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? 10_000_000);
+const questions = 15;
+const offered = 100_000;
+
+const directory = mkdtempSync(join(tmpdir(), "netgloss-bench-"));
+try {
+  const lines = makeLines(lineCount);
+  await measureIntake(lines);
+  await measureSampling(lines);
+  await measureQuestions(lines);
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+/** Lines as an enriched flow has them: 40 fields, 1.3 KB, with the addresses of two thousand hosts. */
+function makeLines(count: number): Buffer {
+  const random = createRandom(7);
+  const below = (limit: number): number => random() % limit;
+  const now = Date.now() - 60_000;
+  const texts = Array.from({ length: count }, (_, i) => {
+    const [site, host, service] = [below(12), below(2000), below(8)];
+    const time = new Date(now + Math.floor((60_000 * i) / count)).toISOString();
+    const end = (object: string, address: string, name: string): Record<string, unknown> => ({
+      [`${object}.ip.addr`]: address,
+      [`${object}.ip.subnet.name`]: name,
+      [`${object}.ip.subnet.tags`]: ["prod", `site-${site}`],
+      [`${object}.isInternal`]: true,
+      [`${object}.locality`]: "internal",
+      [`${object}.as.asn`]: 64_496 + site,
+      [`${object}.as.label`]: `Example Net ${site} (${64_496 + site})`,
+      [`${object}.geo.country.code`]: ["NL", "DE", "FR", "US"][site % 4],
+      [`${object}.site.name`]: `Site number ${site}`,
+    });
+    const record = {
+      "@timestamp": time,
+      "flow.export.ip.addr": `192.0.2.${site}`,
+      "flow.export.type": "ipfix",
+      "flow.export.version.ver": 10,
+      "flow.export.timestamp": time,
+      "flow.export.sequence": i,
+      ...end("flow.src", `10.${site}.${host >> 8}.${host & 255}`, `net-${host >> 4}`),
+      ...end("flow.dst", `10.200.${service}.${below(250)}`, `server-${service}`),
+      "flow.src.l4.port.id": 1024 + below(60_000),
+      "flow.dst.l4.port.id": [443, 53, 22, 5432, 8080, 25, 123, 3306][service],
+      "l4.proto.id": service === 1 ? 17 : 6,
+      "l4.proto.name": service === 1 ? "UDP" : "TCP",
+      "tcp.flags.bits": 27,
+      "tcp.flags.tags": ["FIN", "SYN", "PSH", "ACK"],
+      "flow.in.netif.index": 1 + below(4),
+      "flow.out.netif.index": 5 + below(4),
+      "flow.start.timestamp": time,
+      "flow.end.timestamp": time,
+      "flow.bytes": 64 + below(1_500_000),
+      "flow.packets": 1 + below(1000),
+      "ip.version.ver": 4,
+      "flow.sample_rate": 1,
+      "flow.community.id": `1:${Buffer.from(String(random())).toString("base64")}`,
+    };
+    return `${JSON.stringify(record)}\n`;
+  });
+  return Buffer.from(texts.join(""));
+}
+
+async function open(name: string, maxRate: number): Promise<EmbeddedExplore> {
+  const explore = createEmbeddedExplore({
+    config: {
+      directory: join(directory, name),
+      maxBytes: 64 * 2 ** 30,
+      maxHours: 24,
+      maxRate,
+      memoryBytes: 1024 * 2 ** 20,
+      fields: ["flow.src.site.name", "flow.dst.site.name"],
+      maxMetadataFields: 0,
+      timeoutMs: 600_000,
+    },
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+    metrics: createMetrics(),
+    onFault: () => {},
+  });
+  await explore.start();
+  return explore;
+}
+
+/** CPU seconds of the whole process, DuckDB's threads included. */
+function cpuSeconds(since?: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e6;
+}
+
+async function measureIntake(lines: Buffer): Promise<void> {
+  const path = join(directory, "lines.ndjson");
+  writeFileSync(path, lines);
+  const instance = await DuckDBInstance.create(join(directory, "peer.duckdb"));
+  const connection = await instance.connect();
+  const source = `read_json('${path}', format = 'newline_delimited')`;
+  await connection.run(`CREATE TABLE t AS SELECT * FROM ${source} LIMIT 0`);
+  const peerCpu = process.cpuUsage();
+  for (let i = 0; i < intakeRounds; i++) await connection.run(`INSERT INTO t SELECT * FROM ${source}`);
+  await connection.run("CHECKPOINT");
+  const peer = cpuSeconds(peerCpu);
+  connection.closeSync();
+  instance.closeSync();
+
+  const explore = await open("intake", 0);
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  for (let i = 0; i < intakeRounds; i++) {
+    explore.take(lines);
+    await explore.flush();
+  }
+  await explore.stop();
+  const seconds = (performance.now() - start) / 1000;
+  const count = intakeRounds * lineCount;
+  const peerOf = { what: "read_json", value: (peer / count) * 1e6 };
+  reportRow({
+    what: "CPU of a record that is kept, all in",
+    value: (cpuSeconds(cpu) / count) * 1e6,
+    unit: "µs",
+    peer: peerOf,
+  });
+  reportRow({ what: "records taken, compressed on disk", value: count / seconds, unit: "records/s" });
+}
+
+/** What 100 000 records a second cost with the usual bound on what is kept. */
+async function measureSampling(lines: Buffer): Promise<void> {
+  const explore = await open("sampling", 10_000);
+  for (let i = 0; i < 4; i++) {
+    explore.take(lines);
+    await explore.flush();
+  }
+  const cpu = process.cpuUsage();
+  let taken = 0;
+  const began = explore.status().rows;
+  const start = performance.now();
+  while (performance.now() - start < 8000) {
+    if (taken < ((performance.now() - start) / 1000) * offered) {
+      explore.take(lines);
+      taken += lineCount;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await explore.flush();
+  const seconds = (performance.now() - start) / 1000;
+  const share = (cpuSeconds(cpu) / seconds / 2) * 100;
+  const kept = (explore.status().rows - began) / seconds;
+  await explore.stop();
+  reportRow({ what: "two cores at 100 000 records/s, 10 000 kept at most", value: share, unit: "%", goal: "≤ 10 %" });
+  reportRow({ what: "of them kept", value: kept, unit: "records/s" });
+}
+
+async function measureQuestions(lines: Buffer): Promise<void> {
+  const explore = await open("questions", 0);
+  for (let count = 0, next = 0; count < rows; count += lineCount) {
+    explore.take(lines);
+    if (count >= next) {
+      await explore.flush();
+      next = count + 400_000;
+    }
+  }
+  await explore.flush();
+  const { rows: kept, bytes } = explore.status();
+  reportRow({ what: `bytes of a row, of ${(kept / 1e6).toFixed(0)} million`, value: bytes / kept, unit: "B" });
+  const cases: readonly (readonly [string, object])[] = [
+    ["top ten of names", { dimensions: ["flow.src.ip.subnet.name"], granularity: "none" }],
+    ["top ten of addresses", { dimensions: ["flow.src.ip.addr"], granularity: "none" }],
+    [
+      "names and services over time, compared",
+      { dimensions: ["flow.src.ip.subnet.name", "flow.dst.l4.port.id"], compare: true },
+    ],
+    ["a prefix, over time", { filter: "src in 10.3.0.0/16 and dst.port = 443", dimensions: ["flow.dst.ip.addr"] }],
+  ];
+  for (const [what, body] of cases) {
+    const times: number[] = [];
+    for (let i = 0; i < questions; i++) {
+      const start = performance.now();
+      await explore.query(readQuery(body, Date.now()), new AbortController().signal);
+      times.push(performance.now() - start);
+    }
+    const p95 = times.toSorted((a, b) => a - b)[Math.ceil(0.95 * questions) - 1] ?? 0;
+    reportRow({ what: `${what}: p95 of ${questions}`, value: p95, unit: "ms", goal: "< 1 s" });
+  }
+  await explore.stop();
+}
