@@ -1,8 +1,8 @@
+import { createLineWalker, type LineWalker } from "../../record/index.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
-import { createLineWalker, type LineWalker } from "../delivery/line-walker.ts";
 import { createTimeOf } from "../delivery/record-time.ts";
 
 export interface EventOptions {
