@@ -21,9 +21,10 @@ export interface CollectorWithFlows {
 export async function startWithFlows(
   t: TestContext,
   settings: Readonly<Record<string, string>> = {},
+  wantedPort?: number,
 ): Promise<CollectorWithFlows> {
   const directory = tempDirectory(t);
-  const port = await freePort();
+  const port = wantedPort ?? (await freePort());
   let running: CollectorProcess | undefined;
   const start = async (): Promise<void> => {
     running = await startCollectorProcess({
@@ -72,7 +73,8 @@ export async function startWithFlows(
   };
 }
 
-async function freePort(): Promise<number> {
+/** A TCP port that nobody has now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

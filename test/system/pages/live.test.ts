@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { test } from "node:test";
+import { requireProgram } from "../../support/require-program.ts";
+import { encodePcap, udpFrame } from "../../support/pcap.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { startWithFlows } from "./collector-with-flows.ts";
 
@@ -60,4 +66,37 @@ test("Live: flows go by, a filter keeps some, a click names an address, and the 
   await page.getByRole("button", { name: "Go on" }).click();
   await table.getByText("web-1").first().waitFor();
   assert.deepEqual(errors(400), []);
+});
+
+test("softflowd sends, the page shows it, a name is typed, the next flow of softflowd carries it", async (t) => {
+  if (requireProgram(t, "softflowd", "apt-get install softflowd") === undefined) return;
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url, collector, directory } = await startWithFlows(t);
+  const capture = join(directory, "capture.pcap");
+  const send = async (): Promise<void> => {
+    const frame = udpFrame({
+      source: Buffer.from([198, 51, 100, 9]),
+      destination: Buffer.from([10, 10, 20, 5]),
+      sourcePort: 4711,
+      destinationPort: 53,
+      payloadLength: 400,
+    });
+    const start = Date.now() - 60_000;
+    writeFileSync(capture, encodePcap([0, 1, 2].map((at) => ({ time: start + at, frame }))));
+    const target = `127.0.0.1:${collector().flowPort}`;
+    const options = ["-d", "-r", capture, "-v", "10", "-n", target, "-p", join(directory, "pid"), "-c", "none"];
+    await promisify(execFile)("softflowd", options);
+  };
+  const { page } = await openPage(browser);
+  await page.goto(`${url}/live?filter=src.port+%3D+4711`);
+  await page.getByText("No flow has fitted yet").waitFor();
+  await send();
+  const table = page.getByRole("table", { name: "Flows, the newest first" });
+  await table.getByRole("button", { name: "name it: 198.51.100.9" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Name", exact: true }).fill("time server");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved. The next flow carries the name.").waitFor();
+  await send();
+  await table.getByText("time server").waitFor();
 });

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { createToken, hashPassword } from "../../../src/access/index.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
-import { startWithFlows } from "./collector-with-flows.ts";
+import { startPartner } from "../../support/partner.ts";
+import { freePort, startWithFlows } from "./collector-with-flows.ts";
 
 test("who signs in sees the page that was asked for; a viewer is told what a role is missing", async (t) => {
   const browser = await openBrowser(t);
@@ -98,4 +99,35 @@ test("one user of the settings signs in, and a password that changes is asked fo
   );
   await form.waitFor();
   assert.deepEqual(await axeFindings(page), []);
+});
+
+test("people sign in at an issuer and come back to the page that they asked for", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const port = await freePort();
+  const redirect = `http://127.0.0.1:${port}/login/callback`;
+  const partner = await startPartner(t, "oidc", { OIDC_REDIRECT: redirect });
+  const secret = join(tempDirectory(t), "secret");
+  writeFileSync(secret, String(partner["secret"]));
+  const settings = {
+    SVC_API_OIDC_ENABLE: "true",
+    SVC_API_OIDC_ISSUER: String(partner["issuer"]),
+    SVC_API_OIDC_CLIENT_ID: String(partner["client"]),
+    SVC_API_OIDC_CLIENT_SECRET_FILE: secret,
+    SVC_API_OIDC_REDIRECT_URL: redirect,
+    SVC_API_OIDC_ROLES: "netgloss-admins=admin,netgloss-viewers=viewer",
+  };
+  const { url } = await startWithFlows(t, settings, port);
+  const { page } = await openPage(browser);
+  await page.goto(`${url}/live?rate=2`);
+  await page.getByRole("link", { name: "Sign in with your organisation" }).click();
+  await page.getByPlaceholder("Enter any login").fill("viewer");
+  await page.getByPlaceholder("and password").fill("x");
+  await page.getByRole("button").first().click();
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.waitForURL(`${url}/live?rate=2`);
+  await page.getByText("viewer (viewer)").waitFor();
+  await page.getByRole("table", { name: "Flows, the newest first" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("link", { name: "Sign in with your organisation" }).waitFor();
 });

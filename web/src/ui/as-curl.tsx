@@ -4,6 +4,7 @@ import { readCredentials } from "../api/credentials.ts";
 import { curlOf } from "../format/curl.ts";
 import { base } from "../navigation/place.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { DropDown } from "./drop-down.tsx";
 
 /** The calls of a page as commands: everything shown is there for programs, too. */
 export function AsCurl({ calls }: { readonly calls: readonly ApiCall[] }): JSX.Element {
@@ -21,14 +22,13 @@ export function AsCurl({ calls }: { readonly calls: readonly ApiCall[] }): JSX.E
   );
   const text = commands.join("\n\n");
   return (
-    <details class="as-curl">
-      <summary>as curl</summary>
+    <DropDown className="as-curl" label="as curl">
       <div class="as-curl-body">
         <pre tabIndex={0} aria-label="Commands that ask the same">
           {text}
         </pre>
         <CopyButton text={text} />
       </div>
-    </details>
+    </DropDown>
   );
 }

@@ -36,6 +36,8 @@ const advice: Readonly<Record<ApiFailure["kind"], string>> = {
   refused: "Mend what the message names, or try again.",
 };
 
+const faultOfServer = "The log of the collector has more. Try again.";
+
 /** A call failed: what the server said, what to do, and a button to try again. */
 export function Failure({
   failure,
@@ -47,7 +49,7 @@ export function Failure({
   return (
     <div class="state failure" role="alert">
       <strong>{sentence(failure.message)}</strong>
-      <div>{advice[failure.kind]}</div>
+      <div>{failure.status >= 500 ? faultOfServer : advice[failure.kind]}</div>
       {retry !== undefined && (
         <button type="button" class="button" onClick={retry}>
           Try again

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../navigation/place.ts";
+import { DropDown } from "../../ui/drop-down.tsx";
 
 interface SavedView {
   readonly name: string;
@@ -27,8 +28,7 @@ export function SavedViews(): JSX.Element {
     setViews(next);
   };
   return (
-    <details class="menu">
-      <summary class="button">Saved views</summary>
+    <DropDown className="menu" summaryClass="button" label="Saved views">
       <div class="menu-body">
         {views.length === 0 && <p class="note">None yet. This browser keeps them; to others, send the address.</p>}
         <ul class="plain">
@@ -63,6 +63,6 @@ export function SavedViews(): JSX.Element {
           <button class="button">Save</button>
         </form>
       </div>
-    </details>
+    </DropDown>
   );
 }

@@ -56,11 +56,11 @@ export default function OverviewPage(): JSX.Element {
           )}
         </Shown>
       </div>
-      <TroubleSection trouble={trouble} isKnown={diagnosis.answer !== undefined} />
+      <TroubleSection trouble={trouble} diagnosis={diagnosis} />
       {hasExplore ? <TopTalkers question={talkers} /> : <WithoutExplore status={explore} />}
       <div class="columns">
         {hasExplore && <UnnamedNetworks />}
-        <Shown of={overview}>{(answer) => <Losses answer={answer} />}</Shown>
+        {overview.answer !== undefined && <Losses answer={overview.answer} />}
       </div>
     </Page>
   );
@@ -144,26 +144,24 @@ function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }):
 
 function TroubleSection({
   trouble,
-  isKnown,
+  diagnosis,
 }: {
   readonly trouble: readonly Trouble[];
-  readonly isKnown: boolean;
+  readonly diagnosis: Loaded<DiagnosisAnswer>;
 }): JSX.Element {
   return (
     <Section title="What is wrong">
       {trouble.length === 0 ? (
-        <p class="fine">
-          {isKnown ? (
-            <>
+        <Shown of={diagnosis} what="Asking the doctor">
+          {() => (
+            <p class="fine">
               <span class="mark good" aria-hidden="true">
                 ✓
               </span>
               Nothing that the collector knows of.
-            </>
-          ) : (
-            "…"
+            </p>
           )}
-        </p>
+        </Shown>
       ) : (
         <ul class="trouble">
           {trouble.map(({ id, state, sentence, advice, page, query }) => (
@@ -182,10 +180,11 @@ function TroubleSection({
 }
 
 function WithoutExplore({ status }: { readonly status: Loaded<ExploreStatus> }): JSX.Element {
+  const isOff = status.failure?.status === 404;
   return (
     <Section title="Who sends most">
-      {status.isLoading && status.failure === undefined ? (
-        <p class="note">…</p>
+      {!isOff ? (
+        <Shown of={status}>{() => null}</Shown>
       ) : (
         <Empty title="This collector keeps no records to look back at">
           {status.failure?.message ?? ""} <a href={hrefOf("live")}>Live</a> shows flows as they go by.
