@@ -42,8 +42,8 @@ test("Live: flows go by, a filter keeps some, a click names an address, and the 
   const dialog = page.getByRole("dialog", { name: "Name 192.0.2.77" });
   await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("scanner");
   assert.deepEqual(await axeFindings(page), []);
-  await dialog.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved. The next flow carries the name.").waitFor();
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).press("Enter");
+  await page.getByText("is saved. The next flow carries the name.").waitFor();
   await table.getByText("scanner").first().waitFor();
 
   // All fields of a flow, with what was added set apart.
@@ -96,7 +96,7 @@ test("softflowd sends, the page shows it, a name is typed, the next flow of soft
   await table.getByRole("button", { name: "name it: 198.51.100.9" }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Name", exact: true }).fill("time server");
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved. The next flow carries the name.").waitFor();
+  await page.getByText("is saved. The next flow carries the name.").waitFor();
   await send();
   await table.getByText("time server").waitFor();
 });

@@ -49,9 +49,9 @@ test("who signs in sees the page that was asked for; a viewer is told what a rol
   await page.getByText("alice (viewer)").waitFor();
   await page.getByRole("button", { name: "name it: 192.0.2.77" }).first().click();
   const dialog = page.getByRole("dialog", { name: "Name 192.0.2.77" });
-  await dialog.getByText("This needs the role editor; alice has the role viewer.").waitFor();
+  await dialog.getByText("This needs the role editor; alice has the role viewer.").first().waitFor();
   assert.equal(await dialog.getByRole("button", { name: "Save" }).isDisabled(), true);
-  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.getByRole("button", { name: "Close" }).click();
 
   // "as curl" has the name and asks for the password itself.
   await page.getByText("as curl").click();

@@ -6,7 +6,7 @@ import { addedFields, type FieldFacts } from "../../format/added-fields.ts";
 import { formatNumber } from "../../format/numbers.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
-import { NameDialog } from "../../ui/name-dialog.tsx";
+import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Failure } from "../../ui/states.tsx";
 import { FlowTable } from "./flow-table.tsx";
@@ -86,12 +86,11 @@ export default function LivePage(): JSX.Element {
         </div>
       )}
       {named !== undefined && (
-        <NameDialog
-          address={named}
-          onClose={(isSaved) => {
-            setNamed(undefined);
-            if (isSaved) setSaid("Saved. The next flow carries the name.");
-          }}
+        <EntryDialog
+          entry={{ key: named }}
+          isNew
+          onClose={() => setNamed(undefined)}
+          changed={(what) => setSaid(`${what}. The next flow carries the name.`)}
         />
       )}
     </Page>

@@ -8,7 +8,7 @@ import { hrefOf } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { NameDialog } from "../../ui/name-dialog.tsx";
+import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { unnamedNetworks } from "./unnamed-networks.ts";
@@ -122,6 +122,7 @@ export function UnnamedNetworks(): JSX.Element {
   const sources = useCall<ExploreAnswer>(exploreQueryCall(unnamedQuestion("src")), { everyMs: 2 * refreshMs });
   const targets = useCall<ExploreAnswer>(exploreQueryCall(unnamedQuestion("dst")), { everyMs: 2 * refreshMs });
   const [named, setNamed] = useState<string | undefined>(undefined);
+  const [said, setSaid] = useState("");
   return (
     <Section title="Networks without a name" note="the last hour, by bytes from and to them">
       <Shown of={sources} what="Asking the last hour">
@@ -163,7 +164,14 @@ export function UnnamedNetworks(): JSX.Element {
           );
         }}
       </Shown>
-      {named !== undefined && <NameDialog address={named} onClose={() => setNamed(undefined)} />}
+      {said !== "" && (
+        <p class="note" role="status">
+          {said}. Records from now on carry the name.
+        </p>
+      )}
+      {named !== undefined && (
+        <EntryDialog entry={{ key: named }} isNew onClose={() => setNamed(undefined)} changed={setSaid} />
+      )}
     </Section>
   );
 }
