@@ -30,8 +30,11 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
   codec: CodecName,
   message: ListedMessage<D, E>,
 ): Encoded {
-  const { desc, rest, field, count, at } = message;
+  const { desc, rest, field, count, at, jsonAt } = message;
   if (count <= elementsAtOnce) {
+    if (codec === "json" && jsonAt !== undefined && count > 0) {
+      return Buffer.concat([...jsonPieces(message)()]).toString();
+    }
     return encode(codec, desc, { ...rest, [field]: Array.from({ length: count }, (_, i) => at(i)) });
   }
   let made: Buffer[] | undefined;
