@@ -5,6 +5,8 @@ import type { StreamDescription } from "./openapi/rest-paths.ts";
 
 /** A GET whose answer goes on until the client has enough: lines, or server-sent events for who asks for them. */
 export interface StreamPage extends StreamDescription {
+  /** Of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
+  readonly contentType?: string;
   /**
    * @param signal is aborted when the client has gone, or the server stops.
    * @returns whole lines; the next are asked for when the client has taken those before.
@@ -17,9 +19,9 @@ const types = { lines: "application/x-ndjson", events: "text/event-stream" } as 
 
 /** Answers with a stream. */
 export async function serveStream(call: Call, page: StreamPage): Promise<void> {
-  const isEvents = headerOf(call.headers, "accept")?.includes(types.events) === true;
+  const isEvents = headerOf(call.headers, "accept")?.includes(types.events) === true && page.contentType === undefined;
   const header = {
-    "content-type": isEvents ? types.events : types.lines,
+    "content-type": page.contentType ?? (isEvents ? types.events : types.lines),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   };
@@ -28,7 +30,7 @@ export async function serveStream(call: Call, page: StreamPage): Promise<void> {
     return;
   }
   const lines = page.open(call.query, call.signal);
-  call.isEndless = true;
+  call.isEndless = page.contentType === undefined;
   call.begin(200, header, { hasTrailers: false });
   for await (const piece of lines) {
     if (call.isGone()) return;

@@ -34,6 +34,7 @@ import {
   devicesDescription,
   previewDefinitions,
   watchedSnmp,
+  snmpReadings,
 } from "./snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputsDescription, outputsView, outputTestOperation } from "./outputs/outputs-view.ts";
@@ -167,6 +168,9 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
     streams: new Map([
+      ...(settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE && snmp !== undefined
+        ? [["/metrics/snmp", snmpReadings(snmp)] as const]
+        : []),
       ["/api/v1/flow/tail", createFlowTail(sink, reporting)],
       ["/api/v1/progress/events", progressEvents(progress)],
     ]),

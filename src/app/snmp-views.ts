@@ -1,4 +1,4 @@
-import type { SnmpOperations, ViewDescription } from "../api/index.ts";
+import type { SnmpOperations, StreamPage, ViewDescription } from "../api/index.ts";
 import type { Progress } from "../report/index.ts";
 import type { DefinitionsPreview, Snmp } from "../snmp/index.ts";
 
@@ -128,3 +128,15 @@ export const definitionsDescription: ViewDescription = {
     },
   },
 };
+
+/** `GET /metrics/snmp`: what the last polls read, for Prometheus. */
+export function snmpReadings(snmp: Snmp): StreamPage {
+  return {
+    summary: "What the last polls of SNMP devices read, in the Prometheus text format",
+    parameters: {},
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    async *open() {
+      for (const piece of snmp.readings() ?? []) yield Buffer.from(piece);
+    },
+  };
+}

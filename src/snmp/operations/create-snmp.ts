@@ -22,6 +22,8 @@ import { detailDevice, viewDevice, type DeviceView } from "./device-view.ts";
 import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
+import { createLastReadings } from "../readings/last-readings.ts";
+import { prometheusText } from "../readings/prometheus-text.ts";
 import { createTrapListener } from "../traps/trap-listener.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -32,6 +34,9 @@ const maxSpread = 60_000;
 const maxCatchUp = 10_000;
 /** How long a restart takes that did not say when it stopped. */
 const usualRestart = 15_000;
+
+/** Of all devices: some 4 000 with 50 interfaces each. */
+const maxReadingRows = 400_000;
 
 /** For the rows of all long tables of all devices that are read at the same time. */
 const maxRowBytes = 64 * 1024 * 1024;
@@ -71,10 +76,20 @@ export function createSnmp(options: SnmpOptions): Snmp {
     () => memory.used,
   );
 
+  const readings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
+  if (readings !== undefined) {
+    metrics.gaugeFrom("netgloss_snmp_readings_rows", "Rows kept for /metrics/snmp", [], () => readings.counts.rows);
+    metrics.counterFrom(
+      "netgloss_snmp_readings_left_out_total",
+      "Rows that are not in /metrics/snmp, because there are so many",
+      [],
+      () => readings.counts.leftOut,
+    );
+  }
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(options.enricher, options.sink, clock, turn),
+    writer: createRecordWriter(options.enricher, options.sink, clock, turn, readings),
     memory,
     turn,
     clock,
@@ -83,7 +98,10 @@ export function createSnmp(options: SnmpOptions): Snmp {
     directory,
     rediscover: (deviceId, reason) => discoveries.ask(deviceId, reason),
     answersAgain: (deviceId) => discoveries.answersAgain(deviceId),
-    removed: (deviceId) => discoveries.forget(deviceId),
+    removed(deviceId) {
+      discoveries.forget(deviceId);
+      readings?.forget(deviceId);
+    },
   });
   const discoveries: Discoveries = createDiscoveries({
     client,
@@ -188,6 +206,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       await Promise.all([inUse.idle(), discoveries.stop(), stopped]);
       await plans.noteStop(stoppedAt);
     },
+    readings: () => readings && prometheusText(readings),
     trapPort: () => traps?.port(),
     applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
     previewDefinitions: () => inUse.preview(),

@@ -16,6 +16,8 @@ export interface SnmpOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly health: Health;
+  /** Keeps what the last polls read, for Prometheus. */
+  readonly keepsReadings?: boolean;
   /** Receives traps and informs; without it none are. */
   readonly traps?: TrapSettings;
   /** 0 to below 1; default Math.random. */
@@ -58,6 +60,8 @@ export interface Snmp extends Component {
     device: { readonly ip: string; readonly port: number },
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
   ): Promise<RediscoveryOutcome | undefined>;
+  /** What the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
+  readings(): Iterable<string> | undefined;
   /** The port for traps and informs; undefined while none are received. */
   trapPort(): number | undefined;
   /** By `ip:port`, in the order of ids. */

@@ -310,6 +310,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     const related: NameTables["related"] = (kind, index) => rowNames.of(kind, index, (value) => classes?.get(value));
     const written = await parts.writer.write(
       {
+        deviceId: device.id,
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
         names: { enums, interfaceName, related },

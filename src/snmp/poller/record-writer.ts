@@ -11,6 +11,8 @@ import { rowCells } from "./row-cells.ts";
 
 /** What records are made for. */
 export interface RecordSource {
+  /** `ip:port` */
+  readonly deviceId: string;
   /** `system.ip.addr` */
   readonly ip: string;
   /** `system.host.name` */
@@ -38,6 +40,15 @@ export interface RecordWriter {
   write(source: RecordSource, object: PolledObject, polled: PolledRows, isWanted?: () => boolean): Promise<WrittenRows>;
 }
 
+/** Sees every row that becomes a record, before metadata are added. */
+export interface RowReader {
+  begin(
+    deviceId: string,
+    device: { readonly ip: string; readonly name: string },
+    object: PolledObject,
+  ): { add(fields: RecordFields): void; end(): void };
+}
+
 /** Lines leave in pieces of about this size. */
 const flushBytes = 256 * 1024;
 
@@ -49,6 +60,7 @@ export function createRecordWriter(
   sink: Sink,
   clock: Clock,
   turn?: () => Promise<void>,
+  readings?: RowReader,
 ): RecordWriter {
   const idle: LineBuffer[] = [];
   return {
@@ -56,6 +68,7 @@ export function createRecordWriter(
       const lines = idle.pop() ?? createLineBuffer();
       const pacer = createPacer(clock, turn);
       const timestamp = new Date(clock.now()).toISOString();
+      const reader = readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
       for (const row of polled.rows) {
         const { cells, isOddIndex, states } = rowCells(object, row);
@@ -74,6 +87,7 @@ export function createRecordWriter(
         if (object.isShaped) completeRow(fields, object.sensor);
         if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
         written.records++;
+        reader?.add(fields);
         enricher.enrich(fields);
         lines.append(fields);
         if (lines.byteLength >= flushBytes) flush();
@@ -82,6 +96,7 @@ export function createRecordWriter(
         if (!isWanted()) break;
       }
       flush();
+      reader?.end();
       if (idle.length < maxIdle) idle.push(lines);
       return written;
 
