@@ -18,14 +18,21 @@ import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
+import { createRandom } from "../support/random.ts";
 import { addressPools, createDatagramPool, type AddressPool } from "./datagram-pool.ts";
 import type { BenchProtocol } from "./packet-layout.ts";
 
 const entries = 100_000;
 const rounds = 5;
+/** Of each record, as the kernel reads them: two slots of addresses, and four cache lines of the text of each. */
+const randomReads = 10;
+/** About what the table of addresses and its texts take for the addresses of the bench. */
+const tableBytes = 32 * 1024 * 1024;
 const chosen = process.argv.slice(2);
 
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
+/** Of the lines that were measured last. */
+let lineBytes = 0;
 /** As a decoding thread has them for its lines. */
 const slabBytes = 2 * 1024 * 1024;
 const slabCount = 4;
@@ -66,6 +73,13 @@ try {
         const packets = what === uncached ? 2000 : 8000;
         const kernel = await measure(metadata, { ...options, packets, create: createFlowPipeline });
         if (protocol === "netflow9") ofNetflow9.set(what, kernel);
+        if (protocol === "netflow9") {
+          reportRow({
+            what: `  a bare copy of ${lineBytes} bytes, ${randomReads} random reads`,
+            value: floor(),
+            unit: "ns/record",
+          });
+        }
         if (what === "enriched, community id") withoutEnds = kernel;
         const isSample = protocol === "sflow" || protocol === "sflow-odd";
         const record = isSample ? ofNetflow9.get(what) : undefined;
@@ -110,6 +124,32 @@ async function openMetadata(family: 4 | 6): Promise<UdmFileStore> {
   return store;
 }
 
+/** The CPU time that no writer of such lines gets below: the line copied once, and as many reads all over a table. */
+function floor(): number {
+  const table = new Uint32Array(tableBytes / 4);
+  const source = Buffer.alloc(lineBytes, 0x61);
+  const slabs = Buffer.alloc(slabBytes * slabCount);
+  const random = createRandom(1);
+  const places = Uint32Array.from({ length: 65_536 * randomReads }, () => random() % table.length);
+  const records = 65_536;
+  const times: number[] = [];
+  let sum = 0;
+  for (let round = 0; round < rounds; round++) {
+    const start = process.cpuUsage();
+    let at = 0;
+    for (let i = 0; i < records; i++) {
+      for (let j = 0; j < randomReads; j++) sum += table[places[i * randomReads + j] as number] as number;
+      if (at + lineBytes > slabs.length) at = 0;
+      slabs.set(source, at);
+      at += lineBytes;
+    }
+    const { user, system } = process.cpuUsage(start);
+    times.push(((user + system) * 1000) / records);
+  }
+  if (sum !== 0) throw new Error("the table is of zeros");
+  return Math.min(...times);
+}
+
 interface Measured {
   readonly protocol: BenchProtocol;
   readonly isEnriched: boolean;
@@ -142,10 +182,16 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
   });
   await udm.start();
   let records = 0;
+  let bytes = 0;
   const pipeline = create({
     ...common,
     enricher: isEnriched ? udm : nothingKnown,
-    sink: { write: (_lines, count) => void (records += count) },
+    sink: {
+      write(lines, count) {
+        records += count;
+        bytes += lines.length;
+      },
+    },
     communityId,
     ends,
     workspace,
@@ -173,6 +219,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
     if (round > 0) figures.push(((user + system) * 1000) / (packets * pool.records));
   }
   await udm.stop();
+  lineBytes = Math.round(bytes / records);
   if (records !== (rounds + 1) * packets * pool.records) throw new Error(`${records} records came out`);
   return figures.toSorted((a, b) => a - b)[rounds >> 1] as number;
 }

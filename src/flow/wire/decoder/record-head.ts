@@ -32,7 +32,7 @@ export function recordHead(
     ["flow.export.ip.addr", exporter.address],
     ["flow.export.type", header.type],
     ["flow.export.version.ver", header.version],
-    ["flow.export.version.name", versionName(header)],
+    ["flow.export.version.name", versionNames[header.type][header.version] ?? ""],
   ];
   if (header.timestamp !== undefined) head.push(["flow.export.timestamp", header.timestamp]);
   if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
@@ -41,9 +41,9 @@ export function recordHead(
   return head;
 }
 
-const protocolNames = { netflow: "NetFlow", ipfix: "IPFIX", sflow: "sFlow" } as const;
-
-/** As people write it: IPFIX has no version but one. */
-function versionName({ type, version }: HeaderFields): string {
-  return type === "ipfix" ? protocolNames.ipfix : `${protocolNames[type]} v${version}`;
-}
+/** As people write them: IPFIX has no version but one. The same texts each time, so that those of two datagrams are compared at once. */
+const versionNames: Readonly<Record<HeaderFields["type"], Readonly<Record<number, string>>>> = {
+  netflow: { 1: "NetFlow v1", 5: "NetFlow v5", 7: "NetFlow v7", 9: "NetFlow v9" },
+  ipfix: { 10: "IPFIX" },
+  sflow: { 5: "sFlow v5" },
+};

@@ -162,6 +162,32 @@ function joinPlace(join: u32, isSource: bool): usize {
   return L.joinPlaces + 16 * <usize>(join - 1) + (isSource ? 0 : 8);
 }
 
+/** Whether both ends have a value that is no array. */
+@inline
+function areSingle(source: usize, destination: usize): bool {
+  const first = <usize>load<u32>(source);
+  const second = <usize>load<u32>(destination);
+  return first != 0 && second != 0 && load<u8>(first) != opened && load<u8>(second) != opened;
+}
+
+/** Writes two such values, once if they are the same, and closes the array. */
+@inline
+function writeBoth(p: usize, source: usize, destination: usize): usize {
+  const first = <usize>load<u32>(source);
+  const second = <usize>load<u32>(destination);
+  const length = <i32>(<usize>load<u32>(source, 4) - first);
+  const other = <i32>(<usize>load<u32>(destination, 4) - second);
+  copy(p, first, length);
+  p += length;
+  if (length != other || !isSame(first, second, length)) {
+    store<u8>(p++, comma);
+    copy(p, second, other);
+    p += other;
+  }
+  store<u8>(p, closed);
+  return p + 1;
+}
+
 function writeJoins(p: usize, flags: u32): usize {
   for (let join = 1; join <= L.joins; join++) {
     if ((flags & (<u32>1 << join)) == 0) continue;
@@ -172,6 +198,10 @@ function writeJoins(p: usize, flags: u32): usize {
     const length = load<u8>(text, L.textLength);
     copy(p, text, length);
     p += length;
+    if (areSingle(source, destination)) {
+      p = writeBoth(p, source, destination);
+      continue;
+    }
     const from = p;
     elements = 0;
     if (load<u32>(source) != 0) p = addElements(p, from, load<u32>(source), load<u32>(source, 4));
