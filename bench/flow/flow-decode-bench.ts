@@ -182,14 +182,14 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
   });
   await udm.start();
   let records = 0;
-  let bytes = 0;
+  let written = 0;
   const pipeline = create({
     ...common,
     enricher: isEnriched ? udm : nothingKnown,
     sink: {
       write(lines, count) {
         records += count;
-        bytes += lines.length;
+        written += lines.length;
       },
     },
     communityId,
@@ -219,7 +219,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
     if (round > 0) figures.push(((user + system) * 1000) / (packets * pool.records));
   }
   await udm.stop();
-  lineBytes = Math.round(bytes / records);
+  lineBytes = Math.round(written / records);
   if (records !== (rounds + 1) * packets * pool.records) throw new Error(`${records} records came out`);
   return figures.toSorted((a, b) => a - b)[rounds >> 1] as number;
 }
