@@ -2,12 +2,7 @@ import type { RecordFields } from "../../record/index.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
 import { fieldNames } from "../values/put-value.ts";
 
-/** The numbers that one object of one device had at its last poll. */
-export interface ObjectReadings {
-  /** What tells a row apart, as pairs of name and text, and its numbers by the position of the metric. */
-  readonly rows: readonly ReadingRow[];
-}
-
+/** What tells a row apart, as pairs of name and text, and its numbers. */
 export interface ReadingRow {
   readonly labels: readonly (readonly [string, string])[];
   /** By field. */
