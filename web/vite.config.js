@@ -13,7 +13,8 @@ export default {
     // Nothing is inlined: the policy of the pages takes files of this server only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    license: false,
+    // What of other packages is in the pages: their licences are shown with those of the collector.
+    license: { fileName: "licences.json" },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   // For work on the pages: `npx vite web` beside a running collector.

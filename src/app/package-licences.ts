@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { packagePath } from "./package-root.ts";
 
 /** A package that is shipped with the program. */
@@ -16,6 +17,12 @@ interface Manifest {
   readonly license?: string | { readonly type?: string };
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly identifier?: string;
 }
 
 /**
@@ -37,7 +44,7 @@ export async function shippedPackages(root = packagePath("package.json")): Promi
   };
   const manifest = await readManifest(root);
   if (manifest !== undefined) await visit(root, manifest);
-  const bundled = await readBundled(packagePath("dist/pages/licences.json"));
+  const bundled = await readBundled(packagePath("dist/pages/licences.json.gz"));
   return [...found.values(), ...bundled].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -62,10 +69,11 @@ async function readManifest(path: string): Promise<Manifest | undefined> {
   }
 }
 
-/** What the build put into the pages. */
+/** What the build put into the pages, as it noted it; nothing where they have not been built. */
 async function readBundled(path: string): Promise<readonly ShippedPackage[]> {
   try {
-    return JSON.parse(await readFile(path, "utf8")) as readonly ShippedPackage[];
+    const noted = JSON.parse(gunzipSync(await readFile(path)).toString("utf8")) as readonly BundledPackage[];
+    return noted.map(({ name, version, identifier }) => ({ name, version, license: identifier ?? "" }));
   } catch {
     return [];
   }

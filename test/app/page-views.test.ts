@@ -70,6 +70,7 @@ test("the packages that are shipped have a version and a licence, dependencies o
   const names = new Set(packages.map(({ name }) => name));
   for (const name of ["pino", "commander"]) assert.ok(names.has(name), name);
   assert.ok(names.has("sonic-boom"), "pino needs it");
+  assert.ok(names.has("preact"), "it is in the pages");
   assert.ok(!names.has("typescript"));
   assert.deepEqual(
     packages.filter(({ version, license }) => version === "" || license === ""),

@@ -48,7 +48,7 @@ export function EntryList({
           className: "wrap",
         },
         {
-          name: "",
+          name: "Edit",
           cell: (entry) => (
             <ActionButton
               needs="editor"

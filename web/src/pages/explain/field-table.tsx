@@ -103,7 +103,7 @@ function LoserRow({
         {showsField ? <FieldName name={field} /> : <span class="hidden">{field}, not used</span>}
       </th>
       <td>
-        <s>{valueText(loser.value)}</s>
+        <del>{valueText(loser.value)}</del>
       </td>
       <td>
         <OriginText origin={loser.origin} />

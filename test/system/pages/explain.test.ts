@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
+import { tempDirectory } from "../../support/temp-directory.ts";
+import { startWithFlows } from "./collector-with-flows.ts";
+
+test("Explain: a flow comes, the page says what its address is, a name is typed, the next flow carries it", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const explore = { SVC_EXPLORE_ENABLE: "true", SVC_EXPLORE_PATH: join(tempDirectory(t), "explore") };
+  const { url, collector } = await startWithFlows(t, explore);
+  await collector().call("CreateUdm", { udm: { key: "192.0.2.0/24", name: "outside", tags: ["foreign"] } });
+  const { page, errors } = await openPage(browser);
+  await page.goto(`${url}/metadata`);
+  await page.getByRole("heading", { level: 1, name: "Metadata" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("192.0.2.77");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/explain?q=192.0.2.77");
+
+  const fields = page.getByRole("table", { name: /^What records get/ });
+  await fields.getByRole("row", { name: /\.ip\.subnet\.name outside 192\.0\.2\.0\/24 change 1/ }).waitFor();
+  const flows = page.getByRole("table", { name: "Last flows" });
+  await flows.getByText("192.0.2.77").first().waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+
+  await page.getByRole("button", { name: "Name it" }).click();
+  const dialog = page.getByRole("dialog", { name: "Name 192.0.2.77" });
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("scanner");
+  await dialog.getByRole("textbox", { name: "VLAN" }).fill("nine");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("alert").waitFor();
+  assert.equal(await dialog.getByRole("textbox", { name: "VLAN" }).getAttribute("aria-invalid"), "true");
+  await dialog.getByRole("textbox", { name: "VLAN" }).fill("9");
+  assert.deepEqual(await axeFindings(page), []);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("status").filter({ hasText: "192.0.2.77 is saved. The next flow carries it." }).waitFor();
+
+  // What lost is struck out, with the reason.
+  await fields.getByRole("row", { name: /scanner 192\.0\.2\.77 change 2/ }).waitFor();
+  const loser = fields.getByRole("row", { name: /not used outside 192\.0\.2\.0\/24/ });
+  await loser.getByText("192.0.2.77 is more specific").waitFor();
+  assert.equal(await loser.getByRole("deletion").count(), 1);
+  await flows.getByText("scanner").first().waitFor({ timeout: 60_000 });
+  assert.deepEqual(errors(400), []);
+});
+
+test("Explain: what others change meanwhile is shown, and written over only by who wants that", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url, collector } = await startWithFlows(t);
+  await collector().call("CreateUdm", { udm: { key: "10.10.20.5", name: "web-1" } });
+  const { page } = await openPage(browser);
+  await page.goto(`${url}/explain?q=10.10.20.5`);
+  await page.getByRole("button", { name: "Edit its entry" }).click();
+  const dialog = page.getByRole("dialog", { name: "Edit 10.10.20.5" });
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("mine");
+  await collector().call("UpdateUdm", { udm: { key: "10.10.20.5", name: "theirs" }, updateMask: "name" });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const alert = dialog.getByRole("alert");
+  await alert.getByText("Somebody else has changed this entry meanwhile.").waitFor();
+  await alert.getByText("+ name: theirs").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  const nameOf = async (): Promise<unknown> =>
+    ((await collector().call("ListUdms", { key: "10.10.20.5", exact: true })).body["udms"] as { name: string }[])[0]
+      ?.name;
+  assert.equal(await nameOf(), "theirs");
+  await alert.getByRole("button", { name: "Save mine all the same" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  assert.equal(await nameOf(), "mine");
+
+  // Words find names and tags; a prefix what lies in it.
+  await page.goto(`${url}/explain?q=mine`);
+  await page.getByRole("table", { name: "Entries" }).getByRole("link", { name: "10.10.20.5" }).waitFor();
+  await page.goto(`${url}/explain?q=10.10.0.0/16`);
+  await page.getByRole("table", { name: "Entries" }).getByRole("link", { name: "10.10.20.5" }).waitFor();
+});
