@@ -113,6 +113,8 @@ export function createCollector(options: CollectorOptions): Collector {
     ports: () => flows?.ports() ?? [],
     streamPorts: () => flows?.streamPorts() ?? [],
     exporters,
+    traffic: async () => (await flows?.traffic()) ?? [],
+    counters: (address) => snmp?.counters(address),
     metrics,
     clock,
   });

@@ -19,6 +19,8 @@ export interface DecodingParts {
   readonly enrichment: Pick<Enrichment, "netifs" | "names" | "apps" | "addresses" | "applications" | "samplingFile">;
   /** Names the interfaces of exporters. */
   readonly interfaces?: Enricher | undefined;
+  /** Whether SNMP knows an exporter by its address: then it is added up what passes its interfaces. */
+  readonly isMeasured?: ((address: string) => boolean) | undefined;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -26,7 +28,19 @@ export interface DecodingParts {
 
 /** What one thread needs to turn datagrams into enriched lines, by the settings. */
 export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
-  const { elements, threads = 1, sink, allocate, workspace, enrichment, interfaces, log, metrics, clock } = parts;
+  const {
+    elements,
+    threads = 1,
+    sink,
+    allocate,
+    workspace,
+    enrichment,
+    interfaces,
+    isMeasured,
+    log,
+    metrics,
+    clock,
+  } = parts;
   return {
     elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
@@ -39,6 +53,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     sflowSamples: {
       flows: settings.SVC_PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE,
       counters: settings.SVC_PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE,
+      keepsHeaders: settings.SVC_PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES,
     },
     relays: settings.SVC_FLOW_DECODER_RELAYS,
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
@@ -51,6 +66,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know.
     enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.apps, enrichment.addresses]),
+    isMeasured,
     sink,
     ...(allocate !== undefined && { allocate }),
     workspace,

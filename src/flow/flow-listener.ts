@@ -1,5 +1,6 @@
 import type { Component, Health } from "../report/index.ts";
 import type { ExporterView } from "./exporters/exporter-view.ts";
+import type { ExporterTraffic } from "./exporters/interface-traffic.ts";
 import { createFlowPipeline, tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
 import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
 import { createStateKeeper } from "./exporters/state/state-keeper.ts";
@@ -14,6 +15,8 @@ export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowRecei
 export interface FlowListener extends Component, Pick<FlowReceiver, "ports" | "streamPorts" | "setCredentials"> {
   /** All exporters heard of, the one silent for longest first. */
   exporters(): Promise<readonly ExporterView[]>;
+  /** What passed the interfaces of those that are measured, by whole minutes. */
+  traffic(): Promise<readonly ExporterTraffic[]>;
 }
 
 const checkName = "flow";
@@ -64,5 +67,6 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
     streamPorts: () => receiver.streamPorts(),
     setCredentials: (credentials) => receiver.setCredentials(credentials),
     exporters: async () => pipeline.exporters(),
+    traffic: async () => pipeline.traffic(),
   };
 }

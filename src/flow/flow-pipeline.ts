@@ -14,6 +14,7 @@ import type { PathCounts } from "./wire/decoder/flow-reader.ts";
 import type { Filter } from "../filter/index.ts";
 import { acceptLine, createRecordFilter } from "./line/writer/record-filter.ts";
 import { createFlowEnds, type FlowEndsOptions } from "./line/roles/flow-ends.ts";
+import { createTrafficMeter } from "./line/traffic-meter.ts";
 import { createLineWriter } from "./line/writer/line-writer.ts";
 import { createSlowFieldCounts } from "./line/writer/slow-fields.ts";
 import { createDecoders } from "./wire/decoders.ts";
@@ -32,7 +33,8 @@ import { nameCounters, plainCounters, scaledCounters } from "./elements/mapping/
 import { rememberNames } from "./elements/mapping/remember-names.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
 import type { Applications } from "./exporters/options/name-table.ts";
-import { createRelays } from "./exporters/relays.ts";
+import type { ExporterTraffic } from "./exporters/interface-traffic.ts";
+import { createRelays, stateKey } from "./exporters/relays.ts";
 import { createManualRates, type RatesFile, type SamplingRates } from "./exporters/sampling/manual-rates.ts";
 import { createSampleLines } from "./line/writer/sample-lines.ts";
 import {
@@ -75,6 +77,8 @@ export interface FlowPipelineOptions {
   readonly limits?: Partial<Limits>;
   /** Addresses and CIDRs in canonical text of senders whose records may name other exporters. Default: none. */
   readonly relays?: readonly string[];
+  /** Whether it is added up what passes the interfaces of an exporter, given by its address. Left out: of none. */
+  readonly isMeasured?: ((address: string) => boolean) | undefined;
   /** Changes lines before they leave; left out: they stay as they are. */
   readonly shape?: ShapeLines | undefined;
   /** Only records that it is true of become lines. Left out: all. */
@@ -118,6 +122,8 @@ export interface FlowPipeline {
   importState(states: readonly ExporterState[]): void;
   /** All exporters heard of, the one silent for longest first. */
   exporters(): readonly ExporterView[];
+  /** What passed the interfaces of those that are measured, by whole minutes. */
+  traffic(): readonly ExporterTraffic[];
 }
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
@@ -202,6 +208,13 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     () => flows.icmpSwapped(),
   );
   registerRoleMetrics(metrics, ends);
+  const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
+  metrics.counterFrom(
+    "netgloss_flow_traffic_unmeasured_total",
+    "Bytes of flows that were not added up by interface for want of room: `netgloss doctor` does not compare them with SNMP.",
+    [],
+    () => traffic.lost,
+  );
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,
@@ -223,6 +236,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     shape: options.shape,
     ends,
     workspace,
+    traffic,
     optionsRecords,
     log: limitedLog,
     clock,
@@ -245,11 +259,12 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
         if (which === "changed" && !exporter.isChanged) continue;
         exporter.isChanged = false;
         exporter.keptAt = now;
-        // What a relay says of it comes to the relay's thread, which may not be that of its own address.
-        const isNamedOnly = exporter.relay !== undefined && exporter.datagrams === 0;
-        const state = isNamedOnly ? undefined : exporterState(exporter);
-        if (state === undefined) forgotten.push(exporter.address);
-        else changed.push(state);
+        const state = exporterState(exporter);
+        const { address, relay } = exporter;
+        // Of one that is named and sends itself what it sends counts.
+        if (relay !== undefined && state?.relay === undefined) forgotten.push(stateKey(address, relay));
+        if (state !== undefined) changed.push(state);
+        else if (relay === undefined || exporter.datagrams > 0) forgotten.push(address);
       }
       return { changed, forgotten };
     },
@@ -258,6 +273,10 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
       for (const state of states) {
         restored.templates += restoreExporter(exporters, state, now, templates, now - limits.silentMs);
       }
+    },
+    traffic() {
+      traffic.at(clock.now());
+      return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
     },
     exporters: () => Array.from(exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen),
   };

@@ -11,6 +11,7 @@ import type {
 import type { Clock, Log } from "../report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
 import { takeSeen, type NoteFlow } from "./line/take-seen.ts";
+import type { TrafficMeter } from "./line/traffic-meter.ts";
 import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
@@ -44,6 +45,7 @@ export interface FlowProcessorOptions {
   readonly ends: FlowEnds;
   /** Where the kernel leaves the flows by which exporters are compared. */
   readonly workspace: Workspace;
+  readonly traffic: TrafficMeter;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
   /** Changes lines before they leave; left out: they stay as they are. */
@@ -58,6 +60,7 @@ const flushBytes = 1024 * 1024;
 
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
   const { decoders, off = new Set(), exporters, counts, enricher, ends, workspace, lines, sink, log, clock } = options;
+  const { traffic } = options;
 
   const communityId = createCommunityId(options.communityIdSeed);
 
@@ -87,6 +90,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     return {
       flow(record, began) {
         of.flows++;
+        if (began?.isDecided !== true) traffic.note(record);
         if (options.communityId) {
           const id = communityId(record);
           if (id !== undefined) record.set("flow.community.id", id);
@@ -100,6 +104,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       from(exporter) {
         settle(of);
         source = exporter;
+        traffic.use(exporter);
       },
       claimed: (records) => void (of.claims += records),
       wrote(flows) {
@@ -155,6 +160,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     const of = counts[protocol];
     source = exporter;
     settled = of.flows;
+    traffic.use(exporter);
     try {
       decoder.decode({ bytes, port, receivedAt: exporter.lastSeen }, exporter, outputs[protocol]);
     } catch (error) {
@@ -181,6 +187,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
         return;
       }
+      traffic.at(receivedAt);
       const exporter = exporters.get(senderAddress(address), receivedAt);
       exporter.lastSeen = receivedAt;
       exporter.datagrams++;

@@ -3,6 +3,13 @@ export { readElements } from "./elements/custom/read-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
 export { noFlow, seenWindowMs, type SeenWindow } from "./exporters/seen-flows.ts";
+export {
+  seenAt,
+  trafficKey,
+  trafficMinuteMs,
+  type ExporterTraffic,
+  type SeenAt,
+} from "./exporters/interface-traffic.ts";
 export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { checkKernel } from "./line/kernel/kernel.ts";

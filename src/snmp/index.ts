@@ -72,6 +72,7 @@ export type {
   ApplyFinding,
   ApplyOutcome,
   DefinitionsPreview,
+  DeviceCounters,
   RediscoveryOutcome,
   Snmp,
   SnmpOptions,

@@ -50,26 +50,31 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
         ["settings byte by byte", preface.subarray(0, 24), frame(4, 0, 0, Buffer.alloc(60)).subarray(0, 50)],
         ["half the preface", preface.subarray(0, 12), Buffer.alloc(0)],
       ];
-      const ends = dripping.map(async ([what, start, rest]) => {
+      // A client that only keeps its connection is not one of them, nor is one with many calls. One after the other, so that a handshake has time.
+      const session = openHttp2(t, api.url, files?.cert);
+      assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
+      const idle = openHttp2(t, api.url, files?.cert);
+      assert.equal((await answerOf(idle.request({ ":path": "/livez" }))).status, 200);
+      const sockets: { readonly socket: Socket; readonly closed: Promise<unknown> }[] = [];
+      for (const _ of dripping) {
         const socket = await open();
-        const closed = new Promise((resolve) => socket.on("close", resolve));
+        sockets.push({ socket, closed: new Promise((resolve) => socket.on("close", resolve)) });
+      }
+      const calls = setInterval(() => {
+        if (!session.destroyed) void answerOf(session.request({ ":path": "/livez" }));
+      }, 150);
+      t.after(() => clearInterval(calls));
+      const ends = dripping.map(async ([what, start, rest], i) => {
+        const { socket, closed } = sockets[i] as (typeof sockets)[number];
         socket.write(start);
         // A second after the first, as if nothing else were to be sent.
         let at = 0;
         const drip = setInterval(() => at < rest.length && socket.write(rest.subarray(at, ++at)), 100);
         const isLate = { value: true };
-        await Promise.race([closed.then(() => (isLate.value = false)), sleep(30_000, undefined, { ref: false })]);
+        await Promise.race([closed.then(() => (isLate.value = false)), sleep(120_000, undefined, { ref: false })]);
         clearInterval(drip);
         assert.equal(isLate.value, false, what);
       });
-      // A client that only keeps its connection is not one of them, nor is one with many calls.
-      const session = openHttp2(t, api.url, files?.cert);
-      const calls = setInterval(() => {
-        if (!session.destroyed) void answerOf(session.request({ ":path": "/livez" }));
-      }, 150);
-      t.after(() => clearInterval(calls));
-      const idle = openHttp2(t, api.url, files?.cert);
-      assert.equal((await answerOf(idle.request({ ":path": "/livez" }))).status, 200);
       await Promise.all(ends);
       // More than eight continuations end a connection by themselves.
       const ended = (await rejected(api, "headers")) + (await rejected(api, "protocol"));

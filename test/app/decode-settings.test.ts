@@ -3,7 +3,15 @@ import { test } from "node:test";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { fields, ipfix, ipfixTemplates, netflow1, netflow7, netflow9 } from "../support/flow-packets.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
-import { counterSample, flowSample, sampledHeader, sflow, structure } from "../support/sflow-packets.ts";
+import {
+  counterSample,
+  ethernet,
+  flowSample,
+  ipv4Packet,
+  sampledHeader,
+  sflow,
+  structure,
+} from "../support/sflow-packets.ts";
 import { until } from "../support/until.ts";
 
 const flowStructure = structure(1, sampledHeader(Buffer.alloc(14)));
@@ -55,6 +63,16 @@ test("of sFlow, flows or counters can be turned off", async (t) => {
     SVC_PROCESSOR_POOL_SIZE: "main",
     SVC_PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE: "false",
   });
+  const keepsHeaders = await startFlowCollector(t, {
+    SVC_PROCESSOR_POOL_SIZE: "main",
+    SVC_PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: "true",
+  });
+  const frame = ethernet(0x0800, ipv4Packet(Buffer.alloc(8)));
+  const sampled = sflow([flowSample([sampledHeader(frame)])]);
+  const kept = await keepsHeaders.send(sampled);
+  assert.equal(kept["flow.ie.dataLinkFrameSection"], `0x${frame.toString("hex")}`);
+  assert.equal(kept["flow.sample.header.protocol.id"], 1);
+  assert.equal("flow.ie.dataLinkFrameSection" in (await noCounters.send(sampled)), false);
   const first = await noCounters.send(both);
   const second = await noCounters.send(both);
   assert.ok("flow.bytes" in first && "flow.bytes" in second);

@@ -1,4 +1,5 @@
 import type { Facts, HostCounters } from "../../src/app/doctor/facts.ts";
+import { measuredFacts } from "./doctor-traffic.ts";
 import { createFlowRig, receivedAt, type FlowRig } from "../support/flow-rig.ts";
 import {
   dataSet,
@@ -39,6 +40,7 @@ function factsOf(rig: FlowRig, changes: Partial<Facts> = {}): Facts {
       refused: {},
     },
     exporters,
+    measured: [],
     ...changes,
   };
 }
@@ -114,6 +116,7 @@ export interface DoctorCase {
   readonly address?: string;
 }
 
+const compared = (of: Parameters<typeof measuredFacts>[0]): Facts => measuredFacts(of, factsOf);
 const heardBy = (changes: (rig: FlowRig) => void) => (): Facts => factsOf(sent(changes));
 
 /** By what is wrong. */
@@ -166,6 +169,20 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
   "never heard, passed on by another": {
     facts: heardBy((rig) => void rig.send(sflow([flowSample([])], { agent: "192.0.2.200" }))),
     address: "192.0.2.200",
+  },
+  "a relay that passes flows on": {
+    facts: () =>
+      factsOf(
+        sent(
+          (rig) => {
+            for (let sequence = 1; sequence < 8; sequence++) {
+              rig.send(sflow([flowSample([])], { agent: "192.0.2.200", sequence }));
+              rig.time += minute;
+            }
+          },
+          { relays: ["192.0.2.254"] },
+        ),
+      ),
   },
   silent: {
     facts: heardBy((rig) => {
@@ -321,4 +338,20 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
   },
   "ingress and egress exported": { facts: heardBy((rig) => reportDirections(rig, [0, 1])) },
   "ingress exported": { facts: heardBy((rig) => reportDirections(rig, [0])) },
+  "flows agree with counters": { facts: () => compared({}) },
+  "flows agree with counters, small packets": { facts: () => compared({ perMinute: 46e6, size: 46, frame: 64 }) },
+  "counters show another sampling rate": { facts: () => compared({ announced: 100, inForce: 1000 }) },
+  "counters show a sampling rate that nobody announced": { facts: () => compared({ inForce: 512 }) },
+  "counters show that too high a rate is announced": { facts: () => compared({ announced: 1000, inForce: 100 }) },
+  "counters show ingress and egress": { facts: () => compared({ seen: [0, 1], both: true }) },
+  "counters show that all is counted twice": { facts: () => compared({ seen: [undefined, undefined] }) },
+  "counters show bits": { facts: () => compared({ factor: 8 }) },
+  "counters show that the exporter multiplies": { facts: () => compared({ announced: 200, inForce: 1 }) },
+  "counters show that flows are missing": { facts: () => compared({ factor: 0.12, both: true }) },
+  "counters show that some flows are missing": { facts: () => compared({ factor: 0.6, seen: [undefined] }) },
+  "counters show too much": { facts: () => compared({ factor: 3.3 }) },
+  "counters of too little traffic": { facts: () => compared({ perMinute: 1e5, factor: 0.1 }) },
+  "counters of too few packets that were sampled": { facts: () => compared({ announced: 100_000, factor: 0.1 }) },
+  "counters read too seldom": { facts: () => compared({ pollMinutes: 8, factor: 0.1 }) },
+  "counters that disagree for a while": { facts: () => compared({ factor: 0.1, until: 7 }) },
 };

@@ -161,6 +161,8 @@ test("counters of the host count since the start, and so does the reverse path f
     ports: () => [2055],
     streamPorts: () => [],
     exporters: async () => [],
+    traffic: async () => [],
+    counters: () => undefined,
     metrics,
     clock,
     files,

@@ -14,7 +14,10 @@ import {
   uint,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
-import { createFlowRig, parseLines, type Json } from "../support/flow-rig.ts";
+import { createStateKeeper, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
+import { readExporterState, writeExporterState } from "../../src/flow/exporters/state/state-text.ts";
+import { createFlowRig, parseLines, type FlowRig, type Json } from "../support/flow-rig.ts";
+import { counterSample, flowSample, sflow } from "../support/sflow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
 
@@ -66,7 +69,7 @@ test("records of a relay are those of the exporters that they name, each with it
   await twins.finish();
 });
 
-test("NetFlow v9, options as records, metrics and views by exporter; state of them is not kept", async () => {
+test("NetFlow v9, options as records, metrics and views by exporter", async () => {
   const rig = createFlowRig({ relays });
   const from = { address: relay };
   rig.send(netflow9([netflow9Templates(flow)], { domain: 5 }), from);
@@ -87,10 +90,107 @@ test("NetFlow v9, options as records, metrics and views by exporter; state of th
   assert.equal(views.get("10.0.0.2")?.datagrams, 0);
   assert.equal(views.get(relay)?.isRelay, true);
   assert.deepEqual(
-    rig.pipeline.exportState("all").changed.map(({ address }) => address),
-    [relay],
+    rig.pipeline.exportState("all").changed.map(({ address, relay: by }) => [address, by]),
+    [
+      [relay, undefined],
+      ["10.0.0.3", relay],
+    ],
   );
   assert.equal(await rig.value("netgloss_flow_exporter_claims_ignored_total", { protocol: "netflow9" }), 0);
+});
+
+/** As another run finds it: by way of a file. */
+function restart(rig: FlowRig): FlowRig {
+  const after = createFlowRig({ relays });
+  const decoded = decodeStateFile(encodeStateFile(rig.pipeline.exportState("all").changed.map(writeExporterState)));
+  assert.ok(typeof decoded !== "string");
+  after.pipeline.importState(decoded);
+  return after;
+}
+
+test("what options said of exporters that a relay names outlives a restart, for NetFlow v9 and for IPFIX", () => {
+  const from = { address: relay };
+  const said: PacketTemplate = { id: 401, scopeCount: 1, fields: fields([1, 4], [130, 4], [34, 4]) };
+  const rate = dataSet(said, [uint(0, 4), ipv4("10.0.0.1"), uint(10, 4)]);
+  const data = dataSet(flow, record("10.0.0.1", 100), record("10.0.0.2", 100), record("0.0.0.0", 100));
+  const rates = (records: readonly Json[]): unknown[] => records.map((each) => each["flow.sample_rate"]);
+  for (const [templates, message] of [
+    [netflow9Templates, netflow9],
+    [ipfixTemplates, ipfix],
+  ] as const) {
+    const before = createFlowRig({ relays });
+    before.send(message([templates(flow), templates(said), rate], {}), from);
+    const after = restart(before);
+    assert.deepEqual(rates(after.send(message([data], {}), from)), [10, 1, 1]);
+    const named = after.pipeline.exporters().find(({ address }) => address === "10.0.0.1");
+    assert.equal(named?.relay, relay);
+    assert.deepEqual(rates(restart(after).send(message([data], {}), from)), [10, 1, 1]);
+  }
+});
+
+test("state by a relay goes to who decodes the relay, and is not that of the exporter's own datagrams", async () => {
+  const own = { relays, samplingRates: new Map() };
+  const [byRelay, itself] = [createFlowRig(own), createFlowRig(own)];
+  const rate = (value: number): Buffer => dataSet(sampling, [ipv4("10.0.0.1"), uint(value, 4)]);
+  byRelay.send(ipfix([ipfixTemplates(sampling), rate(10)]), { address: relay });
+  itself.send(ipfix([ipfixTemplates(sampling), rate(20)]), { address: "10.0.0.1" });
+  const states = [byRelay, itself].flatMap((rig) => rig.pipeline.exportState("all").changed);
+  const taken: string[][] = [[], []];
+  const keeper = createStateKeeper({
+    store: { load: async () => states, put() {} },
+    sources: taken.map((list) => ({
+      exportState: () => ({ changed: [], forgotten: [] }),
+      importState: (of) => void list.push(...of.map(({ address, relay: by }) => `${address} ${by ?? ""}`.trim())),
+    })),
+    responsible: (address) => (address === relay ? 0 : 1),
+    failed: (error) => assert.fail(String(error)),
+  });
+  await keeper.start();
+  await keeper.stop();
+  assert.deepEqual(taken, [[relay, `10.0.0.1 ${relay}`], ["10.0.0.1"]]);
+  // One that begins to send itself is kept by its own address alone.
+  byRelay.send(ipfix([ipfixTemplates(sampling), rate(20)]), { address: "10.0.0.1" });
+  const { changed, forgotten } = byRelay.pipeline.exportState("all");
+  assert.deepEqual(changed.map(({ address, relay: by }) => [address, by]).at(-1), ["10.0.0.1", undefined]);
+  assert.deepEqual(forgotten, [`10.0.0.1 ${relay}`]);
+});
+
+test("a relay that is no address makes a state unreadable", () => {
+  const rig = createFlowRig({ relays });
+  rig.send(ipfix([ipfixTemplates(sampling), dataSet(sampling, [ipv4("10.0.0.1"), uint(10, 4)])]), { address: relay });
+  const state = rig.pipeline.exportState("all").changed.find(({ address }) => address === "10.0.0.1");
+  assert.ok(state);
+  for (const by of ["nobody", "::ffff:010.0.0.1", ""]) {
+    assert.equal(readExporterState(JSON.parse(writeExporterState({ ...state, relay: by }))), undefined);
+  }
+});
+
+test("datagrams of sFlow behind a relay are those of their agents, with samples, counters and sequence numbers of their own", async () => {
+  const twins = await createFlowTwins({ relays, samplingRates: new Map([["10.0.0.7", 50]]) });
+  const send = (agent: string, sequence: number, address = relay): Json[] =>
+    parseLines(Buffer.from(twins.send(sflow([flowSample([]), counterSample([])], { agent, sequence }), { address })));
+  const written = send("10.0.0.7", 1);
+  assert.deepEqual(names(written), ["10.0.0.7", "10.0.0.7"]);
+  assert.deepEqual(
+    written.map((each) => each["flow.export.relay.ip.addr"]),
+    [relay, relay],
+  );
+  assert.equal(written[0]?.["flow.sample_rate"], 50);
+  assert.equal(send("10.0.0.8", 700)[0]?.["flow.sample_rate"], 512);
+  send("10.0.0.7", 2);
+  send("10.0.0.8", 701);
+  assert.deepEqual(names(send("0.0.0.0", 1)), [relay, relay]);
+  assert.deepEqual(names(send("10.0.0.7", 1, "192.0.2.1")), ["192.0.2.1", "192.0.2.1"]);
+  await twins.finish();
+
+  const rig = createFlowRig({ relays });
+  for (const sequence of [1, 2, 5])
+    rig.send(sflow([flowSample([])], { agent: "10.0.0.7", sequence }), { address: relay });
+  const views = new Map(rig.pipeline.exporters().map((view) => [view.address, view]));
+  assert.deepEqual([views.get("10.0.0.7")?.relay, views.get("10.0.0.7")?.records], [relay, 3]);
+  assert.equal(views.get("10.0.0.7")?.domains[0]?.missing, 2);
+  assert.equal(views.get(relay)?.records, 0);
+  assert.equal(await rig.value("netgloss_flow_exporter_records_total", { exporter: "10.0.0.7" }), 3);
 });
 
 test("a sender that is no relay stays the exporter of its records; what it claims is counted, but not its own address", async () => {

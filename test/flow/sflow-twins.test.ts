@@ -60,9 +60,11 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
       fc.constantFrom(undefined, 7, 1.5),
       fc.boolean(),
       fc.boolean(),
-      async (steps, manualRate, hasMore, communityId) => {
+      fc.boolean(),
+      async (steps, manualRate, hasMore, communityId, keepsHeaders) => {
         const twins = await createFlowTwins({
           communityId,
+          sflowSamples: { flows: true, counters: true, keepsHeaders },
           samplingRates: new Map(manualRate === undefined ? [] : [["192.0.2.254", manualRate]]),
           ...(hasMore && {
             addresses: { sources: [systems], locality: true },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
-import { createFlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { createFlowPipeline, trafficMinuteMs, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Log, type Metrics } from "../../src/report/index.ts";
 import type { UdmEntry } from "../../src/udm/index.ts";
-import { createModelPipeline } from "../flow/model/model-pipeline.ts";
+import { createModelPipeline, type ComparedPipeline } from "../flow/model/model-pipeline.ts";
 import { allEnds } from "./all-ends.ts";
 import { receivedAt } from "./flow-rig.ts";
 import { manualWatch } from "./udm-watch.ts";
@@ -14,7 +14,7 @@ export interface FlowTwins {
   /** Sends a datagram to both; what comes out and what is logged must be the same. Returns it. */
   send(datagram: Buffer, from?: { readonly address?: string; readonly port?: number }): string;
   setMetadata(entries: readonly UdmEntry[]): void;
-  /** Everything that was counted must be the same. Returns how many records there were, and what took longer of them, by reason. */
+  /** Everything that was counted must be the same, what passed interfaces and the sample of flows too. Returns how many records there were, and what took longer of them, by reason. */
   finish(): Promise<{ readonly records: number; readonly slow: Readonly<Record<string, number>> }>;
 }
 
@@ -33,9 +33,10 @@ export async function createFlowTwins(
 ): Promise<FlowTwins> {
   const { more, addresses, ...common } = options;
   const watch = manualWatch([]);
-  const clock = { now: () => receivedAt, monotonic: () => receivedAt };
+  let now = receivedAt;
+  const clock = { now: () => now, monotonic: () => receivedAt };
 
-  const createTwin = async (createPipeline: typeof createModelPipeline) => {
+  const createTwin = async (createPipeline: (options: FlowPipelineOptions) => ComparedPipeline) => {
     const metrics = createMetrics();
     const pieces: Uint8Array[] = [];
     const logged: string[] = [];
@@ -76,6 +77,7 @@ export async function createFlowTwins(
       log,
       metrics,
       clock,
+      isMeasured: () => true,
       ...common,
     });
     return { metrics, pieces, logged, pipeline, count: () => records };
@@ -101,6 +103,9 @@ export async function createFlowTwins(
       return Buffer.from(text, "latin1").toString();
     },
     async finish() {
+      now += trafficMinuteMs;
+      assert.deepEqual(trafficOf(tested.pipeline), trafficOf(model.pipeline));
+      assert.deepEqual(seenOf(tested.pipeline), seenOf(model.pipeline));
       const lines = async ({ metrics }: typeof tested): Promise<string[]> =>
         (await metrics.render()).split("\n").filter((line) => !line.startsWith("#"));
       const found = await lines(tested);
@@ -115,4 +120,20 @@ export async function createFlowTwins(
       return { records: tested.count(), slow: Object.fromEntries(slow.filter(([, count]) => count > 0)) };
     },
   };
+}
+
+/** Rows of interfaces by exporter and minute, in the order of their keys. */
+function trafficOf(pipeline: ComparedPipeline): unknown {
+  const exporters = pipeline.traffic().toSorted((a, b) => (a.address < b.address ? -1 : 1));
+  return exporters.map(({ address, minutes }) => [
+    address,
+    minutes.map(({ start, rows }) => {
+      const found = Array.from({ length: rows.length / 4 }, (_, i) => [...rows.subarray(4 * i, 4 * i + 4)]);
+      return [start, found.toSorted(([a = 0], [b = 0]) => a - b)];
+    }),
+  ]);
+}
+
+function seenOf(pipeline: ComparedPipeline): ReadonlyMap<string, unknown> {
+  return new Map(pipeline.exporters().map(({ address, seenFlows }) => [address, seenFlows]));
 }

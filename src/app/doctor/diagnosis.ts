@@ -45,5 +45,6 @@ export const diagnosisIds = [
   "clock-off",
   "same-flows",
   "both-directions",
+  "counters-disagree",
 ] as const;
 export type DiagnosisId = (typeof diagnosisIds)[number];

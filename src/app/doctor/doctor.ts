@@ -1,5 +1,6 @@
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
-import type { ExporterView } from "../../flow/index.ts";
+import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
+import type { DeviceCounters } from "../../snmp/index.ts";
 import type { Clock, Component, FamilyReading, Metrics } from "../../report/index.ts";
 import { diagnose } from "./diagnose.ts";
 import type { Diagnosis } from "./diagnosis.ts";
@@ -21,6 +22,10 @@ export interface DoctorOptions {
   /** Those of TCP and TLS. */
   readonly streamPorts: () => readonly number[];
   readonly exporters: () => Promise<readonly ExporterView[]>;
+  /** What flows say passed the interfaces of exporters. */
+  readonly traffic: () => Promise<readonly ExporterTraffic[]>;
+  /** What the device of an address counted; undefined: it is not polled. */
+  readonly counters: (address: string) => DeviceCounters | undefined;
   readonly metrics: Pick<Metrics, "everything">;
   readonly clock: Clock;
   /** Default: those of this host. */
@@ -63,6 +68,10 @@ export function createDoctor(options: DoctorOptions): Doctor {
       strictInterfaces: readStrictInterfaces(files),
       counts: flowCounts(await metrics.everything()),
       exporters: await options.exporters(),
+      measured: (await options.traffic()).flatMap((traffic) => {
+        const counters = options.counters(traffic.address);
+        return counters === undefined ? [] : [{ traffic, counters }];
+      }),
     };
   };
 

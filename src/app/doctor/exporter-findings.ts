@@ -1,5 +1,6 @@
 import type { DomainView, ExporterView } from "../../flow/index.ts";
 import { clockOff } from "./clock-finding.ts";
+import { countersDisagree } from "./counters-finding.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { Facts } from "./facts.ts";
 import { agentDrops, gaps } from "./loss-findings.ts";
@@ -18,7 +19,7 @@ const noFlowsAfterMs = 5 * 60_000;
 export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const quiet = silent(exporter, facts);
   // What an earlier run knew says nothing of today, and what a relay passes on is judged by its own datagrams.
-  if (exporter.datagrams === 0) return quiet;
+  if (exporter.datagrams === 0) return [...quiet, ...countersDisagree(exporter, facts)];
   return [
     ...quiet,
     ...templateMissing(exporter, facts),
@@ -29,6 +30,7 @@ export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosi
     ...severalDevices(exporter),
     ...clockOff(exporter),
     ...inAndOut(exporter),
+    ...countersDisagree(exporter, facts),
   ];
 }
 
@@ -120,9 +122,11 @@ function templateMissing({ address, domains, records, firstSeen }: ExporterView,
 }
 
 function noFlows(
-  { address, datagrams, records, domains, firstSeen, lastSeen }: ExporterView,
+  { address, isRelay, datagrams, records, domains, firstSeen, lastSeen }: ExporterView,
   facts: Facts,
 ): Diagnosis[] {
+  // Its flows are those of the exporters that it passes on.
+  if (isRelay && facts.exporters.some((other) => other.relay === address && other.records > 0)) return [];
   const hasWaiting = domains.some(({ waitingSets }) => waitingSets > 0);
   if (records > 0 || hasWaiting || lastSeen - Math.max(firstSeen, facts.startedAt) < noFlowsAfterMs) return [];
   const isSflow = domains.some(({ protocol }) => protocol === "sflow");

@@ -1,4 +1,5 @@
-import type { ExporterView } from "../../flow/index.ts";
+import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
+import type { DeviceCounters } from "../../snmp/index.ts";
 
 /** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
 export interface Facts {
@@ -19,6 +20,14 @@ export interface Facts {
   readonly strictInterfaces: readonly string[];
   readonly counts: FlowCounts;
   readonly exporters: readonly ExporterView[];
+  /** Of exporters that are devices polled by SNMP: both sides of what passed their interfaces. */
+  readonly measured: readonly MeasuredExporter[];
+}
+
+/** What flows say passed the interfaces of an exporter, and what the device counted. */
+export interface MeasuredExporter {
+  readonly traffic: ExporterTraffic;
+  readonly counters: DeviceCounters;
 }
 
 /** A flow port as the kernel sees it. */

@@ -44,3 +44,16 @@ export function list(items: readonly (string | number)[], most = 8): string {
 export function time(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** `10:05`, UTC. */
+export function clockTime(ms: number): string {
+  return time(ms).slice(11, 16);
+}
+
+const byteUnits = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
+
+/** Bytes with three digits that count, by thousands: `1.2 GB`. */
+export function bytes(value: number): string {
+  const power = Math.min(byteUnits.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${Number((value / 1000 ** power).toPrecision(3))} ${byteUnits[power]}`;
+}

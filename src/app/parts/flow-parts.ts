@@ -75,6 +75,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
       sink,
       enrichment,
       interfaces: exporterInterfaces?.enricher ?? snmp?.interfaceEnricher,
+      isMeasured: snmp && ((address) => snmp.knows(address)),
     }),
     ip: settings.SVC_FLOW_SERVER_UDP_IP,
     ports: settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [],

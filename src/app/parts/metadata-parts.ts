@@ -4,6 +4,7 @@ import { nodeFileIo, runAfter } from "../../file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createLastCopies, createSources, type Sources } from "../../sources/index.ts";
 import { createUdmFileStore, type UdmFileStore } from "../../udm/index.ts";
+import { createCollidingKeysLog } from "../colliding-keys.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { startUdmFileThread } from "../start-udm-file-thread.ts";
 import type { Reporting } from "./reporting.ts";
@@ -21,6 +22,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): UdmFil
     stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
     historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,
     maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
+    fileRead: createCollidingKeysLog(path, reporting.log),
     limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
   });
 }

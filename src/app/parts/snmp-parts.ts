@@ -50,6 +50,7 @@ export function createSnmpPart(
     ...(traps !== undefined && { traps }),
     keepsReadings: settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE,
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
+    keepsCounters: receivesFlows(settings),
     enricher,
     sink: lineFilter === undefined ? sink : filteredSink(sink, lineFilter),
   });

@@ -294,6 +294,12 @@ export const settingsTable = {
     "Decodes sFlow v5. With false its datagrams are counted and dropped.",
   ),
   SVC_PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE: row("Flows", bool, true, "Makes records of the packet samples of sFlow."),
+  SVC_PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: row(
+    "Flows",
+    bool,
+    false,
+    "Keeps the bytes of each sampled header, in hex (flow.ie.dataLinkFrameSection). Records become longer, and decoding of sFlow takes more time.",
+  ),
   SVC_PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE: row("Flows", bool, true, "Makes records of the counters of sFlow."),
   SVC_FLOW_DECODER_OPTIONS_RECORDS_ENABLE: row(
     "Flows",
@@ -318,7 +324,7 @@ export const settingsTable = {
     "Flows",
     list(addressOrPrefix),
     [],
-    "Addresses and CIDRs of relays: their NetFlow v9 and IPFIX records may name the exporter (exporterIPv4Address, exporterIPv6Address). Anybody else's are taken as the sender's own.",
+    "Addresses and CIDRs of relays: their NetFlow v9 and IPFIX records may name the exporter (exporterIPv4Address, exporterIPv6Address), their sFlow datagrams the agent. Anybody else's are taken as the sender's own.",
     "192.0.2.9,198.51.100.0/28",
   ),
   SVC_FLOW_DECODER_TEMPLATE_TTL: row(

@@ -50,6 +50,7 @@ const options = decodingOptions(settings, {
   threads: count,
   enrichment,
   interfaces: named && directory && named.createInterfaceEnricher(directory, metrics),
+  isMeasured: directory && ((address) => directory.find(address) !== undefined),
   sink: outbox,
   allocate: (bytes) => outbox.allocate(bytes),
   workspace,
@@ -87,6 +88,7 @@ serveThread({
   importState: (states: readonly ExporterState[]) => pipeline.importState(states),
   exportState: (which: "changed" | "all") => pipeline.exportState(which),
   exporters: () => pipeline.exporters(),
+  traffic: () => pipeline.traffic(),
   metrics: () => metrics.families(),
   drain: () => loop.drain(),
   async stop() {

@@ -4,6 +4,7 @@ import {
   createRing,
   createStateKeeper,
   type CustomElement,
+  type ExporterTraffic,
   type ExporterView,
   type RingHandle,
   type StateChange,
@@ -54,6 +55,8 @@ export interface FlowThreads extends Component {
   setCredentials(credentials: StreamCredentials): void;
   /** Those of a thread that is being started again are missing. */
   exporters(): Promise<readonly ExporterView[]>;
+  /** What passed the interfaces of those that SNMP polls, by whole minutes. */
+  traffic(): Promise<readonly ExporterTraffic[]>;
   /** Has the enrichers read their files again. */
   reload(): Promise<void>;
 }
@@ -192,6 +195,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
       streams = streams && { ...streams, ports: renewed ?? [] };
       receiver.thread()?.post("credentials", credentials);
     },
+    traffic: async () => (await askAll<readonly ExporterTraffic[]>(decoders, "traffic")).flat(),
     reload: async () => void (await askAll(decoders, "reload")),
     exporters: async () =>
       (await askAll<readonly ExporterView[]>(decoders, "exporters")).flat().toSorted((a, b) => a.lastSeen - b.lastSeen),

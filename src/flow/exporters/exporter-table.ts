@@ -1,6 +1,7 @@
 import type { ManualRates } from "./sampling/manual-rates.ts";
 import type { Budget } from "./limits/options-share.ts";
 import { createExporter, type Exporter, type SharedBudgets } from "./exporter.ts";
+import { stateKey } from "./relays.ts";
 import { createEvictions, type Evictions, type Limits } from "./limits/limits.ts";
 import { createPlanCache } from "./templates/plan-cache.ts";
 import type { WaitingBudget } from "./templates/waiting-sets.ts";
@@ -13,8 +14,8 @@ export interface ExporterTable {
   /** @param address canonical text. */
   get(address: string, now: number): Exporter;
   find(address: string): Exporter | undefined;
-  /** Makes an exporter that an earlier run knew; undefined when it is there already, or no place is free. */
-  restore(address: string, firstSeen: number, lastSeen: number): Exporter | undefined;
+  /** Makes an exporter that an earlier run knew, by a relay that named it; undefined when it is there already, or no place is free. */
+  restore(address: string, firstSeen: number, lastSeen: number, relay?: string): Exporter | undefined;
   all(): Iterable<Exporter>;
   readonly size: number;
   readonly evictions: Readonly<Evictions>;
@@ -26,7 +27,7 @@ export interface ExporterTable {
   readonly freed: Readonly<FreedBytes>;
   /** Forgets what has become too old, and takes record rates. Times in milliseconds since the epoch. */
   tidy(now: number, before: { readonly waiting: number; readonly templates: number; readonly exporters: number }): void;
-  /** Addresses of exporters that were forgotten since the last call. */
+  /** Exporters that were forgotten since the last call, by {@link stateKey}. */
   takeForgotten(): readonly string[];
 }
 
@@ -88,7 +89,9 @@ export function createExporterTable(
     exporter.forget();
     fresh.delete(exporter.address);
     proven.delete(exporter.address);
-    if (forgotten.size < limits.exporters) forgotten.add(exporter.address);
+    const isNamedOnly = exporter.relay !== undefined && exporter.datagrams === 0;
+    const key = stateKey(exporter.address, isNamedOnly ? exporter.relay : undefined);
+    if (forgotten.size < limits.exporters) forgotten.add(key);
     if (last === exporter) last = undefined;
   };
   /** Forgets the one used least recently, other than the spared one, of the first table that has any. */
@@ -112,8 +115,8 @@ export function createExporterTable(
   };
   const freePlace = (spared?: string): boolean =>
     evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh], spared);
-  const create = (address: string, now: number): Exporter => {
-    forgotten.delete(address);
+  const create = (address: string, now: number, relay?: string): Exporter => {
+    forgotten.delete(stateKey(address, relay));
     return createExporter({
       address,
       isRelay: isRelay(address),
@@ -141,7 +144,7 @@ export function createExporterTable(
     let exporter = find(address);
     if (exporter === undefined) {
       if (size() >= limits.exporters && !freePlace(relay.address)) return relay;
-      exporter = create(address, now);
+      exporter = create(address, now, relay.address);
     }
     use(exporter, now);
     exporter.relay = relay.address;
@@ -191,9 +194,10 @@ export function createExporterTable(
       return exporter;
     },
     find,
-    restore(address, firstSeen, lastSeen) {
+    restore(address, firstSeen, lastSeen, relay) {
       if (size() >= limits.exporters || find(address) !== undefined) return undefined;
-      const exporter = create(address, firstSeen);
+      const exporter = create(address, firstSeen, relay);
+      exporter.relay = relay;
       exporter.lastSeen = lastSeen;
       exporter.keptAt = lastSeen;
       proven.set(address, exporter);

@@ -11,6 +11,12 @@ import type { Define, PlanCache, TemplateRecord } from "./templates/plan-cache.t
 import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
 import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
 import { createSeenFlows, seenFlowsCost, type SeenFlows, type SeenWindow } from "./seen-flows.ts";
+import {
+  createInterfaceTraffic,
+  type ExporterTraffic,
+  type InterfaceTraffic,
+  type TrafficMinute,
+} from "./interface-traffic.ts";
 import { createSenders } from "./senders.ts";
 import { createSequence } from "./sequence/sequence.ts";
 import { createWaitingSets, type WaitingBudget } from "./templates/waiting-sets.ts";
@@ -101,6 +107,10 @@ export interface Exporter {
   noteSeen(hash: number, directions: number): void;
   /** That sample, of the latest time first. */
   seenFlows(): SeenWindow[];
+  /** Takes what passed its interfaces in a minute. @param since when that began to be added up, if it is the first. */
+  addTraffic(minute: TrafficMinute, since: number): void;
+  /** What passed its interfaces lately; undefined where that is not measured. */
+  traffic(): ExporterTraffic | undefined;
   /** Takes the record rate; to be called now and then. */
   measure(now: number): void;
   /** Forgets the domains of a TCP connection that was closed, by its `sessionPort`: their templates ended with it. */
@@ -159,9 +169,12 @@ export function createExporter(options: ExporterOptions): Exporter {
   const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
   /** Made with the first flow of the sample. */
   let seen: SeenFlows | undefined;
+  let traffic: InterfaceTraffic | undefined;
   const forgetSeen = (): void => {
     if (seen !== undefined) memory.add(-seenFlowsCost);
+    if (traffic !== undefined) memory.add(-traffic.heldBytes);
     seen = undefined;
+    traffic = undefined;
   };
   let measured = { at: firstSeen, records: 0 };
 
@@ -321,6 +334,11 @@ export function createExporter(options: ExporterOptions): Exporter {
       seen.note(hash, directions, exporter.lastSeen);
     },
     seenFlows: () => seen?.windows() ?? [],
+    addTraffic(minute, since) {
+      traffic ??= createInterfaceTraffic(since);
+      memory.add(traffic.add(minute));
+    },
+    traffic: () => traffic && { address, since: traffic.since, minutes: traffic.minutes() },
     measure(now) {
       const seconds = (now - measured.at) / 1000;
       if (seconds <= 0) return;

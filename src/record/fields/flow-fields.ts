@@ -4,7 +4,7 @@ import { fieldRows } from "./record-field.ts";
 export const exportFields = fieldRows(`
 @timestamp | date | | 2026-11-22T04:00:00.250Z | when the datagram was received; of SNMP, when the answer came | all
 flow.export.ip.addr | ip | | 192.0.2.254 | the exporter: the sender of the datagram | all
-flow.export.relay.ip.addr | ip | | 198.51.100.9 | the sender, where it is a relay whose record names the exporter | IE 130, 131
+flow.export.relay.ip.addr | ip | | 198.51.100.9 | the sender, where it is a relay whose record names the exporter | IE 130, 131; sFlow
 flow.export.type | keyword | | ipfix | netflow, ipfix or sflow | all
 flow.export.version.ver | long | | 10 | version of the protocol: NetFlow 1, 5, 7, 9; IPFIX 10; sFlow 5 | all
 flow.export.version.name | keyword | | IPFIX | the protocol and its version | all

@@ -7,7 +7,7 @@ flow.sample.pool | long | packets | 5120 | packets that could have been sampled 
 flow.sample.drops | long | samples | 0 | samples that the agent dropped so far | sFlow
 flow.sample.source.type.id | long | | 0 | kind of the data source; 0 is an interface | sFlow
 flow.sample.source.index | long | | 3 | index of the data source | sFlow
-flow.sample.header.protocol.id | long | | 3 | kind of link of a header that is not parsed | sFlow
+flow.sample.header.protocol.id | long | | 3 | kind of link of a header that is in the record as bytes | sFlow
 flow.drop.reason.id | long | | 257 | why the packet was discarded | sFlow
 flow.drop.reason.name | keyword | | ttl_exceeded | why the packet was discarded | sFlow
 flow.drop.function.name | keyword | | ip_forward | function of the system that discarded the packet | sFlow flow 1038

@@ -11,6 +11,7 @@ import { createPlanStore } from "../discovery/plan-store.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import { createMemoryBudget } from "../discovery/memory-budget.ts";
+import type { OctetBudget } from "../poller/octet-counters.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
 import { createSchedule } from "../poller/schedule.ts";
 import { peerName } from "../session/peer.ts";
@@ -38,6 +39,8 @@ const usualRestart = 15_000;
 /** Of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
 
+/** Interfaces of all devices of which readings of counters are kept: some 10 MB. */
+const maxCounted = 20_000;
 /** For the rows of all long tables of all devices that are read at the same time. */
 const maxRowBytes = 64 * 1024 * 1024;
 
@@ -86,11 +89,26 @@ export function createSnmp(options: SnmpOptions): Snmp {
       () => readings.counts.leftOut,
     );
   }
+  const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
+  metrics.gaugeFrom(
+    "netgloss_snmp_counted_interfaces",
+    "Interfaces whose last counters are kept, to compare them with flows",
+    [],
+    () => octets.used,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_counters_left_out_total",
+    "Counters of interfaces that were not kept for want of room: `netgloss doctor` does not compare them with flows",
+    [],
+    () => octets.leftOut,
+  );
+
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
     writer: createRecordWriter(options.enricher, options.sink, clock, turn, readings),
     memory,
+    octets: octets.max > 0 ? octets : undefined,
     turn,
     clock,
     log,
@@ -179,6 +197,18 @@ export function createSnmp(options: SnmpOptions): Snmp {
   return {
     name: "snmp",
     interfaceEnricher,
+    knows: (address) => directory.deviceAt(address) !== undefined,
+    counters(address) {
+      const device = directory.deviceAt(address) ?? "";
+      const poller = pollers.get(device);
+      if (poller === undefined) return undefined;
+      const interfaces = Array.from(poller.octets(), ([index, readings]) => ({
+        index,
+        name: poller.interfaces.get(index),
+        readings,
+      }));
+      return { device, interfaces };
+    },
     watchInterfaces: (listener) => directory.watch(listener),
     async start() {
       const { definitions, isWhole } = await inUse.load();

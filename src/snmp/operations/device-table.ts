@@ -23,7 +23,10 @@ export interface DeviceTable {
   stop(): Promise<void>;
 }
 
-export interface DeviceTableParts extends Pick<PollerParts, "rediscover" | "answersAgain" | "memory" | "turn"> {
+export interface DeviceTableParts extends Pick<
+  PollerParts,
+  "rediscover" | "answersAgain" | "memory" | "octets" | "turn"
+> {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
   readonly writer: RecordWriter;

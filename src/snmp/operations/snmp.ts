@@ -4,6 +4,7 @@ import type { DefinitionPaths } from "../definitions/definition-files.ts";
 import type { TrapSettings } from "../traps/trap-listener.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import type { DeviceDetail, DeviceView } from "./device-view.ts";
+import type { OctetReading } from "../poller/octet-counters.ts";
 import type { InterfaceChange } from "./interface-directory.ts";
 
 export interface SnmpOptions {
@@ -20,6 +21,8 @@ export interface SnmpOptions {
   readonly keepsReadings?: boolean;
   /** Receives traps and informs; without it none are. */
   readonly traps?: TrapSettings;
+  /** Whether the last readings of the counters of interfaces are kept. Default: they are not. */
+  readonly keepsCounters?: boolean;
   /** 0 to below 1; default Math.random. */
   readonly random?: () => number;
   readonly openSocket?: OpenUdpSocket;
@@ -46,6 +49,18 @@ export interface RediscoveryOutcome {
   readonly report: Readonly<Record<string, unknown>>;
 }
 
+/** What SNMP counted at the interfaces of a device lately. */
+export interface DeviceCounters {
+  /** `ip:port` */
+  readonly device: string;
+  readonly interfaces: readonly {
+    readonly index: number;
+    readonly name: string | undefined;
+    /** In the order of time, since the counters last went back. */
+    readonly readings: readonly OctetReading[];
+  }[];
+}
+
 /** The SNMP half of the collector. */
 export interface Snmp extends Component {
   /**
@@ -67,6 +82,10 @@ export interface Snmp extends Component {
   /** By `ip:port`, in the order of ids. */
   devices(): DeviceView[];
   device(id: string): DeviceDetail | undefined;
+  /** Whether an address is a device's: that at which it is polled, or one that it says it has. */
+  knows(address: string): boolean;
+  /** The counters of bytes of that device; undefined when the address is no device's. */
+  counters(address: string): DeviceCounters | undefined;
   /** Gives flow records the names of their exporter's interfaces. */
   readonly interfaceEnricher: Enricher;
   /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */

@@ -17,6 +17,7 @@ import { createInterfaceRates, type InterfaceView } from "./interface-rates.ts";
 import { createLimiter } from "./limiter.ts";
 import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
+import { createOctetCounters, type OctetBudget, type OctetReading } from "./octet-counters.ts";
 import { createOversizedObjects } from "./oversized-objects.ts";
 import { lastTurn, placeOf } from "./place-of.ts";
 import { createPollGrid } from "./poll-grid.ts";
@@ -38,6 +39,8 @@ export interface PollerParts {
   readonly compile: CompilePollPlan;
   /** For the rows of all devices. */
   readonly memory: MemoryBudget;
+  /** For readings of counters; left out: none are kept. */
+  readonly octets?: OctetBudget | undefined;
   /** Resolves when a long table may go on. */
   readonly turn: () => Promise<void>;
   readonly clock: Clock;
@@ -68,6 +71,8 @@ export interface DevicePoller extends MeasuredDevice {
   readonly addresses: readonly string[];
   /** The same with their states and rates. */
   interfaceViews(): readonly InterfaceView[];
+  /** The last readings of the counters of bytes, by ifIndex. */
+  octets(): ReadonlyMap<number, readonly OctetReading[]>;
   readonly lastPoll: number | undefined;
   readonly lastError: { readonly at: number; readonly message: string } | undefined;
   /** Milliseconds since the epoch. */
@@ -127,6 +132,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const names = createDeviceNames();
   const rowNames = createRowNames();
   const rates = createInterfaceRates();
+  const octets = createOctetCounters(parts.octets);
   const nameOrder = createNameOrder();
   const oversized = createOversizedObjects();
   const memory = createMemoryBudget(maxDeviceBytes, parts.memory);
@@ -238,6 +244,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     if (isRestarted) {
       restarts++;
       counts.restarts++;
+      octets.clear();
       names.distrust();
       rates.forget();
       rowNames.forget();
@@ -262,7 +269,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     if (by === undefined || isStopped || state !== "up") return undefined;
     const { maxOids, maxRepetitions, maxRows } = device;
     const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: parts.turn, isWanted };
+    const startedAt = clock.now();
     const polled = await pollObject(by, object, limits, repetitions, clock);
+    if (!isStopped && !polled.isCut) octets.see(object, polled, (startedAt + clock.now()) / 2);
     // The other objects need not find out one by one, each with all its retries.
     if (polled.error?.code === "timeout") await isAlive(sessions.single);
     return { object, polled };
@@ -398,6 +407,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       return names.addresses;
     },
     interfaceViews: () => rates.view(names.interfaces),
+    octets: () => octets.readings(),
     get lastPoll() {
       return lastPoll;
     },
@@ -435,6 +445,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     },
     async stop() {
       isStopped = true;
+      octets.clear();
       grid.clear();
       prober.stop();
       await Promise.allSettled(running);

@@ -19,6 +19,8 @@ export interface UdmFileStoreOptions {
   readonly maxEntries?: number;
   /** What a message about a limit says of how to raise it. */
   readonly limitName?: string;
+  /** Called with a file that could be read and used, unless a thread of its own has read it. */
+  readonly fileRead?: (bytes: Uint8Array) => void;
   readonly io?: FileIo;
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
   readonly startThread?: (() => Worker) | undefined;

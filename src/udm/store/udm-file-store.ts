@@ -211,6 +211,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       isLoaded = true;
       if (owned) saver.loaded({ stamp, isOurs: state.isOurs, isInThread: state.isInThread });
       loads.loaded(state, stamp !== undefined);
+      if (bytes.length > 0) options.fileRead?.(bytes);
       return current();
     } catch (error) {
       if (error instanceof LoadError) seen = error.stamp;

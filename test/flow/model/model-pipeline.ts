@@ -6,12 +6,14 @@ import { registerExporterMetrics } from "../../../src/flow/exporter-metrics.ts";
 import { createFlowCounts } from "../../../src/flow/flow-counts.ts";
 import { registerFlowMetrics, registerRoleMetrics } from "../../../src/flow/flow-metrics.ts";
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
-import type { FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
+import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
+import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/time-format.ts";
 import { nameCounters, plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { rememberNames } from "../../../src/flow/elements/mapping/remember-names.ts";
 import { createFlowEnds } from "../../../src/flow/line/roles/flow-ends.ts";
 import { createRelays } from "../../../src/flow/exporters/relays.ts";
+import { createTrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
 import { createManualRates } from "../../../src/flow/exporters/sampling/manual-rates.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/writer/slow-fields.ts";
 import { buildPlan } from "../../../src/flow/exporters/templates/build-plan.ts";
@@ -20,9 +22,15 @@ import { createSampleLines } from "../../../src/flow/line/writer/sample-lines.ts
 import { createLineBuffer, createWorkspace, createWorkspaceMemory } from "../../../src/record/index.ts";
 import { limitLog } from "../../../src/report/index.ts";
 import { createModelReader } from "./model-reader.ts";
+import { seenOf } from "./model-seen.ts";
+
+/** What is compared of a pipeline and its model. */
+export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "tidy" | "traffic"> {
+  readonly exporters: () => readonly Pick<ExporterView, "address" | "seenFlows">[];
+}
 
 /** A pipeline in which every record is a Map until it is a line; nothing of the kernel is in it. */
-export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipeline, "process" | "tidy"> {
+export function createModelPipeline(options: FlowPipelineOptions): ComparedPipeline {
   const { enricher, sink, log, metrics, clock, communityId, optionsRecords = false, splitBiflows = false } = options;
   const limitedLog = limitLog(log, clock);
   const counters = (options.scaleCounters ?? true) ? scaledCounters : plainCounters;
@@ -60,12 +68,16 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
   const workspace = createWorkspace(createWorkspaceMemory(0));
   const ends = createFlowEnds(options.ends, undefined);
   registerRoleMetrics(metrics, ends);
+  let source: Exporter | undefined;
+  const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
+  metrics.counterFrom("netgloss_flow_traffic_unmeasured_total", "Bytes without room.", [], () => traffic.lost);
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,
       reader,
       flows: createModelReader(reader, counters, options.applications),
       counters,
+      ...(options.sflowSamples !== undefined && { sflowSamples: options.sflowSamples }),
       samples: createSampleLines({
         lines,
         enricher: undefined,
@@ -87,12 +99,30 @@ export function createModelPipeline(options: FlowPipelineOptions): Pick<FlowPipe
     communityIdSeed: options.communityIdSeed ?? 0,
     ends,
     workspace,
+    traffic: {
+      ...traffic,
+      use(exporter) {
+        source = exporter;
+        traffic.use(exporter);
+      },
+      note(record) {
+        const seen = seenOf(record);
+        if (seen !== undefined) source?.noteSeen(seen.hash, seen.directions);
+        traffic.note(record);
+      },
+    },
     optionsRecords,
     log: limitedLog,
     clock,
   });
   return {
     process: (bytes, address, port, receivedAt) => processor.process(bytes, address, port, receivedAt),
+    traffic() {
+      traffic.at(clock.now());
+      return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
+    },
+    exporters: () =>
+      Array.from(exporters.all(), (exporter) => ({ address: exporter.address, seenFlows: exporter.seenFlows() })),
     tidy() {
       const now = clock.now();
       exporters.tidy(now, {

@@ -23,7 +23,7 @@ export const processorNames = {
   PROCESSOR_DECODE_SFLOW5_ENABLE: known("true"),
   PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE: known("true"),
   PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE: known("true"),
-  PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: known("false", { missing: "raw samples are not kept in records" }),
+  PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: known("false"),
   PROCESSOR_DROP_FIELDS: known(""),
   PROCESSOR_DURATION_PRECISION: known("ms", {
     accepted: "flows have a start and an end and no duration; durations of SNMP are in milliseconds",
@@ -73,7 +73,9 @@ export const processorNames = {
   PROCESSOR_ENRICH_IPADDR_TTL: known("7200"),
   PROCESSOR_ENRICH_JOIN_ASN: known("true"),
   PROCESSOR_ENRICH_JOIN_GEOIP: known("true"),
-  PROCESSOR_ENRICH_JOIN_NETATTR: known("true"),
+  PROCESSOR_ENRICH_JOIN_NETATTR: known("true", {
+    missing: "the joins are those of AS, places, subnets and threats (PROCESSOR_ENRICH_JOIN_*)",
+  }),
   PROCESSOR_ENRICH_JOIN_SEC: known("true"),
   PROCESSOR_ENRICH_JOIN_SUBNETATTR: known("true"),
   PROCESSOR_ENRICH_NETIF_FLOW_OPTIONS_ENABLE: known("true", {
@@ -108,7 +110,10 @@ export const processorNames = {
   PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS: known("true"),
   PROCESSOR_IFA_ENABLE: known("false", { missing: noIfa }),
   PROCESSOR_IFA_WORKER_SIZE: known("0", { needs: "PROCESSOR_IFA_ENABLE" }),
-  PROCESSOR_KEEP_CPU_TICKS: known("false", { missing: "what a definition of SNMP names is always kept" }),
+  PROCESSOR_KEEP_CPU_TICKS: known("false", {
+    accepted: "records have the ticks of a CPU, and no percentages made of them",
+    differs: "Always kept.",
+  }),
   PROCESSOR_PERCENT_NORM: known("100", {
     accepted: "percentages are always of 100",
     differs: "Always 100.",

@@ -14,6 +14,8 @@ export type StatefulProtocol = "netflow9" | "ipfix";
 export interface ExporterState {
   /** In canonical text. */
   readonly address: string;
+  /** The relay whose records name it, where it sends none itself. */
+  readonly relay?: string;
   /** Milliseconds since the epoch. */
   readonly firstSeen: number;
   readonly lastSeen: number;
@@ -42,7 +44,7 @@ export interface OptionsState extends DomainOptionsState {
 export interface StateChange {
   /** As they are now, whole. */
   readonly changed: readonly ExporterState[];
-  /** Addresses of those that were forgotten. */
+  /** Those that were forgotten, by `stateKey`. */
   readonly forgotten: readonly string[];
 }
 
@@ -67,8 +69,9 @@ export function exporterState(exporter: Exporter): ExporterState | undefined {
     options.set(said, { protocol, domain: id, ...said.state() });
   }
   if (templates.length === 0 && options.size === 0) return undefined;
-  const { address, firstSeen, lastSeen } = exporter;
-  return { address, firstSeen, lastSeen, templates, options: [...options.values()] };
+  const { address, relay, datagrams, firstSeen, lastSeen } = exporter;
+  const named = relay !== undefined && datagrams === 0 ? { relay } : {};
+  return { address, ...named, firstSeen, lastSeen, templates, options: [...options.values()] };
 }
 
 /**
@@ -85,7 +88,8 @@ export function restoreExporter(
   silentSince: number,
 ): number {
   if (state.lastSeen < silentSince) return 0;
-  const exporter = table.find(state.address) ?? table.restore(state.address, state.firstSeen, state.lastSeen);
+  const exporter =
+    table.find(state.address) ?? table.restore(state.address, state.firstSeen, state.lastSeen, state.relay);
   if (exporter === undefined) return 0;
   let taken = 0;
   for (const template of state.templates) {
@@ -94,18 +98,22 @@ export function restoreExporter(
     const domain = exporter.domain(template.protocol, template.domain, template.port ?? undefined);
     if (exporter.restoreTemplate(domain, record, planTemplate, template.definedAt, now)) taken++;
   }
-  for (const said of state.options) restoreOptions(exporter, said);
+  for (const said of state.options) restoreOptions(exporter, said, state.relay !== undefined);
   return taken;
 }
 
-/** Options are shared by the ports of a domain: any of them will do. A domain of which no port is known is left out. */
-function restoreOptions(exporter: Exporter, said: OptionsState): void {
+/**
+ * Options are shared by the ports of a domain: any of them will do. A domain of which no port is known is left out, unless a relay sends it, which has
+ * the templates.
+ */
+function restoreOptions(exporter: Exporter, said: OptionsState, isRelayed: boolean): void {
   for (const domain of exporter.domains()) {
     if (domain.protocol !== said.protocol || domain.id !== said.domain) continue;
     exporter.restoreOptions(domain, said);
     return;
   }
-  if (said.protocol === "netflow9") exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
+  if (said.protocol === "netflow9" || isRelayed)
+    exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
 }
 
 /** The template is read again from its bytes, so that nothing but the wire format can be in a file. */

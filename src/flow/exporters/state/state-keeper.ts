@@ -20,7 +20,7 @@ export interface StateKeeper {
 export interface StateKeeperOptions {
   readonly store: Pick<StateStore, "load" | "put">;
   readonly sources: readonly StateSource[];
-  /** Which of the sources decodes an exporter, by its address in canonical text. */
+  /** Which of the sources decodes what an address sends, in canonical text. */
   readonly responsible: (address: string) => number;
   /** Called when a source could not be asked; it is asked again. */
   readonly failed: (error: unknown) => void;
@@ -45,7 +45,7 @@ export function createStateKeeper({ store, sources, responsible, failed }: State
 
   const statesFor = async (source: number): Promise<readonly ExporterState[]> => {
     const states = await store.load();
-    return states.filter(({ address }) => responsible(address) === source);
+    return states.filter(({ address, relay }) => responsible(relay ?? address) === source);
   };
 
   return {

@@ -7,6 +7,7 @@ import {
   type Metrics,
 } from "../../../report/index.ts";
 import { hashText } from "../../../text/index.ts";
+import { addressOfKey, stateKey } from "../relays.ts";
 import type { ExporterState, StateChange } from "./exporter-state.ts";
 import { decodeStateFile, encodeStateFile, ignoreReasons, type IgnoreReason } from "./state-file.ts";
 import { readExporterState, writeExporterState } from "./state-text.ts";
@@ -190,9 +191,9 @@ export function createStateStore(options: StateStoreOptions): StateStore {
         keep(shard, state);
         shard.isDirty = true;
       }
-      for (const address of forgotten) {
-        const shard = shardOf(address);
-        if (shard.exporters.delete(address)) shard.isDirty = true;
+      for (const key of forgotten) {
+        const shard = shardOf(addressOfKey(key));
+        if (shard.exporters.delete(key)) shard.isDirty = true;
       }
       if (shards.some(({ isDirty }) => isDirty)) schedule(soonMs);
     },
@@ -207,7 +208,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
 }
 
 function keep({ exporters }: Shard, state: ExporterState): void {
-  exporters.set(state.address, { text: writeExporterState(state), lastSeen: state.lastSeen });
+  exporters.set(stateKey(state.address, state.relay), { text: writeExporterState(state), lastSeen: state.lastSeen });
 }
 
 function createStateMetrics(metrics: Metrics, exporters: () => number) {

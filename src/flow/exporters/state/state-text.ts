@@ -19,14 +19,13 @@ type Json = Readonly<Record<string, unknown>>;
  */
 export function readExporterState(value: unknown): ExporterState | undefined {
   if (!isObject(value)) return undefined;
-  const { address, firstSeen, lastSeen } = value;
-  const parsed = typeof address === "string" ? parseAddress(address) : undefined;
+  const { address, relay, firstSeen, lastSeen } = value;
   const templates = listOf(value["templates"], readTemplate);
   const options = listOf(value["options"], readOptions);
-  if (parsed === undefined || formatAddress(parsed) !== address || !isNumber(firstSeen) || !isNumber(lastSeen)) {
-    return undefined;
-  }
-  return templates && options && { address, firstSeen, lastSeen, templates, options };
+  if (!isAddress(address) || !isNumber(firstSeen) || !isNumber(lastSeen)) return undefined;
+  if (relay !== undefined && !isAddress(relay)) return undefined;
+  const named = relay === undefined ? {} : { relay };
+  return templates && options && { address, ...named, firstSeen, lastSeen, templates, options };
 }
 
 function readTemplate(value: unknown): TemplateState | undefined {
@@ -64,6 +63,11 @@ function readOptions(value: unknown): OptionsState | undefined {
 
 function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null;
+}
+/** Whether it is an address in canonical text. */
+function isAddress(value: unknown): value is string {
+  const parsed = typeof value === "string" ? parseAddress(value) : undefined;
+  return parsed !== undefined && formatAddress(parsed) === value;
 }
 const isNumber = (value: unknown): value is number => typeof value === "number" && value >= 0;
 const isText = (value: unknown): value is string => typeof value === "string";

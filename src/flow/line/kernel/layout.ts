@@ -72,6 +72,14 @@ export const filterTakesEstimates = 368;
 /** How many flows of {@link seenFlows} there are, which the other side sets to 0; and the slot of the direction, a byte. */
 export const seenCount = 372;
 export const seenDirectionSlot = 376;
+/**
+ * Whose lines are written, as a number by which its interfaces are known in {@link trafficTable}; 0: nothing is added up. The slots of both
+ * interfaces, a byte each. How often there was no place for an interface, which the other side sets to 0.
+ */
+export const trafficInSlot = 377;
+export const trafficOutSlot = 378;
+export const trafficExporter = 380;
+export const trafficLost = 388;
 
 /** A node of the program of a filter: a test of a slot, and where it leads. */
 export const filterNodeBytes = 48;
@@ -342,6 +350,24 @@ export const seenEgress = 2;
 /** Ports that applications are known at by the address: a bit for each. Whether there are any, a byte; how many lines got one. */
 export const appPorts = 5_601_280;
 export const appPortsBytes = 8192;
+/**
+ * What passed interfaces, in cells by the hash of their key, of 64 bits: the exporter's number, then 32 bits of ifIndex, a bit for the way (0: in,
+ * 1: out), two for where the flow was seen (0: not known, 1: ingress, 2: egress); 0: it is free. Then estimated bytes, bytes as exported, and estimated
+ * packets, doubles.
+ */
+export const trafficTable = 5_632_000;
+export const trafficCells = 4096;
+export const trafficCell = 32;
+export const trafficBytes = 8;
+export const trafficRawBytes = 16;
+export const trafficPackets = 24;
+/** A key has its place in one of so many cells. */
+export const trafficProbes = 16;
+export const trafficKeyShift = 35;
+export const trafficIndexShift = 3;
+export const trafficWay = 4;
+export const trafficSeenIngress = 1;
+export const trafficSeenEgress = 2;
 export const hasApps = 369;
 export const appsAdded = 384;
 /** Steps that the kernel lists by itself, by their number: the place of each, 32 bits. Those of a packet begin at a table of their own. */

@@ -72,7 +72,11 @@ export function createRecordSlots(
     keep(slot, value) {
       const at = layout.slots + 8 * slot;
       const isAddress = slot === layout.sourceSlot || slot === layout.destinationSlot;
-      if (isAddress) {
+      if (slot === directionSlot) {
+        const direction = directions.indexOf(String(value));
+        if (direction < 0) keepOther(slot, value);
+        else view.setBigInt64(at, BigInt(direction), true);
+      } else if (isAddress) {
         if (typeof value !== "string" || !keepAddress(slot, value)) view.setBigInt64(at, BigInt(layout.isOther), true);
       } else if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) {
         view.setUint32(at, value % two32, true);

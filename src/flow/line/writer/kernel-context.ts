@@ -113,6 +113,8 @@ export function createKernelContext(
   view.setUint8(layout.numberCount, numbers.length);
   view.setUint8(layout.slotCount, slots.size + 1);
   view.setUint8(layout.seenDirectionSlot, slots.get("flow.direction.name") ?? layout.unusedSlot);
+  view.setUint8(layout.trafficInSlot, slots.get("flow.in.netif.index") ?? layout.unusedSlot);
+  view.setUint8(layout.trafficOutSlot, slots.get("flow.out.netif.index") ?? layout.unusedSlot);
   view.setUint8(layout.hasCommunityId, communityId ? 1 : 0);
   view.setUint32(layout.addressControl, table?.table?.control ?? 0, true);
 

@@ -72,6 +72,8 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   let headFields: RecordHead = [];
   let output: DecodeOutput | undefined;
   let canWrite = false;
+  /** Whether the kernel has been told what it may list. */
+  let isListing = false;
 
   /** Has a sample listed by the one who reads it. */
   const list = (position: number): void => {
@@ -141,7 +143,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     let first = 0;
     let next = 0;
     while (next < count) {
-      if (kernelLines !== undefined) {
+      if (isListing && kernelLines !== undefined) {
         next = kernelLines.kernel.listSamples(next, count, layout.stepList + 4 * steps.end);
         steps.end = (view.getUint32(layout.listedSteps, true) - layout.stepList) / 4;
       }
@@ -163,7 +165,10 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     steps,
     counters: options.counters,
     base: layout.input,
-    useListed: (listedSteps) => kernelLines?.useListed(listedSteps),
+    useListed(listedSteps) {
+      kernelLines?.useListed(listedSteps);
+      isListing = true;
+    },
     begin(datagram, head, exporter, to) {
       count = 0;
       steps.clear();

@@ -42,6 +42,7 @@ export interface InterfaceSteps {
 }
 
 const reasonId = "flow.drop.reason.id";
+const direction = "flow.direction.name";
 
 export function createInterfaceSteps(book: StepBook): InterfaceSteps {
   const sides = { in: sideSteps(book, "flow.in.netif"), out: sideSteps(book, "flow.out.netif") };
@@ -50,8 +51,8 @@ export function createInterfaceSteps(book: StepBook): InterfaceSteps {
     [reasonId, code],
     ["flow.drop.reason.name", dropReasonName(code)],
   ]);
-  const ingress = book.fixed([["flow.direction.name", "ingress"]]);
-  const egress = book.fixed([["flow.direction.name", "egress"]]);
+  const ingress = book.fixed([[direction, "ingress"]], direction);
+  const egress = book.fixed([[direction, "egress"]], direction);
 
   const addReason = (list: StepList, code: number): void =>
     list.add(code < dropReasonCount ? reason : reasonNumber, code);
@@ -86,7 +87,7 @@ export function createInterfaceSteps(book: StepBook): InterfaceSteps {
     addDirection(list, sourceType, sourceIndex, input, output) {
       const isIn = input === sourceIndex;
       const isOut = output === sourceIndex || (output === several && !isIn);
-      if (sourceType === 0 && isIn !== isOut) list.add(isIn ? ingress : egress, 0);
+      if (sourceType === 0 && isIn !== isOut) list.add(isIn ? ingress : egress, isIn ? 0 : 1);
     },
   };
 }

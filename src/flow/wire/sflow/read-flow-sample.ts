@@ -46,7 +46,8 @@ const unknown = 0xffff_ffff;
 /** Bytes before the sampled header: its protocol, the length of the frame, what was stripped off it, its own length. */
 const headerHead = 16;
 
-export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
+/** @param keepsHeaders whether flows keep the bytes of their sampled header. */
+export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false): FlowSampleReader {
   const { book, steps: list, counters } = lines;
   const number = (name: string) => book.field(name, "number");
   const sequence = number("flow.sample.sequence");
@@ -125,21 +126,24 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
       }),
     ].map(([key, steps]) => [key, [groupOf(key), steps]]),
   );
-  lines.useListed({
-    ofSample: [
-      [layout.compactStep, own.compact],
-      [layout.expandedStep, own.expanded],
-      [layout.compactWholeStep, own.compactWhole],
-      [layout.expandedWholeStep, own.expandedWhole],
-      ...interfaces.listed,
-      [layout.packetsStep, own.packets],
-      [layout.frameLengthStep, own.frame],
-    ],
-    ofPacket: listedSteps(packetSteps),
-    structures: [...structures].flatMap(([format, [group, { wholes }]]) =>
-      wholes.map((whole): ListedStructure => ({ format, group, ...whole })),
-    ),
-  });
+  // What the kernel lists by itself has no bytes in hex.
+  if (!keepsHeaders) {
+    lines.useListed({
+      ofSample: [
+        [layout.compactStep, own.compact],
+        [layout.expandedStep, own.expanded],
+        [layout.compactWholeStep, own.compactWhole],
+        [layout.expandedWholeStep, own.expandedWhole],
+        ...interfaces.listed,
+        [layout.packetsStep, own.packets],
+        [layout.frameLengthStep, own.frame],
+      ],
+      ofPacket: listedSteps(packetSteps),
+      structures: [...structures].flatMap(([format, [group, { wholes }]]) =>
+        wholes.map((whole): ListedStructure => ({ format, group, ...whole })),
+      ),
+    });
+  }
   /** Of the datagram at hand. */
   let context: SampleContext | undefined;
 
@@ -169,7 +173,7 @@ export function createFlowSampleReader(lines: SampleLines): FlowSampleReader {
     const length = view.getUint32(at + 12);
     const from = at + headerHead;
     const isCut = length > end - from;
-    if (packetStarts[protocol] === undefined) {
+    if (keepsHeaders || packetStarts[protocol] === undefined) {
       list.add(own.headerProtocol, protocol);
       const text = `0x${bytes.toString("hex", from, isCut ? end : from + length)}`;
       list.give("flow.ie.dataLinkFrameSection", text);

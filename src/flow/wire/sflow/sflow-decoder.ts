@@ -9,6 +9,7 @@ import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
 import { createCounterSampleReader } from "./read-counter-sample.ts";
 import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
 import type { SampleContext } from "./sample-context.ts";
+import { canonicalAddress } from "../template/exporter-runs.ts";
 import { padded } from "./xdr-layout.ts";
 
 /** Formats of samples, with the enterprise number 0. */
@@ -21,6 +22,8 @@ export interface SflowSamples {
   /** Sampled packets, discarded ones included. */
   readonly flows: boolean;
   readonly counters: boolean;
+  /** Whether flows keep the bytes of their sampled header. Default false. */
+  readonly keepsHeaders?: boolean;
 }
 
 const bothKinds: SflowSamples = { flows: true, counters: true };
@@ -57,7 +60,7 @@ export function createSflowDecoder({
 }: SflowDecoderParts): Decoder {
   /** Made with the first sample, because its steps take time and memory, and most collectors receive no sFlow. */
   let flowReader: FlowSampleReader | undefined;
-  const flows = (): FlowSampleReader => (flowReader ??= createFlowSampleReader(lines));
+  const flows = (): FlowSampleReader => (flowReader ??= createFlowSampleReader(lines, keeps.keepsHeaders));
   const counters = createCounterSampleReader();
   const agentText = createAgentText();
 
@@ -89,9 +92,11 @@ export function createSflowDecoder({
   };
 
   return {
-    decode(datagram, exporter, output) {
-      const header = readHeader(datagram.bytes, exporter, output, agentText);
+    decode(datagram, sender, output) {
+      const header = readHeader(datagram.bytes, sender, output, agentText);
       if (header === undefined) return;
+      const exporter = sender.isRelay ? namedExporter(sender, header.agent, datagram.receivedAt) : sender;
+      if (exporter !== sender) output.from(exporter);
       const { sequence, uptime, count } = header;
       const domain = exporter.domain("sflow", header.subAgent, undefined, header.agent);
       noteHeader(domain, datagram, undefined, uptime);
@@ -100,6 +105,7 @@ export function createSflowDecoder({
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
 
       const head = flowHead(times, datagram, exporter, domain, header);
+      if (exporter !== sender) nameRelay(head, sender);
       const source = lines.begin(datagram.bytes, head, exporter.address, output);
       const context: SampleContext = { source, exporter, domain, output };
       const { view } = source;
@@ -123,8 +129,21 @@ export function createSflowDecoder({
       if (found < count || at < length) {
         output.problem("bad_count", { exporter: exporter.address, samples: count, found, bytes: length - at });
       }
+      if (exporter !== sender) output.from(sender);
     },
   };
+}
+
+/** The agent, where its datagrams come by a relay. An address of zeros names nobody. */
+function namedExporter(relay: Exporter, agent: string | undefined, now: number): Exporter {
+  if (agent === undefined || agent === "0.0.0.0" || agent === "::") return relay;
+  return relay.named(canonicalAddress(agent), now);
+}
+
+/** Puts the relay behind the exporter that it passes on. */
+function nameRelay(head: RecordHead, { address }: Exporter): void {
+  const at = head.findIndex(([name]) => name === "flow.export.ip.addr");
+  head.splice(at + 1, 0, ["flow.export.relay.ip.addr", address]);
 }
 
 /** @returns undefined when there is none that can be used. */

@@ -86,7 +86,7 @@ function listFixed(at: usize, isExpanded: bool): bool {
   }
   const isIn = input == source;
   const isOut = output == source || (output == several && !isIn);
-  if (type == 0 && isIn != isOut) list(table, isIn ? L.ingressStep : L.egressStep, 0);
+  if (type == 0 && isIn != isOut) list(table, isIn ? L.ingressStep : L.egressStep, isIn ? 0 : 1);
   return true;
 }
 

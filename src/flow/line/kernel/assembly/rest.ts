@@ -10,6 +10,7 @@ import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./de
 import { isWanted } from "./filter";
 import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
 import { keep, slot } from "./slots";
+import { noteTraffic } from "./traffic";
 import { copy, copyLong, putText, writeByte, writeUint64 } from "./values";
 
 /** Where the additions of the line under way begin. */
@@ -72,9 +73,14 @@ function estimateOf(counter: i64): i64 {
   return counter <= load<i64>(L.largestCounter) ? counter * <i64>load<u64>(L.rateFactor) : L.isOther;
 }
 
+/** The rate of the record; negative when it is not known. */
+@inline
+function knownRate(): f64 {
+  return load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate);
+}
+
 /** Keeps the estimates that a filter tests. */
-function keepEstimates(): void {
-  const known = load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate);
+function keepEstimates(known: f64): void {
   const rate = known < 0 ? 1.0 : known;
   if (rate != load<f64>(L.renderedRate)) renderRate(rate);
   keep(L.scaledOctetsSlot, estimateOf(slot(L.octetsSlot)));
@@ -167,8 +173,14 @@ function writeRole(p: usize, began: i32, source: usize, destination: usize, leng
  * @param fieldsAt where the fields of the line begin, @param began what is known of who began the flow.
  */
 export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: i32): usize {
-  if (load<u8>(L.filterTakesEstimates) != 0) keepEstimates();
+  const isCounted = load<u32>(L.trafficExporter) != 0;
+  const takesEstimates = load<u8>(L.filterTakesEstimates) != 0;
+  const isEarly = isCounted || takesEstimates;
+  let known: f64 = isEarly ? knownRate() : 0;
+  if (isCounted) noteTraffic(known);
+  if (takesEstimates) keepEstimates(known);
   if (!isWanted()) return unwanted;
+  if (!isEarly) known = knownRate();
   const source = slot(L.sourceSlot);
   const destination = slot(L.destinationSlot);
   const sourceLength = source < 0 ? 0 : <i32>(source >> 32);
@@ -180,7 +192,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   p = writeIcmpNames(writeIcmp(p));
   p = writeVersion(p, sourceLength != 0 ? sourceLength : destinationLength);
   p = writeEstablished(writeVlans(p));
-  p = estimate(p, load<u8>(L.rateIsOfRecord) != 0 ? rateOf() : load<f64>(L.rate));
+  p = estimate(p, known);
   if (load<u8>(L.hasNames) != 0) {
     const names = p;
     p = writeNames(<i32>p);
