@@ -44,6 +44,17 @@ test("zstd is for a Node that has it; the others say so, and do not start", asyn
   assert.deepEqual(terminal.written.err.split("\n").slice(0, 2), problems);
 });
 
+test("Explore needs a directory, or the output to ClickHouse with its own names", async () => {
+  const on = { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_OUTPUT_STDOUT_ENABLE: "true", SVC_EXPLORE_ENABLE: "true" };
+  const embedded = await check(on);
+  assert.deepEqual(embedded.err, ["error: SVC_EXPLORE_PATH must be set, because SVC_EXPLORE_ENABLE is true"]);
+  const stored = await check({ ...on, SVC_EXPLORE_STORE: "clickhouse", SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE: "true" });
+  assert.deepEqual(stored.err, [
+    "error: SVC_OUTPUT_CLICKHOUSE_ENABLE must be true, because SVC_EXPLORE_STORE is clickhouse",
+    "error: SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE must be false, because SVC_EXPLORE_STORE is clickhouse",
+  ]);
+});
+
 test("certificates and keys must belong together, of the API and of outputs that are on", async (t) => {
   const directory = tempDirectory(t);
   const file = (name: string, text: string): string => {

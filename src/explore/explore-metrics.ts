@@ -1,0 +1,31 @@
+import type { Metrics } from "../report/index.ts";
+import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
+import type { Intake } from "./intake/intake.ts";
+
+interface Counted {
+  readonly intake: () => Intake | undefined;
+  readonly store: () => DuckDbStore | undefined;
+  readonly factor: () => number;
+}
+
+export function reportMetrics(metrics: Metrics, { intake, store, factor }: Counted): void {
+  metrics.counterFrom("netgloss_explore_rows_total", "Flow records that Explore keeps.", [], () => [
+    [{}, intake()?.counts.rows ?? 0],
+  ]);
+  metrics.counterFrom(
+    "netgloss_explore_sampled_out_records_total",
+    "Records that Explore does not keep because others stand for them.",
+    [],
+    () => [[{}, intake()?.counts.sampledOut ?? 0]],
+  );
+  metrics.gaugeFrom("netgloss_explore_sampling", "How many records one that Explore keeps stands for.", [], () => [
+    [{}, factor()],
+  ]);
+  metrics.gaugeFrom("netgloss_explore_bytes", "Bytes of Explore's files.", [], () => [[{}, store()?.bytes() ?? 0]]);
+  metrics.counterFrom(
+    "netgloss_explore_damaged_files_total",
+    "Files of Explore that could not be read and were set aside.",
+    [],
+    () => [[{}, store()?.setAside ?? 0]],
+  );
+}

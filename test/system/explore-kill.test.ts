@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { test } from "node:test";
+import { createDemoExporter, createRandom } from "../../src/app/index.ts";
+import { systemClock } from "../../src/report/index.ts";
+import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { until } from "../support/until.ts";
+
+test("kill -9 loses at most what came within the last seconds; a second collector with the same files is degraded", async (t) => {
+  const directory = tempDirectory(t);
+  const settings = {
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_EXPLORE_ENABLE: "true",
+    SVC_EXPLORE_PATH: join(directory, "explore"),
+  };
+  const first = await startCollectorProcess({ settings });
+  t.after(() => first.end("SIGKILL"));
+  const options = { random: createRandom(5), clock: systemClock, intervalMs: 20 };
+  const exporter = createDemoExporter({ ...options, port: first.flowPort });
+  await exporter.start();
+  await until("flows are stored", async () => (await flowsOf(first)) > 300);
+  await exporter.stop();
+  const received = Number(await first.metric("netgloss_flow_records_total"));
+  await until("all that came is stored", async () => (await flowsOf(first)) === received);
+
+  const other = await startCollectorProcess({ settings });
+  t.after(() => other.end("SIGKILL"));
+  const readiness = (await (await fetch(`${other.api}/readyz`)).json()) as {
+    checks: { name: string; detail?: string }[];
+  };
+  assert.match(readiness.checks.find(({ name }) => name === "explore")?.detail ?? "", /another process has the files/);
+  await other.end();
+
+  await pause(1500);
+  await first.end("SIGKILL");
+  const second = await startCollectorProcess({ settings });
+  t.after(() => second.end("SIGKILL"));
+  assert.equal(await flowsOf(second), received);
+  await second.end();
+});
+
+async function flowsOf({ api }: CollectorProcess): Promise<number> {
+  const body = JSON.stringify({ measure: "flows", granularity: "none" });
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${api}/api/v1/explore/query`, { method: "POST", headers, body });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return ((await answer.json()) as { total: { value: number } }).total.value;
+}
