@@ -1,5 +1,5 @@
 import type { Clock, Log, Metrics } from "../report/index.ts";
-import { columnOf, exploreColumns } from "./columns/column.ts";
+import { columnOf, exploreColumns, withoutTwins } from "./columns/column.ts";
 import { createDuckDbQuestions, type DuckDbQuestions } from "./duckdb/duckdb-questions.ts";
 import { reportMetrics } from "./explore-metrics.ts";
 import { openDuckDbStore, type DuckDbStore } from "./duckdb/duckdb-store.ts";
@@ -91,13 +91,10 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     settled = names.length === namesSeen ? settled + 1 : 0;
     namesSeen = names.length;
     const columns = open.columns();
-    const known = new Set(columns.map(({ field }) => field));
-    const added = names
-      .filter((name) => !known.has(name))
-      .map(columnOf)
-      .filter((column) => column !== undefined);
+    const found = names.map(columnOf).filter((column) => column !== undefined);
+    const wanted = withoutTwins([...columns, ...found]);
+    const added = wanted.slice(columns.length);
     if (added.length === 0 || settled < settleTicks) return;
-    const wanted = [...columns, ...added];
     await open.setColumns(wanted, () => {
       reader.flush();
       reader.setColumns(wanted);

@@ -48,6 +48,8 @@ test("Explore needs a directory, or the output to ClickHouse with its own names"
   const on = { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_OUTPUT_STDOUT_ENABLE: "true", SVC_EXPLORE_ENABLE: "true" };
   const embedded = await check(on);
   assert.deepEqual(embedded.err, ["error: SVC_EXPLORE_PATH must be set, because SVC_EXPLORE_ENABLE is true"]);
+  const fields = await check({ ...on, SVC_EXPLORE_PATH: ".", SVC_EXPLORE_FIELDS: "flow.src.mac.addr,no.such" });
+  assert.deepEqual(fields.err, ['error: SVC_EXPLORE_FIELDS: records have no field "no.such" of a known type']);
   const stored = await check({ ...on, SVC_EXPLORE_STORE: "clickhouse", SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE: "true" });
   assert.deepEqual(stored.err, [
     "error: SVC_OUTPUT_CLICKHOUSE_ENABLE must be true, because SVC_EXPLORE_STORE is clickhouse",

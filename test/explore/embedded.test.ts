@@ -50,7 +50,9 @@ test("what was taken is answered, and there after a restart", async (t) => {
 test("keys of metadata become columns by themselves, and are there at once after a restart", async (t) => {
   const directory = exploreDirectory(t);
   const first = await openExplore(t, { directory });
-  const some = Buffer.from(line({ "flow.dst.tenant": "shop", "flow.bytes": 3 }));
+  const some = Buffer.from(
+    line({ "flow.dst.tenant": "shop", "flow.dst.Tenant": "twin", 'flow.dst.a "name"; --': "x", "flow.bytes": 3 }),
+  );
   for (let i = 0; i < 6; i++) {
     first.take(some);
     await first.flush();

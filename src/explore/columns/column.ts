@@ -99,11 +99,22 @@ export function columnOf(field: string): Column | undefined {
  * @param further names of fields. @throws TypeError for a name that records cannot have.
  */
 export function exploreColumns(further: readonly string[]): readonly Column[] {
-  return [...new Set([...defaultFields, ...further])].map((field) => {
+  const columns = [...new Set([...defaultFields, ...further])].map((field) => {
     const column = columnOf(field);
     if (column === undefined) throw new TypeError(`records have no field ${field}`);
     return column;
   });
+  return withoutTwins(columns);
+}
+
+/** Names of columns in SQL are the same in any case: of fields that differ in nothing else the first one is kept. */
+export function withoutTwins(columns: readonly Column[]): readonly Column[] {
+  const byName = new Map<string, Column>();
+  for (const column of columns) {
+    const name = column.field.toLowerCase();
+    if (!byName.has(name)) byName.set(name, column);
+  }
+  return [...byName.values()];
 }
 
 const ends: readonly string[] = ["flow.src.", "flow.dst.", "flow.export."];

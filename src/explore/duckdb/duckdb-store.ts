@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Clock, Log } from "../../report/index.ts";
-import { columnOf, isMetadataName, timeField, type Column } from "../columns/column.ts";
+import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../columns/column.ts";
 import type { Block } from "../intake/block.ts";
 import { createChunkWriter, sqlType, type ChunkWriter } from "./append-block.ts";
 import { quoted } from "./duckdb-dialect.ts";
@@ -184,10 +184,10 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
   // Names of metadata that were found by runs before this one.
   const known = new Set(columns.map(({ field }) => field));
   const found = new Set(partitions.flatMap((partition) => [...partition.columns]));
-  wanted = [
+  wanted = withoutTwins([
     ...columns,
     ...[...found].filter((name) => !known.has(name) && isMetadataName(name)).flatMap(metadataColumn),
-  ];
+  ]);
   await begin();
 
   return {
