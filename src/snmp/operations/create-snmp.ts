@@ -202,10 +202,10 @@ export function createSnmp(options: SnmpOptions): Snmp {
       const device = directory.deviceAt(address) ?? "";
       const poller = pollers.get(device);
       if (poller === undefined) return undefined;
-      const interfaces = Array.from(poller.octets(), ([index, readings]) => ({
+      const interfaces = Array.from(poller.octets(), ([index, kept]) => ({
         index,
         name: poller.interfaces.get(index),
-        readings,
+        readings: kept,
       }));
       return { device, interfaces };
     },
