@@ -178,7 +178,11 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   return {
     access: {
       control: control.at,
-      locate: (object, a, b, c, d) => young.at + 4 * find(object, a, b, c, d),
+      locate(object, a, b, c, d) {
+        // The look-up may make another generation the young one.
+        const place = find(object, a, b, c, d);
+        return young.at + 4 * place;
+      },
       keepFields() {
         if (store.keepFields()) control.setFields();
       },
