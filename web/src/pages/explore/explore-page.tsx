@@ -15,6 +15,7 @@ import {
 import { useCall } from "../../api/use-call.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
+import { formatTime } from "../../format/times.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
@@ -74,7 +75,13 @@ export default function ExplorePage(): JSX.Element {
           ) : (
             <div class={answer.isLoading ? "asking results" : "results"} aria-busy={answer.isLoading}>
               {filterFault !== undefined && <p class="note">Below is the answer to the filter before.</p>}
-              <Results answer={answer.answer} fields={fields} state={state} onChange={change} />
+              <Results
+                answer={answer.answer}
+                fields={fields}
+                state={state}
+                storeFrom={status.answer.from}
+                onChange={change}
+              />
             </div>
           )}
         </>
@@ -103,13 +110,15 @@ function WithoutStore({
 }
 
 interface ResultsProps {
+  /** Where the store begins. */
+  readonly storeFrom: string | undefined;
   readonly answer: ExploreAnswer;
   readonly fields: readonly ExploreField[];
   readonly state: ExploreState;
   readonly onChange: (changes: Partial<ExploreState>) => void;
 }
 
-function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element {
+function Results({ answer, fields, state, storeFrom, onChange }: ResultsProps): JSX.Element {
   const unit = shownUnit(answer.unit);
   const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
   const { times, series } = useMemo(() => chartOf(answer), [answer]);
@@ -120,7 +129,7 @@ function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element
   }
   return (
     <>
-      <Section title={chartTitle(state)} note={<Facts answer={answer} />}>
+      <Section title={chartTitle(state)} note={<Facts answer={answer} storeFrom={storeFrom} />}>
         {times.length > 1 ? (
           <TimeChart
             label={`${chartTitle(state)} over time; the table below has the numbers`}
@@ -162,7 +171,14 @@ function chartTitle(state: ExploreState): string {
 }
 
 /** How the answer came about: sums, sampling, gaps. */
-function Facts({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
+function Facts({
+  answer,
+  storeFrom,
+}: {
+  readonly answer: ExploreAnswer;
+  readonly storeFrom: string | undefined;
+}): JSX.Element {
+  const keptSince = storeFrom !== undefined && Date.parse(storeFrom) > Date.parse(answer.from) ? storeFrom : undefined;
   const seconds = (Date.parse(answer.to) - Date.parse(answer.from)) / 1000;
   return (
     <>
@@ -170,7 +186,13 @@ function Facts({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
       {answer.sampling > 1 && (
         <strong>estimated from every {formatNumber(answer.sampling)}th record at the most dense; </strong>
       )}
-      {!answer.complete && <strong>a part of this time is not kept; </strong>}
+      {!answer.complete && (
+        <strong>
+          {keptSince === undefined
+            ? "a part of this time is not kept; "
+            : `kept since ${formatTime(Date.parse(keptSince), Date.now())}; `}
+        </strong>
+      )}
       answered in {formatDuration(answer.elapsedMs / 1000)}
     </>
   );

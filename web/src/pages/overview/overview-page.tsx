@@ -14,6 +14,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Badge, Tile } from "../../ui/tile.tsx";
+import { withCode } from "../../ui/with-code.tsx";
 import type { DiagnosisAnswer, Loss, OutputsAnswer, OverviewAnswer, ReadyAnswer } from "./overview-answers.ts";
 import { TopTalkers, UnnamedNetworks, talkersQuestion } from "./traffic.tsx";
 import { findTrouble, isBehind, type Trouble } from "./trouble.ts";
@@ -168,8 +169,8 @@ function TroubleSection({
             <li key={id}>
               <Badge state={state}>{state === "bad" ? "problem" : "warning"}</Badge>
               <div>
-                <a href={hrefOf(page, query)}>{sentence}</a>
-                {advice !== undefined && <p class="note">{advice}</p>}
+                <a href={hrefOf(page, query)}>{withCode(sentence)}</a>
+                {advice !== undefined && <p class="note">{withCode(advice)}</p>}
               </div>
             </li>
           ))}

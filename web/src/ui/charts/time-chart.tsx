@@ -49,6 +49,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
       {
         width: holder.clientWidth,
         height,
+        // Room for half of the last label.
+        padding: [12, 28, 0, 0],
         legend: { show: false },
         cursor: {
           drag: { x: latest.current.onZoom !== undefined, y: false, setScale: false },
