@@ -15,7 +15,7 @@ export interface FlowSankeyProps {
 }
 
 /** Narrower, and the names would lie on one another: the picture scrolls then. */
-const leastWidth = 560;
+const leastWidth = 520;
 const nodeHeight = 34;
 
 /** The layout puts nodes where their ids were. */
