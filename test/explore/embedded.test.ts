@@ -88,6 +88,7 @@ test("a question that is at fault names its field, a field that is not kept the 
   const explore = await openExplore(t);
   const ask = (body: unknown): Promise<unknown> => explore.query(readQuery(body, now), never);
   await assert.rejects(ask({ dimensions: ["flow.src.ip.adr"] }), /did you mean flow\.src\.ip\.addr\?/);
+  await ask({ dimensions: ["flow.src.rack.number"], filter: "dst.rack.number = 7" });
   await assert.rejects(ask({ dimensions: ["@timestamp"] }), /is a time/);
   await assert.rejects(ask({ filter: "mpls.vpn.rd = 1" }), /SVC_EXPLORE_FIELDS adds fields/);
 });

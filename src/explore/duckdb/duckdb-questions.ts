@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../report/index.ts";
 import { nearName, quote } from "../../text/index.ts";
-import type { Column } from "../columns/column.ts";
+import { columnOf, isMetadataName, type Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { AnswerTable } from "../query/answer-table.ts";
 import type { ExploreAnswer } from "../query/answer.ts";
@@ -48,7 +48,7 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
       ...open,
       partitions,
       timeoutMs,
-      columnOf: (field) => columns.get(field) ?? unknownField(field, columns.keys()),
+      columnOf: (field) => columns.get(field) ?? fieldNotSeen(field, columns.keys()),
     });
   };
   /** The oldest comes first. */
@@ -116,8 +116,11 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
   };
 }
 
-function unknownField(field: string, known: Iterable<string>): never {
+/** A key of metadata may be one that no flow has had so far. @throws ExploreError for any other field. */
+function fieldNotSeen(field: string, known: Iterable<string>): Column {
   const near = nearName(field, known);
+  const column = columnOf(field);
+  if (near === undefined && column !== undefined && isMetadataName(field)) return column;
   const hint =
     near === undefined ? ": SVC_EXPLORE_FIELDS adds fields" : `: did you mean ${near}? SVC_EXPLORE_FIELDS adds fields`;
   throw new ExploreError("invalid_argument", `Explore does not keep the field ${quote(field)}${hint}`);
