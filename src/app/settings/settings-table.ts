@@ -446,7 +446,7 @@ export const settingsTable = {
   ),
   SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID: row(
     "SNMP",
-    plainText,
+    orEmpty(plainText),
     "",
     "The engine id under which informs of version 3 are received: hexadecimal, else taken as text. Empty: one made from the name of the host.",
     "80000000056e6574676c6f7373",

@@ -79,14 +79,14 @@ export function createSnmp(options: SnmpOptions): Snmp {
     () => memory.used,
   );
 
-  const readings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
-  if (readings !== undefined) {
-    metrics.gaugeFrom("netgloss_snmp_readings_rows", "Rows kept for /metrics/snmp", [], () => readings.counts.rows);
+  const lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
+  if (lastReadings !== undefined) {
+    metrics.gaugeFrom("netgloss_snmp_readings_rows", "Rows kept for /metrics/snmp", [], () => lastReadings.counts.rows);
     metrics.counterFrom(
       "netgloss_snmp_readings_left_out_total",
       "Rows that are not in /metrics/snmp, because there are so many",
       [],
-      () => readings.counts.leftOut,
+      () => lastReadings.counts.leftOut,
     );
   }
   const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
@@ -106,7 +106,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(options.enricher, options.sink, clock, turn, readings),
+    writer: createRecordWriter(options.enricher, options.sink, clock, turn, lastReadings),
     memory,
     octets: octets.max > 0 ? octets : undefined,
     turn,
@@ -118,7 +118,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     answersAgain: (deviceId) => discoveries.answersAgain(deviceId),
     removed(deviceId) {
       discoveries.forget(deviceId);
-      readings?.forget(deviceId);
+      lastReadings?.forget(deviceId);
     },
   });
   const discoveries: Discoveries = createDiscoveries({
@@ -236,7 +236,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       await Promise.all([inUse.idle(), discoveries.stop(), stopped]);
       await plans.noteStop(stoppedAt);
     },
-    readings: () => readings && prometheusText(readings),
+    readings: () => lastReadings && prometheusText(lastReadings),
     trapPort: () => traps?.port(),
     applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
     previewDefinitions: () => inUse.preview(),
