@@ -107,7 +107,7 @@ test("rows of Debian's snmpd by 2c and 3 are what snmpbulkwalk prints", async (t
       await until(`rows by ${login}`, () => of("IF-MIB::ifTable").length > 0 && of("IF-MIB::ifXTable").length > 0);
       const device = snmp.device(`127.0.0.1:${port}`);
       assert.equal(device?.sysName, "a-debian-agent");
-      assert.deepEqual(device.groups, ["linux"]);
+      assert.deepEqual(device.groups, ["embedded", "linux"]);
       const columns = [
         ["IF-MIB::ifTable", ".1.3.6.1.2.1.2.2.1.2", "netif.descr"],
         ["IF-MIB::ifTable", ".1.3.6.1.2.1.2.2.1.4", "netif.mtu"],
