@@ -1,12 +1,12 @@
 import type { View, ViewDescription } from "../api/index.ts";
 import type { Clock, FamilyReading, Metrics } from "../report/index.ts";
 
-/** A counter of what was lost, and what people are told of it. */
+/** A counter of lost data, and its description for people. */
 interface LossRow {
   readonly metric: string;
   readonly what: string;
   readonly unit: "datagrams" | "records" | "samples" | "bytes" | "units";
-  /** The label whose values are told apart. */
+  /** The label by whose values losses are listed separately. */
   readonly label?: string;
   /** A counter of what turned out not to be lost. */
   readonly recovered?: string;
@@ -54,7 +54,7 @@ interface Sample {
 
 interface Loss {
   readonly what: string;
-  /** Value of the label, where losses are told apart by one. */
+  /** Value of the label, where losses are listed by one. */
   readonly of?: string | undefined;
   readonly metric: string;
   readonly unit: LossRow["unit"];
@@ -73,8 +73,8 @@ interface Overview {
 }
 
 /**
- * What `GET /api/v1/overview` answers. Counters are read when somebody asks, at most every two seconds; rates and what is new are told by the
- * readings of the last five minutes, so the first answer has none.
+ * What `GET /api/v1/overview` answers. A request reads the counters, at most every two seconds. Rates and recent losses are computed
+ * from the readings of the last five minutes, so the first answer has none.
  */
 export function createOverview(metrics: Metrics, clock: Clock): View {
   let samples: readonly Sample[] = [];

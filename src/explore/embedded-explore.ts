@@ -31,7 +31,7 @@ export interface EmbeddedExploreOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Is told what is wrong with the store, and undefined when it works. */
+  /** Called with the fault of the store, and with undefined when it works again. */
   readonly onFault: (fault: string | undefined) => void;
 }
 
@@ -40,7 +40,7 @@ export interface EmbeddedExplore extends DuckDbQuestions {
   start(): Promise<void>;
   /** Takes whole lines. They are not needed any more when it returns. */
   take(lines: Buffer): void;
-  /** Is told how full the inbox is, 0 to 1. */
+  /** Adapts the sampling to the filled part of the inbox, 0 to 1. */
   lag(backlog: number): void;
   status(): Omit<ExploreStatus, "droppedRows">;
   /** Puts on disk what was taken, so that questions find it; it happens by itself every second. */

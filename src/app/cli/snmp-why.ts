@@ -1,4 +1,4 @@
-/** What `GET /api/v1/snmp/devices/{ip:port}` says of a device, as far as it is told here. */
+/** What `GET /api/v1/snmp/devices/{ip:port}` answers about a device: the fields that the command prints. */
 export interface ExplainedDevice {
   readonly device: string;
   readonly name: string;

@@ -18,7 +18,10 @@ export interface Sampler {
   adapt(backlog: number, now: number): void;
 }
 
-/** Beyond this part of the inbox records are thinned out, below the other for so long they are not. */
+/**
+ * Sampling begins when the inbox is filled beyond the high mark (a part of 1), and becomes weaker when it stays below the low mark for
+ * `calmMs` milliseconds.
+ */
 const highBacklog = 0.5;
 const lowBacklog = 0.1;
 const calmMs = 10_000;
