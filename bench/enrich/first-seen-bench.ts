@@ -11,7 +11,7 @@ import {
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, spaceFor, type Workspace } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type UdmFileStore } from "../../src/udm/index.ts";
+import { createUdmFileStore, type CollectorUdmStore } from "../../src/udm/index.ts";
 import { mmdbFile, type MmdbValue } from "../../test/support/mmdb-file.ts";
 import { createDatagramPool } from "../flow/datagram-pool.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -185,7 +185,7 @@ function slabOf(workspace: Workspace): Buffer {
   return workspace.bytes.subarray(at, at + slabBytes);
 }
 
-async function openMetadata(path: string): Promise<UdmFileStore> {
+async function openMetadata(path: string): Promise<CollectorUdmStore> {
   const store = createUdmFileStore({
     path,
     owned: false,

@@ -13,7 +13,7 @@ import {
   type Enricher,
 } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type UdmFileStore, type UdmStore } from "../../src/udm/index.ts";
+import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/udm/index.ts";
 import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -108,7 +108,7 @@ try {
   await rm(directory, { recursive: true });
 }
 
-async function openMetadata(family: 4 | 6): Promise<UdmFileStore> {
+async function openMetadata(family: 4 | 6): Promise<CollectorUdmStore> {
   const path = join(directory, `ipaddrs${family}.yml`);
   writeMetadataFile(path, entries, family);
   const store = createUdmFileStore({

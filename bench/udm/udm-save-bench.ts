@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseKey } from "../../src/ip/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type UdmFileStore, type UdmStore } from "../../src/udm/index.ts";
+import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/udm/index.ts";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
@@ -61,7 +61,7 @@ async function measureSize(entries: number, rounds: number): Promise<void> {
 }
 
 /** @param stateDirectory where the history is; without it there is none. */
-function createStore(path: string, stateDirectory?: string): UdmFileStore {
+function createStore(path: string, stateDirectory?: string): CollectorUdmStore {
   return createUdmFileStore({
     path,
     owned: true,

@@ -1,12 +1,12 @@
 import { networkInterfaces } from "node:os";
 import type { ExporterView } from "../flow/index.ts";
 import { parseAddress, unmapAddress } from "../ip/index.ts";
-import type { UdmFileStore } from "../udm/index.ts";
+import type { CollectorUdmStore } from "../udm/index.ts";
 
 export interface ExportersViewParts {
   readonly enabled: boolean;
   readonly exporters: () => Promise<readonly ExporterView[]>;
-  readonly metadata: UdmFileStore | undefined;
+  readonly metadata: CollectorUdmStore | undefined;
   /** The address on which flows are received; empty, `0.0.0.0` and `::` are all of the host. */
   readonly ip: string;
   readonly ports: () => readonly number[];
@@ -39,7 +39,7 @@ export async function exportersView(parts: ExportersViewParts): Promise<Exporter
 }
 
 /** Of the most specific entry that has one and applies to exporters. */
-function nameOf(text: string, metadata: UdmFileStore | undefined): string | undefined {
+function nameOf(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
   const address = parseAddress(text);
   if (metadata === undefined || address === undefined) return undefined;
   const named = metadata.layers

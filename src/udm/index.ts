@@ -20,7 +20,12 @@ export { checkMetadataFile, type MetadataCheck, type MetadataFinding } from "./s
 export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread.ts";
 export { createUdmFileStore } from "./store/udm-file-store.ts";
-export type { UdmFileStore, UdmFileStoreOptions, UdmPlaces, UdmStoreWithHistory } from "./store/file-store-contract.ts";
+export type {
+  CollectorUdmStore,
+  UdmFileStoreOptions,
+  UdmPlaces,
+  UdmStoreWithHistory,
+} from "./store/file-store-contract.ts";
 export type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history/history-contract.ts";
 export { isChange, type EntryChange } from "./model/apply-writes.ts";
 export type { LayerChanges, LayeredEntry, UdmLayer, UdmLayers } from "./store/udm-layers.ts";

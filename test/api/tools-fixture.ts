@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { ApiServerOptions } from "../../src/api/index.ts";
 import { UdmToolsService } from "../../src/api/gen/udm/v1/tools_pb.ts";
-import type { UdmFileStore } from "../../src/udm/index.ts";
+import type { CollectorUdmStore } from "../../src/udm/index.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
 import { startApi, type ApiFixture } from "./api-fixture.ts";
@@ -10,7 +10,7 @@ import { createUdmClient, type ClientKind, type Outcome, type ToolsMethod } from
 
 export interface ToolsFixture {
   readonly api: ApiFixture;
-  readonly store: UdmFileStore;
+  readonly store: CollectorUdmStore;
   readonly io: MemoryFileIo;
   readonly call: (method: ToolsMethod, request: JsonValue) => Promise<Outcome>;
   /** The answer of a call that goes well. */

@@ -25,7 +25,7 @@ import { formatAddress, parseKey } from "../../src/ip/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
-import type { UdmEntry, UdmFileStore } from "../../src/udm/index.ts";
+import type { UdmEntry, CollectorUdmStore } from "../../src/udm/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { netflow5 } from "../support/flow-packets.ts";
@@ -60,7 +60,7 @@ async function started(people: readonly UdmEntry[], layer: readonly UdmEntry[] =
 type Question = Partial<Omit<ExplainAddressRequest, "$typeName" | "$unknown" | "ip">>;
 
 function explain(
-  store: UdmFileStore,
+  store: CollectorUdmStore,
   enrichers: ExplainedEnrichers,
   ip: string,
   question: Question = {},

@@ -8,7 +8,7 @@ import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts
 import {
   UdmError,
   type UdmEntry,
-  type UdmFileStore,
+  type CollectorUdmStore,
   type UdmFileStoreOptions,
   type UdmWrite,
 } from "../../src/udm/index.ts";
@@ -41,7 +41,7 @@ const entries = fc.uniqueArray(anyEntry, { maxLength: 8, selector: ({ key }) => 
 const step = fc.record({ layer: fc.constantFrom(undefined, ...names), entries });
 
 async function startStore(options: Partial<UdmFileStoreOptions> = {}): Promise<{
-  readonly store: UdmFileStore;
+  readonly store: CollectorUdmStore;
   readonly io: ReturnType<typeof memoryFileIo>;
 }> {
   const io = memoryFileIo();

@@ -11,7 +11,7 @@ import {
 } from "../../src/report/index.ts";
 import { createLastCopies, createSources, type Sources, type SourceState } from "../../src/sources/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
-import { udmJson, type UdmFileStore } from "../../src/udm/index.ts";
+import { udmJson, type CollectorUdmStore } from "../../src/udm/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { storeOn } from "../support/udm-store-fixture.ts";
 
@@ -49,7 +49,7 @@ export async function startStandIn(answer: Answer): Promise<StandIn> {
 
 export interface Rig {
   readonly sources: Sources;
-  readonly store: UdmFileStore;
+  readonly store: CollectorUdmStore;
   readonly metrics: Metrics;
   readonly health: Health;
   readonly lines: { readonly level: string; readonly message: string }[];

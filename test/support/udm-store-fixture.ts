@@ -5,7 +5,7 @@ import {
   type UdmEntry,
   type UdmFileStoreOptions,
   type UdmIndex,
-  type UdmFileStore,
+  type CollectorUdmStore,
 } from "../../src/udm/index.ts";
 import { type FileIo } from "../../src/file/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
@@ -20,7 +20,7 @@ export interface LogLine {
 }
 
 export interface StoreFixture {
-  readonly store: UdmFileStore;
+  readonly store: CollectorUdmStore;
   readonly metrics: Metrics;
   readonly health: Health;
   readonly lines: readonly LogLine[];

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
 import { parseKey } from "../../src/ip/index.ts";
-import type { UdmFileStore, UdmFileStoreOptions } from "../../src/udm/index.ts";
+import type { CollectorUdmStore, UdmFileStoreOptions } from "../../src/udm/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { runs } from "../support/runs.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -25,7 +25,7 @@ function linesIn(text: string): ReadonlyMap<string, number> {
   return lines;
 }
 
-async function assertLines(store: UdmFileStore, io: FileIo, path: string): Promise<void> {
+async function assertLines(store: CollectorUdmStore, io: FileIo, path: string): Promise<void> {
   const expected = linesIn((await io.read(path)).toString());
   const keys = Array.from(store.current().entries(), ({ key }) => key);
   assert.equal(keys.length, expected.size);
@@ -36,7 +36,7 @@ async function assertLines(store: UdmFileStore, io: FileIo, path: string): Promi
 const write = fc.record({ key: denseKeyText, name: fc.constantFrom("", "a"), tags: fc.subarray(["x", "y", "z"]) });
 const groups = fc.array(fc.array(write, { minLength: 1, maxLength: 40 }), { maxLength: 4 });
 
-async function putAll(store: UdmFileStore, writes: readonly { key: string; name: string; tags: string[] }[]) {
+async function putAll(store: CollectorUdmStore, writes: readonly { key: string; name: string; tags: string[] }[]) {
   await store.submit(
     writes.map(({ key, name, tags }) => ({
       op: "edit",

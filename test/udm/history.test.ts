@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/ip/index.ts";
-import type { UdmChange, UdmEntry, UdmFileStore, UdmWrite } from "../../src/udm/index.ts";
+import type { UdmChange, UdmEntry, CollectorUdmStore, UdmWrite } from "../../src/udm/index.ts";
 import { faultFileIo, type FaultKind } from "../support/fault-file-io.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { runs } from "../support/runs.ts";
@@ -24,7 +24,7 @@ const named = (op: "create" | "update", key: string, name: string): UdmWrite => 
   key: parseKey(key),
   values: udmEntry("::", { name }),
 });
-const put = (store: UdmFileStore, key: string, name: string): UdmWrite =>
+const put = (store: CollectorUdmStore, key: string, name: string): UdmWrite =>
   named(store.current().get(parseKey(key)) === undefined ? "create" : "update", key, name);
 
 const shown = (changes: readonly UdmChange[]): unknown[] =>
@@ -55,14 +55,14 @@ suite("what is kept", { concurrency: true }, () => {
       [2, "cli", "UpdateUdm", "10.0.0.1 a > c"],
       [1, "ann", "BatchCreateUdms", "10.0.0.1 - > a", "10.0.0.2 - > b"],
     ]);
-    assert.deepEqual(store.history.lastOf(parseKey("10.0.0.1")), {
+    assert.deepEqual((await store.history.lastOf([parseKey("10.0.0.1")]))[0], {
       number: 2,
       time: 5000,
       author: "cli",
       method: "UpdateUdm",
       entries: 1,
     });
-    assert.equal(store.history.lastOf(parseKey("10.0.0.3")), undefined);
+    assert.equal((await store.history.lastOf([parseKey("10.0.0.3")]))[0], undefined);
     assert.equal(await metrics.value("netgloss_udm_history_changes_total"), 3);
     await store.stop();
   });
@@ -84,7 +84,8 @@ suite("what is kept", { concurrency: true }, () => {
     await store.commit(keys.map((key) => named("create", key, "n")));
     isOver = true;
     assert.ok(turnsOfKeeping >= 2, `${turnsOfKeeping} turns`);
-    for (const key of keys) assert.equal(store.history.lastOf(parseKey(key))?.number, 1, key);
+    const lasts = await store.history.lastOf(keys.map((key) => parseKey(key)));
+    assert.ok(lasts.every((last) => last?.number === 1));
     await store.stop();
   });
 
@@ -121,7 +122,7 @@ suite("what is kept", { concurrency: true }, () => {
     assert.deepEqual(change?.changes[0]?.after, find("10.0.0.2"));
     assert.deepEqual(change?.changes[1]?.after, find("10.0.0.1"));
     assert.deepEqual(change?.changes[1]?.before?.fileOnly?.contexts, ["exporter"]);
-    assert.equal(again.store.history.lastOf(parseKey("10.0.0.9")), undefined);
+    assert.equal((await again.store.history.lastOf([parseKey("10.0.0.9")]))[0], undefined);
     await again.store.stop();
   });
 
@@ -142,7 +143,7 @@ suite("what is kept", { concurrency: true }, () => {
     await store.stop();
     const again = await started(io, { historyBytes: 32_000 });
     assert.equal(again.store.history.last(), 201);
-    assert.equal(again.store.history.lastOf(parseKey("10.0.0.1"))?.number, 200);
+    assert.equal((await again.store.history.lastOf([parseKey("10.0.0.1")]))[0]?.number, 200);
     await again.store.stop();
   });
 
@@ -182,7 +183,7 @@ suite("at a start", { concurrency: true }, () => {
     const again = await started(io.afterPowerLoss("latest"));
     assert.deepEqual(shown(await again.store.history.list(all)), [[1, "", "create", "10.0.0.1 - > a"]]);
     assert.equal((await again.store.submit([named("create", "10.0.0.3", "c")])).change, 2);
-    assert.equal(again.store.history.lastOf(parseKey("10.0.0.2")), undefined);
+    assert.equal((await again.store.history.lastOf([parseKey("10.0.0.2")]))[0], undefined);
     await again.store.stop();
     await store.stop();
   });
@@ -272,7 +273,9 @@ test("any sequence of commits, restarts and edits by hand leaves a history that 
           else replayed.delete(before?.key.text ?? "");
         }
       }
-      const known = [...store.current().entries()].filter(({ key }) => store.history.lastOf(key) !== undefined);
+      const entries = [...store.current().entries()];
+      const lasts = await store.history.lastOf(entries.map(({ key }) => key));
+      const known = entries.filter((_, i) => lasts[i] !== undefined);
       assert.deepEqual([...replayed.values()].map(plain).toSorted(), known.map(plain).toSorted());
       await store.stop();
     }),
@@ -318,7 +321,7 @@ suite("faults of the disk", { concurrency: true }, () => {
     );
     const where = `${commits} ${kind} ${io.calls()[call - 1]}`;
     io.arm(undefined);
-    const check = async (fixture: UdmFileStore, isLast: boolean): Promise<void> => {
+    const check = async (fixture: CollectorUdmStore, isLast: boolean): Promise<void> => {
       const names = (await fixture.history.list(all)).map(({ changes }) => changes[0]?.after?.name);
       assert.equal(
         names.includes("faulty"),

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
-import type { UdmChange, UdmFileStore } from "../../src/udm/index.ts";
+import type { UdmChange, CollectorUdmStore } from "../../src/udm/index.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
 
 const address = (i: number): string => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
-const create = (store: UdmFileStore, key: string, name: string): Promise<unknown> =>
+const create = (store: CollectorUdmStore, key: string, name: string): Promise<unknown> =>
   store.submit([{ op: "create", key: parseKey(key), values: udmEntry("::", { name }) }], {
     user: "ann",
     method: "CreateUdm",
@@ -23,7 +23,7 @@ const shown = ({ number, author, method, layer, entries, isCut, changes }: UdmCh
   changes.map(({ before, after }) => [before?.name, after?.name]),
 ];
 
-async function started(io: MemoryFileIo = memoryFileIo()): Promise<{ io: MemoryFileIo; store: UdmFileStore }> {
+async function started(io: MemoryFileIo = memoryFileIo()): Promise<{ io: MemoryFileIo; store: CollectorUdmStore }> {
   const { store } = storeOn(io, { stateDirectory: io.folder });
   await store.start();
   store.layers.setNames(["netbox"]);
@@ -65,8 +65,8 @@ suite("changes of layers", { concurrency: true }, () => {
     assert.deepEqual(await numbers({ author: "netbox" }), [3, 2]);
     assert.deepEqual(await numbers({ key: parseKey("10.0.0.1") }), [3, 2, 1]);
     // The person's entry is what the person made it.
-    assert.equal(store.history.lastOf(parseKey("10.0.0.1"))?.number, 1);
-    assert.equal(store.history.lastOf(parseKey("10.0.0.2")), undefined);
+    assert.equal((await store.history.lastOf([parseKey("10.0.0.1")]))[0]?.number, 1);
+    assert.equal((await store.history.lastOf([parseKey("10.0.0.2")]))[0], undefined);
     await store.stop();
   });
 
@@ -109,7 +109,7 @@ suite("changes of layers", { concurrency: true }, () => {
         [1, "ann", undefined, ["10.0.0.1"]],
       ],
     );
-    assert.equal(next.history.lastOf(parseKey("10.0.0.1"))?.number, 1);
+    assert.equal((await next.history.lastOf([parseKey("10.0.0.1")]))[0]?.number, 1);
     await next.stop();
   });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { nodeFileIo } from "../../src/file/index.ts";
-import type { UdmFileStore } from "../../src/udm/index.ts";
+import type { CollectorUdmStore } from "../../src/udm/index.ts";
 import { storeOn } from "../support/udm-store-fixture.ts";
 import { runs } from "../support/runs.ts";
 import { until } from "../support/until.ts";
@@ -63,7 +63,7 @@ function check(answers: readonly string[], before: Names, found: Names, round: n
 }
 
 /** The history leads to what the file says: nothing answered is missing there, nothing is there that was not saved. */
-async function checkHistory(store: UdmFileStore): Promise<void> {
+async function checkHistory(store: CollectorUdmStore): Promise<void> {
   const { history } = store;
   const changes = await history.list({ limit: 1_000_000 });
   assert.equal(history.first(), 1);

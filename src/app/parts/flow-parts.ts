@@ -5,7 +5,7 @@ import { nodeFileIo } from "../../file/index.ts";
 import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../../flow/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
-import type { UdmFileStore } from "../../udm/index.ts";
+import type { CollectorUdmStore } from "../../udm/index.ts";
 import { decodingOptions } from "../decoding-options.ts";
 import type { Enrichment } from "../enrichment.ts";
 import type { ExporterInterfaces } from "../exporter-interfaces.ts";
@@ -35,7 +35,7 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
 export interface FlowSources {
   /** Of this thread. */
   readonly enrichment: Enrichment;
-  readonly metadata: UdmFileStore | undefined;
+  readonly metadata: CollectorUdmStore | undefined;
   readonly snmp: Snmp | undefined;
   /** Names the interfaces of exporters, polled ones included; undefined: SNMP does. */
   readonly exporterInterfaces: ExporterInterfaces | undefined;

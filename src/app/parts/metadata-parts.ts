@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { nodeFileIo, runAfter } from "../../file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createLastCopies, createSources, type Sources } from "../../sources/index.ts";
-import { createUdmFileStore, type UdmFileStore } from "../../udm/index.ts";
+import { createUdmFileStore, type CollectorUdmStore } from "../../udm/index.ts";
 import { createCollidingKeysLog } from "../colliding-keys.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { startUdmFileThread } from "../start-udm-file-thread.ts";
 import type { Reporting } from "./reporting.ts";
 
 /** The store of metadata: owned when the API may change it, else only read; undefined when there is to be none. */
-export function createMetadata(settings: Settings, reporting: Reporting): UdmFileStore | undefined {
+export function createMetadata(settings: Settings, reporting: Reporting): CollectorUdmStore | undefined {
   const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE || path === "") return undefined;
   return createUdmFileStore({
@@ -30,7 +30,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): UdmFil
 /** Sources of metadata beside what people write; undefined when none are set up. */
 export function createSourcesPart(
   settings: Settings,
-  metadata: UdmFileStore | undefined,
+  metadata: CollectorUdmStore | undefined,
   env: Readonly<Record<string, string | undefined>>,
   reporting: Reporting,
 ): Sources | undefined {

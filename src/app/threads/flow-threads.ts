@@ -18,7 +18,7 @@ import type { Sink } from "../../record/index.ts";
 import type { Component, Health, Log, MetricFamily, Metrics } from "../../report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
-import type { UdmFileStore } from "../../udm/index.ts";
+import type { CollectorUdmStore } from "../../udm/index.ts";
 import { decodeMemory, ringBytes, type DecodeThreadData } from "./decode-thread-data.ts";
 import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { threadFor } from "./ring-switch.ts";
@@ -34,7 +34,7 @@ export interface FlowThreadsOptions {
   /** Connections of exporters; absent: none. */
   readonly streams?: StreamOptions | undefined;
   /** Gives each thread a look into the metadata; absent: there is none. */
-  readonly metadata?: Pick<UdmFileStore, "readerHandle" | "closeReader"> | undefined;
+  readonly metadata?: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
   /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;

@@ -1,9 +1,8 @@
 import { crc32 } from "node:zlib";
-import { parseKey } from "../../ip/index.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
-import { parseUdmJson, udmJson } from "../model/entry-json.ts";
+import { entryTextPair, readEntryTexts } from "../model/entry-texts.ts";
 import { itemsATurn, nextTurn } from "../model/next-turn.ts";
-import type { UdmEntry, UdmFileOnly } from "../model/udm-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
 import type { ChangeHead, UdmChange } from "./history-contract.ts";
 
 // A change is a line of columns with tabs between them, which JSON has none of: checksum of what follows it (8 hexadecimal digits), head as JSON,
@@ -101,14 +100,12 @@ function changeColumns({ before, after }: EntryChange): string {
 
 function sideColumns(entry: UdmEntry | undefined): string {
   if (entry === undefined) return "\t\t";
-  return `\t${udmJson(entry)}\t${entry.fileOnly === undefined ? "" : JSON.stringify(entry.fileOnly)}`;
+  const { json, fileOnly = "" } = entryTextPair(entry);
+  return `\t${json}\t${fileOnly}`;
 }
 
 function readSide(json = "", fileOnly = ""): UdmEntry | undefined {
-  if (json === "") return undefined;
-  const values = parseUdmJson(json);
-  const entry = { ...values, key: parseKey(values.key) };
-  return fileOnly === "" ? entry : { ...entry, fileOnly: JSON.parse(fileOnly) as UdmFileOnly };
+  return json === "" ? undefined : readEntryTexts(json, fileOnly === "" ? undefined : fileOnly);
 }
 
 function checksum(bytes: Uint8Array): string {

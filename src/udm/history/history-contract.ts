@@ -49,8 +49,8 @@ export interface UdmHistory {
   list(query: HistoryQuery): Promise<readonly UdmChange[]>;
   /** Undefined when it is not kept, or never was. */
   get(number: number): Promise<UdmChange | undefined>;
-  /** The change that made the entry with this key, of those that people write, what it is; undefined when none that is kept has. */
-  lastOf(key: Key): ChangeHead | undefined;
+  /** For each key the change that made its entry, of those that people write, what it is; undefined when none that is kept has. */
+  lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]>;
   /**
    * Calls the listener with each change, in order, after it is saved.
    *

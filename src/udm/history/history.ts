@@ -340,10 +340,11 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       return readChange((await files.read(found.segment)).subarray(found.start, found.end - 1));
     },
 
-    lastOf(key) {
-      const found = find(keyNumbers.get(key.text));
-      return found && headOf(found);
-    },
+    lastOf: async (keys) =>
+      keys.map((key) => {
+        const found = find(keyNumbers.get(key.text));
+        return found && headOf(found);
+      }),
 
     watch(listener) {
       watchers.add(listener);

@@ -62,7 +62,7 @@ export interface UdmPlaces {
 }
 
 /** A store that threads can look into. */
-export interface UdmFileStore extends UdmStoreWithHistory, Component {
+export interface CollectorUdmStore extends UdmStoreWithHistory, Component {
   /**
    * What a reader in another thread needs to see each state as soon as its commit is answered; each reader
    * needs its own. It sees no entries while no state could be read.

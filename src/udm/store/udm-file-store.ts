@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { applyBatches } from "./apply-batches.ts";
 import { createLoadReport } from "./load-report.ts";
 import { createAuditLog } from "./audit-log.ts";
-import type { UdmFileStore, UdmFileStoreOptions } from "./file-store-contract.ts";
+import type { CollectorUdmStore, UdmFileStoreOptions } from "./file-store-contract.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import {
   LockedError,
@@ -16,16 +16,17 @@ import {
 } from "../../file/index.ts";
 import { createFileThread } from "./file-thread-client.ts";
 import { contentError, LoadError, readMetadataFile } from "./read-metadata-file.ts";
-import { loadState, type LoadedState } from "./load-state.ts";
+import { loadBytes } from "./load-bytes.ts";
+import { createPublishedState } from "./published-state.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
-import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
+import type { UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createAddressWatch } from "./address-watch.ts";
 import { createUdmLayers } from "./udm-layers.ts";
 import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
-import type { UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { UdmCommit, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { createHistory } from "../history/history.ts";
 
@@ -34,14 +35,6 @@ interface Batch {
   readonly writes: readonly UdmWrite[];
   readonly origin: WriteOrigin;
   readonly onVersion: number | undefined;
-}
-
-type StateListener = Parameters<UdmStore["watch"]>[0];
-
-/** What the file says. */
-interface FileState extends Omit<LoadedState, "built"> {
-  readonly index: UdmIndex;
-  readonly isInThread: boolean;
 }
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
@@ -53,9 +46,6 @@ const defaultHistoryBytes = 64 * 1024 * 1024;
 /** Smaller files are read and written faster than a thread is asked. In bytes. */
 const bigFile = 256 * 1024;
 
-/** Of a file of this part of that size a load could hold the event loop for tens of milliseconds, before the code is compiled. */
-const loadShare = 8;
-
 /**
  * The store that keeps its entries in one YAML file.
  *
@@ -66,7 +56,7 @@ const loadShare = 8;
  *   Such an edit is not used; `load` logs a warning that names the file in which the next write keeps it.
  * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
  */
-export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
+export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmStore {
   const { path, owned, refreshMs, io = nodeFileIo, after = runAfter, log, clock, health } = options;
   const shared = createSharedIndex({
     maxEntries: options.maxEntries ?? defaultMaxEntries,
@@ -76,7 +66,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   });
   const report = createStoreMetrics(
     options.metrics,
-    () => index?.size ?? 0,
+    () => published.index()?.size ?? 0,
     () => shared.stats(),
   );
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
@@ -93,12 +83,11 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     metrics: options.metrics,
     health,
   });
-  const listeners = new Set<StateListener>();
   const addresses = createAddressWatch(shared, log);
+  const published = createPublishedState(shared, addresses.changed, log);
 
   let isRunning = false;
-  let index: UdmIndex | undefined;
-  /** Whether `index` says what the file says: only then may the file be rewritten. */
+  /** Whether the current state says what the file says: only then may the file be rewritten. */
   let isLoaded = false;
   /** Why it does not. */
   let fault = new UdmError("unavailable", "the metadata store has not been started");
@@ -109,24 +98,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   let cancelRefresh: () => void = () => {};
 
   const current = (): UdmIndex => {
+    const index = published.index();
     if (index === undefined) throw fault;
     return index;
-  };
-
-  const notify = (listener: StateListener, state: UdmIndex, changed?: readonly AddressRange[]): void => {
-    try {
-      listener(state, changed);
-    } catch (error) {
-      log.error({ error }, "a listener to metadata changes failed");
-    }
-  };
-
-  const makeCurrent = (next: UdmIndex): void => {
-    if (next === index) return;
-    const changed = shared.publish(next);
-    index = next;
-    for (const listener of listeners) notify(listener, next, changed);
-    addresses.changed(changed);
   };
 
   const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> => {
@@ -144,7 +118,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
         shared.release(next);
         throw error;
       }
-      makeCurrent(next);
+      published.makeCurrent(next);
       await history.keep();
       for (const [i, { writes, origin }] of batches.entries()) {
         if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, next.version, origin);
@@ -185,7 +159,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
   const queue = createCommitQueue(commitGroup);
   const layers = createUdmLayers({
     shared,
-    own: () => index,
+    own: () => published.index(),
     alone: (action) => queue.alone(action),
     changed: addresses.changed,
     note: (change) => history.note(change),
@@ -203,14 +177,15 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       if (stamp === undefined && isLoaded && current().size > 0) {
         throw new LoadError("io", `${path}: the file is gone`);
       }
-      const state = await stateOf(bytes).catch((error: unknown) => {
+      const loader = { shared, thread, threadBytes };
+      const found = await loadBytes(loader, bytes, published.index(), owned).catch((error: unknown) => {
         throw contentError(error, path, stamp);
       });
-      makeCurrent(state.index);
-      if (owned) await history.open(state.index);
+      published.makeCurrent(found.index);
+      if (owned) await history.open(found.index);
       isLoaded = true;
-      if (owned) saver.loaded({ stamp, isOurs: state.isOurs, isInThread: state.isInThread });
-      loads.loaded(state, stamp !== undefined);
+      if (owned) saver.loaded({ stamp, isOurs: found.isOurs, isInThread: found.isInThread });
+      loads.loaded(found, stamp !== undefined);
       if (bytes.length > 0) options.fileRead?.(bytes);
       return current();
     } catch (error) {
@@ -219,25 +194,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       if (!isLoaded) fault = failure;
       throw failure;
     }
-  };
-
-  const stateOf = async (bytes: Uint8Array): Promise<FileState> => {
-    const { length } = bytes;
-    const loader = length >= Math.max(threadBytes / loadShare, 1) ? thread : undefined;
-    const isInThread = loader !== undefined && length >= threadBytes;
-    const loan = shared.lend(index);
-    let loaded: LoadedState;
-    try {
-      loaded = loader === undefined ? loadState(loan, bytes) : await loader.load(bytes, loan, owned && isInThread);
-    } catch (error) {
-      shared.takeBack(loan);
-      throw error;
-    }
-    const { built, ...rest } = loaded;
-    if (built === undefined) shared.takeBack(loan);
-    const next = built === undefined ? current() : shared.adopt(loan, built);
-    if (!isInThread) await loader?.stop();
-    return { ...rest, index: next, isInThread };
   };
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
@@ -284,7 +240,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
     }
   };
 
-  const submit: UdmFileStore["submit"] = async (writes, origin = {}, onVersion) => {
+  const submit: CollectorUdmStore["submit"] = async (writes, origin = {}, onVersion) => {
     const start = clock.monotonic();
     try {
       if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
@@ -352,16 +308,12 @@ export function createUdmFileStore(options: UdmFileStoreOptions): UdmFileStore {
       },
     },
 
-    watchAddresses: (listener) => addresses.add(listener, index !== undefined || layers.list().length > 0),
+    watchAddresses: (listener) => addresses.add(listener, published.index() !== undefined || layers.list().length > 0),
 
     readerHandle: () => shared.handle(),
     closeReader: (handle) => shared.closeReader(handle),
 
-    watch(listener) {
-      listeners.add(listener);
-      if (index !== undefined) notify(listener, index);
-      return () => void listeners.delete(listener);
-    },
+    watch: published.watch,
   };
 }
 

@@ -1,5 +1,14 @@
 import { create } from "@bufbuild/protobuf";
-import { isChange, type EntryChange, type UdmChange, type UdmHistory, type UdmWrite } from "../../../udm/index.ts";
+import type { Key } from "../../../ip/index.ts";
+import {
+  isChange,
+  type ChangeHead,
+  type EntryChange,
+  type UdmChange,
+  type UdmEntry,
+  type UdmHistory,
+  type UdmWrite,
+} from "../../../udm/index.ts";
 import { apiError } from "../../error/api-error.ts";
 import {
   ChangeSchema,
@@ -91,7 +100,8 @@ export async function undoChange(
     const message = `change ${id} of ${change.entries} entries was too big to be kept with them: it cannot be undone`;
     throw apiError("failed_precondition", "CHANGE_IS_CUT", message);
   }
-  const writes = change.changes.map((entry, i) => undoOf(entry, i, history));
+  const lasts = await history.lastOf(change.changes.map(({ before, after }) => keyOf(before, after)));
+  const writes = change.changes.map((entry, i) => undoOf(entry, i, lasts[i]));
   const undone: EntryChange[] = change.changes.map(({ before, after }) => ({ before: after, after: before }));
   let number = 0;
   if (!dryRun) number = await context.commit("UndoChange", writes, caller, () => "");
@@ -118,15 +128,24 @@ export async function undoChange(
   });
 }
 
-function undoOf({ before, after }: EntryChange, i: number, history: UdmHistory): Extract<UdmWrite, { op: "edit" }> {
+function keyOf(before: UdmEntry | undefined, after: UdmEntry | undefined): Key {
   const key = (after ?? before)?.key;
   if (key === undefined) throw new Error("a change of no entry");
+  return key;
+}
+
+/** @param last the last change of the entry, when the undoing began. */
+function undoOf(
+  { before, after }: EntryChange,
+  i: number,
+  last: ChangeHead | undefined,
+): Extract<UdmWrite, { op: "edit" }> {
+  const key = keyOf(before, after);
   return {
     op: "edit",
     key,
     edit(found) {
       if (!isChange({ before: found, after })) return { entry: before };
-      const last = history.lastOf(key);
       const by = last === undefined ? "" : ` by change ${last.number}${last.author === "" ? "" : ` of ${last.author}`}`;
       return {
         refused: "failed_precondition",

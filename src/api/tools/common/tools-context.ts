@@ -1,5 +1,5 @@
 import { silentProgress, type Progress } from "../../../report/index.ts";
-import type { UdmFileStore, UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
+import type { CollectorUdmStore, UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
 import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import type { Waiting } from "../../http/call.ts";
 import { toApiError } from "../../udm/store-fault.ts";
@@ -7,7 +7,7 @@ import { originOf, type WriteCaller } from "../../udm/write-origin.ts";
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type ToolsSource = ToolsStore | { readonly disabled: string };
-export type ToolsStore = UdmStoreWithHistory & Pick<UdmFileStore, "layers" | "places">;
+export type ToolsStore = UdmStoreWithHistory & Pick<CollectorUdmStore, "layers" | "places">;
 
 /** What is asked of an address that records have. */
 export interface ObjectQuestion {

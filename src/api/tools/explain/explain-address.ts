@@ -91,15 +91,20 @@ async function originsOf(
   { history, places }: ToolsStore,
 ): Promise<ReadonlyMap<LayeredEntry, ExplainedOrigin>> {
   const written = covering.filter(({ layer }) => layer === undefined);
-  const lines = written.length === 0 ? [] : await places.linesOf(written.map(({ entry }) => entry.key));
+  const keys = written.map(({ entry }) => entry.key);
+  const [lines, lasts] =
+    keys.length === 0
+      ? [[], []]
+      : await Promise.all([places.linesOf(keys), history.lastOf(keys).catch(() => keys.map(() => undefined))]);
   const lineOf = new Map(written.map((from, i) => [from, lines[i]]));
+  const lastOf = new Map(written.map((from, i) => [from, lasts[i]]));
   return new Map(
     covering.map((from) => {
       const { entry, layer } = from;
       const origin = create(ExplainedOriginSchema, { source: "metadata", key: entry.key.text, layer: layer ?? "" });
       if (layer !== undefined) return [from, origin];
       Object.assign(origin, { file: places.file, line: lineOf.get(from) ?? 0 });
-      const last = history.lastOf(entry.key);
+      const last = lastOf.get(from);
       if (last === undefined) return [from, origin];
       const { number, author, time } = last;
       return [from, Object.assign(origin, { change: number, author, time: new Date(time).toISOString() })];
