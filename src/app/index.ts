@@ -6,6 +6,7 @@ export { createRandom, type Random } from "./demo/random.ts";
 export { createExporterInterfaces, type ExporterInterfaces } from "./exporter-interfaces.ts";
 export { createLogFile, type LogFile } from "./log-file.ts";
 export { runComponent, type RunOptions } from "./run-component.ts";
+export { announceToServiceManager, type ServiceManagerOptions } from "./service-manager.ts";
 export * from "./settings/index.ts";
 export { startUdmFileThread } from "./start-udm-file-thread.ts";
 export { parseSettingsFile } from "./settings/settings-file.ts";

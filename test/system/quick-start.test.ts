@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { copyTree } from "../support/copied-tree.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
-const root = join(import.meta.dirname, "../../..");
-const notInAClone = new Set(["node_modules", "dist", "var", "coverage", ".git"]);
 const api = "http://127.0.0.1:8080";
 
 test("in a fresh copy of the tree the commands of the README work as they are written", async (t) => {
@@ -22,7 +21,7 @@ test("in a fresh copy of the tree the commands of the README work as they are wr
   }
   const directory = tempDirectory(t);
   const copy = join(directory, "netgloss");
-  cpSync(root, copy, { recursive: true, filter: (path) => !notInAClone.has(relative(root, path)) });
+  copyTree(copy);
   // What a person sees as an error shall be one here: curl itself calls any answer a success.
   writeFileSync(join(directory, ".curlrc"), "fail-with-body\n");
   const env = { ...process.env, CURL_HOME: directory };

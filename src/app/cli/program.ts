@@ -9,6 +9,7 @@ import { addDemoCommand } from "./demo-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addFilterCommand } from "./filter-command.ts";
 import { addFlowsCommand } from "./flows/flows-command.ts";
+import { addHealthCommand } from "./health-command.ts";
 import { addMetricsCommand } from "./metrics-command.ts";
 import { addOutputCommand } from "./output-command.ts";
 import { addReplayCommand } from "./replay-command.ts";
@@ -44,6 +45,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   addUdmCommand(program, terminal, setExitCode);
   addSourceCommand(program, terminal, setExitCode);
   addFlowsCommand(program, terminal);
+  addHealthCommand(program, terminal, setExitCode);
   addMetricsCommand(program, terminal);
   addReplayCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);

@@ -5,6 +5,7 @@ import { createLogFile, type LogFile } from "../log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
 import { runComponent } from "../run-component.ts";
+import { announceToServiceManager } from "../service-manager.ts";
 import type { Settings } from "../settings/index.ts";
 import type { SettingsPlace } from "../settings-view.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
@@ -48,9 +49,14 @@ export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal)
     started() {
       const api = localApiUrl(settings, collector.apiPort());
       const flowPorts = collector.flowPorts();
-      const ends = announceReadiness(collector.health, log, { version: packageVersion(), api, flowPorts });
+      const { health } = collector;
+      const ends = announceReadiness(health, log, { version: packageVersion(), api, flowPorts });
+      const stopping = announceToServiceManager({ env: terminal.env, pid: process.pid, health, log });
       if (settings.SVC_QUICKSTART_ENABLE) terminal.err(quickstartHints(settings, api, flowPorts));
-      return ends;
+      return () => {
+        ends();
+        stopping();
+      };
     },
     reload: () => collector.reload(),
     reopen() {

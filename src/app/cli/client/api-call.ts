@@ -9,7 +9,7 @@ export interface ApiClient {
   /** Scheme, host, port and path of the API, for messages. */
   readonly base: string;
   /** Sends a request and gives the JSON that is answered. */
-  ask(method: "GET" | "POST", path: string, body?: unknown): Promise<unknown>;
+  ask(method: "GET" | "POST", path: string, body?: unknown, options?: ReadOptions): Promise<unknown>;
   /** Sends a request and gives the bytes of its answer as they come. A reader that stops early ends the request. */
   read(method: "GET" | "POST", path: string, options?: ReadOptions): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -20,6 +20,8 @@ export interface ReadOptions {
   readonly isEndless?: boolean;
   /** Of the body; JSON when left out. */
   readonly contentType?: string;
+  /** A status that is an answer like 200, and no error. */
+  readonly answerStatus?: number;
 }
 
 /** How long a connection may take, and how long a collector may be silent after that, milliseconds. */
@@ -37,14 +39,14 @@ export function createApiClient(place: ApiPlace): ApiClient {
     });
     const bytes = bytesOf(response, url.origin);
     const { statusCode = 0 } = response;
-    if (statusCode >= 200 && statusCode <= 299) return bytes;
+    if ((statusCode >= 200 && statusCode <= 299) || statusCode === options.answerStatus) return bytes;
     throw answerError(statusCode, await textOf(bytes), place.credentials !== undefined);
   };
   return {
     base,
     read,
-    async ask(method, path, body) {
-      const text = await textOf(await read(method, path, { body }));
+    async ask(method, path, body, options) {
+      const text = await textOf(await read(method, path, { ...options, body }));
       try {
         return JSON.parse(text) as unknown;
       } catch {

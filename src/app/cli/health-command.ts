@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import type { Check } from "../../report/index.ts";
+import { addClientOptions, clientOf } from "./client/client-options.ts";
+import { textTable } from "./text-table.ts";
+import { exitCodes, type Terminal } from "./terminal.ts";
+
+/** `health`: whether a running collector is ready, for people and for health checks of containers. */
+export function addHealthCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const health = addClientOptions(program.command("health"))
+    .description(
+      "say whether a running collector is ready, check by check; exit code 1 when it is not, 6 when it does not answer",
+    )
+    .option("--live", "ask only whether it runs")
+    .action(async ({ live = false }: { live?: boolean }) => {
+      const client = await clientOf(health, terminal);
+      if (live) {
+        for await (const _ of await client.read("GET", "/livez"));
+        terminal.out("it runs\n");
+        return;
+      }
+      const answer = await client.ask("GET", "/readyz", undefined, { answerStatus: 503 });
+      const { ready, degraded, checks } = answer as { ready: boolean; degraded: boolean; checks: readonly Check[] };
+      const rows = checks.map((check) => [stateOf(check), check.name, check.detail ?? ""]);
+      terminal.out(`${ready ? (degraded ? "ready, but not all of it works" : "ready") : "not ready"}\n`);
+      terminal.out(textTable(["STATE", "CHECK", "DETAIL"], rows));
+      if (!ready) setExitCode(exitCodes.failure);
+    });
+}
+
+function stateOf({ ready, degraded }: Check): string {
+  if (!ready) return "not ready";
+  return degraded === true ? "degraded" : "ready";
+}
