@@ -6,6 +6,7 @@ import type { UdmEntry, UdmIndex } from "../../src/udm/index.ts";
 import { buildIndex, emptyIndex } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { modelIndex } from "../support/udm-model.ts";
+import { createRandom } from "../../bench/support/random.ts";
 import { isFuzz, runs } from "../support/runs.ts";
 
 // Making a failing table of thousands of entries small would outlast the time a test file has.
@@ -118,6 +119,40 @@ test("changes and replacements answer as the slow model, during the edit and aft
     }),
     runs(15),
   );
+});
+
+test("thousands of changes of one edit, some taken back, cover what a built index covers", () => {
+  for (const family of [4, 6] as const) {
+    const bits = family === 4 ? 32 : 128;
+    const random = createRandom(7);
+    const address = (): bigint =>
+      (1n << BigInt(bits - 4)) | (BigInt(random() & 0xffff_ffff) * (family === 4 ? 1n : 0x1_0000_0001n));
+    const text = (value: bigint): string => formatAddress({ family, value: BigInt.asUintN(bits, value) });
+    const anyKey = (): string => {
+      const from = BigInt.asUintN(bits, address());
+      const kind = random() % 4;
+      if (kind === 0) return text(from);
+      if (kind === 1) return `${text(from)}/${bits - (random() % 24)}`;
+      const to = BigInt.asUintN(bits, from + BigInt(random() % (kind === 2 ? 50 : 50_000_000)));
+      return from <= to ? `${text(from)}-${text(to)}` : text(from);
+    };
+    const entries = [...new Set(Array.from({ length: 5000 }, anyKey))].map((key) => udmEntry(key));
+    const [before, put, undone] = [entries.slice(0, 1000), entries.slice(1000, 4000), entries.slice(4000)];
+    const edit = buildIndex(before, 1).edit();
+    for (const entry of put.slice(0, 1500)) edit.put(entry);
+    const mark = edit.mark();
+    for (const entry of undone) edit.put(entry);
+    mark.undo();
+    for (const entry of put.slice(1500)) edit.put(entry);
+    const [index, built] = [edit.done(), buildIndex([...before, ...put], 2)];
+    assert.deepEqual(keys(index), keys(built));
+    for (const { key } of entries) {
+      for (const value of [key.first, key.last, BigInt.asUintN(bits, key.last + 1n)]) {
+        const found = (of: UdmIndex): string[] => of.covering({ family, value }).map((entry) => entry.key.text);
+        assert.deepEqual(found(index), found(built));
+      }
+    }
+  }
 });
 
 test("deleting is the reverse of inserting, down to nothing", () => {

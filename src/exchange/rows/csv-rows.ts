@@ -1,4 +1,4 @@
-import { parse, type CsvError, type InfoRecord, type Parser } from "csv-parse";
+import { Parser, type CsvError, type Options } from "csv-parse";
 import type { FaultList } from "../fault-list.ts";
 import { rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
 
@@ -101,29 +101,46 @@ function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultL
   const text = named === null ? head : head.slice(named[0].length);
   const before = named === null ? 0 : 1;
   let lines = 0;
-  const parser = parse({
-    delimiter: options.delimiter ?? named?.[1] ?? guessDelimiter(text),
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: longestRow,
-    skip_records_with_error: true,
-    ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
-    on_record: (cells: string[], context: InfoRecord) => {
-      const isLong = context.lines - lines > 1;
-      lines = context.lines;
+  const parser = new RecordParser(
+    (cells, linesBefore) => {
+      const isLong = linesBefore - lines > 1;
+      lines = linesBefore;
       rows.add(cells, before + lines - (isLong ? countBreaks(cells) : 0));
-      return null;
     },
-    on_skip: (error: CsvError | undefined) => {
-      addFault(error, rows, faults);
-      return undefined;
+    {
+      delimiter: options.delimiter ?? named?.[1] ?? guessDelimiter(text),
+      relax_column_count: true,
+      skip_empty_lines: true,
+      max_record_size: longestRow,
+      skip_records_with_error: true,
+      ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
+      on_skip: (error: CsvError | undefined) => {
+        addFault(error, rows, faults);
+        return undefined;
+      },
     },
-  });
-  // Nothing is read from it: `on_record` takes all. Without this it would not end.
+  );
+  // Nothing is read from it. Without this it would not end.
   parser.resume();
   parser.on("error", () => {});
   parser.write(text);
   return parser;
+}
+
+/** Gives each record at once, with the number of lines up to its end. What `on_record` is given costs as much as the parsing. */
+class RecordParser extends Parser {
+  readonly #take: (cells: string[], lines: number) => void;
+
+  constructor(take: (cells: string[], lines: number) => void, options: Options) {
+    super(options);
+    this.#take = take;
+  }
+
+  override push(record: string[] | null): boolean {
+    if (record === null) return super.push(null);
+    this.#take(record, this.info.lines);
+    return true;
+  }
 }
 
 function addFault(error: CsvError | undefined, rows: RowMaker, faults: FaultList): void {

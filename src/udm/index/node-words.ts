@@ -106,6 +106,6 @@ export function lastWords(words: Int32Array, layout: NodeLayout, node: number, i
 }
 
 /** Where the greatest last address below an item of a branch is; the least one follows. */
-function greatestWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
+export function greatestWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
   return furtherWords(words, layout, node, i) + layout.width - 1 - commonWords(words[node] as number);
 }

@@ -3,14 +3,17 @@ import { childFor, compareLeafItem, placeInLeaf } from "./find-key.ts";
 import type { KeyWords } from "./key-words.ts";
 import type { Releaser } from "./release-tree.ts";
 import { clearItems, createNodeItems, spliceItems, takeNode, writeNode, type NodeItems } from "./node-items.ts";
+import { compareFirst } from "./node-words.ts";
+import { setChild, widenChild } from "./widen-branch.ts";
 import { isLeaf, itemAt, itemCount, maxBranchItems, maxLeafItems, maxLevels, type NodeLayout } from "./node-layout.ts";
 
 /** Most blocks that one change allocates, that of the entry included: two nodes a level, and the new root. */
 export const allocationsOfChange = 2 * maxLevels + 2;
 
 /**
- * Changes trees by new nodes from the root to the leaf; all other nodes are shared with the tree before. Each call takes over
- * the caller's reference to the root and gives one to the root that it returns: to keep the tree before, retain its root.
+ * Changes trees by new nodes from the root to the leaf; all other nodes are shared with the tree before. Branches that no other tree
+ * has, because an earlier change of this edit made them, are changed where they are. Each call takes over the caller's reference to the
+ * root and gives one to the root that it returns: to keep the tree before, retain its root.
  * Nodes that nobody else refers to are freed at once. The caller has made sure that there is room
  * ({@link allocationsOfChange}): a failure in the middle of a change could not be taken back.
  */
@@ -27,7 +30,7 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
   const levels: readonly NodeItems[] = Array.from({ length: maxLevels }, () => createNodeItems(layout));
   const joined = createNodeItems(layout);
   const { branchStride } = layout;
-  /** One or two items of a branch: the nodes that were made last. */
+  /** Up to two items of a branch: the nodes that were made last. */
   const made = new Int32Array(2 * branchStride);
   let madeCount = 0;
 
@@ -59,7 +62,12 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
     items.words.set(madeCount === 2 ? made : made.subarray(0, branchStride), at * branchStride);
   };
 
-  const put = (level: number, node: number, key: KeyWords, item: number): void => {
+  /**
+   * Puts an item below a node. Afterwards `made` has the nodes that take its place; none when it was changed where it is.
+   *
+   * @param isOurs whether each node above has one holder, so that nobody but this edit knows them.
+   */
+  const put = (level: number, node: number, key: KeyWords, item: number, isOurs: boolean): void => {
     if (isLeaf(words, node)) {
       const at = placeInLeaf(words, layout, node, key);
       const isThere = at < itemCount(words, node) && compareLeafItem(words, layout, node, at, key) === 0;
@@ -76,10 +84,30 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
       return;
     }
     const at = childFor(words, layout, node, key);
+    if (isOurs && words[node + 1] === 1) {
+      putBelow(level, node, at, key, item);
+      return;
+    }
+    // This gives each child a further holder, so that none below is changed where it is.
     const items = open(level, node);
-    put(level + 1, items.words[at * items.stride + 2 * width] as number, key, item);
+    put(level + 1, items.words[at * items.stride + 2 * width] as number, key, item, false);
     setChildren(items, at, 1);
     pack(items);
+  };
+
+  /** The same for a branch that only this edit knows: it is made anew only when a child of its is split, or starts earlier. */
+  const putBelow = (level: number, node: number, at: number, key: KeyWords, item: number): void => {
+    const startsEarlier = compareFirst(words, layout, node, at, key.first) > 0;
+    put(level + 1, itemAt(words, layout, node, at), key, item, true);
+    if (madeCount === 2 || startsEarlier) {
+      const items = open(level, node);
+      setChildren(items, at, 1);
+      pack(items);
+      return;
+    }
+    if (madeCount === 1) setChild(words, node, at, made[2 * width] as number);
+    widenChild(words, layout, node, at, key.last);
+    madeCount = 0;
   };
 
   /** Makes one node of the rest; 0 when there is none. */
@@ -123,7 +151,8 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
         items.words[2 * width] = item;
         return packOne(items);
       }
-      put(1, root, key, item);
+      put(1, root, key, item, true);
+      if (madeCount === 0) return root;
       if (madeCount === 1) return made[2 * width] as number;
       const items = levels[0] as NodeItems;
       clearItems(items, layout, false);

@@ -58,43 +58,47 @@ export function checkValues(
 ): readonly FieldViolation[] {
   const violations: FieldViolation[] = [];
   for (const field of udmFields) {
-    if (!fields.includes(field)) continue;
-    for (const violation of valueRules[field](values)) {
-      if (violations.push(violation) === maxViolations) return violations;
-    }
+    if (fields === udmFields || fields.includes(field)) valueRules[field](values, violations);
+    if (violations.length >= maxViolations) return violations;
   }
   return violations;
 }
 
-type ValueRules = Readonly<Record<UdmField, (values: Omit<UdmInput, "key">) => Iterable<FieldViolation>>>;
+/** Adds to the violations, until there are {@link maxViolations}. */
+type ValueRule = (values: Omit<UdmInput, "key">, violations: FieldViolation[]) => void;
 
-const valueRules: ValueRules = {
-  *name({ name }) {
+const valueRules: Readonly<Record<UdmField, ValueRule>> = {
+  name({ name }, violations) {
     const fault = textFault(name, maxName);
-    if (fault) yield { field: "name", description: `name ${quote(name)} ${fault}` };
+    if (fault) violations.push({ field: "name", description: `name ${quote(name)} ${fault}` });
   },
-  *tags({ tags }) {
-    for (const [i, tag] of tags.entries()) {
+  tags({ tags }, violations) {
+    for (let i = 0; i < tags.length && violations.length < maxViolations; i++) {
+      const tag = tags[i] as string;
       const fault = tag === "" ? "is empty" : textFault(tag, maxTag);
-      if (fault) yield { field: `tags[${i}]`, description: `tag ${quote(tag)} ${fault}` };
+      if (fault) violations.push({ field: `tags[${i}]`, description: `tag ${quote(tag)} ${fault}` });
     }
   },
-  *vlan({ vlan }) {
+  vlan({ vlan }, violations) {
     if (vlan >= 0n && vlan <= maxVlan) return;
-    yield { field: "vlan", description: `vlan ${quote(vlan.toString())} is not an unsigned 64-bit integer` };
+    violations.push({ field: "vlan", description: `vlan ${quote(vlan.toString())} is not an unsigned 64-bit integer` });
   },
   // Every boolean is a good one.
-  internal: () => [],
-  *metadata({ metadata }) {
-    const seen = new Set<string>();
+  internal() {},
+  metadata({ metadata }, violations) {
+    // A map has each of its keys once.
+    const seen = metadata instanceof Map ? undefined : new Set<string>();
     for (const [key, value] of metadata) {
-      const keyFault = seen.has(key) ? "appears twice" : metadataKeyFault(key);
+      const keyFault = seen?.has(key) === true ? "appears twice" : metadataKeyFault(key);
       const fault = textFault(value, maxMetadataValue);
-      seen.add(key);
+      seen?.add(key);
       if (!keyFault && !fault) continue;
       const field = `metadata[${quote(key)}]`;
-      if (keyFault) yield { field, description: `metadata key ${quote(key)} ${keyFault}` };
-      if (fault) yield { field, description: `value ${quote(value)} of metadata key ${quote(key)} ${fault}` };
+      if (keyFault) violations.push({ field, description: `metadata key ${quote(key)} ${keyFault}` });
+      if (fault && violations.length < maxViolations) {
+        violations.push({ field, description: `value ${quote(value)} of metadata key ${quote(key)} ${fault}` });
+      }
+      if (violations.length >= maxViolations) return;
     }
   },
 };

@@ -2,16 +2,36 @@ import type { UdmEntry } from "./udm-entry.ts";
 
 /** An entry as proto3 JSON: lowerCamelCase names in the order of the schema, zero values left out, vlan as a string. */
 export function udmJson(entry: UdmEntry): string {
-  let json = `{"key":${JSON.stringify(entry.key.text)}`;
-  if (entry.name !== "") json += `,"name":${JSON.stringify(entry.name)}`;
-  if (entry.tags.length > 0) json += `,"tags":${JSON.stringify(entry.tags)}`;
+  // A key has no character that JSON escapes.
+  let json = `{"key":"${entry.key.text}"`;
+  if (entry.name !== "") json += `,"name":${jsonText(entry.name)}`;
+  if (entry.tags.length > 0) {
+    let before = ',"tags":[';
+    for (const tag of entry.tags) {
+      json += before + jsonText(tag);
+      before = ",";
+    }
+    json += "]";
+  }
   if (entry.vlan !== 0n) json += `,"vlan":"${entry.vlan}"`;
   if (entry.internal) json += `,"internal":true`;
   if (entry.metadata.size > 0) {
-    const pairs = Array.from(entry.metadata, ([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
-    json += `,"metadata":{${pairs.join(",")}}`;
+    let before = metadataStart;
+    for (const [key, value] of entry.metadata) {
+      json += `${before}${jsonText(key)}:${jsonText(value)}`;
+      before = ",";
+    }
+    json += "}";
   }
   return `${json}}`;
+}
+
+/** All but what stands for itself in JSON: from the blank on, without quotes, backslashes and surrogates. */
+const mayBeEscaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
+/** A text as JSON.stringify writes it, which is slow for short ones. */
+function jsonText(text: string): string {
+  return mayBeEscaped.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
 /** The values back from {@link udmJson}, the order of metadata included. */

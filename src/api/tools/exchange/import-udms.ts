@@ -71,11 +71,11 @@ async function runImport(
   const { entries, faults, rows, faultCount } = result;
   if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
   task.step("comparing", "entries", entries.length);
-  const wanted = await byKey(entries);
   let changes: readonly EntryChange[];
   let unchanged: number;
   let change = 0;
   if (scope !== undefined) {
+    const wanted = await byKey(entries);
     const outside = scopeFaults(scope, wanted);
     if (outside.length > 0) throw badRequest(outside);
     ({ changes, unchanged, change } = await replaceEntries(context, {
@@ -89,7 +89,7 @@ async function runImport(
       task,
     }));
   } else {
-    const done = await upsert(context, wanted, dryRun, caller, task);
+    const done = await upsert(context, entries, dryRun, caller, task);
     changes = done.changes.filter(isChange);
     unchanged = done.changes.length - changes.length;
     change = done.change;
@@ -194,7 +194,7 @@ function placeOf({ row, column, field }: ImportFault): string {
 
 async function upsert(
   context: ToolsContext,
-  wanted: ReadonlyMap<string, RequestedEntry>,
+  entries: readonly ExchangeEntry[],
   dryRun: boolean,
   caller: ToolsCaller,
   task: Task,
@@ -202,26 +202,25 @@ async function upsert(
   const index = context.current();
   const changes: EntryChange[] = [];
   if (dryRun) {
-    for (const one of wanted.values()) {
+    for (const entry of entries) {
       if (changes.length % elementsPerTurn === elementsPerTurn - 1) {
         task.reached(changes.length);
         await turn();
       }
-      const before = index.get(one.entry.key);
-      changes.push({ before, after: afterReplacement(before, one) });
+      const before = index.get(entry.key);
+      changes.push({ before, after: afterReplacement(before, requested(entry)) });
     }
     return { changes, change: 0 };
   }
   const writes: UdmWrite[] = [];
-  for (const one of wanted.values()) {
-    const i = writes.length;
+  for (const [i, entry] of entries.entries()) {
     if (i % entriesPerTurn === entriesPerTurn - 1) await turn();
     const edit: EditWrite["edit"] = (before) => {
-      const after = afterReplacement(before, one);
+      const after = afterReplacement(before, requested(entry));
       changes[i] = { before, after };
       return { entry: after };
     };
-    writes.push({ op: "edit", key: one.entry.key, edit });
+    writes.push({ op: "edit", key: entry.key, edit });
   }
   task.step("saving", "entries", writes.length);
   const change = await context.commit(method, writes, caller, (i) => `entries[${i}].`);
