@@ -81,6 +81,7 @@ async function open(name: string, maxRate: number): Promise<EmbeddedExplore> {
       maxBytes: 64 * 2 ** 30,
       maxHours: 24,
       maxRate,
+      rollups: { maxDays: 90, maxBytes: 2 ** 30, fields: [] },
       memoryBytes: 1024 * 2 ** 20,
       fields: ["flow.src.site.name", "flow.dst.site.name"],
       maxMetadataFields: 0,

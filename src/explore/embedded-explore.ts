@@ -1,9 +1,11 @@
 import type { Clock, Log, Metrics } from "../report/index.ts";
 import { columnOf, exploreColumns, withoutTwins } from "./columns/column.ts";
+import { createRollupFields } from "./columns/rollup-fields.ts";
 import { createDuckDbQuestions, type DuckDbQuestions } from "./duckdb/duckdb-questions.ts";
 import { reportMetrics } from "./explore-metrics.ts";
-import { openDuckDbStore, type DuckDbStore } from "./duckdb/duckdb-store.ts";
-import { loadDuckDb, type DuckDb } from "./duckdb/load-duckdb.ts";
+import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
+import { openDuckDb, type OpenedDuckDb } from "./duckdb/open-duckdb.ts";
+import type { Partition } from "./duckdb/partition.ts";
 import { ExploreError } from "./explore-error.ts";
 import { createIntake, type Intake } from "./intake/intake.ts";
 import { createSampler } from "./intake/sampler.ts";
@@ -14,6 +16,13 @@ export interface EmbeddedExploreConfig {
   readonly directory: string;
   readonly maxBytes: number;
   readonly maxHours: number;
+  readonly rollups: {
+    /** 0: none are made. */
+    readonly maxDays: number;
+    readonly maxBytes: number;
+    /** Fields that they keep besides the usual ones. */
+    readonly fields: readonly string[];
+  };
   /** Records a second that are kept; of more, one stands for several. 0: no bound. */
   readonly maxRate: number;
   /** What queries may take. */
@@ -51,22 +60,28 @@ export interface EmbeddedExplore extends DuckDbQuestions {
 const flushMs = 1000;
 /** How long names of metadata are gathered before the columns change. */
 const settleTicks = 3;
-const queryThreads = 2;
 
 export function createEmbeddedExplore(options: EmbeddedExploreOptions): EmbeddedExplore {
   const { config, clock, random, log, metrics, onFault } = options;
   const sampler = createSampler(random, config.maxRate);
   const usual = exploreColumns(config.fields);
-  let duckDb: DuckDb | undefined;
-  let store: DuckDbStore | undefined;
+  const isRolledUp = createRollupFields(config.rollups.fields);
+  let open: OpenedDuckDb | undefined;
   let intake: Intake | undefined;
   let timer: NodeJS.Timeout | undefined;
   let ticking: Promise<void> = Promise.resolve();
+  /** Of which rollups are being made. */
+  let rolling: Partition | undefined;
   let namesSeen = 0;
   let settled = 0;
   let judgedAt = clock.monotonic();
   let fault: string | undefined;
-  reportMetrics(metrics, { intake: () => intake, store: () => store, factor: () => sampler.factor });
+  reportMetrics(metrics, {
+    intake: () => intake,
+    store: () => open?.store,
+    rollups: () => open?.rollups,
+    factor: () => sampler.factor,
+  });
 
   const setFault = (found: unknown): void => {
     const text = found instanceof Error ? found.message : undefined;
@@ -86,34 +101,43 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
   };
 
   /** Names of metadata become columns once no more of them come. */
-  const learnNames = async (open: DuckDbStore, reader: Intake): Promise<void> => {
+  const learnNames = async (store: DuckDbStore, reader: Intake): Promise<void> => {
     const names = reader.newNames();
     settled = names.length === namesSeen ? settled + 1 : 0;
     namesSeen = names.length;
-    const columns = open.columns();
+    const columns = store.columns();
     const found = names.map(columnOf).filter((column) => column !== undefined);
     const wanted = withoutTwins([...columns, ...found]);
     const added = wanted.slice(columns.length);
     if (added.length === 0 || settled < settleTicks) return;
-    await open.setColumns(wanted, () => {
+    await store.setColumns(wanted, () => {
       reader.flush();
       reader.setColumns(wanted);
     });
     log.info({ fields: added.map(({ field }) => field) }, "Explore keeps further fields, which metadata adds");
   };
 
+  /** Beside what comes: one file after the other, the oldest first. */
+  const rollNext = ({ store, rollups }: OpenedDuckDb): void => {
+    if (rolling !== undefined) return;
+    rolling = rollups.next(store.partitions());
+    if (rolling !== undefined) void rollups.add(rolling).finally(() => (rolling = undefined));
+  };
+
   const tick = async (): Promise<void> => {
-    if (store === undefined || intake === undefined) return;
-    const open = store;
+    if (open === undefined || intake === undefined) return;
+    const { store, rollups } = open;
     const reader = intake;
     const at = clock.monotonic();
     sampler.judgeRate(Math.max(1, at - judgedAt) / 1000);
     judgedAt = at;
     try {
       reader.flush();
-      open.flush();
-      await learnNames(open, reader);
-      await open.tidy();
+      store.flush();
+      await learnNames(store, reader);
+      await store.tidy((each) => (each === rolling ? "bytes" : rollups.lacks(each) ? "age" : undefined));
+      await rollups.tidy();
+      rollNext(open);
       setFault(undefined);
     } catch (error) {
       setFault(error);
@@ -132,49 +156,48 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     }, flushMs);
   };
 
-  const opened = (): { store: DuckDbStore; duckDb: DuckDb } => {
-    if (store === undefined || duckDb === undefined) throw new ExploreError("unavailable", "Explore is not open");
-    return { store, duckDb };
+  const opened = (): OpenedDuckDb => {
+    if (open === undefined) throw new ExploreError("unavailable", "Explore is not open");
+    return open;
   };
   const { directory, timeoutMs } = config;
   const questions = createDuckDbQuestions({ opened, directory, timeoutMs, clock });
 
   return {
     async start() {
-      duckDb = await loadDuckDb();
-      store = await openDuckDbStore(usual, {
-        ...config,
-        duckDb,
-        threads: queryThreads,
-        clock,
-        log,
-      });
-      const open = store;
+      open = await openDuckDb(usual, isRolledUp, { ...config, clock, log });
+      const { store } = open;
       intake = createIntake({
         columns: store.columns(),
         maxNames: config.maxMetadataFields,
         sampler,
-        onBlock: (block) => attempt(() => open.append(block)),
+        onBlock: (block) => attempt(() => store.append(block)),
       });
       again();
     },
     take: (lines) => intake?.take(lines),
     lag: (backlog) => sampler.adapt(backlog, clock.monotonic()),
     status() {
-      const open = opened().store;
-      const partitions = open.partitions();
-      const from = partitions.find((each) => each.from !== undefined)?.from;
-      const to = partitions.findLast((each) => each.to !== undefined)?.to;
+      const { store, rollups } = opened();
+      const partitions = store.partitions();
+      const sources = rollups.files().flatMap((file) => file.sources);
+      const { maxDays, maxBytes } = config.rollups;
       return {
         enabled: true,
         store: "duckdb",
-        ...(from !== undefined && { from: new Date(from).toISOString() }),
-        ...(to !== undefined && { to: new Date(to).toISOString() }),
+        ...boundsOf(partitions),
         rows: partitions.reduce((sum, { rows }) => sum + rows, 0),
-        bytes: open.bytes(),
+        bytes: store.bytes(),
         sampling: sampler.factor,
-        fields: open.columns().map(fieldStatus),
+        fields: store.columns().map((column) => fieldStatus(column, maxDays > 0 && isRolledUp(column.field))),
         retention: { hours: config.maxHours, bytes: config.maxBytes },
+        ...(maxDays > 0 && {
+          rollups: {
+            ...boundsOf(sources),
+            bytes: rollups.bytes(),
+            retention: { hours: 24 * maxDays, bytes: maxBytes },
+          },
+        }),
       };
     },
     ...questions,
@@ -186,9 +209,20 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
       timer = undefined;
       await ticking;
       intake?.flush();
-      const open = store;
-      store = undefined;
-      await open?.close();
+      const last = open;
+      open = undefined;
+      await last?.close();
     },
   };
+}
+
+/** Of files, the time of the oldest and the newest record. */
+function boundsOf(files: readonly { readonly from: number | undefined; readonly to: number | undefined }[]): {
+  readonly from?: string;
+  readonly to?: string;
+} {
+  const from = Math.min(...files.map((each) => each.from ?? Number.POSITIVE_INFINITY));
+  const to = Math.max(...files.map((each) => each.to ?? Number.NEGATIVE_INFINITY));
+  if (!Number.isFinite(from) || !Number.isFinite(to)) return {};
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }

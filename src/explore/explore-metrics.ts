@@ -1,14 +1,16 @@
 import type { Metrics } from "../report/index.ts";
 import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
+import type { Rollups } from "./duckdb/rollups.ts";
 import type { Intake } from "./intake/intake.ts";
 
 interface Counted {
   readonly intake: () => Intake | undefined;
   readonly store: () => DuckDbStore | undefined;
+  readonly rollups: () => Rollups | undefined;
   readonly factor: () => number;
 }
 
-export function reportMetrics(metrics: Metrics, { intake, store, factor }: Counted): void {
+export function reportMetrics(metrics: Metrics, { intake, store, rollups, factor }: Counted): void {
   metrics.counterFrom("netgloss_explore_rows_total", "Flow records that Explore keeps.", [], () => [
     [{}, intake()?.counts.rows ?? 0],
   ]);
@@ -21,11 +23,22 @@ export function reportMetrics(metrics: Metrics, { intake, store, factor }: Count
   metrics.gaugeFrom("netgloss_explore_sampling", "How many records one that Explore keeps stands for.", [], () => [
     [{}, factor()],
   ]);
-  metrics.gaugeFrom("netgloss_explore_bytes", "Bytes of Explore's files.", [], () => [[{}, store()?.bytes() ?? 0]]);
+  metrics.gaugeFrom("netgloss_explore_bytes", "Bytes of Explore's files of records.", [], () => [
+    [{}, store()?.bytes() ?? 0],
+  ]);
+  metrics.gaugeFrom("netgloss_explore_rollup_bytes", "Bytes of Explore's rollups.", [], () => [
+    [{}, rollups()?.bytes() ?? 0],
+  ]);
+  metrics.counterFrom(
+    "netgloss_explore_rollup_failures_total",
+    "Files of records of which Explore could not make rollups; it tries again.",
+    [],
+    () => [[{}, rollups()?.failures ?? 0]],
+  );
   metrics.counterFrom(
     "netgloss_explore_damaged_files_total",
     "Files of Explore that could not be read and were set aside.",
     [],
-    () => [[{}, store()?.setAside ?? 0]],
+    () => [[{}, (store()?.setAside ?? 0) + (rollups()?.setAside ?? 0)]],
   );
 }

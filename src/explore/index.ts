@@ -5,7 +5,7 @@ export {
   type AskClickHouse,
   type ClickHouseExplore,
 } from "./clickhouse/clickhouse-explore.ts";
-export { columnOf } from "./columns/column.ts";
+export { columnOf, exploreColumns, isMetadataName } from "./columns/column.ts";
 export { createSampler, type Sampler } from "./intake/sampler.ts";
 export { ExploreError, type ExploreErrorCode } from "./explore-error.ts";
 export { answerTable, flowsTable, type AnswerTable } from "./query/answer-table.ts";

@@ -9,6 +9,8 @@ export interface FieldStatus {
   readonly isArray: boolean;
   /** Whether flows can be grouped by it. */
   readonly dimension: boolean;
+  /** Whether rollups have it. */
+  readonly isRolledUp: boolean;
   /** For people. */
   readonly label: string;
   readonly unit: string;
@@ -30,6 +32,17 @@ export interface ExploreStatus {
   readonly droppedRows: number;
   readonly fields: readonly FieldStatus[];
   readonly retention: { readonly hours: number; readonly bytes: number };
+  /** Sums by minute, which are kept for longer; absent: there are none. */
+  readonly rollups?: RollupStatus;
+}
+
+export interface RollupStatus {
+  /** Of the oldest and the newest record that they count; absent: there is none. */
+  readonly from?: string;
+  readonly to?: string;
+  /** On disk. */
+  readonly bytes: number;
+  readonly retention: { readonly hours: number; readonly bytes: number };
 }
 
 const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {
@@ -45,13 +58,14 @@ const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {
 /** Counters and times are added up and cut into pieces, and no keys. */
 const noDimension = /^flow\.(?:scaled\.|raw\.)?(?:bytes|packets)$|timestamp$/;
 
-export function fieldStatus({ field, type, isArray }: Column): FieldStatus {
+export function fieldStatus({ field, type, isArray }: Column, isRolledUp: boolean): FieldStatus {
   const found = findField(field);
   return {
     name: field,
     type: shownTypes[type],
     isArray,
     dimension: !noDimension.test(field),
+    isRolledUp,
     label: fieldLabel(field),
     unit: found !== undefined && "unit" in found ? found.unit : "",
   };

@@ -28,6 +28,7 @@ export async function openExplore(t: TestContext, options: FixtureOptions = {}):
       maxBytes: 2 ** 30,
       maxHours: 24,
       maxRate: 0,
+      rollups: { maxDays: 0, maxBytes: 2 ** 30, fields: [] },
       memoryBytes: 256 * 2 ** 20,
       fields: ["flow.src.site.name"],
       maxMetadataFields: 8,

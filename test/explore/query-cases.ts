@@ -34,6 +34,7 @@ const record: fc.Arbitrary<ModelRecord> = fc
         minLength: 1,
       }),
       "flow.src.isInternal": fc.boolean(),
+      "flow.src.as.asn": fc.constantFrom(0, 64_496, 4_200_000_000),
       "flow.sample_rate": fc.constantFrom(1, 0.5, 1024),
       "flow.bytes": fc.constantFrom<number | bigint>(...bigs),
       "flow.packets": fc.constantFrom<number | bigint>(...bigs),
@@ -43,7 +44,24 @@ const record: fc.Arbitrary<ModelRecord> = fc
   )
   .map((given) => given as ModelRecord);
 
+/** Terms that rollups answer. */
+const rolledTerms = [
+  fc.constantFrom(...names).map((each) => `src.name = ${JSON.stringify(each)}`),
+  fc
+    .constantFrom("web", "^web", "?-1$", "*A*e*", "ZÜR", "%", "_off", "\\\\$", '\\"', "^$")
+    .map((each) => `name ~ ${JSON.stringify(each)}`),
+  fc.constantFrom("src.tag = dmz", "src.tag in (pci, none)", "src.tag ~ some", "src.tag exists", "src.tag not exists"),
+  fc.constantFrom("src.internal = true", "src.internal = false", "internal exists", "src.internal != true"),
+  fc.constantFrom(
+    "src.as > 0",
+    "src.as in (0, 64496)",
+    "src.as not exists",
+    "exporter = 192.0.2.254",
+    "exporter in 192.0.2.0/24",
+  ),
+];
 const term = fc.oneof(
+  ...rolledTerms,
   fc.constantFrom(...addresses).map((each) => `src = ${each}`),
   fc
     .constantFrom(
@@ -55,10 +73,6 @@ const term = fc.oneof(
       "fe80::-fe80::f",
     )
     .map((each) => `addr in ${each}`),
-  fc.constantFrom(...names).map((each) => `src.name = ${JSON.stringify(each)}`),
-  fc
-    .constantFrom("web", "^web", "?-1$", "*A*e*", "ZÜR", "%", "_off", "\\\\$", '\\"', "^$")
-    .map((each) => `name ~ ${JSON.stringify(each)}`),
   fc.constantFrom("src.port > 53", "src.port >= 443", "src.port in (53, 400-500)", "src.port != 443"),
   fc.constantFrom(
     "bytes > 1k",
@@ -67,31 +81,34 @@ const term = fc.oneof(
     "bytes = 18446744073709551615",
   ),
   fc.constantFrom("flow.sample_rate < 1", "flow.sample_rate = 0.5", "flow.sample_rate >= 1.5"),
-  fc.constantFrom("src.tag = dmz", "src.tag in (pci, none)", "src.tag ~ some", "src.tag exists", "src.tag not exists"),
-  fc.constantFrom("src.internal = true", "src.internal = false", "internal exists", "src.internal != true"),
   fc.constantFrom("start > 2026-11-22T11:59:59.123456788Z", "start = 2026-11-22T11:00:00Z", "start not exists"),
 );
-const filter: fc.Arbitrary<string> = fc.letrec<{ any: string }>((tie) => ({
-  any: fc.oneof(
-    { depthSize: "small" },
-    term,
-    fc.tuple(tie("any"), fc.constantFrom("and", "or"), tie("any")).map(([a, word, b]) => `(${a} ${word} ${b})`),
-    tie("any").map((each) => `not (${each})`),
-  ),
-})).any;
+const filterOf = (terms: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.letrec<{ any: string }>((tie) => ({
+    any: fc.oneof(
+      { depthSize: "small" },
+      terms,
+      fc.tuple(tie("any"), fc.constantFrom("and", "or"), tie("any")).map(([a, word, b]) => `(${a} ${word} ${b})`),
+      tie("any").map((each) => `not (${each})`),
+    ),
+  })).any;
 
-const dimensions = fc.uniqueArray(
-  fc.constantFrom(
-    "flow.src.ip.addr",
-    "flow.dst.ip.addr",
-    "flow.src.ip.subnet.name",
-    "flow.src.l4.port.id",
-    "flow.src.isInternal",
-    "flow.src.ip.subnet.tags",
-    "flow.sample_rate",
-  ),
-  { maxLength: 3 },
-);
+const rolledDimensions = [
+  "flow.src.ip.subnet.name",
+  "flow.src.isInternal",
+  "flow.src.ip.subnet.tags",
+  "flow.src.as.asn",
+  "flow.export.ip.addr",
+];
+const otherDimensions = ["flow.src.ip.addr", "flow.dst.ip.addr", "flow.src.l4.port.id", "flow.sample_rate"];
+const dimensionsOf = (fields: readonly string[]): fc.Arbitrary<string[]> =>
+  fc.uniqueArray(fc.constantFrom(...fields), { maxLength: 3 });
+
+/** Questions of any kind, and those that rollups answer. */
+const questions = {
+  any: { filter: filterOf(term), dimensions: dimensionsOf([...rolledDimensions, ...otherDimensions]) },
+  rollups: { filter: filterOf(fc.oneof(...rolledTerms)), dimensions: dimensionsOf(rolledDimensions) },
+};
 
 /** Records with and without each field. */
 export const sampleRecords = fc.sample(record, { numRuns: 300, seed: 11 });
@@ -101,11 +118,12 @@ export async function checkAnswers(
   ask: (query: ExploreQuery) => Promise<ExploreAnswer>,
   records: readonly ModelRecord[],
   numRuns: number,
+  kind: keyof typeof questions = "any",
 ): Promise<void> {
   await fc.assert(
     fc.asyncProperty(
-      filter,
-      dimensions,
+      questions[kind].filter,
+      questions[kind].dimensions,
       fc.constantFrom("bytes" as const, "packets" as const, "flows" as const),
       fc.constantFrom("none", "5m"),
       async (text, asked, measure, granularity) => {

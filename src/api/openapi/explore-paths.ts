@@ -65,6 +65,7 @@ const answer: JsonSchema = {
     "total",
     "sampling",
     "complete",
+    "parts",
     "store",
     "elapsedMs",
   ],
@@ -84,7 +85,30 @@ const answer: JsonSchema = {
     },
     total: { type: "object", properties: values },
     sampling: number("For how many records one that is kept stands at most."),
-    complete: { type: "boolean", description: "False: a part of the range is not kept." },
+    complete: { type: "boolean", description: "False: the answer lacks a part of the range; `missing` says which." },
+    parts: list(
+      {
+        type: "object",
+        required: ["kind", "from", "to"],
+        properties: {
+          kind: { enum: ["records", "minutes"], description: "Single records, or sums by minute (rollups)." },
+          from: text("RFC 3339."),
+          to: text("RFC 3339."),
+        },
+      },
+      "Where the answer comes from, the oldest part first.",
+    ),
+    missing: {
+      type: "object",
+      required: ["from", "to", "because", "lacking"],
+      properties: {
+        from: text("RFC 3339."),
+        to: text("RFC 3339."),
+        because: text("For people."),
+        lacking: list({ type: "string" }, "Fields of the question that rollups of this time lack."),
+      },
+      description: "The part of the range that the answer lacks.",
+    },
     store: { enum: ["duckdb", "clickhouse"] },
     elapsedMs: { type: "integer" },
   },
@@ -110,6 +134,11 @@ const flowsAnswer: JsonSchema = {
   },
 };
 
+const retention: JsonSchema = {
+  type: "object",
+  properties: { hours: { type: "integer" }, bytes: { type: "integer" } },
+};
+
 const status: JsonSchema = {
   type: "object",
   required: ["enabled", "store", "rows", "bytes", "sampling", "droppedRows", "fields", "retention"],
@@ -125,19 +154,31 @@ const status: JsonSchema = {
     fields: list(
       {
         type: "object",
-        required: ["name", "type", "isArray", "dimension", "label", "unit"],
+        required: ["name", "type", "isArray", "dimension", "isRolledUp", "label", "unit"],
         properties: {
           name: text("As in records.", "flow.src.ip.subnet.name"),
           type: { enum: ["string", "ip", "integer", "double", "boolean", "time"] },
           isArray: { type: "boolean" },
           dimension: { type: "boolean", description: "Whether flows can be grouped by it." },
+          isRolledUp: { type: "boolean", description: "Whether rollups have it, too." },
           label: text("For people.", "Source name"),
           unit: text("Empty where there is none."),
         },
       },
       "What can be asked for.",
     ),
-    retention: { type: "object", properties: { hours: { type: "integer" }, bytes: { type: "integer" } } },
+    retention,
+    rollups: {
+      type: "object",
+      required: ["bytes", "retention"],
+      properties: {
+        from: text("Of the oldest record that they count."),
+        to: text("Of the newest record that they count."),
+        bytes: { type: "integer", description: "On disk." },
+        retention,
+      },
+      description: "Sums by minute, which are kept for longer. Absent: there are none.",
+    },
   },
 };
 

@@ -112,6 +112,11 @@ function createExplore(settings: Settings, reporting: Reporting, outputMetrics: 
       maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
       maxHours: settings.SVC_EXPLORE_MAX_AGE,
       maxRate: settings.SVC_EXPLORE_MAX_RATE,
+      rollups: {
+        maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
+        maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
+        fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
+      },
       memoryBytes: settings.SVC_EXPLORE_MEMORY,
       fields: settings.SVC_EXPLORE_FIELDS,
       maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,

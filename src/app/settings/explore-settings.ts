@@ -44,6 +44,25 @@ export const exploreSettings = {
     "Fields that are kept in addition to those of docs/explore.md.",
     "flow.src.mac.addr,flow.dst.mac.addr",
   ),
+  SVC_EXPLORE_ROLLUP_MAX_AGE: row(
+    group,
+    int(0, 3660, "days"),
+    90,
+    "How long rollups are kept: sums by minute for a longer look back, without addresses. 0 makes none and removes those that are there.",
+  ),
+  SVC_EXPLORE_ROLLUP_MAX_SIZE: row(
+    group,
+    size(16 * MiB, 1024 * GiB),
+    GiB,
+    "The most bytes of rollups on disk: when there are more, the oldest days go first.",
+  ),
+  SVC_EXPLORE_ROLLUP_FIELDS: row(
+    group,
+    list(plainText),
+    [],
+    "Fields that rollups keep in addition to those of docs/explore.md. Explore must keep them. Each value makes rows of its own.",
+    "flow.dst.l4.port.id",
+  ),
   SVC_EXPLORE_METADATA_FIELDS: row(
     group,
     int(0, 200, "fields"),

@@ -3,11 +3,12 @@ import type { Clock } from "../../report/index.ts";
 import { columnOf, exploreColumns, type Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { FlowsAnswer } from "../query/flows-answer.ts";
-import type { ExploreAnswer } from "../query/answer.ts";
-import type { ExploreQuery, FlowsQuery } from "../query/explore-query.ts";
+import type { Coverage, ExploreAnswer } from "../query/answer.ts";
+import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query.ts";
 import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
 import { createQueryGate } from "../query/query-gate.ts";
 import { flowsStatement } from "../query/query-sql.ts";
+import { recordSum, sumName } from "../query/record-sum.ts";
 import type { SqlValue } from "../query/sql-dialect.ts";
 import { recordOf } from "../query/record-of.ts";
 import { runQuery } from "../query/run-query.ts";
@@ -64,17 +65,24 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
     const text = await ask(`${sql} FORMAT JSONCompactEachRow`, { ...settings, ...parameters }, signal);
     return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown[]]));
   };
+  const dialect = createClickHouseDialect(columns);
+  const keptColumn = (field: string): Column => {
+    const column = columnOf(field);
+    if (column === undefined) throw new ExploreError("invalid_argument", `records have no field ${field}`);
+    return column;
+  };
   const engine: QueryEngine = {
     source: {
-      dialect: createClickHouseDialect(columns),
-      columnOf(field) {
-        const column = columnOf(field);
-        if (column === undefined) throw new ExploreError("invalid_argument", `records have no field ${field}`);
-        return column;
+      dialect,
+      columnOf: keptColumn,
+      from(_, summand) {
+        const sum =
+          summand === undefined
+            ? ""
+            : `, ${recordSum(summand, { dialect, columnOf: keptColumn, weight: undefined })} AS ${sumName}`;
+        // Records that are no flows but of the exporters' own kinds.
+        return `(SELECT *${sum} FROM ${name} WHERE flow_record_type = '') r`;
       },
-      // Records that are no flows but of the exporters' own kinds.
-      from: () => `(SELECT * FROM ${name} WHERE flow_record_type = '') r`,
-      weight: undefined,
     },
     rows: ({ sql, values }, signal) => rowsOf(sql, values, signal),
     plain: plainValue,
@@ -101,7 +109,7 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
         rows,
         bytes: Number(found[0]?.[0] ?? 0),
         sampling: 1,
-        fields: usual.map(fieldStatus),
+        fields: usual.map((column) => fieldStatus(column, false)),
         retention: { hours: 0, bytes: 0 },
       };
     },
@@ -113,7 +121,7 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
         return {
           ...answer,
           sampling: 1,
-          complete: rows > 0 && from <= query.from,
+          ...coverageOf(query, rows > 0 ? from : undefined),
           store: "clickhouse",
           elapsedMs: Math.round(clock.monotonic() - begun),
         };
@@ -135,6 +143,16 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
         return { records, sampling: 1, complete: rows > 0 && from <= query.from };
       }),
   };
+}
+
+/** The table has single records only. @param since of the oldest, milliseconds since the epoch; undefined: there is none. */
+function coverageOf({ from, to }: TimeRange, since: number | undefined): Coverage {
+  const iso = (time: number): string => new Date(time).toISOString();
+  const begin = Math.min(Math.max(from, since ?? to), to);
+  const parts = begin < to ? ([{ kind: "records", from: iso(begin), to: iso(to) }] as const) : [];
+  if (since !== undefined && since <= from) return { complete: true, parts };
+  const missing = { from: iso(from), to: iso(begin), because: "nothing older is kept", lacking: [] };
+  return { complete: false, parts, missing };
 }
 
 function quoted(name: string): string {

@@ -27,8 +27,10 @@ const columnTypes: Readonly<Record<FieldType, ColumnType>> = {
 /** When a record was received. Every column store has it. */
 export const timeField = "@timestamp";
 
-const ofEnds = (rest: string): readonly string[] => [`flow.src.${rest}`, `flow.dst.${rest}`];
-const ofWays = (rest: string): readonly string[] => [`flow.in.${rest}`, `flow.out.${rest}`];
+/** A field of both ends of a flow. */
+export const ofEnds = (rest: string): readonly string[] => [`flow.src.${rest}`, `flow.dst.${rest}`];
+/** A field of both interfaces. */
+export const ofWays = (rest: string): readonly string[] => [`flow.in.${rest}`, `flow.out.${rest}`];
 
 /** The fields that are kept in any case, in the order in which people choose among them. */
 const defaultFields: readonly string[] = [

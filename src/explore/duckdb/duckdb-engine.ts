@@ -1,45 +1,33 @@
-import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import { shownAddress } from "../columns/address-text.ts";
 import type { Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
 import type { SqlValue, Statement } from "../query/sql-dialect.ts";
-import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
-import { weightColumn, type DuckDbStore, type Partition } from "./duckdb-store.ts";
-import { sqlType } from "./append-block.ts";
+import { duckDbDialect } from "./duckdb-dialect.ts";
 import type { DuckDb } from "./load-duckdb.ts";
+import type { Partition } from "./partition.ts";
+import type { UsedRollups } from "./plan-query.ts";
+import { rowsOf } from "./rows-sql.ts";
 
 export interface DuckDbEngineOptions {
   readonly duckDb: DuckDb;
-  readonly store: Pick<DuckDbStore, "connect">;
+  readonly instance: DuckDBInstance;
   readonly partitions: readonly Partition[];
+  readonly rollups: readonly UsedRollups[];
   /** @throws ExploreError for a field that is not kept. */
   readonly columnOf: (field: string) => Column;
   /** How long a statement may take. */
   readonly timeoutMs: number;
 }
 
-/** Runs statements over the rows of some partitions. */
+/** Runs statements over the rows of some files. */
 export function createDuckDbEngine(options: DuckDbEngineOptions): QueryEngine {
-  const { duckDb, store, partitions, columnOf, timeoutMs } = options;
-  const isSampled = partitions.some(({ maxWeight }) => maxWeight > 1);
-  const weight = isSampled ? quoted(weightColumn) : undefined;
-
-  const from = (columns: readonly Column[]): string => {
-    const selects = partitions.map(({ name, columns: has }) => {
-      const cells = columns.map((column) =>
-        has.has(column.field) ? quoted(column.field) : `CAST(NULL AS ${sqlType(column)}) AS ${quoted(column.field)}`,
-      );
-      if (weight !== undefined) cells.push(weight);
-      return `SELECT ${cells.join(", ")} FROM ${quoted(name)}.main.flows`;
-    });
-    return `(${selects.join(" UNION ALL ")}) r`;
-  };
-
+  const { duckDb, instance, partitions, rollups, columnOf, timeoutMs } = options;
   return {
-    source: { dialect: duckDbDialect, columnOf, from, weight },
+    source: { dialect: duckDbDialect, columnOf, from: rowsOf({ partitions, rollups, columnOf }) },
     async rows(statement, signal) {
-      const connection = await store.connect();
+      const connection = await instance.connect();
       try {
         return await runStatement(connection, statement, { duckDb, timeoutMs, signal });
       } finally {

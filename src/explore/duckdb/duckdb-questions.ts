@@ -13,13 +13,14 @@ import { flowsStatement } from "../query/query-sql.ts";
 import { recordOf } from "../query/record-of.ts";
 import { runQuery } from "../query/run-query.ts";
 import { createDuckDbEngine } from "./duckdb-engine.ts";
-import type { DuckDbStore, Partition } from "./duckdb-store.ts";
-import type { DuckDb } from "./load-duckdb.ts";
+import type { OpenedDuckDb } from "./open-duckdb.ts";
+import type { Partition } from "./partition.ts";
+import { planQuery, type UsedRollups } from "./plan-query.ts";
 import { writeParquet } from "./write-parquet.ts";
 
 export interface DuckDbQuestionsOptions {
   /** @throws ExploreError when there is no store at present. */
-  readonly opened: () => { readonly store: DuckDbStore; readonly duckDb: DuckDb };
+  readonly opened: () => OpenedDuckDb;
   readonly directory: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -41,12 +42,13 @@ const maxWaiting = 16;
 export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQuestions {
   const { opened, directory, timeoutMs, clock } = options;
   const gate = createQueryGate(maxRunning, maxWaiting);
-  const engineOf = (partitions: readonly Partition[]): QueryEngine => {
+  const engineOf = (partitions: readonly Partition[], rollups: readonly UsedRollups[] = []): QueryEngine => {
     const open = opened();
     const columns = new Map(open.store.columns().map((column) => [column.field, column]));
     return createDuckDbEngine({
       ...open,
       partitions,
+      rollups,
       timeoutMs,
       columnOf: (field) => columns.get(field) ?? fieldNotSeen(field, columns.keys()),
     });
@@ -70,13 +72,13 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
     query: (query, signal) =>
       gate.run(signal, async () => {
         const begun = clock.monotonic();
-        const range = query.compare ? { from: 2 * query.from - query.to, to: query.to } : query;
-        const partitions = partitionsOf(range);
-        const answer = await runQuery(query, engineOf(partitions), signal);
+        const { store, rollups } = opened();
+        const plan = planQuery(query, { partitions: store.partitions(), rollups: rollups.files() });
+        const answer = await runQuery(plan.query, engineOf(plan.partitions, plan.rollups), signal);
         return {
           ...answer,
-          sampling: samplingOf(partitions),
-          complete: isComplete(query),
+          sampling: plan.sampling,
+          ...plan.coverage,
           store: "duckdb",
           elapsedMs: Math.round(clock.monotonic() - begun),
         };
@@ -106,7 +108,7 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
         return { records, sampling: samplingOf(partitions), complete: isComplete(query) };
       }),
     async parquet(table) {
-      const connection = await opened().store.connect();
+      const connection = await opened().instance.connect();
       try {
         return await writeParquet(connection, join(directory, "tmp"), table);
       } finally {

@@ -22,7 +22,33 @@ export interface AnswerRow extends AnswerValue {
   readonly share: number;
 }
 
-export interface ExploreAnswer {
+/** Which part of the range comes of what: single records, or sums by minute. */
+export interface AnswerPart {
+  readonly kind: "records" | "minutes";
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What of the range the store has. */
+export interface Coverage {
+  /** False: the store lacks a part of the range. */
+  readonly complete: boolean;
+  /** The oldest first. */
+  readonly parts: readonly AnswerPart[];
+  /** The part of the range that the answer lacks, and why. */
+  readonly missing?: MissingPart;
+}
+
+export interface MissingPart {
+  readonly from: string;
+  readonly to: string;
+  /** For people. */
+  readonly because: string;
+  /** Fields of the question that rollups of this time lack. */
+  readonly lacking: readonly string[];
+}
+
+export interface ExploreAnswer extends Coverage {
   readonly from: string;
   readonly to: string;
   /** 0: without times. */
@@ -39,8 +65,6 @@ export interface ExploreAnswer {
   readonly total: AnswerValue;
   /** The largest number of records for which one that is kept stands. */
   readonly sampling: number;
-  /** False: the store lacks a part of the range. */
-  readonly complete: boolean;
   readonly store: "duckdb" | "clickhouse";
   readonly elapsedMs: number;
 }

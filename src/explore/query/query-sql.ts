@@ -3,10 +3,8 @@ import { timeField, type Column } from "../columns/column.ts";
 import type { TimeRange } from "./explore-query.ts";
 import { filterSql } from "./filter-sql.ts";
 import type { RecordSource } from "./record-source.ts";
+import { sumName, type Summand } from "./record-sum.ts";
 import { createSqlValues, type SqlValue, type SqlValues, type Statement } from "./sql-dialect.ts";
-
-/** What is added up. */
-export type Summand = "bytes" | "packets" | "flows";
 
 /** What statements ask of records. */
 export interface RecordsQuery extends TimeRange {
@@ -84,28 +82,17 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const { source, dimensions } = query;
   const { dialect } = source;
   const used = new Set<Column>(dimensions);
-  const measure = measureSql(query, used);
   const where = whereSql(query, used, values);
   const time = dialect.column(source.columnOf(timeField));
   const bucket = granularitySeconds === 0 ? "0" : dialect.bucket(time, granularitySeconds);
   const cells = dimensions.map((column, i) => `${dialect.column(column)} AS d${i}`);
-  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${measure} AS m`].join(", ")} FROM ${source.from([...used])} WHERE ${where})`;
+  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${source.from([...used], query.summand)} WHERE ${where})`;
   // A list at a time, for two that are unfolded at once are put side by side.
   return dimensions.reduce((rows, { isArray }, i) => {
     if (!isArray) return rows;
     const unfolded = dimensions.map((_, k) => (k === i ? `${dialect.unnest(`l.d${k}`)} AS d${k}` : `l.d${k} AS d${k}`));
     return `(SELECT ${[...unfolded, "l.b AS b", "l.m AS m"].join(", ")} FROM ${rows} l)`;
   }, flat);
-}
-
-function measureSql({ source, summand }: RecordsQuery, used: Set<Column>): string {
-  const { dialect, weight } = source;
-  if (summand === "flows") return weight ?? "1";
-  // Where counters are not scaled by the sampling rate, the estimate has a field of its own.
-  const columns = [`flow.scaled.${summand}`, `flow.${summand}`].map((field) => source.columnOf(field));
-  for (const column of columns) used.add(column);
-  const value = `coalesce(${columns.map((column) => dialect.column(column)).join(", ")})`;
-  return weight === undefined ? value : dialect.product(value, weight);
 }
 
 function whereSql(query: Omit<RecordsQuery, "dimensions" | "summand">, used: Set<Column>, values: SqlValues): string {

@@ -1,4 +1,5 @@
 import type { Column } from "../columns/column.ts";
+import type { Summand } from "./record-sum.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 
 /** Where statements find records. */
@@ -6,8 +7,9 @@ export interface RecordSource {
   readonly dialect: SqlDialect;
   /** @throws ExploreError for a field that is not kept. */
   columnOf(field: string): Column;
-  /** What stands behind FROM: rows with at least these columns, called as the dialect calls them. */
-  from(columns: readonly Column[]): string;
-  /** The name of the column of how many records a row stands for; undefined: each for itself. */
-  readonly weight: string | undefined;
+  /**
+   * What stands behind FROM: rows with at least these columns, called as the dialect calls them, and with what each row adds to a sum
+   * as `explore_sum`.
+   */
+  from(columns: readonly Column[], summand?: Summand): string;
 }

@@ -1,8 +1,9 @@
 import { ExploreError } from "../explore-error.ts";
-import type { AnswerValue, ExploreAnswer, Unit } from "./answer.ts";
+import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
 import type { ExploreQuery, Measure, TimeRange } from "./explore-query.ts";
 import type { PlainValue, QueryEngine } from "./query-engine.ts";
-import { rankStatement, seriesStatement, type Key, type RecordsQuery, type Summand } from "./query-sql.ts";
+import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
+import type { Summand } from "./record-sum.ts";
 
 /** What a measure adds up, and what becomes of the sum. */
 interface MeasureKind {
@@ -22,7 +23,7 @@ const kinds: Readonly<Record<Measure, MeasureKind>> = {
   packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
 };
 
-type Answered = Omit<ExploreAnswer, "sampling" | "complete" | "store" | "elapsedMs">;
+type Answered = Omit<ExploreAnswer, keyof Coverage | "sampling" | "store" | "elapsedMs">;
 
 /** The others' place among the sums of keys. */
 const others = -1;

@@ -5,6 +5,7 @@ export interface ExploreField {
   readonly name: string;
   readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
   readonly dimension: boolean;
+  readonly isRolledUp: boolean;
   readonly label?: string;
 }
 
@@ -18,6 +19,8 @@ export interface ExploreStatus {
   readonly sampling: number;
   readonly droppedRows: number;
   readonly fields: readonly ExploreField[];
+  /** Sums by minute. */
+  readonly rollups?: { readonly from?: string };
 }
 
 export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
@@ -47,6 +50,9 @@ export interface ExploreAnswer {
   readonly total: ExploreValue;
   readonly sampling: number;
   readonly complete: boolean;
+  /** Where it comes from: single records, or sums by minute. The oldest first. */
+  readonly parts: readonly { readonly kind: "records" | "minutes"; readonly from: string; readonly to: string }[];
+  readonly missing?: { readonly to: string; readonly lacking: readonly string[] };
   readonly store: string;
   readonly elapsedMs: number;
 }
@@ -67,6 +73,12 @@ export const exploreQueryCall = (question: ExploreQuestion): ApiCall => ({
   path: "api/v1/explore/query",
   body: question,
 });
+
+/** Since when there is something to look back at. */
+export function keptSince({ from, rollups }: ExploreStatus): string | undefined {
+  const since = [from, rollups?.from].filter((each) => each !== undefined);
+  return since.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
+}
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -6,6 +6,7 @@ import {
   exploreQueryCall,
   exploreStatusCall,
   keptFrom,
+  keptSince,
   shownUnit,
   type ExploreAnswer,
   type ExploreField,
@@ -38,7 +39,7 @@ export default function ExplorePage(): JSX.Element {
   const state = readState(query);
   const status = useCall<ExploreStatus>(exploreStatusCall);
   const isLive = state.to === "now";
-  const from = isLive ? keptFrom(state.from, status.answer?.from, Date.now()) : state.from;
+  const from = isLive ? keptFrom(state.from, status.answer && keptSince(status.answer), Date.now()) : state.from;
   const call = exploreQueryCall({ ...state, from });
   const answer = useCall<ExploreAnswer>(status.answer === undefined ? undefined : call, {
     keepsOld: true,
@@ -75,13 +76,7 @@ export default function ExplorePage(): JSX.Element {
           ) : (
             <div class={answer.isLoading ? "asking results" : "results"} aria-busy={answer.isLoading}>
               {filterFault !== undefined && <p class="note">Below is the answer to the filter before.</p>}
-              <Results
-                answer={answer.answer}
-                fields={fields}
-                state={state}
-                storeFrom={status.answer.from}
-                onChange={change}
-              />
+              <Results answer={answer.answer} fields={fields} state={state} onChange={change} />
             </div>
           )}
         </>
@@ -110,26 +105,29 @@ function WithoutStore({
 }
 
 interface ResultsProps {
-  /** Where the store begins. */
-  readonly storeFrom: string | undefined;
   readonly answer: ExploreAnswer;
   readonly fields: readonly ExploreField[];
   readonly state: ExploreState;
   readonly onChange: (changes: Partial<ExploreState>) => void;
 }
 
-function Results({ answer, fields, state, storeFrom, onChange }: ResultsProps): JSX.Element {
+function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element {
   const unit = shownUnit(answer.unit);
   const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
   const { times, series } = useMemo(() => chartOf(answer), [answer]);
   const pick = (dimension: string, value: KeyValue, isExcluded = false): void =>
     onChange({ filter: andTerm(state.filter, filterTerm(dimension, value, isExcluded)) });
   if (answer.rows.length === 0 && answer.others.keys === 0) {
-    return <Empty title="No record of this time fits">Choose a longer time, or take a term of the filter away.</Empty>;
+    return (
+      <Empty title="No record of this time fits">
+        {answer.missing === undefined ? "" : `${sentence(missingText(answer.missing, fields))} `}
+        Choose {answer.missing === undefined ? "a longer" : "another"} time, or take a term of the filter away.
+      </Empty>
+    );
   }
   return (
     <>
-      <Section title={chartTitle(state)} note={<Facts answer={answer} storeFrom={storeFrom} />}>
+      <Section title={chartTitle(state)} note={<Facts answer={answer} fields={fields} />}>
         {times.length > 1 ? (
           <TimeChart
             label={`${chartTitle(state)} over time; the table below has the numbers`}
@@ -173,12 +171,11 @@ function chartTitle(state: ExploreState): string {
 /** How the answer came about: sums, sampling, gaps. */
 function Facts({
   answer,
-  storeFrom,
+  fields,
 }: {
   readonly answer: ExploreAnswer;
-  readonly storeFrom: string | undefined;
+  readonly fields: readonly ExploreField[];
 }): JSX.Element {
-  const keptSince = storeFrom !== undefined && Date.parse(storeFrom) > Date.parse(answer.from) ? storeFrom : undefined;
   const seconds = (Date.parse(answer.to) - Date.parse(answer.from)) / 1000;
   return (
     <>
@@ -186,16 +183,43 @@ function Facts({
       {answer.sampling > 1 && (
         <strong>estimated from every {formatNumber(answer.sampling)}th record at the most dense; </strong>
       )}
-      {!answer.complete && (
-        <strong>
-          {keptSince === undefined
-            ? "a part of this time is not kept; "
-            : `kept since ${formatTime(Date.parse(keptSince), Date.now())}; `}
-        </strong>
-      )}
+      <Origin answer={answer} fields={fields} />
       answered in {formatDuration(answer.elapsedMs / 1000)}
     </>
   );
+}
+
+/** Where the answer comes from, and what it lacks. */
+function Origin({
+  answer: { parts, missing },
+  fields,
+}: {
+  readonly answer: ExploreAnswer;
+  readonly fields: readonly ExploreField[];
+}): JSX.Element {
+  const records = parts.find(({ kind }) => kind === "records");
+  const hasMinutes = parts.some(({ kind }) => kind === "minutes");
+  return (
+    <>
+      {hasMinutes &&
+        (records === undefined
+          ? "from sums by minute; "
+          : `from sums by minute, since ${shown(records.from)} from records; `)}
+      {missing !== undefined && <strong>{missingText(missing, fields)}; </strong>}
+    </>
+  );
+}
+
+const shown = (time: string): string => formatTime(Date.parse(time), Date.now());
+
+function missingText({ to, lacking }: NonNullable<ExploreAnswer["missing"]>, fields: readonly ExploreField[]): string {
+  if (lacking.length === 0) return `nothing is kept from before ${shown(to)}`;
+  const names = lacking.map((name) => fieldLabel(fields, name)).join(", ");
+  return `from before ${shown(to)} only sums by minute are kept, without ${names}`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 function chartOf(answer: ExploreAnswer): {

@@ -21,6 +21,8 @@ export const ranges: readonly (readonly [string, string])[] = [
   ["-6h", "Last 6 hours"],
   ["-24h", "Last 24 hours"],
   ["-7d", "Last 7 days"],
+  ["-30d", "Last 30 days"],
+  ["-90d", "Last 90 days"],
 ];
 
 /** The state that an address stands for; what it does not say, or says wrongly, is as at first. */

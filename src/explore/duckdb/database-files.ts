@@ -1,0 +1,126 @@
+import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { Log } from "../../report/index.ts";
+import { quoted } from "./duckdb-dialect.ts";
+
+export interface DatabaseFilesOptions {
+  readonly connection: DuckDBConnection;
+  readonly directory: string;
+  /** How the names of the files begin; a time follows, and a number. */
+  readonly kind: "flows" | "minutes";
+  readonly log: Log;
+}
+
+/** Files of DuckDB of one kind in a directory. A name is that of a file without its ending, and of its schema while it is attached. */
+export interface DatabaseFiles {
+  /** The oldest first. */
+  list(): readonly string[];
+  /** A name that no file has. @param time as the file is called, such as `20261122T04`. */
+  newName(time: string): string;
+  /** @param prepare makes the tables; when it fails, the file is detached again. */
+  attach<T>(name: string, prepare: () => Promise<T>): Promise<T>;
+  /**
+   * The same for a file of a run before: it is put in order, and set aside when it cannot be read.
+   *
+   * @returns undefined for one that was set aside. @throws Error when another process has it open.
+   */
+  attachOld<T>(name: string, prepare: () => Promise<T>): Promise<T | undefined>;
+  /** Detaches a file and deletes it. */
+  remove(name: string): Promise<void>;
+  /** On disk, with what is not yet in its place. */
+  bytes(name: string): number;
+  /** Files that could not be read and were set aside since the start. */
+  readonly setAside: number;
+}
+
+const ending = ".duckdb";
+const damaged = ".damaged";
+
+export function createDatabaseFiles({ connection, directory, kind, log }: DatabaseFilesOptions): DatabaseFiles {
+  const pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}\\${ending}$`);
+  let setAsideCount = 0;
+
+  const pathOf = (name: string): string => join(directory, `${name}${ending}`);
+  const list = (): readonly string[] =>
+    readdirSync(directory)
+      .filter((file) => pattern.test(file))
+      .map((file) => file.slice(0, -ending.length))
+      .toSorted();
+  const detach = (name: string): Promise<unknown> => connection.run(`DETACH DATABASE IF EXISTS ${quoted(name)}`);
+
+  /** Of the files that were set aside before, none is kept. @returns where it is. */
+  const setAside = (name: string): string => {
+    for (const file of readdirSync(directory))
+      if (file.endsWith(damaged)) rmSync(join(directory, file), { force: true });
+    const path = pathOf(name);
+    for (const each of [path, `${path}.wal`]) if (sizeOf(each) > 0) renameSync(each, `${each}${damaged}`);
+    setAsideCount++;
+    return `${path}${damaged}`;
+  };
+
+  const attach = async <T>(name: string, prepare: () => Promise<T>): Promise<T> => {
+    const path = pathOf(name).replaceAll("'", "''");
+    await connection.run(`ATTACH '${path}' AS ${quoted(name)} (STORAGE_VERSION 'v1.5.0')`);
+    try {
+      return await prepare();
+    } catch (error) {
+      await detach(name);
+      throw error;
+    }
+  };
+
+  return {
+    list,
+    newName(time) {
+      const taken = new Set(list());
+      for (let number = 0; ; number++) {
+        const name = `${kind}-${time}-${String(number).padStart(4, "0")}`;
+        if (!taken.has(name)) return name;
+      }
+    },
+    attach,
+    async attachOld(name, prepare) {
+      try {
+        return await attach(name, async () => {
+          const prepared = await prepare();
+          // What a crash left in the log of the file.
+          await connection.run(`CHECKPOINT ${quoted(name)}`);
+          return prepared;
+        });
+      } catch (error) {
+        if (isLocked(error)) {
+          throw new Error(`another process has the files in ${directory} open: ${messageOf(error)}`, { cause: error });
+        }
+        const file = setAside(name);
+        log.error({ file, error }, "a file of Explore cannot be read: it is set aside, its records are missing");
+        return undefined;
+      }
+    },
+    async remove(name) {
+      await detach(name);
+      const path = pathOf(name);
+      rmSync(path, { force: true });
+      rmSync(`${path}.wal`, { force: true });
+    },
+    bytes(name) {
+      const path = pathOf(name);
+      return sizeOf(path) + sizeOf(`${path}.wal`);
+    },
+    get setAside() {
+      return setAsideCount;
+    },
+  };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function isLocked(error: unknown): boolean {
+  return /lock on file|Conflicting lock/i.test(messageOf(error));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

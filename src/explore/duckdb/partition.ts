@@ -1,0 +1,72 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { timeField, type Column } from "../columns/column.ts";
+import type { Block } from "../intake/block.ts";
+import { sqlType } from "./append-block.ts";
+import { quoted } from "./duckdb-dialect.ts";
+
+/** A file with the rows of an hour, or of a part of it. */
+export interface Partition {
+  readonly name: string;
+  /** What is there of the columns. */
+  readonly columns: ReadonlySet<string>;
+  rows: number;
+  maxWeight: number;
+  /** Of the oldest record, milliseconds since the epoch; undefined: there is none. */
+  from: number | undefined;
+  to: number | undefined;
+  /** No row comes any more, and the file is in order. */
+  isComplete: boolean;
+}
+
+/** The column of how many records a row stands for. */
+export const weightColumn = "explore.weight";
+
+export function tableOf(name: string): string {
+  return `${quoted(name)}.main.flows`;
+}
+
+/** Makes the table of an attached file if it has none, and says what is in it. */
+export async function readPartition(
+  connection: DuckDBConnection,
+  name: string,
+  columns: readonly Column[],
+): Promise<Partition> {
+  const table = tableOf(name);
+  const definitions = columns.map((column) => `${quoted(column.field)} ${sqlType(column)}`).join(", ");
+  await connection.run(`CREATE TABLE IF NOT EXISTS ${table} (${definitions}, "${weightColumn}" UINTEGER)`);
+  const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
+  const time = `epoch_ms("${timeField}")`;
+  const counted = await connection.runAndReadAll(
+    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}") FROM ${table}`,
+  );
+  const [rows, from, to, weight] = counted.getRows()[0] ?? [];
+  const bound = (value: unknown): number | undefined => (value === null ? undefined : Number(value));
+  return {
+    name,
+    columns: new Set(described.getRows().map(([column]) => String(column))),
+    rows: Number(rows),
+    maxWeight: Math.max(1, Number(weight ?? 1)),
+    from: bound(from),
+    to: bound(to),
+    isComplete: false,
+  };
+}
+
+/** Keeps what is known of a partition without asking it. */
+export function noteBlock(partition: Partition, { rows, weights, columns }: Block): void {
+  partition.rows += rows;
+  for (let row = 0; row < rows; row++) {
+    const weight = weights[row] as number;
+    if (weight > partition.maxWeight) partition.maxWeight = weight;
+  }
+  const times = columns.find(({ column }) => column.field === timeField);
+  if (times === undefined) return;
+  const { words, validity, count } = times;
+  for (let row = 0; row < rows; row++) {
+    if (count < rows && ((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue;
+    // Two words of nanoseconds; what is rounded is less than a millisecond.
+    const time = (words[2 * row + 1] as number) * 4294.967296 + (words[2 * row] as number) / 1e6;
+    partition.from = Math.min(partition.from ?? Number.POSITIVE_INFINITY, Math.floor(time));
+    partition.to = Math.max(partition.to ?? Number.NEGATIVE_INFINITY, Math.ceil(time));
+  }
+}

@@ -1,0 +1,50 @@
+import type { Column } from "../columns/column.ts";
+import type { RecordSource } from "../query/record-source.ts";
+import { recordSum, summandColumns, sumName, type Summand } from "../query/record-sum.ts";
+import { sqlType } from "./append-block.ts";
+import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
+import { tableOf, weightColumn, type Partition } from "./partition.ts";
+import type { UsedRollups } from "./plan-query.ts";
+import { minutesOf, sourceColumn, sumColumns } from "./rollup-file.ts";
+
+export interface RowsOptions {
+  readonly partitions: readonly Partition[];
+  readonly rollups: readonly UsedRollups[];
+  readonly columnOf: (field: string) => Column;
+}
+
+/** The rows of files of records and of rollups as one table. A column that a file lacks is NULL there. */
+export function rowsOf({ partitions, rollups, columnOf }: RowsOptions): RecordSource["from"] {
+  const weight = partitions.some(({ maxWeight }) => maxWeight > 1) ? quoted(weightColumn) : undefined;
+
+  const records = (columns: readonly Column[], summand: Summand | undefined): string => {
+    const summed = summand === undefined ? [] : summandColumns(summand, columnOf);
+    const all = [...new Map([...columns, ...summed].map((column) => [column.field, column])).values()];
+    const selects = partitions.map(({ name, columns: has }) => {
+      const cells = all.map((column) => cellOf(column, has));
+      return `SELECT ${[...cells, ...(weight === undefined ? [] : [weight])].join(", ") || "1 AS one"} FROM ${tableOf(name)}`;
+    });
+    const cells = columns.map(({ field }) => quoted(field));
+    const sum = summand && `${recordSum(summand, { dialect: duckDbDialect, columnOf, weight })} AS ${sumName}`;
+    return `SELECT ${[...cells, ...(sum === undefined ? [] : [sum])].join(", ")} FROM (${selects.join(" UNION ALL ")})`;
+  };
+  const minutes = (columns: readonly Column[], summand: Summand, { file, sources }: UsedRollups): string => {
+    const cells = columns.map((column) => cellOf(column, file.columns));
+    const [low, high] = sumColumns[summand].map(quoted);
+    const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}`;
+    const ids = sources.map(({ id }) => id).join(", ");
+    return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids})`;
+  };
+  return (columns, summand) => {
+    const selects = [
+      ...(partitions.length > 0 ? [records(columns, summand)] : []),
+      ...(summand === undefined ? [] : rollups.map((used) => minutes(columns, summand, used))),
+    ];
+    return `(${selects.join(" UNION ALL ")}) r`;
+  };
+}
+
+function cellOf(column: Column, has: ReadonlySet<string>): string {
+  const name = quoted(column.field);
+  return has.has(column.field) ? name : `CAST(NULL AS ${sqlType(column)}) AS ${name}`;
+}
