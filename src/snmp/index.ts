@@ -77,7 +77,7 @@ export type {
   Snmp,
   SnmpOptions,
 } from "./operations/snmp.ts";
-export type { InterfaceView } from "./poller/interface-rates.ts";
+export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";
 export {
   createInterfaceDirectory,

@@ -26,6 +26,7 @@ function rowsOf(rows: Readonly<Record<string, readonly (bigint | undefined)[]>>,
     detail: undefined,
     error: undefined,
     isCut: false,
+    at: 0,
   };
 }
 

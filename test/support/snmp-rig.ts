@@ -27,6 +27,7 @@ export class SnmpRig {
   readonly tree: DefinitionTree;
   readonly clock: Clock;
   persistDirectory = "";
+  addsRates = false;
   agent: SnmpAgent;
   snmp: Snmp;
 
@@ -57,6 +58,7 @@ export class SnmpRig {
       health: this.health,
       random: () => 0,
       openSocket: this.network.open,
+      addsRates: this.addsRates,
     });
   }
 
@@ -106,14 +108,16 @@ export async function startSnmpRig(
     readonly agent?: Partial<AgentOptions>;
     readonly start?: boolean;
     readonly persist?: string;
+    readonly addsRates?: boolean;
     readonly clock?: Clock;
   } = {},
 ): Promise<SnmpRig> {
   const tree = await DefinitionTree.make(t, { "devices/lab.yml": quickDevice, ...options.files });
   const agent = createSnmpAgent({ table: rigTable, users: [usmUser], ...options.agent });
   const rig = new SnmpRig(tree, agent, options.clock ?? systemClock);
-  if (options.persist !== undefined) {
-    rig.persistDirectory = options.persist;
+  if (options.persist !== undefined || options.addsRates === true) {
+    rig.persistDirectory = options.persist ?? "";
+    rig.addsRates = options.addsRates === true;
     rig.snmp = rig.create();
   }
   t.after(() => rig.snmp.stop());

@@ -48,6 +48,7 @@ export function createSnmpPart(
     // Without polling, the definitions name what traps say.
     paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },
     ...(traps !== undefined && { traps }),
+    addsRates: settings.SVC_INPUT_SNMP_RATES_ENABLE,
     keepsReadings: settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE,
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
     keepsCounters: receivesFlows(settings),

@@ -429,6 +429,12 @@ export const settingsTable = {
     false,
     "Keeps what the last polls read, and answers it at GET /metrics/snmp in the Prometheus text format.",
   ),
+  SVC_INPUT_SNMP_RATES_ENABLE: row(
+    "SNMP",
+    bool,
+    false,
+    "Adds to each counter of a record what it did since the poll before: <field>_delta, and <field>_rate per second.",
+  ),
   SVC_INPUT_TRAP_ENABLE: row("SNMP", bool, false, "Receives SNMP traps and informs of versions 1, 2c and 3 by UDP."),
   SVC_INPUT_TRAP_LISTENER_IP: row("SNMP", listenAddress, "0.0.0.0", "The address on which traps are received.", "::"),
   SVC_INPUT_TRAP_LISTENER_PORT: row(

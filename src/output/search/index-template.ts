@@ -4,7 +4,7 @@ import { indexBases } from "./index-names.ts";
 import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
 
 /** Of what the template says; one that is older is replaced. */
-export const templateVersion = 3;
+export const templateVersion = 4;
 
 /** What marks a template of netgloss. */
 export const templateDescription = "records of netgloss; changed only by its own newer versions";
@@ -71,7 +71,13 @@ function dynamicTemplates(mappingOf: MappingOf): object[] {
   const ofPatterns = fieldPatterns.flatMap(({ pattern, type }) =>
     type === "any" || type === "inner"
       ? []
-      : [{ [pattern]: { path_match: pattern, match_mapping_type: jsonType(type), mapping: mappingOf(type) } }],
+      : jsonTypes(type).map((json) => ({
+          [json === "long" && type === "double" ? `${pattern} whole` : pattern]: {
+            path_match: pattern,
+            match_mapping_type: json,
+            mapping: mappingOf(type),
+          },
+        })),
   );
   return [
     ...ofPatterns,
@@ -84,9 +90,11 @@ function dynamicTemplates(mappingOf: MappingOf): object[] {
  * What the servers take a value of a type for before it has a mapping. A rule without it holds for objects, too: with
  * `flow.src.site.name`, `flow.src.site` would be a text, and the record would be refused.
  */
-function jsonType(type: FieldType): string {
-  if (type === "boolean" || type === "double") return type;
-  return type === "long" || type === "unsigned_long" ? "long" : "string";
+function jsonTypes(type: FieldType): readonly string[] {
+  // The first value may be whole.
+  if (type === "double") return ["double", "long"];
+  if (type === "boolean") return [type];
+  return [type === "long" || type === "unsigned_long" ? "long" : "string"];
 }
 
 /** A policy that begins a new index after a day or 30 GB, and keeps all of them. */

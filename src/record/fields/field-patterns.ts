@@ -95,6 +95,20 @@ export const fieldPatterns: readonly FieldPattern[] = [
     description: "scope of an options record: `system`, `interface`, `line_card`, `cache`, `template`, `type.<n>`",
     source: "NetFlow v9",
   },
+  {
+    pattern: "*_rate",
+    type: "double",
+    example: '"netif.bytes.in_rate":1250000',
+    description: "what the counter did since the poll before, per second",
+    source: "SNMP, SVC_INPUT_SNMP_RATES_ENABLE",
+  },
+  {
+    pattern: "*_delta",
+    type: "unsigned_long",
+    example: '"netif.bytes.in_delta":75000000',
+    description: "what the counter did since the poll before",
+    source: "SNMP, SVC_INPUT_SNMP_RATES_ENABLE",
+  },
   ...["flow.src.*", "flow.dst.*", "flow.client.*", "flow.server.*", "flow.export.*", "system.*"].map(
     (pattern): FieldPattern => ({
       pattern,

@@ -34,7 +34,9 @@ const byName: ReadonlyMap<string, RecordField> = new Map(recordFields.map((field
 export function findField(name: string): RecordField | FieldPattern | undefined {
   const own = byName.get(name);
   if (own !== undefined) return own;
-  const pattern = fieldPatterns.find((each) => name.startsWith(each.pattern.slice(0, -1)));
+  const pattern = fieldPatterns.find(({ pattern: each }) =>
+    each.startsWith("*") ? name.endsWith(each.slice(1)) : name.startsWith(each.slice(0, -1)),
+  );
   if (pattern?.type !== "inner") return pattern;
   const rest = name.slice(pattern.pattern.length - 1);
   const inner = findField(`flow.${rest}`) ?? findField(rest);

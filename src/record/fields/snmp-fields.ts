@@ -8,6 +8,8 @@ snmp.object.name | keyword | | IF-MIB::ifXTable | object that was polled | SNMP
 snmp.object.entity | keyword | | IF-MIB::ifXTable.7 | row of the object: its name, and of a table the instance | SNMP
 snmp.object.instance | keyword | | 7 | row of the object, where no index names it | SNMP
 snmp.object.isOddIndex | boolean | | true | the row's instance is no index of the object, and so in snmp.object.instance | SNMP
+snmp.rate.interval | double | seconds | 60.02 | time between the two polls that rates and deltas are of | SNMP
+snmp.rate.refused | keyword[] | | ["netif.bytes.in narrow"] | counters without a rate, with the reason: reset, narrow | SNMP
 snmp.object.isPartial | boolean | | true | not all of the object's values came | SNMP
 `);
 

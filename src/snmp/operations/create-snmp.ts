@@ -11,6 +11,8 @@ import { createPlanStore } from "../discovery/plan-store.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import { createMemoryBudget } from "../discovery/memory-budget.ts";
+import { rateRefusals } from "../poller/counter-change.ts";
+import { createRateBudget } from "../poller/kept-counters.ts";
 import type { OctetBudget } from "../poller/octet-counters.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
 import { createSchedule } from "../poller/schedule.ts";
@@ -38,6 +40,9 @@ const usualRestart = 15_000;
 
 /** Of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
+
+/** Rows of all devices whose counters are compared with the next poll. */
+const maxCountedRows = 400_000;
 
 /** Interfaces of all devices of which readings of counters are kept: some 10 MB. */
 const maxCounted = 20_000;
@@ -89,6 +94,25 @@ export function createSnmp(options: SnmpOptions): Snmp {
       () => lastReadings.counts.leftOut,
     );
   }
+  const rates = createRateBudget(maxCountedRows);
+  metrics.gaugeFrom(
+    "netgloss_snmp_counter_rows",
+    "Rows of tables whose counters are kept, to compare them with the next poll",
+    [],
+    () => rates.used,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_counter_rows_left_out_total",
+    "Rows whose counters were not kept for want of room: they have no rates",
+    [],
+    () => rates.leftOut,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_counter_rates_refused_total",
+    "Counters without a rate between two polls, by reason",
+    ["reason"],
+    () => rateRefusals.map((reason) => [{ reason }, rates.refused[reason]] as const),
+  );
   const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
   metrics.gaugeFrom(
     "netgloss_snmp_counted_interfaces",
@@ -106,9 +130,11 @@ export function createSnmp(options: SnmpOptions): Snmp {
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(options.enricher, options.sink, clock, turn, lastReadings),
+    writer: createRecordWriter(options.enricher, options.sink, clock, turn, lastReadings, options.addsRates),
     memory,
     octets: octets.max > 0 ? octets : undefined,
+    rates,
+    comparesAll: options.addsRates === true,
     turn,
     clock,
     log,

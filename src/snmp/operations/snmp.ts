@@ -19,6 +19,8 @@ export interface SnmpOptions {
   readonly health: Health;
   /** Keeps what the last polls read, for Prometheus. */
   readonly keepsReadings?: boolean;
+  /** Whether records have what their counters did since the poll before. Default: they have not. */
+  readonly addsRates?: boolean;
   /** Receives traps and informs; without it none are. */
   readonly traps?: TrapSettings;
   /** Whether the last readings of the counters of interfaces are kept. Default: they are not. */

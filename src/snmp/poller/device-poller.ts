@@ -8,12 +8,14 @@ import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { NameTables } from "../values/put-value.ts";
 import { createAccessProbe } from "./access-probe.ts";
+import { createCounterRates } from "./counter-rates.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
 import { createDeviceNames, givesNames } from "./device-names.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
 import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
 import { createHeartbeat, type Pulse } from "./heartbeat.ts";
-import { createInterfaceRates, type InterfaceView } from "./interface-rates.ts";
+import { createInterfaceStates, interfaceCounters, type InterfaceView } from "./interface-states.ts";
+import type { RateBudget } from "./kept-counters.ts";
 import { createLimiter } from "./limiter.ts";
 import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
@@ -41,6 +43,10 @@ export interface PollerParts {
   readonly memory: MemoryBudget;
   /** For readings of counters; left out: none are kept. */
   readonly octets?: OctetBudget | undefined;
+  /** For the counters that are compared with those of the poll before. */
+  readonly rates: RateBudget;
+  /** Whether all counters are compared; else those of interfaces are. */
+  readonly comparesAll: boolean;
   /** Resolves when a long table may go on. */
   readonly turn: () => Promise<void>;
   readonly clock: Clock;
@@ -131,7 +137,11 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const vanished = createVanishedRows();
   const names = createDeviceNames();
   const rowNames = createRowNames();
-  const rates = createInterfaceRates();
+  const interfaces = createInterfaceStates();
+  const rates = createCounterRates(
+    parts.rates,
+    ({ metric, oidText }) => interfaceCounters.has(oidText) || (parts.comparesAll && metric === "counter"),
+  );
   const octets = createOctetCounters(parts.octets);
   const nameOrder = createNameOrder();
   const oversized = createOversizedObjects();
@@ -153,6 +163,12 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     onMissed: (polls) => void (counts.skipped += polls),
   });
 
+  /** What was read of them says nothing any more. */
+  const forgetInterfaces = (): void => {
+    names.distrust();
+    interfaces.forget();
+    rates.forget();
+  };
   const isWanted = (): boolean => !isStopped;
   const note = (message: string): void => void (lastError = { at: clock.now(), message });
   const types = (): ReadonlyMap<string, PolledType> =>
@@ -197,8 +213,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (!(await isAlive(sessions.polling))) return;
       if (areNamesOld && objects.some(givesNames)) {
         areNamesOld = false;
-        names.distrust();
-        rates.forget();
+        forgetInterfaces();
       }
       const restartsBefore = new Map<string, number>();
       const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
@@ -245,8 +260,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       restarts++;
       counts.restarts++;
       octets.clear();
-      names.distrust();
-      rates.forget();
+      forgetInterfaces();
       rowNames.forget();
       areRowNamesGone = true;
       log.info({ device: device.id }, "an SNMP device has restarted");
@@ -293,7 +307,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (reason !== undefined) parts.rediscover(device.id, reason);
       if (names.see(object, polled)) parts.learnt(poller);
       rowNames.see(object, polled);
-      rates.see(object, polled, clock.monotonic());
+      interfaces.see(object, polled);
     }
     if (!polled.isComplete) {
       counts.partial++;
@@ -323,6 +337,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
         names: { enums, interfaceName, related },
+        count: (one, at) => (isOfThisBoot ? rates.begin(one, at, interfaces.speedOf) : undefined),
         facts: plan?.facts ?? new Map(),
       },
       object,
@@ -406,7 +421,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     get addresses() {
       return names.addresses;
     },
-    interfaceViews: () => rates.view(names.interfaces),
+    interfaceViews: () => interfaces.view(names.interfaces, rates.rateOf),
     octets: () => octets.readings(),
     get lastPoll() {
       return lastPoll;
@@ -446,6 +461,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     async stop() {
       isStopped = true;
       octets.clear();
+      rates.forget();
       grid.clear();
       prober.stop();
       await Promise.allSettled(running);

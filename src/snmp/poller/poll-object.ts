@@ -34,7 +34,12 @@ export interface PolledRows {
   readonly error: SnmpError | undefined;
   /** Whether reading was given up because there was too much of it. */
   readonly isCut: boolean;
+  /** The middle of the time that reading took, monotonic milliseconds. */
+  readonly at: number;
 }
+
+/** What was read, and how that ended. */
+type ReadRows = Omit<PolledRows, "at">;
 
 /** How much is read of one table, and how. */
 export interface ReadLimits {
@@ -56,11 +61,14 @@ export async function pollObject(
   repetitions: Repetitions,
   clock: Clock,
 ): Promise<PolledRows> {
-  if (object.isTable) return pollTable(session, object, limits, repetitions, clock);
-  return pollScalars(session, object, limits.maxOids);
+  const start = clock.monotonic();
+  const read = object.isTable
+    ? await pollTable(session, object, limits, repetitions, clock)
+    : await pollScalars(session, object, limits.maxOids);
+  return { ...read, at: (start + clock.monotonic()) / 2 };
 }
 
-async function pollScalars(session: Session, object: PolledObject, maxOids: number): Promise<PolledRows> {
+async function pollScalars(session: Session, object: PolledObject, maxOids: number): Promise<ReadRows> {
   const oids = object.columns.map(({ oid }) => [...oid, 0]);
   const values: (HeldValue | undefined)[] = oids.map(() => undefined);
   let isComplete = false;
@@ -88,7 +96,7 @@ async function pollTable(
   { maxRows, memory, turn, isWanted, maxOids, maxRepetitions }: ReadLimits,
   repetitions: Repetitions,
   clock: Clock,
-): Promise<PolledRows> {
+): Promise<ReadRows> {
   const roots = object.walked.map((column) => (object.columns[column] as PolledColumn).oid);
   const rows = new Map<string, PolledRow>();
   const start = clock.monotonic();

@@ -5,8 +5,10 @@ import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";
 import { putRow } from "../values/put-row.ts";
 import type { NameTables } from "../values/put-value.ts";
+import type { CountedRows } from "./counter-rates.ts";
 import type { PolledObject } from "./poll-plan.ts";
 import type { PolledRows } from "./poll-object.ts";
+import { putRates } from "./put-rates.ts";
 import { rowCells } from "./row-cells.ts";
 
 /** What records are made for. */
@@ -18,6 +20,8 @@ export interface RecordSource {
   /** `system.host.name` */
   readonly hostName: string;
   readonly names: NameTables;
+  /** Compares its counters with those of the poll before. */
+  readonly count: (object: PolledObject, at: number) => CountedRows | undefined;
   /** What the device is: `system.vendor` and so on of the record of its system group. */
   readonly facts: DeviceFacts;
 }
@@ -55,12 +59,14 @@ const flushBytes = 256 * 1024;
 /** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
 const maxIdle = 16;
 
+/** @param addsRates whether records have what their counters did since the poll before. */
 export function createRecordWriter(
   enricher: Enricher,
   sink: Sink,
   clock: Clock,
   turn?: () => Promise<void>,
   readings?: RowReader,
+  addsRates = false,
 ): RecordWriter {
   const idle: LineBuffer[] = [];
   return {
@@ -69,6 +75,7 @@ export function createRecordWriter(
       const pacer = createPacer(clock, turn);
       const timestamp = new Date(clock.now()).toISOString();
       const reader = readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
+      const counted = source.count(object, polled.at);
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
       for (const row of polled.rows) {
         const { cells, isOddIndex, states } = rowCells(object, row);
@@ -86,6 +93,8 @@ export function createRecordWriter(
         for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
         if (object.isShaped) completeRow(fields, object.sensor);
         if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
+        const change = counted?.row(row.key, cells);
+        if (addsRates && change !== undefined) putRates(fields, change);
         written.records++;
         reader?.add(fields);
         enricher.enrich(fields);
@@ -95,6 +104,7 @@ export function createRecordWriter(
         await pacer.rest();
         if (!isWanted()) break;
       }
+      if (polled.isComplete && isWanted()) counted?.end();
       flush();
       reader?.end();
       if (idle.length < maxIdle) idle.push(lines);

@@ -1,0 +1,174 @@
+import { heldValue, type HeldValue } from "../values/held-value.ts";
+import { readNumber } from "../values/read-number.ts";
+import type { PolledRows } from "./poll-object.ts";
+import type { PolledColumn, PolledObject } from "./poll-plan.ts";
+
+/** An interface as people are shown it. What the device does not say, or two polls do not give yet, is left out. */
+export interface InterfaceView {
+  readonly index: number;
+  readonly name?: string;
+  readonly alias?: string;
+  readonly admin?: string;
+  readonly oper?: string;
+  /** Of the interface. */
+  readonly bitsPerSecond?: number;
+  readonly inBitsPerSecond?: number;
+  readonly outBitsPerSecond?: number;
+  readonly inErrorsPerSecond?: number;
+  readonly outErrorsPerSecond?: number;
+  readonly inDiscardsPerSecond?: number;
+  readonly outDiscardsPerSecond?: number;
+}
+
+/** Per second, of the counter with this OID in the row with this key; undefined: not known. */
+export type RateOf = (oid: string, key: string) => number | undefined;
+
+/** What a device's interfaces are and do, from its last polls (IF-MIB, RFC 2863). */
+export interface InterfaceStates {
+  see(object: PolledObject, polled: PolledRows): void;
+  /** What was read before says nothing any more: the interfaces may have other numbers. */
+  forget(): void;
+  /** Bits per second; undefined: not known. */
+  speedOf(index: number): number | undefined;
+  view(names: ReadonlyMap<number, string>, rateOf: RateOf): readonly InterfaceView[];
+}
+
+type Rate = Exclude<keyof InterfaceView, "index" | "name" | "alias" | "admin" | "oper" | "bitsPerSecond">;
+
+const wholes = ["admin", "oper", "speed", "highSpeed"] as const;
+type Meaning = (typeof wholes)[number] | "alias";
+
+const ifEntry = ".1.3.6.1.2.1.2.2.1";
+const ifXEntry = ".1.3.6.1.2.1.31.1.1.1";
+
+const columns: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  [`${ifEntry}.5`, "speed"],
+  [`${ifEntry}.7`, "admin"],
+  [`${ifEntry}.8`, "oper"],
+  [`${ifXEntry}.15`, "highSpeed"],
+  [`${ifXEntry}.18`, "alias"],
+]);
+
+/** What each rate is made of, the first that there is: counters of 64 bits, then those of 32. */
+const rates: Readonly<Record<Rate, { readonly of: readonly string[]; readonly factor: number }>> = {
+  inBitsPerSecond: { of: [`${ifXEntry}.6`, `${ifEntry}.10`], factor: 8 },
+  outBitsPerSecond: { of: [`${ifXEntry}.10`, `${ifEntry}.16`], factor: 8 },
+  inErrorsPerSecond: { of: [`${ifEntry}.14`], factor: 1 },
+  outErrorsPerSecond: { of: [`${ifEntry}.20`], factor: 1 },
+  inDiscardsPerSecond: { of: [`${ifEntry}.13`], factor: 1 },
+  outDiscardsPerSecond: { of: [`${ifEntry}.19`], factor: 1 },
+};
+
+/** The counters (OIDs) that {@link InterfaceView} has rates of. */
+export const interfaceCounters: ReadonlySet<string> = new Set(Object.values(rates).flatMap(({ of }) => of));
+
+/** ifAdminStatus, ifOperStatus. */
+const states = ["", "up", "down", "testing", "unknown", "dormant", "not present", "lower layer down"] as const;
+
+/** Of so many interfaces of a device at most. */
+const maxInterfaces = 20_000;
+
+/** Thousands of devices have dozens of interfaces each: a row of numbers for each, and nothing else. */
+export function createInterfaceStates(): InterfaceStates {
+  const width = wholes.length;
+  const slots = new Map<number, number>();
+  const aliases = new Map<number, string>();
+  let numbers = new Float64Array(0);
+
+  const slotOf = (index: number): number | undefined => {
+    const known = slots.get(index);
+    if (known !== undefined || slots.size === maxInterfaces) return known;
+    const slot = slots.size * width;
+    slots.set(index, slot);
+    if (slot + width > numbers.length) {
+      const larger = new Float64Array(Math.max(8 * width, 2 * numbers.length)).fill(Number.NaN);
+      larger.set(numbers);
+      numbers = larger;
+    }
+    return slot;
+  };
+
+  const put = (index: number, meaning: Meaning, value: HeldValue): void => {
+    if (meaning === "alias") {
+      const text = typeof value.value === "string" ? Buffer.from(value.value, "latin1").toString("utf8") : "";
+      if (text === "") aliases.delete(index);
+      else aliases.set(index, text);
+      return;
+    }
+    const number = readNumber(heldValue(value));
+    const slot = number === undefined ? undefined : slotOf(index);
+    if (slot !== undefined) numbers[slot + wholes.indexOf(meaning)] = Number(number);
+  };
+
+  const whole = (index: number, one: (typeof wholes)[number]): number => {
+    const slot = slots.get(index);
+    return slot === undefined ? Number.NaN : (numbers[slot + wholes.indexOf(one)] as number);
+  };
+
+  const speedOf = (index: number): number | undefined => {
+    // ifSpeed ends at its largest number; ifHighSpeed rounds slow interfaces to nothing.
+    const high = whole(index, "highSpeed");
+    const speed = high > 0 ? high * 1_000_000 : whole(index, "speed");
+    return speed > 0 ? speed : undefined;
+  };
+
+  const viewInterface = (index: number, name: string | undefined, rateOf: RateOf): InterfaceView => {
+    const known = Object.entries(rates).flatMap(([rate, { of, factor }]) => {
+      const value = of.map((oid) => rateOf(oid, String(index))).find((one) => one !== undefined);
+      return value === undefined ? [] : [[rate, value * factor] as const];
+    });
+    const [admin, oper] = [states[whole(index, "admin")], states[whole(index, "oper")]];
+    const alias = aliases.get(index);
+    const bitsPerSecond = speedOf(index);
+    return {
+      index,
+      ...(name !== undefined && { name }),
+      ...(alias !== undefined && { alias }),
+      ...(admin && { admin }),
+      ...(oper && { oper }),
+      ...(bitsPerSecond !== undefined && { bitsPerSecond }),
+      ...Object.fromEntries(known),
+    };
+  };
+
+  return {
+    see(object, polled) {
+      for (const { position, meaning } of interfaceColumns(object)) {
+        for (const row of polled.rows) {
+          const value = row.values[position];
+          const index = Number(row.key);
+          if (value !== undefined && Number.isInteger(index)) put(index, meaning, value);
+        }
+      }
+    },
+    forget() {
+      slots.clear();
+      aliases.clear();
+      numbers = new Float64Array(0);
+    },
+    speedOf,
+    view(names, rateOf) {
+      const all = [...new Set([...names.keys(), ...slots.keys()])].toSorted((a, b) => a - b);
+      return all.map((index) => viewInterface(index, names.get(index), rateOf));
+    },
+  };
+}
+
+interface SeenColumn {
+  readonly position: number;
+  readonly meaning: Meaning;
+}
+
+const seenColumns = new WeakMap<PolledObject, readonly SeenColumn[]>();
+
+/** Devices with the same object share it. */
+function interfaceColumns(object: PolledObject): readonly SeenColumn[] {
+  const known = seenColumns.get(object);
+  if (known !== undefined) return known;
+  const found = object.columns.flatMap(({ oid }: PolledColumn, position) => {
+    const meaning = columns.get(`.${oid.join(".")}`);
+    return meaning === undefined ? [] : [{ position, meaning }];
+  });
+  seenColumns.set(object, found);
+  return found;
+}
