@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { CounterChange } from "../../src/snmp/poller/counter-change.ts";
 import { createCounterRates } from "../../src/snmp/poller/counter-rates.ts";
 import { createRateBudget } from "../../src/snmp/poller/kept-counters.ts";

@@ -77,15 +77,15 @@ export function createCounterRates(budget: RateBudget, isCounted: (attribute: At
       return countRows(kept, at, budget, speedOf);
     },
     rateOf(oid, key) {
-      for (const { layout, rateAt } of objects.values()) {
-        const place = layout.counters.findIndex(({ oidText }) => oidText === oid);
-        const rate = place === -1 ? Number.NaN : rateAt(key, place);
+      for (const kept of objects.values()) {
+        const place = kept.layout.counters.findIndex(({ oidText }) => oidText === oid);
+        const rate = place === -1 ? Number.NaN : kept.rateAt(key, place);
         if (!Number.isNaN(rate)) return rate;
       }
       return undefined;
     },
     forget() {
-      for (const id of [...objects.keys()]) drop(id);
+      for (const id of objects.keys()) drop(id);
     },
   };
 }

@@ -337,7 +337,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         ip: device.ip,
         hostName: hostName ?? plan?.sysName ?? device.name,
         names: { enums, interfaceName, related },
-        count: (one, at) => (isOfThisBoot ? rates.begin(one, at, interfaces.speedOf) : undefined),
+        count: (one, at) => (isOfThisBoot ? rates.begin(one, at, (index) => interfaces.speedOf(index)) : undefined),
         facts: plan?.facts ?? new Map(),
       },
       object,
@@ -421,7 +421,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     get addresses() {
       return names.addresses;
     },
-    interfaceViews: () => interfaces.view(names.interfaces, rates.rateOf),
+    interfaceViews: () => interfaces.view(names.interfaces, (oid, key) => rates.rateOf(oid, key)),
     octets: () => octets.readings(),
     get lastPoll() {
       return lastPoll;
