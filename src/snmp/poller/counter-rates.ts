@@ -128,7 +128,7 @@ function countRows(
         numbers[to + 2] = (counted * 1000) / elapsed;
         const delta = convertValue(attribute.syntax, { type: "Counter64", value: counted });
         if (typeof delta !== "number" && typeof delta !== "bigint") continue;
-        changes.push({ attribute, delta, perSecond: toMilli((Number(delta) * 1000) / elapsed) });
+        changes.push({ attribute, delta, perSecond: toMilli(Number(delta) / (elapsed / 1000)) });
       }
       // A counter that is missing once has no rate the next time: the two readings are further apart than the rows.
       for (const [place, isRead] of read.entries())
