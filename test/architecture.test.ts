@@ -74,7 +74,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   explore: [["explore-error.ts", "columns"], "intake", "query", "status.ts", ["duckdb", "clickhouse"], "."],
   flow: ["protocol.ts", "intake", "elements", "exporters", "line/kernel", "wire", "line", "exporters/state", "."],
   filter: [["filter.ts", "filter-error.ts"], ["syntax", "vocabulary"], "check", "evaluate", "."],
-  udm: ["model", "index", "history", "store"],
+  udm: ["model", "index", "history", "store", "postgresql"],
   sources: [["source-fault.ts", "source-config.ts"], "fetch", "kinds", "config", "engine", "."],
   exchange: [["exchange-error.ts", "exchange-entry.ts", "fault-list.ts"], "rows", "map", "."],
   enrich: [

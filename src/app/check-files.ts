@@ -27,7 +27,8 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
     if (judged.isMissing) warnings.push(`${path}: no such file: records go without it`);
   }
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
-  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
+  const isFile = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file";
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && isFile && metadataPath !== "") {
     const found = await checkMetadata(metadataPath);
     problems.push(...found.problems);
     warnings.push(...found.warnings);

@@ -17,7 +17,9 @@ export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan
   reads(settings.SVC_API_USERS_PATH !== "", "users and tokens");
   reads(settings.SVC_FLOW_SERVER_TLS_ENABLE, "certificates and key of the flow port");
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
-  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
+  const isShared = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql";
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && isShared) readsAgain.push("metadata of the database");
+  else if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
     const isOwned = missingForMetadataApi(settings).length === 0;
     if (!isOwned || !hasMetadata) readsAgain.push("metadata file");
     else leavesAlone.push("metadata file: the API owns it; stop netgloss to edit it by hand");

@@ -90,8 +90,12 @@ export interface SavedFile {
  *
  * @throws SaveError; the file has the old content, or it has the new and its folder could not be synced.
  */
-export async function replaceContent(io: FileIo, plan: ReplacePlan, bytes: Uint8Array): Promise<void> {
-  const { alarms } = await saveFile(io, plan, [bytes]);
+export async function replaceContent(
+  io: FileIo,
+  plan: ReplacePlan,
+  content: Uint8Array | Iterable<Uint8Array>,
+): Promise<void> {
+  const { alarms } = await saveFile(io, plan, content instanceof Uint8Array ? [content] : content);
   for (const { step, error } of alarms) if (step === "sync_folder") throw new SaveError(step, error);
 }
 

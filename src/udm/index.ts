@@ -26,6 +26,9 @@ export type {
   UdmPlaces,
   UdmStoreWithHistory,
 } from "./store/file-store-contract.ts";
+export { createUdmPostgresqlStore } from "./postgresql/udm-postgresql-store.ts";
+export type { UdmPostgresqlStoreOptions } from "./postgresql/postgresql-store-contract.ts";
+export { parseServerAddress, type ServerAddress } from "./postgresql/server-address.ts";
 export type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history/history-contract.ts";
 export { isChange, type EntryChange } from "./model/apply-writes.ts";
 export type { LayerChanges, LayeredEntry, UdmLayer, UdmLayers } from "./store/udm-layers.ts";

@@ -2,6 +2,7 @@ import { readTlsCredentials } from "../../api/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
 import { readAuthorities } from "../access/read-authorities.ts";
+import { metadataDatabaseAddress, metadataDatabaseTls } from "../metadata-database.ts";
 import { messageOf, type Findings } from "./findings.ts";
 
 const soonMs = 14 * 86_400_000;
@@ -40,6 +41,7 @@ export function checkTls(settings: Settings, now: number): Findings {
   }
   const issuerCa = settings.SVC_API_OIDC_CA_CERT_FILEPATH;
   if (settings.SVC_API_OIDC_ENABLE && issuerCa !== "") attempt("OpenID Connect", () => readAuthorities(issuerCa));
+  checkDatabase(settings, attempt, checkPair);
   for (const { delivery, store } of storeOutputs(settings)) {
     const tls = "tls" in store ? store.tls : undefined;
     if (tls === undefined) continue;
@@ -51,4 +53,19 @@ export function checkTls(settings: Settings, now: number): Findings {
       problems.push(`${subject}: a client certificate needs a key, and a key a certificate`);
   }
   return { problems, warnings };
+}
+
+function checkDatabase(
+  settings: Settings,
+  attempt: (subject: string, read: () => unknown) => void,
+  checkPair: (subject: string, certPath: string, keyPath: string) => void,
+): void {
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE !== "postgresql") return;
+  const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
+  const subject = "database of the metadata";
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet) {
+    attempt("SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL", () => metadataDatabaseAddress(settings));
+  }
+  if (caPath !== "") attempt(subject, () => readAuthorities(caPath));
+  if (certPath !== "" && keyPath !== "") checkPair(subject, certPath, keyPath);
 }

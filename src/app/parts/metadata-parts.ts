@@ -3,20 +3,30 @@ import { join } from "node:path";
 import { nodeFileIo, runAfter } from "../../file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createLastCopies, createSources, type Sources } from "../../sources/index.ts";
-import { createUdmFileStore, type CollectorUdmStore } from "../../udm/index.ts";
+import { createUdmFileStore, createUdmPostgresqlStore, type CollectorUdmStore } from "../../udm/index.ts";
 import { createCollidingKeysLog } from "../colliding-keys.ts";
+import { metadataDatabaseOptions } from "../metadata-database.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { startUdmFileThread } from "../start-udm-file-thread.ts";
 import type { Reporting } from "./reporting.ts";
 
-/** The store of metadata: owned when the API may change it, else only read; undefined when there is to be none. */
+/**
+ * The store of metadata: owned when the API may change it, else only read; undefined when there is to be none.
+ *
+ * @throws SettingsError for a database that cannot be asked as it is set.
+ */
 export function createMetadata(settings: Settings, reporting: Reporting): CollectorUdmStore | undefined {
+  if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) return undefined;
+  const owned = missingForMetadataApi(settings).length === 0;
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql") {
+    return createUdmPostgresqlStore({ ...reporting, ...metadataDatabaseOptions(settings), owned });
+  }
   const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
-  if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE || path === "") return undefined;
+  if (path === "") return undefined;
   return createUdmFileStore({
     ...reporting,
     path,
-    owned: missingForMetadataApi(settings).length === 0,
+    owned,
     refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
     startThread: startUdmFileThread,
     stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,

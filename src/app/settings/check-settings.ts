@@ -25,7 +25,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
-  problems.push(...exploreProblems(settings));
+  problems.push(...exploreProblems(settings), ...metadataDatabaseProblems(settings));
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;
@@ -36,7 +36,8 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) {
       problems.push(`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE must be true, ${because}`);
     }
-    if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH === "") {
+    const isFile = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file";
+    if (isFile && settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH === "") {
       problems.push(
         `SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH must be set, ${because}; the file need not exist`,
       );
@@ -169,15 +170,35 @@ export function receivesFlows(settings: Settings): boolean {
   );
 }
 
-/** The names of the three settings that turn the metadata API on that are not set, in the order of the contract. */
+/** The names of the three settings that turn the metadata API on that are not set, in the order of the contract; a database takes the place of the file. */
 export function missingForMetadataApi(settings: Settings): (keyof Settings)[] {
+  const isShared = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql";
   const needed = {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE,
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE,
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH:
-      settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH !== "",
+      isShared || settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH !== "",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL:
+      !isShared || settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet,
   };
   return (Object.keys(needed) as (keyof typeof needed)[]).filter((name) => !needed[name]);
+}
+
+function metadataDatabaseProblems(settings: Settings): string[] {
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE !== "postgresql") return [];
+  const because = "because SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE is postgresql";
+  const problems: string[] = [];
+  if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet) {
+    problems.push(`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL must be set, ${because}`);
+  }
+  const cert = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_CERT_FILEPATH;
+  const key = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_KEY_FILEPATH;
+  if ((cert === "") !== (key === "")) {
+    problems.push(
+      "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_CERT_FILEPATH and SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_KEY_FILEPATH belong together: set both",
+    );
+  }
+  return problems;
 }
 
 function exploreProblems(settings: Settings): string[] {

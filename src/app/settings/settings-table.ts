@@ -24,6 +24,7 @@ import {
 import { deliverySettings } from "./delivery-settings.ts";
 import { exploreSettings } from "./explore-settings.ts";
 import type { OutputInstance } from "./output-instances.ts";
+import { metadataDatabaseSettings } from "./metadata-database-settings.ts";
 import { netifSnmpSettings } from "./netif-snmp-settings.ts";
 import { oidcSettings } from "./oidc-settings.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
@@ -81,8 +82,9 @@ export const settingsTable = {
     "Metadata",
     size(0, 64 * GiB),
     64 * MiB,
-    "The most bytes of the history of metadata changes, kept in SVC_STATE_DIRECTORY_PATH: the oldest go first. 0 keeps none.",
+    "The most bytes of the history of metadata changes, kept in SVC_STATE_DIRECTORY_PATH or in the database: the oldest go first. 0 keeps none.",
   ),
+  ...metadataDatabaseSettings,
   SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH: row(
     "Metadata",
     path,

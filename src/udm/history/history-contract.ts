@@ -15,6 +15,8 @@ export interface ChangeHead {
   readonly entries: number;
   /** The layer whose entries they are; undefined: those that people write. */
   readonly layer?: string | undefined;
+  /** Which collector has made the change, where several share the metadata. */
+  readonly collector?: string | undefined;
 }
 
 /** One commit: what became of which entries. */

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { parseServerAddress, type ServerAddress, type UdmPostgresqlStoreOptions } from "../udm/index.ts";
+import { SettingsError, type Settings } from "./settings/index.ts";
+import { startUdmFileThread } from "./start-udm-file-thread.ts";
+
+const urlName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
+
+/** @throws Error that says what is wrong with the URL, without what is secret in it. */
+export function metadataDatabaseAddress(settings: Settings): ServerAddress {
+  return parseServerAddress(settings[urlName].reveal());
+}
+
+/** Files that prove the database, and this collector to it; "" for none. */
+export function metadataDatabaseTls(settings: Settings): {
+  readonly caPath: string;
+  readonly certPath: string;
+  readonly keyPath: string;
+} {
+  return {
+    caPath: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_CA_CERT_FILEPATH,
+    certPath: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_CERT_FILEPATH,
+    keyPath: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_KEY_FILEPATH,
+  };
+}
+
+/**
+ * How the store on PostgreSQL is set up.
+ *
+ * @throws SettingsError for a URL or a file that cannot be used.
+ */
+export function metadataDatabaseOptions(
+  settings: Settings,
+): Omit<UdmPostgresqlStoreOptions, "owned" | "log" | "metrics" | "clock" | "health"> {
+  const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
+  return {
+    address: orProblem(urlName, () => metadataDatabaseAddress(settings)),
+    tls: { ca: contentOf(caPath), cert: contentOf(certPath), key: contentOf(keyPath) },
+    timeoutMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TIMEOUT * 1000,
+    collector: settings.SVC_COLLECTOR_NAME || hostname(),
+    stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
+    exportPath: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_EXPORT_PATH,
+    historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,
+    maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
+    limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
+    startThread: startUdmFileThread,
+  };
+}
+
+function contentOf(path: string): string | undefined {
+  return path === "" ? undefined : orProblem("the database of the metadata", () => readFileSync(path, "utf8"));
+}
+
+function orProblem<T>(subject: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new SettingsError([`${subject}: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}

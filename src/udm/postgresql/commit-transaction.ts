@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { openSession, messageOf, type DatabaseAccess, type Session } from "./session.ts";
+import { readState, type DatabaseState } from "./fetch-commits.ts";
+import { nextDelay } from "./backoff.ts";
+
+/** What a transaction whose answer was lost has become. */
+export type LostAnswer = "committed" | "not_committed" | "unknown";
+
+/** The session through which is written. */
+export interface Writer {
+  /** Opens it if need be. @throws Error */
+  session(): Promise<Session>;
+  /**
+   * Finds out what became of a commit whose answer was lost. While the transaction may still be about to commit, it holds the row that this
+   * takes first: whatever is found then is final.
+   */
+  outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer>;
+  close(): void;
+}
+
+export function createWriter(access: DatabaseAccess, random: () => number): Writer {
+  let open: Session | undefined;
+  let stopping = new AbortController();
+
+  const session = async (): Promise<Session> => {
+    if (open?.isOpen() !== true) open = await openSession(access, stopping.signal);
+    return open;
+  };
+
+  return {
+    session,
+    async outcomeOf(number, save, limitMs) {
+      const late = AbortSignal.any([stopping.signal, AbortSignal.timeout(limitMs)]);
+      for (let attempt = 0; !late.aborted; attempt++) {
+        try {
+          const asked = await session();
+          const found = await beginTransaction(asked, number);
+          await rollBack(asked);
+          return found.save === save ? "committed" : "not_committed";
+        } catch {
+          await rollBack(open);
+          await sleep(nextDelay(attempt, random), undefined, { signal: late }).catch(() => {});
+        }
+      }
+      return "unknown";
+    },
+    close() {
+      stopping.abort(new Error("the collector stops"));
+      open?.close();
+      open = undefined;
+      stopping = new AbortController();
+    },
+  };
+}
+
+/** Begins a transaction that holds the row whoever commits must have. @param number of the commit whose id is asked for. */
+export async function beginTransaction(session: Session, number: number): Promise<DatabaseState> {
+  const [, state] = await session.ask((sql) =>
+    Promise.all([sql.unsafe("begin isolation level read committed read write"), readState(sql, number, true)]),
+  );
+  return state;
+}
+
+/** Ends a transaction without a trace; a session that cannot is of no use any more. */
+export async function rollBack(session: Session | undefined): Promise<void> {
+  if (session?.isOpen() !== true) return;
+  try {
+    await session.ask((sql) => sql.unsafe("rollback"));
+  } catch (error) {
+    session.close(new Error(messageOf(error)));
+  }
+}

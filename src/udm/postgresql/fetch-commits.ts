@@ -1,0 +1,143 @@
+import type { Sql } from "postgres";
+import type { EntryChange } from "../model/apply-writes.ts";
+import type { UdmChange } from "../history/history-contract.ts";
+import { readChangeColumns, type ChangeColumns } from "./entry-rows.ts";
+
+/** How far a copy of the metadata is, and of which database. */
+export interface Position {
+  readonly store: string;
+  /** Of the last commit. */
+  readonly number: number;
+  /** The id that the commit's transaction got: a database that was set back gives its numbers a second time. */
+  readonly save: string;
+}
+
+/** What the database says of itself. */
+export interface DatabaseState {
+  readonly store: string;
+  readonly last: number;
+  /** The oldest commit that is kept. */
+  readonly first: number;
+  /** Of the commit with the number that was asked for; undefined when it is not kept. */
+  readonly save: string | undefined;
+  /** About what the log takes. */
+  readonly logBytes: number;
+  /** The clock of the server, in milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** A commit of the log. */
+export interface FetchedCommit extends UdmChange {
+  readonly save: string;
+}
+
+/** The position before the first commit. */
+export const noSave = "00000000-0000-0000-0000-000000000000";
+/** A commit of more entries is never read as a list of changes: it takes too much memory. */
+export const mostListed = 100_000;
+/** Rows that come at a time. */
+const rowsAtOnce = 2000;
+/** Commits that one question asks for. */
+const commitsAtOnce = 200;
+
+/** The log begins behind what was asked for. */
+export class LogGapError extends Error {
+  override readonly name = "LogGapError";
+}
+
+/** @param number whose commit's id is asked for. @param lock whether to take the row that whoever commits holds. */
+export async function readState(sql: Sql, number: number, lock = false): Promise<DatabaseState> {
+  const query = `select store::text, last_number::float8 as last, first_number::float8 as first, log_bytes::float8 as "logBytes",
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as time from netgloss.udm_state`;
+  const [[row], [commit]] = await Promise.all([
+    sql.unsafe<Omit<DatabaseState, "save">[]>(lock ? `${query} for update` : query),
+    sql<{ save: string }[]>`select save::text from netgloss.udm_commit where number = ${number}`,
+  ]);
+  if (row === undefined) throw new Error("the table netgloss.udm_state has no row");
+  return { ...row, save: number === 0 ? noSave : commit?.save };
+}
+
+const heads = `select number, save, at, author, method, collector, layer, entries, is_cut from netgloss.udm_commit`;
+
+const columns = `h.number::float8 as number, h.save::text as save, (extract(epoch from h.at) * 1000)::float8 as time,
+  h.author, h.method, h.collector, h.layer, h.entries,
+  h.is_cut or h.entries > ${mostListed} as "isCut", c.key, c.before::text as before,
+  c.before_file_only::text as "beforeFileOnly", c.after::text as after, c.after_file_only::text as "afterFileOnly"`;
+
+interface CommitRow extends ChangeColumns {
+  readonly number: number;
+  readonly save: string;
+  readonly time: number;
+  readonly author: string;
+  readonly method: string;
+  readonly collector: string;
+  readonly layer: string | null;
+  readonly entries: number;
+  readonly isCut: boolean;
+}
+
+/** The commits behind a number, in order, without a gap; none when the log has no place for that number any more. */
+export async function* commitsAfter(sql: Sql, number: number): AsyncGenerator<FetchedCommit> {
+  for (let after = number; ;) {
+    let count = 0;
+    const question = `${heads} where number > $1 order by number limit ${commitsAtOnce}`;
+    for await (const commit of readCommits(sql, question, [after], "asc")) {
+      if (commit.number !== after + 1) throw new LogGapError(`commit ${after + 1} is missing`);
+      after = commit.number;
+      count++;
+      yield commit;
+    }
+    if (count < commitsAtOnce) return;
+  }
+}
+
+/**
+ * Commits with their changes.
+ *
+ * @param question which heads: a select over `netgloss.udm_commit`.
+ */
+export async function* readCommits(
+  sql: Sql,
+  question: string,
+  parameters: readonly (string | number)[],
+  order: "asc" | "desc",
+): AsyncGenerator<FetchedCommit> {
+  const text = `select ${columns} from (${question}) h left join netgloss.udm_change c
+    on c.number = h.number and h.entries <= ${mostListed} order by h.number ${order}, c.position`;
+  let head: CommitRow | undefined;
+  let changes: EntryChange[] = [];
+  const rows = sql.unsafe<CommitRow[]>(text, [...parameters], { prepare: true });
+  for await (const part of rows.cursor(rowsAtOnce)) {
+    for (const row of part) {
+      if (head !== undefined && head.number !== row.number) {
+        yield commitOf(head, changes);
+        changes = [];
+      }
+      head = row;
+      if (row.key !== null) changes.push(readChangeColumns(row));
+    }
+  }
+  if (head !== undefined) yield commitOf(head, changes);
+}
+
+/** All columns of heads, for {@link readCommits}. */
+export const headsOf = heads;
+
+function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommit {
+  const { number, save, time, author, method, collector, layer, entries, isCut } = row;
+  // A connection that breaks between two parts of an answer looks like its end.
+  if (!isCut && changes.length !== entries)
+    throw new Error(`the answer of the database breaks off in commit ${number}`);
+  return {
+    number,
+    save,
+    time: Math.round(time),
+    author,
+    method,
+    collector,
+    entries,
+    isCut,
+    changes,
+    ...(layer !== null && { layer }),
+  };
+}

@@ -1,0 +1,119 @@
+import { isExpected, type Clock, type Log } from "../../report/index.ts";
+import { nextDelay } from "./backoff.ts";
+import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
+
+export interface FollowerOptions {
+  readonly access: DatabaseAccess;
+  /** A session was made: what is needed before it is of use. When it fails, the session is given up. */
+  readonly connected: (session: Session) => Promise<void>;
+  /** The database has told something. */
+  readonly notified: (session: Session, payload: string) => void;
+  /** Asks whether all is well, every {@link heartbeatMs}. When it fails, the session is given up. */
+  readonly beat: (session: Session) => Promise<void>;
+  /** Called when a session ended and each time that none could be made. */
+  readonly lost: (reason: string) => void;
+  readonly after: (action: () => void, ms: number) => () => void;
+  readonly random: () => number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Keeps one session with the database, and makes it again when it breaks. */
+export interface Follower {
+  /** Begins. Resolves when the first attempt is over, however it was. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** The session, once it is of use. */
+  session(): Session | undefined;
+  /** Why there is none. */
+  reason(): string;
+}
+
+/** A connection that was cut in silence is found after this time and the one that an answer may take. */
+const heartbeatMs = 5000;
+
+export function createFollower(options: FollowerOptions): Follower {
+  const { access, connected, notified, beat, lost, after, random, log } = options;
+  let stopping = new AbortController();
+  let session: Session | undefined;
+  let running: Promise<void> | undefined;
+  let reason = "it has not been asked yet";
+
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = after(end, ms);
+      function end(): void {
+        stopping.signal.removeEventListener("abort", end);
+        cancel();
+        resolve();
+      }
+      stopping.signal.addEventListener("abort", end);
+    });
+
+  const beats = async (open: Session): Promise<void> => {
+    try {
+      await beat(open);
+    } catch (error) {
+      open.close(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+
+  /** Resolves when the session is over. @throws Error when it never was of use. */
+  const follow = async (ready: () => void): Promise<string> => {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const open = await openSession(access, stopping.signal, {
+      onNotify: (_channel, payload) => notified(open, payload),
+      onEnd: () => end(),
+    });
+    try {
+      await connected(open);
+      session = open;
+      ready();
+      while (open.isOpen() && !stopping.signal.aborted) {
+        await Promise.race([ended, pause(heartbeatMs)]);
+        if (open.isOpen() && !stopping.signal.aborted) await beats(open);
+      }
+      return "the connection was closed";
+    } finally {
+      session = undefined;
+      open.close();
+    }
+  };
+
+  const run = async (firstIsOver: () => void): Promise<void> => {
+    for (let attempt = 0; !stopping.signal.aborted; attempt++) {
+      const ready = (): void => {
+        attempt = 0;
+        firstIsOver();
+      };
+      try {
+        reason = await follow(ready);
+      } catch (error) {
+        reason = messageOf(error);
+        if (!isExpected(error)) log.debug({ error }, "an attempt to follow the database of the metadata failed");
+      }
+      if (stopping.signal.aborted) break;
+      lost(reason);
+      firstIsOver();
+      await pause(nextDelay(attempt, random));
+    }
+    firstIsOver();
+  };
+
+  return {
+    start() {
+      stopping = new AbortController();
+      return new Promise((resolve) => {
+        running = run(resolve);
+      });
+    },
+    async stop() {
+      stopping.abort(new Error("the collector stops"));
+      session?.close();
+      await running;
+    },
+    session: () => session,
+    reason: () => reason,
+  };
+}

@@ -1,0 +1,130 @@
+import type { SharedIndex } from "../index/index-contract.ts";
+import type { UdmChange } from "../history/history-contract.ts";
+import { nextTurn } from "../model/next-turn.ts";
+import type { UdmEdit, UdmIndex } from "../model/udm-index.ts";
+import type { PublishedState } from "../store/published-state.ts";
+import { commitsAfter, LogGapError, type DatabaseState, type FetchedCommit, type Position } from "./fetch-commits.ts";
+import { loadEntries } from "./load-entries.ts";
+import type { FullLoadReason, PostgresqlMetrics } from "./postgresql-metrics.ts";
+import type { Session } from "./session.ts";
+
+/** The commits behind a position cannot be applied one by one: all entries must be read. */
+export class ReloadNeeded extends Error {
+  override readonly name = "ReloadNeeded";
+  readonly reason: FullLoadReason;
+
+  constructor(reason: FullLoadReason) {
+    super(`all entries must be read: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** The entries of the database in memory, as of one commit. Calls that change it follow one another. */
+export interface Mirror {
+  /** Undefined before there is a state. */
+  readonly position: () => Position | undefined;
+  /** The highest number heard of. */
+  readonly known: () => number;
+  readonly heard: (number: number) => void;
+  /** Applies what others have committed. @returns the commits. @throws ReloadNeeded, or an error of the session. */
+  readonly catchUp: (session: Session) => Promise<readonly FetchedCommit[]>;
+  /** @throws ReloadNeeded when the database does not go on from where this is. */
+  readonly check: (state: DatabaseState) => void;
+  /** Reads all entries. */
+  readonly reload: (session: Session, reason: FullLoadReason) => Promise<void>;
+  /** Shows a state that was made here. */
+  readonly take: (next: UdmIndex, position: Position, changes: readonly UdmChange[]) => void;
+}
+
+export interface MirrorOptions {
+  readonly shared: SharedIndex;
+  readonly published: PublishedState;
+  readonly report: PostgresqlMetrics;
+  /** Called with each commit that is seen, in order; not with those before a full load. */
+  readonly tell: (change: UdmChange) => void;
+  /** Called after each change of the entries or of the position. */
+  readonly changed: () => void;
+}
+
+/** Entries applied between two turns of the event loop. */
+const entriesATurn = 200;
+
+export function createMirror({ shared, published, report, tell, changed }: MirrorOptions): Mirror {
+  let position: Position | undefined;
+  let known = 0;
+
+  const take: Mirror["take"] = (next, now, changes) => {
+    published.makeCurrent(next);
+    position = now;
+    known = Math.max(known, now.number);
+    for (const change of changes) tell(change);
+    changed();
+  };
+
+  const here = (): { index: UdmIndex; position: Position } => {
+    const index = published.index();
+    if (index === undefined || position === undefined) throw new ReloadNeeded("first");
+    return { index, position };
+  };
+
+  return {
+    position: () => position,
+    known: () => known,
+    heard: (number) => void (known = Math.max(known, number)),
+    take,
+    check(state) {
+      known = state.last;
+      const { position: at } = here();
+      if (state.store !== at.store || state.last < at.number) throw new ReloadNeeded("set_back");
+      if (state.save === at.save) return;
+      throw new ReloadNeeded(at.number < state.first ? "pruned" : "set_back");
+    },
+    async catchUp(session) {
+      const { index, position: from } = here();
+      const edit = index.edit();
+      const commits: FetchedCommit[] = [];
+      let puts = 0;
+      try {
+        const all = commitsAfter(session.sql, from.number);
+        for (
+          let next = await session.ask(() => all.next());
+          next.done !== true;
+          next = await session.ask(() => all.next())
+        ) {
+          puts += await apply(edit, next.value);
+          commits.push(next.value);
+        }
+      } catch (error) {
+        edit.drop();
+        if (error instanceof LogGapError) throw new ReloadNeeded("pruned");
+        throw error;
+      }
+      const last = commits.at(-1);
+      if (puts === 0) edit.drop();
+      if (last === undefined) return commits;
+      const { number, save } = last;
+      take(puts === 0 ? index : edit.done(), { store: from.store, number, save }, commits);
+      return commits;
+    },
+    async reload(session, reason) {
+      const before = published.index();
+      const loaded = await loadEntries(session, shared, before);
+      report.fullLoad(reason);
+      known = loaded.position.number;
+      take(loaded.index, loaded.position, []);
+    },
+  };
+}
+
+/** @returns how many entries have changed. */
+async function apply(edit: UdmEdit, { layer, isCut, changes }: FetchedCommit): Promise<number> {
+  // What a source of another collector says is in the layers of that one.
+  if (layer !== undefined) return 0;
+  if (isCut) throw new ReloadNeeded("big_commit");
+  for (const [i, { before, after }] of changes.entries()) {
+    if (i % entriesATurn === entriesATurn - 1) await nextTurn();
+    if (after !== undefined) edit.put(after);
+    else if (before !== undefined) edit.delete(before.key);
+  }
+  return changes.length;
+}

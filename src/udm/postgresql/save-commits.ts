@@ -1,0 +1,125 @@
+import type { Sql } from "postgres";
+import type { EntryChange } from "../model/apply-writes.ts";
+import { arrayLiteral, bytesOf, changeColumns, type ChangeColumns } from "./entry-rows.ts";
+import { channel } from "./schema.ts";
+
+/** A commit to be made. */
+export interface NewCommit {
+  readonly number: number;
+  readonly author: string;
+  readonly method: string;
+  readonly layer: string | undefined;
+  /** How many entries differ; `changes` may have fewer, of a layer. */
+  readonly entries: number;
+  readonly changes: readonly EntryChange[];
+}
+
+/** What one transaction adds. */
+export interface NewCommits {
+  /** An id that nothing else has. */
+  readonly save: string;
+  readonly collector: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly commits: readonly NewCommit[];
+}
+
+/** An entry of the database is not what the log of changes makes it: somebody has changed the table by hand. */
+export class DivergenceError extends Error {
+  override readonly name = "DivergenceError";
+}
+
+/**
+ * Puts commits into the open transaction, which must hold the row of `udm_state`: the log, the entries, the number, the notification.
+ *
+ * @throws DivergenceError, or an error of the database.
+ */
+export async function saveCommits(sql: Sql, { save, collector, time, commits }: NewCommits): Promise<void> {
+  const log = commits.map((commit) => ({ commit, columns: commit.changes.map(changeColumns) }));
+  const bytes = log.map(({ columns }) => columns.reduce((sum, one) => sum + bytesOf(one), 0));
+  const last = commits.at(-1)?.number ?? 0;
+  const net = netChanges(log.flatMap(({ commit, columns }) => (commit.layer === undefined ? columns : [])));
+  // All of them are on their way before the first is answered.
+  await Promise.all([
+    ...writeEntries(sql, net),
+    sql`insert into netgloss.udm_commit (number, save, at, author, method, collector, layer, entries, is_cut, bytes)
+      select n, ${save}::uuid, to_timestamp(${time / 1000}::float8), author, method, ${collector}, layer, entries, is_cut, bytes
+      from unnest(${arrayLiteral(commits.map(({ number }) => number))}::text::bigint[],
+        ${arrayLiteral(commits.map(({ author }) => author))}::text::text[],
+        ${arrayLiteral(commits.map(({ method }) => method))}::text::text[],
+        ${arrayLiteral(commits.map(({ layer }) => layer ?? null))}::text::text[],
+        ${arrayLiteral(commits.map(({ entries }) => entries))}::text::int[],
+        ${arrayLiteral(commits.map(({ entries, changes }) => entries > changes.length))}::text::boolean[],
+        ${arrayLiteral(bytes)}::text::bigint[]) as c (n, author, method, layer, entries, is_cut, bytes)`,
+    ...writeChanges(sql, log),
+    sql`update netgloss.udm_state set last_number = ${last}, log_bytes = log_bytes + ${bytes.reduce((a, b) => a + b, 0)}`,
+    sql`select pg_notify(${channel}, ${last}::text || ' ' || (extract(epoch from clock_timestamp()) * 1000)::bigint::text)`,
+  ]);
+}
+
+function writeChanges(
+  sql: Sql,
+  log: readonly { readonly commit: NewCommit; readonly columns: readonly ChangeColumns[] }[],
+): Promise<unknown>[] {
+  const rows = log.flatMap(({ commit, columns }) =>
+    columns.map((one, position) => ({ ...one, number: commit.number, position })),
+  );
+  if (rows.length === 0) return [];
+  const column = (name: keyof (typeof rows)[number]): string => arrayLiteral(rows.map((row) => row[name]));
+  return [
+    sql`insert into netgloss.udm_change (number, position, key, before, before_file_only, after, after_file_only)
+      select * from unnest(${column("number")}::text::bigint[], ${column("position")}::text::int[], ${column("key")}::text::text[],
+        ${column("before")}::text::json[], ${column("beforeFileOnly")}::text::json[],
+        ${column("after")}::text::json[], ${column("afterFileOnly")}::text::json[])`,
+  ];
+}
+
+/** Every entry must be there as the log says it was. */
+function writeEntries(sql: Sql, net: readonly ChangeColumns[]): Promise<unknown>[] {
+  const created = net.filter(({ before, after }) => before === null && after !== null);
+  const changed = net.filter(({ before, after }) => before !== null && after !== null);
+  const gone = net.filter(({ before, after }) => before !== null && after === null);
+  const list = (rows: readonly ChangeColumns[], name: keyof ChangeColumns): string =>
+    arrayLiteral(rows.map((row) => row[name]));
+  const steps: Promise<unknown>[] = [];
+  if (created.length > 0) {
+    const query = sql`insert into netgloss.udm_entry (key, entry, file_only)
+      select * from unnest(${list(created, "key")}::text::text[], ${list(created, "after")}::text::json[],
+        ${list(created, "afterFileOnly")}::text::json[]) on conflict do nothing`;
+    steps.push(expect(query, created));
+  }
+  if (changed.length > 0) {
+    const query = sql`update netgloss.udm_entry e set entry = u.after, file_only = u.after_file_only
+      from unnest(${list(changed, "key")}::text::text[], ${list(changed, "before")}::text::text[],
+        ${list(changed, "beforeFileOnly")}::text::text[], ${list(changed, "after")}::text::json[],
+        ${list(changed, "afterFileOnly")}::text::json[]) as u (key, before, before_file_only, after, after_file_only)
+      where e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only`;
+    steps.push(expect(query, changed));
+  }
+  if (gone.length > 0) {
+    const query = sql`delete from netgloss.udm_entry e
+      using unnest(${list(gone, "key")}::text::text[], ${list(gone, "before")}::text::text[],
+        ${list(gone, "beforeFileOnly")}::text::text[]) as u (key, before, before_file_only)
+      where e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only`;
+    steps.push(expect(query, gone));
+  }
+  return steps;
+}
+
+async function expect(query: Promise<{ readonly count: number }>, rows: readonly ChangeColumns[]): Promise<void> {
+  const { count } = await query;
+  if (count === rows.length) return;
+  const keys = rows.length === 1 ? `the entry ${JSON.stringify(rows[0]?.key)}` : `${rows.length - count} entries`;
+  throw new DivergenceError(`${keys} of the table netgloss.udm_entry were changed by hand`);
+}
+
+/** What all changes together do to each key. */
+function netChanges(columns: readonly ChangeColumns[]): readonly ChangeColumns[] {
+  const byKey = new Map<string, ChangeColumns>();
+  for (const now of columns) {
+    const earlier = byKey.get(now.key);
+    const { before, beforeFileOnly } = earlier ?? now;
+    byKey.set(now.key, { ...now, before, beforeFileOnly });
+  }
+  return [...byKey.values()];
+}

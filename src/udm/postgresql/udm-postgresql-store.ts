@@ -1,0 +1,479 @@
+import { randomUUID } from "node:crypto";
+import { nodeFileIo, runAfter } from "../../file/index.ts";
+import { limitLog } from "../../report/index.ts";
+import { createSharedIndex } from "../index/shared-index.ts";
+import { isChange, type EntryChange } from "../model/apply-writes.ts";
+import { UdmError } from "../model/udm-error.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import type { UdmIndex } from "../model/udm-index.ts";
+import type { UdmCommit, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { NewLayerChange } from "../history/history.ts";
+import type { UdmChange } from "../history/history-contract.ts";
+import { createAddressWatch } from "../store/address-watch.ts";
+import { applyBatches } from "../store/apply-batches.ts";
+import { createAuditLog } from "../store/audit-log.ts";
+import { createCommitQueue, type Outcome } from "../store/commit-queue.ts";
+import type { CollectorUdmStore } from "../store/file-store-contract.ts";
+import { createPublishedState } from "../store/published-state.ts";
+import { createUdmLayers } from "../store/udm-layers.ts";
+import { createStoreMetrics } from "../store/udm-store-metrics.ts";
+import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
+import { createDatabaseHealth } from "./database-health.ts";
+import { createFollower } from "./follow-database.ts";
+import { createMirror, ReloadNeeded } from "./mirror.ts";
+import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
+import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
+import { pruneLog } from "./prune-log.ts";
+import { readState, type Position } from "./fetch-commits.ts";
+import { DivergenceError, saveCommits, type NewCommit } from "./save-commits.ts";
+import { channel, migrate } from "./schema.ts";
+import { showPlace } from "./server-address.ts";
+import { messageOf, stateOf, type DatabaseAccess, type Session } from "./session.ts";
+import { createSharedHistory } from "./shared-history.ts";
+import { createStateCopies } from "./state-copies.ts";
+
+/** One call of `commit`. */
+interface Batch {
+  readonly writes: readonly UdmWrite[];
+  readonly origin: WriteOrigin;
+  readonly onVersion: number | undefined;
+}
+
+/** What a transaction is to save. */
+interface Plan {
+  readonly commits: readonly NewCommit[];
+  /** The state with them. */
+  readonly next: UdmIndex;
+}
+
+/** How long a write waits to learn what became of a commit whose answer was lost. */
+const lostAnswerMs = 60_000;
+/** The longest wait for somebody else's lock: others that wait must be answered, too. */
+const lockTimeoutMs = 3000;
+/** What an answer may take longer for each entry that is written. */
+const msForAnEntry = 0.5;
+/** For making tables; an index of millions of rows takes a while. */
+const migrateMs = 600_000;
+/** A start that has a copy waits so long for the database before it goes on with that. */
+const waitWithCopyMs = 2000;
+
+/**
+ * The store that shares its entries with other collectors through a PostgreSQL database.
+ *
+ * - The database is the truth. All entries are in memory, too, as of one commit; reads and enrichment never ask the database.
+ * - A commit is one transaction. It locks the row that has the number of the last commit, takes over what others have committed, applies its
+ *   writes to that, and saves log and entries: each write is judged by what is there then.
+ * - Others learn of a commit by a notification, and fetch what they miss by number.
+ * - While the database is away, memory is as it was, writes are refused at once. A start finds the last copy on disk.
+ */
+export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): CollectorUdmStore {
+  const { address, owned, collector, io = nodeFileIo, after = runAfter, random = Math.random, clock, health } = options;
+  const log = limitLog(options.log, clock);
+  const access: DatabaseAccess = {
+    address,
+    files: options.tls,
+    timeoutMs: options.timeoutMs,
+    lockTimeoutMs: Math.min(lockTimeoutMs, options.timeoutMs),
+    applicationName: `netgloss ${collector}`,
+  };
+  const place = `postgresql://${address.places.map(showPlace).join(",")}/${address.database}`;
+  const shared = createSharedIndex({
+    maxEntries: options.maxEntries,
+    ...(options.limitName !== undefined && { limitName: options.limitName }),
+    onSmallerReserve: (bytes, askedFor) =>
+      log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
+  });
+  const addresses = createAddressWatch(shared, log);
+  const published = createPublishedState(shared, addresses.changed, log);
+  const report = createStoreMetrics(
+    options.metrics,
+    () => published.index()?.size ?? 0,
+    () => shared.stats(),
+  );
+  const audit = createAuditLog(options.log, clock, after);
+  const state = createDatabaseHealth({ place, log, clock, health, at: () => mirror.position()?.number });
+  const database = createPostgresqlMetrics(options.metrics, {
+    isConnected: () => follower.session() !== undefined,
+    behind: () => Math.max(0, mirror.known() - (mirror.position()?.number ?? 0)),
+    staleMs: () => state.staleMs(),
+  });
+  const writer = createWriter(access, random);
+  let firstKept = 1;
+  const history = createSharedHistory({
+    last: () => mirror.position()?.number ?? 0,
+    first: () => firstKept,
+    ask: (work) => connected().ask(work),
+    log,
+  });
+  const mirror = createMirror({
+    shared,
+    published,
+    report: database,
+    tell: history.tell,
+    changed: () => copies.changed(),
+  });
+  const copies = createStateCopies({
+    ...options,
+    io,
+    after,
+    shared,
+    log,
+    report: database,
+    state: () => ({
+      index: published.index(),
+      position: mirror.position(),
+      heardAt: state.heardAt(),
+    }),
+  });
+  /** The clock of the database is ahead of ours by so much, in milliseconds. */
+  let clockOffset = 0;
+  let isRunning = false;
+
+  /** @throws UdmError while the database is away. */
+  const connected = (): Session => {
+    const session = follower.session();
+    if (session !== undefined) return session;
+    throw new UdmError("unavailable", isRunning ? state.detail(follower.reason()) : "the metadata store does not run");
+  };
+
+  const current = (): UdmIndex => {
+    const index = published.index();
+    if (index === undefined) connected();
+    if (index === undefined) throw new UdmError("unavailable", "the metadata has not been read yet");
+    return index;
+  };
+
+  /** Takes over what others have committed, whatever it takes. To be called alone, outside of transactions. */
+  const synchronize = async (session: Session): Promise<void> => {
+    try {
+      const commits = await mirror.catchUp(session);
+      database.followed(commits.length);
+      for (const { number, author, method, collector: by, entries } of commits) {
+        log.debug({ change: number, author, method, collector: by, entries }, "another collector has changed metadata");
+      }
+    } catch (error) {
+      if (!(error instanceof ReloadNeeded)) throw error;
+      await reload(session, error);
+    }
+  };
+
+  const reload = async (session: Session, { reason }: ReloadNeeded): Promise<void> => {
+    if (reason === "set_back") {
+      log.warn(
+        { database: place },
+        "the database has not the commits that were seen here: it is another one, or was set back; all is read from it",
+      );
+    } else if (reason === "changed_by_hand") {
+      log.warn(
+        { database: place },
+        "entries of the database were changed by hand, without a number: all is read from it",
+      );
+    }
+    const { reload: read } = mirror;
+    try {
+      await read(session, reason);
+    } catch (error) {
+      database.failed("load");
+      throw error;
+    }
+    report.loaded(0);
+  };
+
+  const heardState = async (session: Session, number: number): Promise<Awaited<ReturnType<typeof readState>>> => {
+    const asked = clock.now();
+    const found = await session.ask((sql) => readState(sql, number));
+    clockOffset = found.time - (asked + clock.now()) / 2;
+    firstKept = found.first;
+    state.heard();
+    return found;
+  };
+
+  const follower = createFollower({
+    access,
+    after,
+    random,
+    clock,
+    log,
+    async connected(session) {
+      const made = await migrate(session, migrateMs);
+      if (made.length > 0) log.info({ database: place, steps: made }, "the tables of the metadata were made");
+      await session.ask((sql) => sql.unsafe(`listen ${channel}`));
+      await queue.alone(async () => {
+        try {
+          mirror.check(await heardState(session, mirror.position()?.number ?? 0));
+        } catch (error) {
+          if (!(error instanceof ReloadNeeded)) throw error;
+          await reload(session, error);
+        }
+        await synchronize(session);
+      });
+      database.connected();
+      state.connected({ server: session.server, change: mirror.position()?.number ?? 0, entries: current().size });
+    },
+    notified(session, payload) {
+      const [number = 0, time = 0] = payload.split(" ").map(Number);
+      mirror.heard(number);
+      if (number > (mirror.position()?.number ?? 0)) wake(session, time);
+    },
+    async beat(session) {
+      const found = await heardState(session, mirror.position()?.number ?? 0);
+      if (found.last > (mirror.position()?.number ?? 0)) wake(session, 0);
+      if (owned && found.logBytes > options.historyBytes * 1.1) await prune();
+    },
+    lost(reason) {
+      database.failed(mirror.position() === undefined ? "connect" : "follow");
+      state.lost(reason, published.index() !== undefined);
+    },
+  });
+
+  /** Commits that wait to be seen: numbers and times of notifications. */
+  let isAwake = false;
+  const wake = (session: Session, time: number): void => {
+    if (isAwake) return;
+    isAwake = true;
+    void queue
+      .alone(async () => {
+        isAwake = false;
+        if (!session.isOpen()) return;
+        const before = mirror.position()?.number;
+        await synchronize(session);
+        if (time > 0 && mirror.position()?.number !== before) database.seen(clock.now() + clockOffset - time);
+      })
+      .catch((error: unknown) => session.close(error instanceof Error ? error : new Error(String(error))));
+  };
+
+  const prune = async (): Promise<void> => {
+    try {
+      const session = await writer.session();
+      await queue.alone(() => pruneLog(session, options.historyBytes));
+    } catch (error) {
+      database.failed("prune");
+      log.warn({ error }, "old changes of the metadata cannot be removed from the database");
+    }
+  };
+
+  /**
+   * Runs one transaction on top of all that is committed.
+   *
+   * @param plan what to save, given the state with all commits; undefined for nothing.
+   * @throws UdmError; nothing has changed then, or the message says that it is not known.
+   */
+  const transact = async (plan: (from: Position) => Promise<Plan | undefined>): Promise<void> => {
+    for (let attempt = 0; ; attempt++) {
+      connected();
+      let session: Session | undefined;
+      try {
+        session = await writer.session();
+        await tryTransaction(session, plan);
+        return;
+      } catch (error) {
+        await rollBack(session);
+        const again = error instanceof DivergenceError ? new ReloadNeeded("changed_by_hand") : error;
+        if (!(again instanceof ReloadNeeded) || attempt > 0 || session === undefined) throw refusal(error);
+        await reload(session, again).catch((failure: unknown) => {
+          throw refusal(failure);
+        });
+      }
+    }
+  };
+
+  const refusal = (error: unknown): unknown => {
+    if (error instanceof UdmError || error instanceof TypeError) return error;
+    database.failed("commit");
+    log.error({ error, database: place }, "a write of metadata has failed");
+    const why = stateOf(error) === "55P03" ? "somebody else holds a lock on its tables" : messageOf(error);
+    return new UdmError("unavailable", `the database of the metadata takes no write, nothing has changed: ${why}`, [], {
+      cause: error,
+    });
+  };
+
+  const tryTransaction = async (
+    session: Session,
+    plan: (from: Position) => Promise<Plan | undefined>,
+  ): Promise<void> => {
+    const found = await beginTransaction(session, mirror.position()?.number ?? 0);
+    mirror.check(found);
+    if (found.last > (mirror.position()?.number ?? 0)) {
+      database.overtaken();
+      database.followed((await mirror.catchUp(session)).length);
+    }
+    const from = mirror.position() as Position;
+    const planned = await plan(from);
+    if (planned === undefined) {
+      await rollBack(session);
+      return;
+    }
+    const { commits, next } = planned;
+    const save = randomUUID();
+    const time = clock.now() + clockOffset;
+    try {
+      const entries = commits.reduce((sum, { changes }) => sum + changes.length, 0);
+      const limitMs = access.timeoutMs + entries * msForAnEntry;
+      await session.ask((sql) => saveCommits(sql, { save, collector, time, commits }), limitMs);
+      await finish(session, from.number + commits.length, save);
+    } catch (error) {
+      if (next !== published.index()) shared.release(next);
+      throw error;
+    }
+    const changes = commits.map((commit): UdmChange => {
+      const { layer, ...rest } = commit;
+      const isCut = commit.entries > commit.changes.length;
+      return { ...rest, time: Math.round(time), collector, isCut, ...(layer !== undefined && { layer }) };
+    });
+    mirror.take(next, { store: from.store, number: from.number + commits.length, save }, changes);
+  };
+
+  /** Commits, and finds out what became of it when no answer comes. */
+  const finish = async (session: Session, number: number, save: string): Promise<void> => {
+    let lost: unknown;
+    try {
+      const { command } = await session.ask((sql) => sql.unsafe("commit"));
+      if (command === "COMMIT") return;
+      throw new Error("the transaction was rolled back");
+    } catch (error) {
+      lost = error;
+    }
+    session.close(new Error(messageOf(lost)));
+    const outcome = await writer.outcomeOf(number, save, lostAnswerMs);
+    database.resolved(outcome);
+    if (outcome === "committed") return;
+    if (outcome === "not_committed") throw lost;
+    const message = `the connection to the database broke while it saved: whether change ${number} was made is not known (${messageOf(lost)})`;
+    throw new UdmError("unavailable", message, [], { cause: lost });
+  };
+
+  const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> => {
+    let outcomes: readonly Outcome<readonly EntryChange[]>[] = [];
+    let numbers: readonly (number | undefined)[] = [];
+    await transact(async (from) => {
+      const applied = await applyBatches(current(), batches);
+      outcomes = applied.outcomes;
+      numbers = [];
+      if (applied.changed === undefined) return undefined;
+      const commits = newCommits(batches, outcomes, from.number);
+      numbers = commits.map((commit) => commit?.number);
+      const real = commits.filter((commit) => commit !== undefined);
+      if (real.length === 0) {
+        shared.release(applied.changed.next);
+        return undefined;
+      }
+      report.groupSize(batches.length);
+      return { commits: real, next: applied.changed.next };
+    });
+    const { version } = current();
+    for (const [i, { writes, origin }] of batches.entries()) {
+      if (numbers[i] !== undefined) audit.written(writes, version, origin);
+    }
+    return outcomes.map((outcome, i) =>
+      "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
+    );
+  };
+
+  const queue = createCommitQueue(commitGroup);
+
+  const noteLayer = async (change: NewLayerChange): Promise<void> => {
+    if (!owned || follower.session() === undefined) return;
+    try {
+      await transact(async ({ number }) => ({ commits: [{ ...change, number: number + 1 }], next: current() }));
+    } catch {
+      // It is logged and counted; what a source says counts even when it cannot be noted.
+    }
+  };
+
+  const layers = createUdmLayers({
+    shared,
+    own: () => published.index(),
+    alone: (action) => queue.alone(action),
+    changed: addresses.changed,
+    note: noteLayer,
+  });
+
+  const submit: CollectorUdmStore["submit"] = async (writes, origin = {}, onVersion) => {
+    const start = clock.monotonic();
+    try {
+      if (!owned) throw new UdmError("unavailable", "the metadata is only read here, not written");
+      connected();
+      const committed = await queue.submit({ writes, origin, onVersion });
+      report.committed("ok", clock.monotonic() - start);
+      return committed;
+    } catch (error) {
+      report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
+      throw error;
+    }
+  };
+
+  return {
+    name: "metadata",
+
+    async start() {
+      isRunning = true;
+      const copy = await copies.read();
+      if (copy !== undefined) {
+        mirror.take(copy.index, copy.position, []);
+        state.copyRead(copy.heardAt, copy.index.size, copy.position.number);
+      }
+      const first = follower.start();
+      const waited = new Promise<void>((resolve) => {
+        if (copy !== undefined) after(resolve, waitWithCopyMs);
+      });
+      await Promise.race([first, waited]);
+    },
+
+    async stop() {
+      isRunning = false;
+      const wasFollowing = follower.stop();
+      writer.close();
+      await queue.idle();
+      await wasFollowing;
+      audit.flush();
+      await copies.stop();
+    },
+
+    load: () =>
+      queue.alone(async () => {
+        const session = connected();
+        try {
+          await reload(session, new ReloadNeeded("asked"));
+        } catch (error) {
+          report.loadFailed("io");
+          log.error({ error, database: place }, "the metadata cannot be read again, the state before stays");
+          session.close(new Error(messageOf(error)));
+          throw error instanceof UdmError ? error : new UdmError("unavailable", messageOf(error), [], { cause: error });
+        }
+        return current();
+      }),
+
+    current,
+    history,
+    submit,
+    commit: async (writes, origin) => (await submit(writes, origin)).entries,
+    layers,
+    places: { file: place, linesOf: async (keys) => keys.map(() => undefined) },
+    watchAddresses: (listener) => addresses.add(listener, published.index() !== undefined || layers.list().length > 0),
+    readerHandle: () => shared.handle(),
+    closeReader: (handle) => shared.closeReader(handle),
+    watch: (listener) => published.watch(listener),
+  };
+}
+
+/** The commits of a group's batches; undefined for those that change nothing. */
+function newCommits(
+  batches: readonly Batch[],
+  outcomes: readonly Outcome<readonly EntryChange[]>[],
+  last: number,
+): readonly (NewCommit | undefined)[] {
+  let number = last;
+  return batches.map(({ writes, origin }, i) => {
+    const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
+    const changes = "result" in outcome ? outcome.result.filter(isChange) : [];
+    if (changes.length === 0) return undefined;
+    number++;
+    const method = origin.method ?? writes[0]?.op ?? "";
+    const author = origin.user ?? origin.author ?? "";
+    return { number, author, method, layer: undefined, entries: changes.length, changes };
+  });
+}
+
+function entriesOf(done: readonly EntryChange[]): readonly UdmEntry[] {
+  return done.flatMap(({ before, after }) => after ?? before ?? []);
+}

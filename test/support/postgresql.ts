@@ -1,0 +1,81 @@
+import type { TestContext } from "node:test";
+import postgres from "postgres";
+import { createHealth, createMetrics, systemClock, type Health, type Log, type Metrics } from "../../src/report/index.ts";
+import {
+  createUdmPostgresqlStore,
+  parseServerAddress,
+  type CollectorUdmStore,
+  type UdmPostgresqlStoreOptions,
+} from "../../src/udm/index.ts";
+import { memoryFileIo } from "./memory-file-io.ts";
+import { startPartner } from "./partner.ts";
+import { leastEntries } from "./shared-index.ts";
+import type { LogLine } from "./udm-store-fixture.ts";
+
+/** A database of a server of its own, which ends with the test. */
+export interface TestDatabase {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly ca: string;
+  /** What the server says of itself. */
+  readonly partner: Readonly<Record<string, string | number>>;
+  /** Asks as the owner. */
+  readonly sql: postgres.Sql;
+  /** Removes all that collectors have made. */
+  reset(): Promise<void>;
+}
+
+export async function startDatabase(
+  t: Pick<TestContext, "after">,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestDatabase> {
+  const partner = await startPartner(t, "postgres", env);
+  const url = String(partner["url"]);
+  const sql = postgres(url, { max: 2, onnotice: () => {} });
+  t.after(() => sql.end({ timeout: 0 }));
+  return {
+    url,
+    host: "127.0.0.1",
+    port: Number(partner["port"]),
+    ca: String(partner["ca"]),
+    partner,
+    sql,
+    reset: async () => void (await sql`drop schema if exists netgloss cascade`),
+  };
+}
+
+export interface PostgresqlFixture {
+  readonly store: CollectorUdmStore;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly lines: readonly LogLine[];
+}
+
+/** A store on a database, not started. */
+export function storeOnDatabase(url: string, options: Partial<UdmPostgresqlStoreOptions> = {}): PostgresqlFixture {
+  const metrics = createMetrics();
+  const health = createHealth();
+  const lines: LogLine[] = [];
+  const at = (level: LogLine["level"]) => (fields: LogLine["fields"], message: string) =>
+    void lines.push({ level, fields, message });
+  const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  const store = createUdmPostgresqlStore({
+    address: parseServerAddress(url),
+    tls: {},
+    timeoutMs: 5000,
+    owned: true,
+    collector: "a",
+    stateDirectory: "",
+    exportPath: "",
+    historyBytes: 64 * 2 ** 20,
+    maxEntries: leastEntries,
+    io: memoryFileIo(),
+    log,
+    metrics,
+    health,
+    clock: systemClock,
+    ...options,
+  });
+  return { store, metrics, health, lines };
+}
