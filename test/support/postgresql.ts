@@ -1,6 +1,13 @@
 import type { TestContext } from "node:test";
 import postgres from "postgres";
-import { createHealth, createMetrics, systemClock, type Health, type Log, type Metrics } from "../../src/report/index.ts";
+import {
+  createHealth,
+  createMetrics,
+  systemClock,
+  type Health,
+  type Log,
+  type Metrics,
+} from "../../src/report/index.ts";
 import {
   createUdmPostgresqlStore,
   parseServerAddress,

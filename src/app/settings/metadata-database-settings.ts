@@ -1,6 +1,6 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import { int, oneOf, path, plainText, secret } from "./setting-type.ts";
+import { int, oneOf, orEmpty, path, plainText, secret } from "./setting-type.ts";
 
 const group = "Metadata";
 
@@ -54,7 +54,7 @@ export const metadataDatabaseSettings = {
   ),
   SVC_COLLECTOR_NAME: row(
     group,
-    plainText,
+    orEmpty(plainText),
     "",
     "What other collectors call this one: in the history of shared metadata. Empty is the name of the host.",
     "fra1",

@@ -21,7 +21,7 @@ export interface ServerAddress {
 
 const tlsModes: readonly string[] = ["disable", "require", "verify-ca", "verify-full"] satisfies TlsMode[];
 const defaultPort = 5432;
-const known = ["host", "sslmode", "target_session_attrs"];
+const known = new Set(["host", "sslmode", "target_session_attrs"]);
 
 /**
  * Reads `postgresql://user:password@host1:5432,host2/database?sslmode=verify-full`. Without `sslmode` a server on this host is not
@@ -42,7 +42,7 @@ export function parseServerAddress(url: string): ServerAddress {
   const { user = "", password = "", hosts = "", database = "", query = "" } = match.groups;
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
-    if (!known.includes(name)) throw new Error(`has a parameter that is not known: ${quote(name)}`);
+    if (!known.has(name)) throw new Error(`has a parameter that is not known: ${quote(name)}`);
   }
   const target = parameters.get("target_session_attrs") ?? "read-write";
   if (target !== "read-write" && target !== "primary") {
