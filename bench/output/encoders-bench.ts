@@ -2,11 +2,12 @@
 // Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
-import { createKeyOf } from "../../src/output/delivery/key-fields.ts";
+import { createKeyFinder } from "../../src/output/delivery/key-fields.ts";
 import { createLayouts } from "../../src/output/clickhouse/columns.ts";
 import { createRowReader, rowsByTable } from "../../src/output/clickhouse/rows.ts";
-import { planChunks, readLines } from "../../src/output/kafka/kafka-plan.ts";
-import { encodeRecordBatch } from "../../src/output/kafka/record-batch.ts";
+import { readLines } from "../../src/output/kafka/kafka-lines.ts";
+import { planChunks } from "../../src/output/kafka/kafka-plan.ts";
+import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/output/kafka/record-batch.ts";
 import { encodeStreams } from "../../src/output/loki/loki-output.ts";
 import { encodeLogs } from "../../src/output/otlp/otlp-output.ts";
 import { bulkBody } from "../../src/output/search/bulk.ts";
@@ -36,7 +37,7 @@ const event = { index: "", source: "", sourcetype: "netgloss" };
 const readers = createLayouts((field) => field).map(({ columns }) =>
   createRowReader(new Map(columns.map((column) => [column.field, column]))),
 );
-const keyOf = createKeyOf(labels);
+const findKey = createKeyFinder(labels);
 const headerOf = createHeaderOf({
   facility: 16,
   severity: 6,
@@ -44,18 +45,15 @@ const headerOf = createHeaderOf({
   appName: "netgloss",
   confirm: "close",
 });
-const topics = { flow: "flow" };
+const topics = [{ name: "flow", partitions: 6 }];
+const recordBatches = createRecordBatchEncoder({ compression: undefined, crc32c });
+const { bitmask: bits, compressSync: compress } = compressionsAlgorithms.lz4;
+const compressedBatches = createRecordBatchEncoder({ compression: { bits, compress }, crc32c });
 
-function kafka(batch: Batch, compression: "none" | "lz4"): void {
-  const read = readLines(batch, keyOf);
-  const counts = new Map([["flow", 6]]);
-  const { bitmask: bits, compressSync: compress } = compressionsAlgorithms[compression];
-  const isCompressed = compression !== "none";
-  for (const { positions } of planChunks(batch, read, { topics, maxMessageBytes: 1_000_000, counts, hash: () => 1 })) {
-    encodeRecordBatch(
-      positions.map((position) => read.recordAt(position)),
-      { time: 0, producer: undefined, sequence: 0, crc32c, compression: isCompressed ? { bits, compress } : undefined },
-    );
+function kafka(batch: Batch, encode: RecordBatchEncoder): void {
+  const read = readLines(batch, findKey, () => 0);
+  for (const { positions } of planChunks(batch, read, { topics, maxMessageBytes: 1_000_000 })) {
+    encode(read, positions, { time: 0, producer: undefined, sequence: 0 });
   }
 }
 
@@ -67,8 +65,8 @@ const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
   "Splunk: events with fields of the data model": (batch) => encodeEvents(batch, event, cimEvents),
   "Loki: streams": (batch) => encodeStreams(batch, labels),
   "OTLP: log records": (batch) => encodeLogs(batch, labels),
-  "Kafka: record batches": (batch) => kafka(batch, "none"),
-  "Kafka: record batches, lz4": (batch) => kafka(batch, "lz4"),
+  "Kafka: record batches": (batch) => kafka(batch, recordBatches),
+  "Kafka: record batches, lz4": (batch) => kafka(batch, compressedBatches),
   "syslog: messages": (batch) => frameMessages(batch, headerOf),
 };
 

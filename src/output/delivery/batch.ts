@@ -1,4 +1,5 @@
 import { bufferOf } from "../outlet.ts";
+import { copyLines } from "./copy-bytes.ts";
 
 const lineFeed = 0x0a;
 
@@ -113,8 +114,7 @@ export function joinChunks({ chunks, byteLength }: Pick<Batch, "chunks" | "byteL
   const joined = Buffer.allocUnsafeSlow(byteLength);
   let at = 0;
   for (const chunk of chunks) {
-    joined.set(chunk, at);
-    at += chunk.length;
+    at = copyLines(chunk, 0, chunk.length, joined, at);
   }
   return joined;
 }

@@ -1,3 +1,5 @@
+import { copyLines } from "./copy-bytes.ts";
+
 /** Writes the body of a request into memory that grows. */
 export interface BodyWriter {
   /** Writes text as UTF-8. */
@@ -48,7 +50,7 @@ export function createBodyWriter(sizeHint: number): BodyWriter {
     bytes(source, from, to) {
       reserve(to - from);
       if (to - from > fewBytes) {
-        at += source.copy(out, at, from, to);
+        at = copyLines(source, from, to, out, at);
         return;
       }
       const [target, by] = [out, at - from];

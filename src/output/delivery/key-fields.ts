@@ -1,15 +1,23 @@
-import { endOfValue, fieldKey, findValue } from "./line-fields.ts";
+import { createFieldFinder, endOfText, endOfValue } from "./line-fields.ts";
 
-/** Makes the function that finds the key of a line: the value of the first of these fields, a text without its quotes. */
-export function createKeyOf(fields: readonly string[]): (line: Buffer) => Buffer | undefined {
-  const keys = fields.map(fieldKey);
-  return (line) => {
-    for (const key of keys) {
-      const from = findValue(line, 0, line.length, key);
-      if (from < 0) continue;
-      const to = endOfValue(line, from, line.length);
-      return line[from] === 0x22 ? line.subarray(from + 1, to - 1) : line.subarray(from, to);
+/** Where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
+export type KeyFinder = (line: Buffer, from: number, to: number) => number;
+
+/** Makes the function that finds the key of a line: the value of the first of these fields that the line has. */
+export function createKeyFinder(fields: readonly string[]): KeyFinder {
+  const finders = fields.map(createFieldFinder);
+  return (line, from, to) => {
+    for (const find of finders) {
+      const at = find(line, from, to);
+      if (at >= 0) return line[at] === quote ? at + 1 : at;
     }
-    return undefined;
+    return -1;
   };
 }
+
+/** Where a key ends that begins at `at`. */
+export function endOfKey(line: Buffer, at: number, to: number): number {
+  return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
+}
+
+const quote = 0x22;

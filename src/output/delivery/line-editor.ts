@@ -1,4 +1,5 @@
 import { createLineWalker } from "../../record/index.ts";
+import { copyLines } from "./copy-bytes.ts";
 
 /** What becomes of a field of a line. */
 export interface FieldEdit {
@@ -32,7 +33,7 @@ export function createLineEditor(edits: ReadonlyMap<string, FieldEdit>): LineEdi
     copy(from, start, end, to, at) {
       let done = start;
       walker.walk(from, start, end, (edit, name, value, valueEnd) => {
-        const valueAt = at + from.copy(to, at, done, value);
+        const valueAt = copyLines(from, done, value, to, at);
         const written = edit.write(from, value, valueEnd, to, valueAt);
         if (written >= 0) {
           at = written;
@@ -45,7 +46,7 @@ export function createLineEditor(edits: ReadonlyMap<string, FieldEdit>): LineEdi
         if (isLast && to[at - 1] === 0x2c) at--;
         done = isLast ? valueEnd : valueEnd + 1;
       });
-      return at + from.copy(to, at, done, end);
+      return copyLines(from, done, end, to, at);
     },
   };
 }
@@ -61,12 +62,12 @@ export function cutTime(decimals: number): FieldEdit {
     maxGrowth: 0,
     write(from, value, end, to, at) {
       const fraction = value + secondsLength;
-      if (from[fraction] !== point) return at + from.copy(to, at, value, end);
+      if (from[fraction] !== point) return copyLines(from, value, end, to, at);
       let fractionEnd = fraction + 1;
       while (isDigit(from[fractionEnd])) fractionEnd++;
       const kept = decimals === 0 ? fraction : Math.min(fractionEnd, fraction + 1 + decimals);
-      at += from.copy(to, at, value, kept);
-      return at + from.copy(to, at, fractionEnd, end);
+      at = copyLines(from, value, kept, to, at);
+      return copyLines(from, fractionEnd, end, to, at);
     },
   };
 }

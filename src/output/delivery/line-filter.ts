@@ -1,5 +1,6 @@
 import type { MatchesLine } from "../../filter/index.ts";
 import type { ShapeLines } from "../../record/index.ts";
+import { copyLines } from "./copy-bytes.ts";
 import type { Thinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
 import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";
@@ -58,7 +59,7 @@ export function createLineFilter(options: LineFilterOptions): ShapeLines | undef
       const weight = thinning === undefined ? 1 : thinning.weigh(from, at, end);
       if (weight === 0) continue;
       const copier = weight > 1 ? weighted : editor;
-      length = copier?.copy(from, at, end, to, length) ?? length + from.copy(to, length, at, end);
+      length = copier?.copy(from, at, end, to, length) ?? copyLines(from, at, end, to, length);
       count++;
     }
     thinning?.end();

@@ -1,6 +1,7 @@
 import type { Clock } from "../../report/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
+import { copyLines } from "../delivery/copy-bytes.ts";
 import { createPostOutput, type PostConfig } from "./post-output.ts";
 
 /** What the settings say of an output by HTTP; plain data. */
@@ -43,11 +44,11 @@ function asArray(batch: Batch): readonly Uint8Array[] {
   text[0] = 0x5b;
   let at = 1;
   for (const chunk of batch.chunks) {
-    text.set(chunk, at);
-    for (let end = text.indexOf(lineFeed, at); end >= 0 && end < at + chunk.length; end = text.indexOf(lineFeed, end)) {
+    const chunkEnd = copyLines(chunk, 0, chunk.length, text, at);
+    for (let end = text.indexOf(lineFeed, at); end >= 0 && end < chunkEnd; end = text.indexOf(lineFeed, end)) {
       text[end] = comma;
     }
-    at += chunk.length;
+    at = chunkEnd;
   }
   text[at - 1] = 0x5d;
   return [text];

@@ -1,9 +1,10 @@
 import { isIP, type Socket } from "node:net";
 import {
   Base,
+  compressionsAlgorithms,
+  crc32c,
   kGetApi,
   kGetBootstrapConnection,
-  murmur2,
   ResponseError,
   type BaseOptions,
   type Callback,
@@ -17,7 +18,9 @@ import { DeliveryError } from "../delivery/delivery-error.ts";
 import { readNamedFile } from "../delivery/read-named-file.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
 import type { KafkaOutputConfig, KafkaSaslConfig } from "./kafka-config.ts";
+import type { RecordPlaces } from "./kafka-lines.ts";
 import { produce } from "./produce-request.ts";
+import { createRecordBatchEncoder } from "./record-batch.ts";
 import { brokerFailure, kafkaCode, kafkaCodeOf, topicFailure } from "./kafka-failure.ts";
 
 /** By which a broker recognises batches that it has. */
@@ -30,9 +33,8 @@ export interface ProducerId {
 export interface ProduceRequest {
   readonly topic: string;
   readonly partition: number;
-  /** Of the first record; counts the records of the producer in this partition. */
-  readonly sequence: number;
-  readonly records: readonly { readonly key: Buffer | undefined; readonly value: Buffer }[];
+  /** A record batch. */
+  readonly records: Buffer;
 }
 
 /** What a broker says of a request. */
@@ -50,15 +52,14 @@ export interface KafkaClient {
   leaders(topic: string): Promise<readonly number[]>;
   /** @returns undefined where the user may have none. */
   newProducer(): Promise<ProducerId | undefined>;
+  /**
+   * Writes records into a record batch, a copy.
+   *
+   * @param sequence of the first record; counts the records of the producer in their partition.
+   */
+  encode(records: RecordPlaces, indexes: readonly number[], producer: ProducerId | undefined, sequence: number): Buffer;
   /** Sends to one broker, once, at most one request for a partition. An abort closes the connection. */
-  produce(
-    leader: number,
-    requests: readonly ProduceRequest[],
-    producer: ProducerId | undefined,
-    signal: AbortSignal,
-  ): Promise<readonly ProduceAnswer[]>;
-  /** The hash by which Kafka's Java client chooses the partition of a key; not negative. */
-  hash(key: Buffer): number;
+  produce(leader: number, requests: readonly ProduceRequest[], signal: AbortSignal): Promise<readonly ProduceAnswer[]>;
   /** Leaders are asked for again. */
   forgetLeaders(): void;
   close(): Promise<void>;
@@ -72,6 +73,11 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
   const { brokers, timeoutMs, compression } = config;
   const replicasMs = Math.min(timeoutMs >>> 1, config.replicasMs ?? Infinity);
   const place = brokers.join(", ");
+  const { bitmask: bits, compressSync: compress } = compressionsAlgorithms[compression];
+  const encodeBatch = createRecordBatchEncoder({
+    crc32c,
+    compression: compression === "none" ? undefined : { bits, compress },
+  });
   const options: BaseOptions = {
     clientId: config.clientId,
     bootstrapBrokers: [...brokers],
@@ -112,11 +118,10 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
   const send = async (
     connection: Connection,
     requests: readonly ProduceRequest[],
-    producer: ProducerId | undefined,
   ): Promise<readonly ProduceAnswer[]> => {
     const { version } = await getApi<ProduceApi>("Produce");
     // At most half the time for the replicas, so that a leader can still say that it waits for them.
-    const how = { version, acks: config.acks, replicasMs, compression, producer, time: Date.now() };
+    const how = { version, acks: config.acks, replicasMs };
     try {
       return answersOf(await produce(connection, requests, how));
     } catch (error) {
@@ -162,7 +167,9 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
         throw failure(error);
       }
     },
-    async produce(leader, requests, producer, signal) {
+    encode: (records, indexes, producer, sequence) =>
+      encodeBatch(records, indexes, { time: Date.now(), producer, sequence }),
+    async produce(leader, requests, signal) {
       const broker = base.currentMetadata?.brokers.get(leader);
       if (broker === undefined) {
         base.clearMetadata();
@@ -174,7 +181,7 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
       try {
         connection = await base.connections.get(broker);
         signal.throwIfAborted();
-        return await send(connection, requests, producer);
+        return await send(connection, requests);
       } catch (error) {
         // After a time-out the library cannot read what still comes on this connection.
         connection?.socket.destroy();
@@ -184,7 +191,6 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
         signal.removeEventListener("abort", onAbort);
       }
     },
-    hash: (key) => murmur2(key) & 0x7fff_ffff,
     forgetLeaders: () => base.clearMetadata(),
     async close() {
       closeConnections();

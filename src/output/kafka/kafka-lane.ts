@@ -1,7 +1,8 @@
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
-import { newChunk, type BatchLines, type Chunk } from "./kafka-plan.ts";
+import type { BatchLines } from "./kafka-lines.ts";
+import { newChunk, type Chunk } from "./kafka-plan.ts";
 
 /**
  * One producer, which has one batch at a time. The brokers number what a producer writes to a partition; a chunk whose
@@ -128,16 +129,18 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
       byLeader.set(leader, group);
       group.push(chunk);
     }
+    // After that the lines are the core's, which may give their memory away.
+    signal.throwIfAborted();
     await Promise.all(
       [...byLeader].map(async ([leader, group]) => {
-        const requests = group.map((chunk) => ({
-          topic: chunk.topic,
-          partition: chunk.partition,
-          sequence: (chunk.sequence ??= sequences.get(placeOf(chunk)) ?? 0),
-          records: chunk.positions.map((position) => lines.recordAt(position)),
-        }));
+        const requests = group.map((chunk) => {
+          const indexes = chunk.positions.map((position) => lines.indexOf(position));
+          const sequence = (chunk.sequence ??= sequences.get(placeOf(chunk)) ?? 0);
+          const records = client.encode(lines, indexes, producer, sequence);
+          return { topic: chunk.topic, partition: chunk.partition, records };
+        });
         try {
-          const answers = await client.produce(leader, requests, producer, signal);
+          const answers = await client.produce(leader, requests, signal);
           for (const chunk of group) {
             const fault = judge(
               chunk,

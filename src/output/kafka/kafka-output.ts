@@ -1,12 +1,14 @@
 import type { Batch } from "../delivery/batch.ts";
 import { batchKey, positionOf } from "../delivery/batch.ts";
 import { compressor } from "../delivery/compress.ts";
-import { createKeyOf } from "../delivery/key-fields.ts";
-import type { Outcome, OutputAdapter, Refusal } from "../delivery/output-adapter.ts";
+import { createKeyFinder } from "../delivery/key-fields.ts";
+import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import type { KafkaClient } from "./kafka-client.ts";
 import type { KafkaOutputConfig } from "./kafka-config.ts";
 import { createKafkaLane, type KafkaLane } from "./kafka-lane.ts";
-import { planChunks, readLines, topicOf, type BatchLines, type Chunk } from "./kafka-plan.ts";
+import { readLines, type BatchLines } from "./kafka-lines.ts";
+import { planChunks, type Chunk } from "./kafka-plan.ts";
+import { createKafkaTopics } from "./kafka-topics.ts";
 
 /**
  * Writes records to topics of Kafka. A batch keeps its lane, which is a producer of its own, until all of it is written or
@@ -21,25 +23,27 @@ export function createKafkaOutput(
 ): OutputAdapter {
   // Throws where this Node has none.
   if (config.compression === "zstd") compressor("zstd");
-  const keyOf = createKeyOf(config.keyFields);
-  const topics = [...new Set(Object.values(config.topics))];
+  const findKey = createKeyFinder(config.keyFields);
+  const topics = createKafkaTopics(config.topics);
   const free: KafkaLane[] = [];
   const held = new Map<string, KafkaLane>();
   let isIdempotent = config.isIdempotent && config.acks === -1;
   let client: KafkaClient | undefined;
 
   const planOf = async (of: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> => {
-    const wanted = new Set(lines.positions.map((position) => topicOf(lines.recordAt(position).value, config.topics)));
-    const counts = new Map<string, number>();
-    for (const topic of wanted) counts.set(topic, (await of.leaders(topic)).length);
+    const used = new Set(lines.topicOf);
+    const counted = topics.names.map(async (name, number) => ({
+      name,
+      partitions: used.has(number) ? (await of.leaders(name)).length : 0,
+    }));
     const { maxMessageBytes } = config;
-    return planChunks(batch, lines, { topics: config.topics, maxMessageBytes, counts, hash: (key) => of.hash(key) });
+    return planChunks(batch, lines, { topics: await Promise.all(counted), maxMessageBytes });
   };
 
   return {
     async open() {
       client ??= await createClient(config);
-      for (const topic of topics) await client.leaders(topic);
+      for (const topic of topics.names) await client.leaders(topic);
       const warnings: string[] = [];
       if (isIdempotent && (await client.newProducer()) === undefined) {
         isIdempotent = false;
@@ -53,7 +57,7 @@ export function createKafkaOutput(
       const key = batchKey(batch.id);
       const lane = held.get(key) ?? free.pop() ?? createKafkaLane(open, isIdempotent);
       held.set(key, lane);
-      const lines = readLines(batch, keyOf);
+      const lines = readLines(batch, findKey, topics.topicOf);
       const fault = await lane.send(lines, () => planOf(open, batch, lines), signal);
       // The core has not seen what came of an aborted call: the lane keeps it for the next one.
       signal.throwIfAborted();
@@ -79,6 +83,7 @@ async function loadClient(config: KafkaOutputConfig): Promise<KafkaClient> {
 }
 
 function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {
+  if (chunks.length > 0 && chunks.every(({ state }) => state === "accepted")) return allAccepted;
   const byPosition = new Map<number, Chunk>();
   for (const chunk of chunks) for (const position of chunk.positions) byPosition.set(position, chunk);
   const refused: Refusal[] = [];

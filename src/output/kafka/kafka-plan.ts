@@ -1,5 +1,6 @@
-import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { recordTypeOf, type RecordType } from "../delivery/record-type.ts";
+import { positionOf, type Batch } from "../delivery/batch.ts";
+import { lengthOf, recordOverhead, type BatchLines } from "./kafka-lines.ts";
+import { murmur2 } from "./murmur2.ts";
 
 /**
  * Records of one batch that are written to a partition together. Its records and its sequence stay the same for all tries:
@@ -19,83 +20,45 @@ export interface Chunk {
   reason: string;
 }
 
-/** The lines of a batch in memory of its own. */
-export interface BatchLines {
-  /** The key and the line of the record that has a position. */
-  recordAt(position: number): { readonly key: Buffer | undefined; readonly value: Buffer };
-  /** Positions of the batch that is sent, ascending. */
-  readonly positions: readonly number[];
-}
-
 export interface PlanOptions {
-  readonly topics: Readonly<Partial<Record<RecordType, string>>>;
+  /** Topics by their numbers. */
+  readonly topics: readonly { readonly name: string; readonly partitions: number }[];
   readonly maxMessageBytes: number;
-  /** Partitions of each topic. */
-  readonly counts: ReadonlyMap<string, number>;
-  /** Not negative. */
-  readonly hash: (key: Buffer) => number;
 }
 
-/** What the protocol adds to a record, at most. */
-const recordOverhead = 32;
 /** Records without a key that stay together. */
 const runLength = 1000;
-
-/** Copies the lines of a batch: the client must not see memory that is shared with other threads. */
-export function readLines(batch: Batch, keyOf: (line: Buffer) => Buffer | undefined): BatchLines {
-  const bytes = Buffer.allocUnsafe(batch.byteLength);
-  let at = 0;
-  for (const chunk of batch.chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  const records = new Map<number, { readonly key: Buffer | undefined; readonly value: Buffer }>();
-  forEachLine({ chunks: [bytes] }, (_, from, to, index) => {
-    const value = bytes.subarray(from, to);
-    records.set(positionOf(batch, index), { key: keyOf(value), value });
-  });
-  return {
-    recordAt(position) {
-      const record = records.get(position);
-      if (record === undefined) throw new RangeError(`the batch has no record ${position}`);
-      return record;
-    },
-    positions: [...records.keys()],
-  };
-}
-
-/** The topic of a line. A type without one goes nowhere, which the routing before has seen to. */
-export function topicOf(line: Buffer, topics: PlanOptions["topics"]): string {
-  const [first, ...others] = Object.values(topics);
-  if (others.every((topic) => topic === first)) return first ?? "";
-  return topics[recordTypeOf(line, 0, line.length)] ?? topics.flow ?? Object.values(topics)[0] ?? "";
-}
 
 /**
  * Spreads the records of a batch over partitions: those with a key as Kafka's own Java client does, the others round
  * robin by runs, so that a batch has the same partitions each time.
  */
-export function planChunks(batch: Batch, lines: BatchLines, options: PlanOptions): Chunk[] {
+export function planChunks(batch: Batch, lines: BatchLines, { topics, maxMessageBytes }: PlanOptions): Chunk[] {
   const chunks: Chunk[] = [];
-  const open = new Map<string, { positions: number[]; bytes: number }>();
-  for (const position of lines.positions) {
-    const { key, value } = lines.recordAt(position);
-    const topic = topicOf(value, options.topics);
-    const count = options.counts.get(topic) ?? 1;
-    const turn = key === undefined ? batch.id.number + Math.trunc(position / runLength) : options.hash(key);
-    const partition = turn % count;
-    const place = `${topic}:${partition}`;
-    const bytes = value.length + (key?.length ?? 0) + recordOverhead;
-    let current = open.get(place);
-    if (current === undefined || current.bytes + bytes > options.maxMessageBytes) {
+  const open: ({ positions: number[]; bytes: number } | undefined)[][] = topics.map(() => []);
+  for (let index = 0; index < lines.count; index++) {
+    const position = positionOf(batch, index);
+    const number = lines.topicOf[index] as number;
+    const { name, partitions } = topics[number] as PlanOptions["topics"][number];
+    const partition = turnOf(batch, lines, index, position) % partitions;
+    const bytes = lengthOf(lines, index) + recordOverhead;
+    const ofTopic = open[number] ?? [];
+    let current = ofTopic[partition];
+    if (current === undefined || current.bytes + bytes > maxMessageBytes) {
       current = { positions: [], bytes: 0 };
-      open.set(place, current);
-      chunks.push(newChunk(topic, partition, current.positions));
+      ofTopic[partition] = current;
+      chunks.push(newChunk(name, partition, current.positions));
     }
     current.positions.push(position);
     current.bytes += bytes;
   }
   return chunks;
+}
+
+function turnOf(batch: Batch, lines: BatchLines, index: number, position: number): number {
+  const key = lines.keyFrom[index] as number;
+  if (key < 0) return batch.id.number + Math.trunc(position / runLength);
+  return murmur2(lines.memories[lines.memoryOf[index] as number] as Buffer, key, lines.keyTo[index] as number);
 }
 
 /** A chunk that no broker has seen. */

@@ -1,17 +1,5 @@
-import {
-  compressionsAlgorithms,
-  crc32c,
-  produceV10,
-  produceV11,
-  produceV7,
-  produceV8,
-  produceV9,
-  Writer,
-  type Connection,
-} from "@platformatic/kafka";
-import type { KafkaCompression } from "./kafka-config.ts";
-import type { ProducerId, ProduceRequest } from "./kafka-client.ts";
-import { encodeRecordBatch, type RecordBatchOptions } from "./record-batch.ts";
+import { produceV10, produceV11, produceV7, produceV8, produceV9, Writer, type Connection } from "@platformatic/kafka";
+import type { ProduceRequest } from "./kafka-client.ts";
 
 /** Versions of the request that the library reads the answers of. */
 const versions = [produceV7, produceV8, produceV9, produceV10, produceV11];
@@ -27,10 +15,6 @@ export interface ProduceOptions {
   readonly acks: number;
   /** How long the broker waits for the replicas. */
   readonly replicasMs: number;
-  readonly compression: KafkaCompression;
-  readonly producer: ProducerId | undefined;
-  /** Milliseconds since the epoch. */
-  readonly time: number;
 }
 
 /**
@@ -78,9 +62,8 @@ function writeRequest(requests: readonly ProduceRequest[], options: ProduceOptio
       (topics, [topic, group]) => {
         topics.appendString(topic, isFlexible).appendArray(
           group,
-          (partitions, { partition, sequence, records }) => {
-            const batch = encodeRecordBatch(records, batchOptions(options, sequence));
-            partitions.appendInt32(partition).appendBytes(batch, isFlexible);
+          (partitions, { partition, records }) => {
+            partitions.appendInt32(partition).appendBytes(records, isFlexible);
           },
           isFlexible,
           isFlexible,
@@ -90,15 +73,4 @@ function writeRequest(requests: readonly ProduceRequest[], options: ProduceOptio
       isFlexible,
     );
   return isFlexible ? writer.appendTaggedFields() : writer;
-}
-
-function batchOptions({ compression, producer, time }: ProduceOptions, sequence: number): RecordBatchOptions {
-  const { bitmask, compressSync } = compressionsAlgorithms[compression];
-  return {
-    time,
-    producer,
-    sequence,
-    crc32c,
-    compression: compression === "none" ? undefined : { bits: bitmask, compress: compressSync },
-  };
 }

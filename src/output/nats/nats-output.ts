@@ -1,6 +1,6 @@
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
-import { createKeyOf } from "../delivery/key-fields.ts";
+import { createKeyFinder, endOfKey } from "../delivery/key-fields.ts";
 import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import type { NatsOutputConfig } from "./nats-config.ts";
@@ -94,10 +94,11 @@ function messagesOf(
 
 /** `<subject>.<type>.<key>`; what cannot be part of a subject is an underscore, so the key is one token. */
 function createSubjectOf({ subject, keyFields }: NatsOutputConfig): (line: Buffer) => string {
-  const keyOf = createKeyOf(keyFields);
+  const findKey = createKeyFinder(keyFields);
   return (line) => {
     const type = `${subject}.${recordTypeOf(line, 0, line.length)}`;
-    const key = keyOf(line)?.toString("utf8");
-    return key === undefined || key === "" ? type : `${type}.${key.replaceAll(/[.*>\s\p{Cc}]/gu, "_")}`;
+    const at = findKey(line, 0, line.length);
+    const key = at < 0 ? "" : line.toString("utf8", at, endOfKey(line, at, line.length));
+    return key === "" ? type : `${type}.${key.replaceAll(/[.*>\s\p{Cc}]/gu, "_")}`;
   };
 }

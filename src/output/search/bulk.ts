@@ -1,4 +1,5 @@
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { copyLines } from "../delivery/copy-bytes.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
 import { allAccepted, type Outcome, type Refusal } from "../delivery/output-adapter.ts";
@@ -24,7 +25,7 @@ export function bulkBody(batch: Batch, indexOf: IndexOf): Uint8Array {
       at,
       "latin1",
     );
-    at += lines.copy(body, at, from, to);
+    at = copyLines(lines, from, to, body, at);
     body[at++] = 0x0a;
   });
   return body.subarray(0, at);

@@ -1,6 +1,13 @@
+import { crc32c, readRecordsBatch, Reader } from "@platformatic/kafka";
 import { DeliveryError } from "../../../src/output/index.ts";
-import type { KafkaClient, ProduceAnswer, ProduceRequest, ProducerId } from "../../../src/output/index.ts";
+import type { KafkaClient, ProduceAnswer, ProduceRequest } from "../../../src/output/index.ts";
+import { createRecordBatchEncoder } from "../../../src/output/kafka/record-batch.ts";
 import type { FaultProxy } from "../delivery/fault-proxy.ts";
+
+interface FakeRecord {
+  readonly key: string | undefined;
+  readonly value: string;
+}
 
 export interface FakeKafka {
   readonly client: KafkaClient;
@@ -9,9 +16,9 @@ export interface FakeKafka {
   /** Partitions of each topic; one that is not here does not exist. */
   readonly topics: Map<string, number>;
   /** What was written, in order, by `topic:partition`. */
-  readonly logs: Map<string, { readonly key: string | undefined; readonly value: string }[]>;
-  /** Judges a request before it is written; a code other than 0 refuses it. */
-  judge: (request: ProduceRequest) => number;
+  readonly logs: Map<string, FakeRecord[]>;
+  /** Judges records before they are written; a code other than 0 refuses them. */
+  judge: (write: { readonly partition: number; readonly records: readonly FakeRecord[] }) => number;
   /** Users may write idempotently. */
   mayBeIdempotent: boolean;
   /** Producers that were given out. */
@@ -28,14 +35,19 @@ export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeK
   const lost = (): DeliveryError => new DeliveryError("retry", "connection_lost", "the broker closed the connection");
   let cuts = 0;
 
-  const write = (request: ProduceRequest, producer: ProducerId | undefined): number => {
-    const place = `${request.topic}:${request.partition}`;
-    const code = fake.judge(request);
+  const write = ({ topic, partition, records: bytes }: ProduceRequest): number => {
+    const batch = readRecordsBatch(Reader.from(bytes));
+    const records = batch.records.map(({ key, value }) => ({
+      key: key === null ? undefined : Buffer.from(key).toString(),
+      value: Buffer.from(value ?? "").toString(),
+    }));
+    const place = `${topic}:${partition}`;
+    const code = fake.judge({ partition, records });
     if (code !== 0) return code;
-    if (producer !== undefined) {
-      const key = `${place}:${producer.id}`;
+    if (batch.producerId >= 0n) {
+      const key = `${place}:${batch.producerId}`;
       const before = written.get(key) ?? [];
-      const { sequence: first, records } = request;
+      const { firstSequence: first } = batch;
       if (before.some((one) => one.first === first && one.count === records.length)) return 0;
       const last = before.at(-1);
       if (last !== undefined && first !== last.first + last.count) return 45;
@@ -43,9 +55,10 @@ export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeK
     }
     const log = fake.logs.get(place) ?? [];
     fake.logs.set(place, log);
-    for (const { key, value } of request.records) log.push({ key: key?.toString(), value: value.toString() });
+    log.push(...records);
     return 0;
   };
+  const encode = createRecordBatchEncoder({ compression: undefined, crc32c });
 
   const fake: FakeKafka = {
     topics: new Map(Object.entries(topics)),
@@ -66,7 +79,8 @@ export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeK
         if (fake.proxy.fault === "away") throw lost();
         return fake.mayBeIdempotent ? { id: BigInt(fake.producers++), epoch: 0 } : undefined;
       },
-      async produce(_leader, requests, producer, signal) {
+      encode: (records, indexes, producer, sequence) => encode(records, indexes, { time: 0, producer, sequence }),
+      async produce(_leader, requests, signal) {
         const { fault } = fake.proxy;
         const before = cuts;
         fake.requests++;
@@ -77,13 +91,12 @@ export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeK
         }
         const answers: ProduceAnswer[] = requests.map((request) => {
           const { topic, partition } = request;
-          return { topic, partition, code: write(request, producer), said: "said" };
+          return { topic, partition, code: write(request), said: "said" };
         });
         if (fault === "cutAnswer" || cuts !== before) throw lost();
         signal.throwIfAborted();
         return answers;
       },
-      hash: (key) => key.reduce((sum, byte) => (sum * 31 + byte) >>> 1, 7),
       forgetLeaders() {},
       async close() {},
     },
