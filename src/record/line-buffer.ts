@@ -249,7 +249,8 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
       start = end;
       buffer.count = 0;
       buffer.byteLength = 0;
-      prefix.length = 0;
+      // Setting a length is a call of the engine, also where nothing changes.
+      if (prefix.length > 0) prefix.length = 0;
       return taken;
     },
   };

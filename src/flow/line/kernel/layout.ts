@@ -647,42 +647,42 @@ export const steps = 11_681_792;
 export const stepsEnd = 12_582_912;
 
 /**
- * A step is laid out as an operation, or as several: then each but the last has its size, and each reads a part of what lies at the
- * place of the step, at the offset `operationPlace`, as `operationDelta` says: */
-export const readValue = 0;
-export const readPlace = 1;
-export const readUint8 = 2;
-export const readUint16 = 3;
-export const readUint24 = 4;
-export const readUint32 = 5;
-/** The identifier of a VLAN and its priority in a tag of 802.1Q; flags of TCP: parts of sixteen bits. */
-export const readVlan = 6;
-export const readPriority = 7;
-export const readFlags = 8;
-/** 32 bits of which all ones say that the value is not known: then there is no such part. */
-export const readKnown = 9;
-
-/** What a step writes behind its text: */
+ * A step is laid out as an operation, or as several: then each but the last has its size. Each has a number or the place of a value: what the list
+ * says, and `operationPlace` more. What it writes behind its text:
+ */
 export const stepFixed = 0;
+/** The number itself. */
 export const stepNumber = 1;
-/** The text of a small number; the argument is the place of pairs of place and length. */
-export const stepEntry = 2;
-export const stepIpv4 = 3;
-export const stepIpv6 = 4;
-export const stepMac = 5;
-export const stepUint64 = 6;
+/** The number that is at the place. */
+export const stepUint8 = 2;
+export const stepUint16 = 3;
+export const stepUint24 = 4;
+export const stepUint32 = 5;
+/** 32 bits of which all ones say that the value is not known: then it writes nothing. */
+export const stepKnown32 = 6;
+/** The identifier of a VLAN and its priority in a tag of 802.1Q. */
+export const stepVlan = 7;
+export const stepPriority = 8;
+/** The text of a small number; the argument is the place of pairs of place and length. The number itself, or at the place: a byte, flags of TCP. */
+export const stepEntry = 9;
+export const stepEntry8 = 10;
+export const stepEntryOfFlags = 11;
+export const stepIpv4 = 12;
+export const stepIpv6 = 13;
+export const stepMac = 14;
+export const stepUint64 = 15;
 /** Text behind its length. */
-export const stepText = 7;
+export const stepText = 16;
 /** A list behind its count; the argument is one of the kinds. */
-export const stepNumbers = 8;
-export const stepPath = 9;
-export const stepGiven = 10;
+export const stepNumbers = 17;
+export const stepPath = 18;
+export const stepGiven = 19;
 /** A label stack: its place, with the number of its entries in the upper eight bits; the argument is one of the kinds. */
-export const stepStack = 11;
+export const stepStack = 20;
 /** A number and a quote. */
-export const stepQuoted = 12;
+export const stepQuoted = 21;
 /** An array of bytes in hex: the number of its values, the length of what stands before them, a place and a length for each, that text. */
-export const stepHexes = 13;
+export const stepHexes = 22;
 
 export const listOfLabels = 0;
 export const listOfTags = 1;

@@ -1,5 +1,5 @@
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
-import { writeAscii, writeSafeInteger } from "../text/write-values.ts";
+import { copyText, writeAscii, writeSafeInteger } from "../text/write-values.ts";
 
 type HeadFields = RecordContext["head"];
 
@@ -16,6 +16,8 @@ export interface LineHead {
 }
 
 const maxNames = 256;
+const quote = 0x22;
+const backslash = 0x5c;
 
 /**
  * @param memory where it is written, from `at` on.
@@ -24,9 +26,14 @@ const maxNames = 256;
 export function createLineHead(memory: Buffer, at: number, maxLength: number): LineHead {
   const view = new DataView(memory.buffer, memory.byteOffset + at, maxLength + 8);
   const names = new Map<string, string>();
-  /** What was written last, and where each of its fields ends: heads of one exporter differ in few of them. */
+  /** What was written last, where the value of each field begins, and where it ends: heads of one exporter differ in few of them. */
   let written: HeadFields = [];
+  const starts: number[] = [];
   const ends: number[] = [];
+  /** The text that was written last, and its place: a head may have the same time in several fields. */
+  let lastText: string | undefined;
+  let lastStart = 0;
+  let lastEnd = 0;
 
   /** `,"name":` */
   const nameText = (name: string): string => {
@@ -43,37 +50,63 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
     return writeAscii(view, end, text);
   };
 
-  /** @returns where the field ends; -1 when it is none that can be written. */
-  const writeField = (end: number, name: string, value: HeadFields[number][1]): number => {
-    const label = nameText(name);
+  /** @returns where the text ends, with its quotes. */
+  const writeString = (start: number, text: string): number => {
+    let end = start;
+    view.setUint8(end++, quote);
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) {
+        return writeText(start, JSON.stringify(text));
+      }
+      view.setUint8(end++, unit);
+    }
+    view.setUint8(end++, quote);
+    return end;
+  };
+
+  /** @returns where the value ends; -1 when it is none that can be written. */
+  const writeValue = (start: number, value: HeadFields[number][1]): number => {
     if (typeof value === "string") {
-      if (end + 3 * label.length + 6 * value.length + 2 > maxLength) return -1;
-      return writeText(writeText(end, label), JSON.stringify(value));
+      if (start + 6 * value.length + 2 > maxLength) return -1;
+      if (value === lastText) return copyText(view, start, view, lastStart, lastEnd - lastStart);
+      lastText = value;
+      lastStart = start;
+      lastEnd = writeString(start, value);
+      return lastEnd;
     }
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) return -1;
-    if (end + 3 * label.length + 20 > maxLength) return -1;
-    return writeSafeInteger(view, writeText(end, label), value);
+    return start + 20 > maxLength ? -1 : writeSafeInteger(view, start, value);
   };
 
   const write = (fields: HeadFields): boolean => {
     const before = written;
     written = [];
+    lastText = undefined;
     let isMoved = false;
     let end = 0;
     for (let i = 0; i < fields.length; i++) {
-      const [name, value] = fields[i] as HeadFields[number];
+      const field = fields[i] as HeadFields[number];
+      const [name, value] = field;
       if (name === "flow.export.ip.addr") head.exporter = typeof value === "string" ? value : "";
-      const last = before[i];
-      const lastEnd = ends[i] ?? -1;
-      if (!isMoved && last !== undefined && last[0] === name && last[1] === value) {
-        end = lastEnd;
+      const last = isMoved ? undefined : before[i];
+      const fieldEnd = ends[i] ?? -1;
+      if (last === field || (last !== undefined && last[0] === name && last[1] === value)) {
+        end = fieldEnd;
         continue;
       }
-      // Numbers are written by whole words, beyond their end: what stays there is put back.
-      const [behind, more] = lastEnd < 0 ? [0, 0] : [view.getInt32(lastEnd), view.getInt32(lastEnd + 4)];
-      end = writeField(end, name, value);
+      // Values are written by whole words, beyond their end: what stays there is put back.
+      const isFollowed = fieldEnd >= 0;
+      const behind = isFollowed ? view.getInt32(fieldEnd) : 0;
+      const more = isFollowed ? view.getInt32(fieldEnd + 4) : 0;
+      if (last === undefined || last[0] !== name) {
+        const label = nameText(name);
+        if (end + 3 * label.length > maxLength) return false;
+        starts[i] = writeText(end, label);
+      }
+      end = writeValue(starts[i] as number, value);
       if (end < 0) return false;
-      isMoved ||= end !== lastEnd;
+      isMoved ||= end !== fieldEnd;
       if (!isMoved) {
         view.setInt32(end, behind);
         view.setInt32(end + 4, more);

@@ -17,28 +17,43 @@ export interface HeaderFields {
   readonly uptime?: number;
 }
 
-/** The first fields of every record of a datagram, in order. */
-export type RecordHead = [name: string, value: Value][];
+/** A field of the head. Two heads may have the same object: who finds it in both need not compare. */
+export type HeadField = readonly [name: string, value: Value];
 
-/** The first fields of every record of a datagram. */
-export function recordHead(
-  times: TimeFormat,
-  datagram: Datagram,
-  exporter: Exporter,
-  header: HeaderFields,
-): RecordHead {
-  const head: RecordHead = [
-    ["@timestamp", times.milliseconds(Math.trunc(datagram.receivedAt)) ?? ""],
-    ["flow.export.ip.addr", exporter.address],
-    ["flow.export.type", header.type],
-    ["flow.export.version.ver", header.version],
-    ["flow.export.version.name", versionNames[header.type][header.version] ?? ""],
-  ];
-  if (header.timestamp !== undefined) head.push(["flow.export.timestamp", header.timestamp]);
-  if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
-  if (header.domain !== undefined) head.push(["flow.export.domain.id", header.domain]);
-  if (header.uptime !== undefined) head.push(["flow.export.uptime", header.uptime]);
-  return head;
+/** The first fields of every record of a datagram, in order. */
+export type RecordHead = HeadField[];
+
+/** Makes the first fields of every record of a datagram. */
+export type RecordHeads = (datagram: Datagram, exporter: Exporter, header: HeaderFields) => RecordHead;
+
+/** A field whose value is mostly that of the datagram before: its object is then the same. */
+export function createHeadField(name: string): (value: Value) => HeadField {
+  let last: HeadField = [name, ""];
+  return (value) => (last[1] === value ? last : (last = [name, value]));
+}
+
+export function createRecordHeads(times: TimeFormat): RecordHeads {
+  const received = createHeadField("@timestamp");
+  const address = createHeadField("flow.export.ip.addr");
+  const protocol = createHeadField("flow.export.type");
+  const version = createHeadField("flow.export.version.ver");
+  const versionName = createHeadField("flow.export.version.name");
+  const timestamp = createHeadField("flow.export.timestamp");
+  const domain = createHeadField("flow.export.domain.id");
+  return (datagram, exporter, header) => {
+    const head: RecordHead = [
+      received(times.milliseconds(Math.trunc(datagram.receivedAt)) ?? ""),
+      address(exporter.address),
+      protocol(header.type),
+      version(header.version),
+      versionName(versionNames[header.type][header.version] ?? ""),
+    ];
+    if (header.timestamp !== undefined) head.push(timestamp(header.timestamp));
+    if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
+    if (header.domain !== undefined) head.push(domain(header.domain));
+    if (header.uptime !== undefined) head.push(["flow.export.uptime", header.uptime]);
+    return head;
+  };
 }
 
 /** As people write them: IPFIX has no version but one. The same texts each time, so that those of two datagrams are compared at once. */

@@ -7,7 +7,7 @@ import { registeredElements, type ElementNames, type ElementSource } from "../..
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Protocol } from "../../protocol.ts";
 import type { FlowReader } from "../decoder/flow-reader.ts";
-import { recordHead, type RecordHead } from "../decoder/record-head.ts";
+import { createRecordHeads, type RecordHead } from "../decoder/record-head.ts";
 import { buildPlan } from "../../exporters/templates/build-plan.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 
@@ -78,6 +78,7 @@ export interface FixedRecordParts {
 export function createFixedRecordDecoder(format: FixedFormat, { flows, times, counters }: FixedRecordParts): Decoder {
   const { protocol, version, headerLength } = format;
   const plans = new Map<FixedLayout, Plan>();
+  const recordHead = createRecordHeads(times);
 
   const planOf = (layout: FixedLayout): Plan => {
     const known = plans.get(layout);
@@ -114,7 +115,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times, co
       const more: RecordHead = [];
       const { sequence, domain: domainId, rate: headerRate } = format.readHeader(bytes, more);
       const domain = exporter.domain(protocol, domainId);
-      const head = recordHead(times, datagram, exporter, {
+      const head = recordHead(datagram, exporter, {
         type: "netflow",
         version,
         timestamp: hasFraction ? times.fraction(seconds, nanoseconds, 9) : times.seconds(seconds),

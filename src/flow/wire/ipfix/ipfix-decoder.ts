@@ -2,7 +2,7 @@ import type { Decoder } from "../decoder/decoder.ts";
 import { noteHeader } from "../../exporters/domain.ts";
 import type { TemplateRecord } from "../../exporters/exporter.ts";
 import { accountSequence, type SequenceUnits } from "../../exporters/sequence/sequence.ts";
-import { recordHead } from "../decoder/record-head.ts";
+import { createRecordHeads } from "../decoder/record-head.ts";
 import {
   decodeDataSet,
   defineTemplates,
@@ -23,6 +23,7 @@ const firstDataSetId = 256;
  * domain; see {@link Exporter.template} for a data set whose scope has none.
  */
 export function createIpfixDecoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
+  const recordHead = createRecordHeads(times);
   return {
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
@@ -36,7 +37,7 @@ export function createIpfixDecoder({ times, reader, flows, settings }: TemplateD
       const sequence = view.getUint32(8);
       const domain = exporter.domain("ipfix", view.getUint32(12), datagram.port);
       noteHeader(domain, datagram, seconds * 1000, undefined);
-      const head = recordHead(times, datagram, exporter, {
+      const head = recordHead(datagram, exporter, {
         type: "ipfix",
         version: 10,
         timestamp: times.seconds(seconds),

@@ -1,7 +1,7 @@
 import type { Decoder } from "../decoder/decoder.ts";
 import { noteHeader, noteUptime } from "../../exporters/domain.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
-import { recordHead } from "../decoder/record-head.ts";
+import { createRecordHeads } from "../decoder/record-head.ts";
 import {
   decodeDataSet,
   defineTemplates,
@@ -24,6 +24,7 @@ const oneDatagram = { counted: 1, flows: 1 };
  * exporters disagree on what it counts.
  */
 export function createNetflow9Decoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
+  const recordHead = createRecordHeads(times);
   return {
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
@@ -37,7 +38,7 @@ export function createNetflow9Decoder({ times, reader, flows, settings }: Templa
       const sequence = view.getUint32(12);
       const domain = exporter.domain("netflow9", view.getUint32(16));
       noteHeader(domain, datagram, seconds * 1000, uptime);
-      const head = recordHead(times, datagram, exporter, {
+      const head = recordHead(datagram, exporter, {
         type: "netflow",
         version: 9,
         timestamp: times.seconds(seconds),

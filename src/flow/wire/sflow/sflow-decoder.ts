@@ -4,7 +4,7 @@ import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
-import { recordHead, type RecordHead } from "../decoder/record-head.ts";
+import { createHeadField, createRecordHeads, type RecordHead } from "../decoder/record-head.ts";
 import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
 import { createCounterSampleReader } from "./read-counter-sample.ts";
 import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
@@ -63,6 +63,7 @@ export function createSflowDecoder({
   const flows = (): FlowSampleReader => (flowReader ??= createFlowSampleReader(lines, keeps.keepsHeaders));
   const counters = createCounterSampleReader();
   const agentText = createAgentText();
+  const flowHead = createFlowHeads(times);
 
   const readSample = (context: SampleContext, head: RecordHead, key: number, at: number, end: number): void => {
     const { output } = context;
@@ -104,7 +105,7 @@ export function createSflowDecoder({
       if (hasRestarted) domain.samples.restart();
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
 
-      const head = flowHead(times, datagram, exporter, domain, header);
+      const head = flowHead(datagram, exporter, domain, header);
       if (exporter !== sender) nameRelay(head, sender);
       const source = lines.begin(datagram.bytes, head, exporter.address, output);
       const context: SampleContext = { source, exporter, domain, output };
@@ -177,24 +178,26 @@ function readHeader(
 /** How many fields at the end of the head of flows other records do not have. */
 const flowTimes = 2;
 
-/** The head of flows. A packet is sampled when it passes, and sent soon after: its time is that of receipt. */
-function flowHead(
+/** Makes the head of flows. A packet is sampled when it passes, and sent soon after: its time is that of receipt. */
+function createFlowHeads(
   times: TimeFormat,
-  datagram: Datagram,
-  exporter: Exporter,
-  domain: Domain,
-  { sequence, uptime }: Header,
-): RecordHead {
-  const head = recordHead(times, datagram, exporter, {
-    type: "sflow",
-    version: 5,
-    timestamp: undefined,
-    sequence,
-    domain: domain.id,
-    uptime,
-  });
-  if (domain.agent !== undefined) head.push(["flow.export.agent.ip.addr", domain.agent]);
-  const time = head[0]?.[1] ?? "";
-  head.push(["flow.start.timestamp", time], ["flow.end.timestamp", time]);
-  return head;
+): (datagram: Datagram, exporter: Exporter, domain: Domain, header: Header) => RecordHead {
+  const recordHead = createRecordHeads(times);
+  const agent = createHeadField("flow.export.agent.ip.addr");
+  const start = createHeadField("flow.start.timestamp");
+  const end = createHeadField("flow.end.timestamp");
+  return (datagram, exporter, domain, { sequence, uptime }) => {
+    const head = recordHead(datagram, exporter, {
+      type: "sflow",
+      version: 5,
+      timestamp: undefined,
+      sequence,
+      domain: domain.id,
+      uptime,
+    });
+    if (domain.agent !== undefined) head.push(agent(domain.agent));
+    const time = head[0]?.[1] ?? "";
+    head.push(start(time), end(time));
+    return head;
+  };
 }

@@ -54,17 +54,28 @@ export interface StepBook {
 /** A step of a block: how many bytes behind the place of the block its value is, and how it is read. */
 export type Part = readonly [step: Step, offset: number, read: PartRead];
 
-const reads: Readonly<Record<PartRead, number>> = {
-  place: layout.readPlace,
-  uint8: layout.readUint8,
-  uint16: layout.readUint16,
-  uint24: layout.readUint24,
-  uint32: layout.readUint32,
-  known32: layout.readKnown,
-  vlan: layout.readVlan,
-  priority: layout.readPriority,
-  flags: layout.readFlags,
+/** How the kernel writes a number, and an entry, that is read so. */
+const numberCodes: Readonly<Partial<Record<PartRead, number>>> = {
+  uint8: layout.stepUint8,
+  uint16: layout.stepUint16,
+  uint24: layout.stepUint24,
+  uint32: layout.stepUint32,
+  known32: layout.stepKnown32,
+  vlan: layout.stepVlan,
+  priority: layout.stepPriority,
 };
+const entryCodes: Readonly<Partial<Record<PartRead, number>>> = {
+  uint8: layout.stepEntry8,
+  flags: layout.stepEntryOfFlags,
+};
+
+/** The code of a step as a part of a block. */
+function partCode(code: number, read: PartRead): number {
+  const codesOf = code === layout.stepNumber ? numberCodes : code === layout.stepEntry ? entryCodes : undefined;
+  const partOf = codesOf === undefined && read === "place" ? code : codesOf?.[read];
+  if (partOf === undefined) throw new TypeError(`no part of a block is read as ${read} for the code ${code}`);
+  return partOf;
+}
 
 export interface EntryNames {
   readonly number?: string;
@@ -189,7 +200,7 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       const programs = parts.map(([{ program }, offset, read], i) => {
         const part = Buffer.from(program);
         part.writeUInt16LE(offset, layout.operationPlace);
-        part[layout.operationDelta] = reads[read];
+        part[layout.operationCode] = partCode(program[layout.operationCode] as number, read);
         part.writeUInt16LE(i === parts.length - 1 ? 0 : part.length, layout.operationSize);
         return part;
       });

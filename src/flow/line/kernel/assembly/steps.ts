@@ -3,7 +3,7 @@ import * as L from "../layout";
 import { note } from "./ends";
 import { keep, keepNumber } from "./slots";
 import { writeText } from "./texts";
-import { copy, copyLong, readUint, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
+import { copy, copyLong, readUint, writeByte, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
 
 const quote: u8 = 0x22;
 const comma: u8 = 0x2c;
@@ -91,77 +91,83 @@ function half(at: usize): u32 {
   return <u32>bswap(load<u16>(at));
 }
 
-/** What a part of a step is about: the value itself, or a part of what lies there. */
+/** Writes a number behind the text of a step; most are small. */
 @inline
-function readPart(step: usize, value: u32): u32 {
-  const read = <i32>load<u8>(step, L.operationDelta);
-  if (read == L.readValue) return value;
-  const at: usize = value + load<u16>(step, L.operationPlace);
-  switch (read) {
-    case L.readPlace:
-      return <u32>at;
-    case L.readUint8:
-      return load<u8>(at);
-    case L.readUint16:
-      return half(at);
-    case L.readUint24:
-      return (<u32>load<u8>(at) << 16) | half(at + 1);
-    case L.readUint32:
-    case L.readKnown:
-      return word(at);
-    case L.readVlan:
-      return half(at) & 0xfff;
-    case L.readPriority:
-      return half(at) >>> 13;
-    default:
-      return half(at) & 0x1ff;
-  }
+function writeNumber(p: usize, slot: u32, value: u32): usize {
+  keepNumber(slot, value, p);
+  return value < 100 ? writeByte(p, value) : writeUint32(p, value);
 }
 
-/** Writes what a part of a step is about, behind its text. @param value a number or the place of one. */
+/** Writes what a table has for a small number. */
 @inline
-function writePart(p: usize, step: usize, value: u32): usize {
+function writeEntry(p: usize, step: usize, slot: u32, value: u32): usize {
+  keep(slot, value);
+  keep(load<u16>(step, L.operationLength), value >>> 2);
+  const entry: usize = load<u32>(step, L.operationArgument) + 8 * value;
+  const length = load<i32>(entry, 4);
+  copy(p, load<u32>(entry), length);
+  return p + length;
+}
+
+/**
+ * Writes what a step is about behind its text. @param at a number, or the place of a value. @returns where it ends; 0 where there is none.
+ */
+@inline
+function writeValue(p: usize, step: usize, at: usize): usize {
   const slot = <u32>load<u8>(step, L.operationSlot);
   switch (<i32>load<u8>(step, L.operationCode)) {
     case L.stepFixed:
-      keep(slot, value);
+      keep(slot, at);
       return p;
     case L.stepNumber:
-      keepNumber(slot, value, p);
-      return writeUint32(p, value);
-    case L.stepEntry: {
-      keep(slot, value);
-      keep(load<u16>(step, L.operationLength), value >>> 2);
-      const entry: usize = load<u32>(step, L.operationArgument) + 8 * value;
-      const length = load<i32>(entry, 4);
-      copy(p, load<u32>(entry), length);
-      return p + length;
+      return writeNumber(p, slot, <u32>at);
+    case L.stepUint8:
+      return writeNumber(p, slot, load<u8>(at));
+    case L.stepUint16:
+      return writeNumber(p, slot, half(at));
+    case L.stepUint24:
+      return writeNumber(p, slot, (<u32>load<u8>(at) << 16) | half(at + 1));
+    case L.stepUint32:
+      return writeNumber(p, slot, word(at));
+    case L.stepKnown32: {
+      const value = word(at);
+      return value == u32.MAX_VALUE ? 0 : writeNumber(p, slot, value);
     }
+    case L.stepVlan:
+      return writeNumber(p, slot, half(at) & 0xfff);
+    case L.stepPriority:
+      return writeNumber(p, slot, half(at) >>> 13);
+    case L.stepEntry:
+      return writeEntry(p, step, slot, <u32>at);
+    case L.stepEntry8:
+      return writeEntry(p, step, slot, load<u8>(at));
+    case L.stepEntryOfFlags:
+      return writeEntry(p, step, slot, half(at) & 0x1ff);
     case L.stepIpv4:
-      keep(slot, (4 << 32) | <i64>value);
-      return writeCharacter(writeIpv4(p, word(value)), quote);
+      keep(slot, (4 << 32) | <i64>at);
+      return writeCharacter(writeIpv4(p, word(at)), quote);
     case L.stepIpv6:
-      keep(slot, (16 << 32) | <i64>value);
-      return writeCharacter(writeIpv6(p, value), quote);
+      keep(slot, (16 << 32) | <i64>at);
+      return writeCharacter(writeIpv6(p, at), quote);
     case L.stepMac:
-      return writeCharacter(writeMac(p, value), quote);
+      return writeCharacter(writeMac(p, at), quote);
     case L.stepUint64:
-      return writeUint64(p, readUint(value, 8));
+      return writeUint64(p, readUint(at, 8));
     case L.stepText:
-      return writeText(p, value + 4, word(value));
+      return writeText(p, at + 4, word(at));
     case L.stepNumbers:
-      return writeNumbers(p, value, load<u32>(step, L.operationArgument));
+      return writeNumbers(p, at, load<u32>(step, L.operationArgument));
     case L.stepStack:
-      return writeStack(p, value, load<u32>(step, L.operationArgument));
+      return writeStack(p, <u32>at, load<u32>(step, L.operationArgument));
     case L.stepQuoted:
-      return writeCharacter(writeUint32(p, value), quote);
+      return writeCharacter(writeUint32(p, <u32>at), quote);
     case L.stepHexes:
-      return writeHexes(p, value);
+      return writeHexes(p, at);
     case L.stepPath:
-      return writePath(p, value);
+      return writePath(p, at);
     default: {
-      const length = load<i32>(value);
-      copy(p, value + 4, length);
+      const length = load<i32>(at);
+      copy(p, at + 4, length);
       return p + length;
     }
   }
@@ -171,12 +177,15 @@ function writePart(p: usize, step: usize, value: u32): usize {
 @inline
 function writeStep(p: usize, step: usize, value: u32): usize {
   while (true) {
-    const part = readPart(step, value);
-    if (part != u32.MAX_VALUE || load<u8>(step, L.operationDelta) != L.readKnown) {
-      const text = load<u16>(step, L.operationText);
-      copy(p, step + L.operationHead, text);
-      const from = p + text;
-      p = writePart(from, step, part);
+    const text = <usize>load<u16>(step, L.operationText);
+    // Most texts are no longer than two pieces.
+    v128.store(p, v128.load(step, L.operationHead));
+    v128.store(p, v128.load(step, L.operationHead + 16), 16);
+    for (let i: usize = 32; i < text; i += 16) v128.store(p + i, v128.load(step + i, L.operationHead));
+    const from = p + text;
+    const end = writeValue(from, step, <usize>value + load<u16>(step, L.operationPlace));
+    if (end != 0) {
+      p = end;
       const mark = <u32>load<u8>(step, L.stepMark);
       if (mark != 0) note(mark, from - load<u16>(step, L.stepName), p);
     }

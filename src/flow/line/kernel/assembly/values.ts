@@ -34,13 +34,6 @@ export function copyLong(to: usize, from: usize, length: i32): void {
   }
 }
 
-/** Stores up to four characters. */
-@inline
-function put(p: usize, piece: u32): usize {
-  store<u32>(p, piece);
-  return p + 4 - (clz(piece) >>> 3);
-}
-
 @inline
 export function putText(p: usize, number: i32): usize {
   const text = texts + number * textBytes;
@@ -49,9 +42,23 @@ export function putText(p: usize, number: i32): usize {
   return p + length;
 }
 
+/** 1 where a number has the digit that begins there. Where a number ends is reckoned without its digits: all that follows waits for it. */
+@inline
+function reaches(value: u32, least: u32): usize {
+  return <usize>(value >= least);
+}
+
 @inline
 export function writeByte(p: usize, value: u32): usize {
-  return put(p, load<u32>(octetTable + (value << 2)));
+  store<u32>(p, load<u32>(octetTable + (value << 2)));
+  return p + 1 + reaches(value, 10) + reaches(value, 100);
+}
+
+/** A byte and a dot. */
+@inline
+function writeDotted(p: usize, value: u32): usize {
+  store<u32>(p, load<u32>(dottedOctetTable + (value << 2)));
+  return p + 2 + reaches(value, 10) + reaches(value, 100);
 }
 
 /** The eight decimal digits of a number below 10^8 as bytes, the first one lowest. */
@@ -68,13 +75,18 @@ function digitsOf(value: u32): u64 {
 
 const zeros: u64 = 0x3030_3030_3030_3030;
 
-/** A number below 10^8, without leading zeros. */
+/** A number from 100 up to 10^8 - 1, without leading zeros. */
 @inline
 function writeUpToEight(p: usize, value: u32): usize {
-  const digits = digitsOf(value);
-  const leading = <usize>ctz(digits | (1 << 56)) >> 3;
-  store<u64>(p, (digits + zeros) >> (leading << 3));
-  return p + 8 - leading;
+  const length =
+    3 +
+    reaches(value, 1000) +
+    reaches(value, 10_000) +
+    reaches(value, 100_000) +
+    reaches(value, 1_000_000) +
+    reaches(value, 10_000_000);
+  store<u64>(p, (digitsOf(value) + zeros) >> ((8 - length) << 3));
+  return p + length;
 }
 
 export function writeUint32(p: usize, value: u32): usize {
@@ -95,9 +107,9 @@ export function writeUint64(p: usize, value: u64): usize {
 }
 
 export function writeIpv4(p: usize, address: u32): usize {
-  p = put(p, load<u32>(dottedOctetTable + ((address >>> 24) << 2)));
-  p = put(p, load<u32>(dottedOctetTable + (((address >>> 16) & 255) << 2)));
-  p = put(p, load<u32>(dottedOctetTable + (((address >>> 8) & 255) << 2)));
+  p = writeDotted(p, address >>> 24);
+  p = writeDotted(p, (address >>> 16) & 255);
+  p = writeDotted(p, (address >>> 8) & 255);
   return writeByte(p, address & 255);
 }
 
