@@ -76,6 +76,8 @@ test("a device has the built-in defaults, then the files', then its own; presenc
 r2:
   ip: 2001:DB8::2
   port: 1161
+  transport: tcp
+  context: vrf-1
   version: 3
   exponential_timeout: TRUE
   poll_interval: 30
@@ -102,6 +104,8 @@ r2:
       name: "r1",
       ip: "192.0.2.1",
       port: 161,
+      transport: "udp",
+      context: "",
       version: "2c",
       v3Credentials: [],
       deviceGroups: ["auto"],
@@ -120,6 +124,8 @@ r2:
       name: "r2",
       ip: "2001:db8::2",
       port: 1161,
+      transport: "tcp",
+      context: "vrf-1",
       version: "3",
       v3Credentials: [
         {
@@ -159,8 +165,15 @@ r2:
       authenticationPassphrase: "0123456789",
       privacyProtocol: "aes",
       privacyPassphrase: "abcdefghij",
+      contextName: "vrf-1",
     },
-    { version: "3", username: "guest", authenticationProtocol: "noauth", privacyProtocol: "nopriv" },
+    {
+      version: "3",
+      username: "guest",
+      authenticationProtocol: "noauth",
+      privacyProtocol: "nopriv",
+      contextName: "vrf-1",
+    },
   ]);
 });
 

@@ -77,10 +77,11 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-function open(credential: Credential, toPort = port): Session {
+function open(credential: Credential, toPort = port, transport: "udp" | "tcp" = "udp"): Session {
   return client.open({
     ip: "127.0.0.1",
     port: toPort,
+    transport,
     credential,
     timeout: 2000,
     retries: 2,
@@ -96,7 +97,7 @@ async function startSnmpd(program: string): Promise<void> {
     return `createUser ${username} ${authentication} maplesyrup ${privacy}\nrouser ${username} auth`;
   });
   const lines = [
-    `agentAddress udp:127.0.0.1:${port}`,
+    `agentAddress udp:127.0.0.1:${port},tcp:127.0.0.1:${port}`,
     "rocommunity public",
     "sysName a-debian-agent",
     "createUser guest",
@@ -150,6 +151,18 @@ test("Debian's snmpd answers every version and every pair of protocols", async (
     const summary = await walk(session, [oidOf("1.3.6.1.2.1.1")], (_, given) => void values.push(...given));
     assert.equal(summary.isComplete, true, `${name}: ${summary.detail}`);
     assert.ok(values.length > 20, name);
+    session.close();
+  }
+});
+
+test("snmpd answers by TCP, too", async (t) => {
+  if (isSnmpdMissing(t)) return;
+  for (const credential of [community, users[0] as UsmCredential]) {
+    const session = open(credential, port, "tcp");
+    const values: VarBind[] = [];
+    const summary = await walk(session, [oidOf("1.3.6.1.2.1.1")], (_, given) => void values.push(...given));
+    assert.equal(summary.isComplete, true, summary.detail);
+    assert.ok(values.length > 20);
     session.close();
   }
 });

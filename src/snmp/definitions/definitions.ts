@@ -1,4 +1,5 @@
 import type { Oid } from "../session/oid.ts";
+import type { Transport } from "../session/peer.ts";
 import type { AuthenticationProtocol, PrivacyProtocol } from "../session/credential.ts";
 import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
 import type { IndexType } from "../values/decode-index.ts";
@@ -33,7 +34,10 @@ export interface Device {
   /** Canonical text. */
   readonly ip: string;
   readonly port: number;
+  readonly transport: Transport;
   readonly version: SnmpVersion;
+  /** Which of the agent's contexts is asked: its contextName, or what follows `@` in a community. Empty: the default. */
+  readonly context: string;
   /** In the order in which they are tried; at least one for versions 1 and 2c. */
   readonly communities: readonly Secret[];
   /** In the order in which they are tried; at least one for version 3. */

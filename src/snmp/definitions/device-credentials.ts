@@ -4,8 +4,15 @@ import type { Device, V3Credential } from "./definitions.ts";
 /** What a device is asked with, in the order in which it is tried. The secrets in it are in the clear. */
 export function deviceCredentials(device: Device): Credential[] {
   const { version } = device;
-  if (version === "3") return device.v3Credentials.map(usmCredential);
-  return device.communities.map((community) => ({ version, community: community.reveal() }));
+  const { context } = device;
+  if (version === "3") {
+    return device.v3Credentials.map((credential) => ({
+      ...usmCredential(credential),
+      ...(context !== "" && { contextName: context }),
+    }));
+  }
+  const suffix = context === "" ? "" : `@${context}`;
+  return device.communities.map((community) => ({ version, community: `${community.reveal()}${suffix}` }));
 }
 
 /** A user, its secrets in the clear. */

@@ -133,7 +133,14 @@ function diffIds(old: ReadonlyMap<string, string>, next: ReadonlyMap<string, str
 }
 
 function accessOf(device: Device): unknown {
-  return [device.version, device.communities, device.v3Credentials, device.deviceGroups];
+  return [
+    device.transport,
+    device.version,
+    device.context,
+    device.communities,
+    device.v3Credentials,
+    device.deviceGroups,
+  ];
 }
 
 function scheduleOf(device: Device): unknown {

@@ -1,5 +1,6 @@
 import { formatAddress, parseAddress } from "../../ip/index.ts";
 import { authenticationProtocols, privacyProtocols } from "../session/credential.ts";
+import { transports, type Transport } from "../session/peer.ts";
 import { versions, type SnmpVersion, type V3Credential } from "./definitions.ts";
 import { type MapReader, describe } from "./map-reader.ts";
 import { quote, Secret } from "../../text/index.ts";
@@ -7,7 +8,9 @@ import { quote, Secret } from "../../text/index.ts";
 /** What a file says of a device; the rest comes from the defaults. Intervals and time-outs as in a {@link Device}. */
 export interface DeviceSettings {
   readonly port?: number;
+  readonly transport?: Transport;
   readonly version?: SnmpVersion;
+  readonly context?: string;
   readonly communities?: readonly Secret[];
   readonly v3Credentials?: readonly V3Credential[];
   readonly deviceGroups?: readonly string[];
@@ -31,6 +34,8 @@ export interface DeviceDraft extends DeviceSettings {
 
 const settingNames = [
   "port",
+  "transport",
+  "context",
   "timeout",
   "retries",
   "exponential_timeout",
@@ -67,7 +72,9 @@ export function readDeviceDefaults(reader: MapReader): DeviceSettings {
 function readSettings(reader: MapReader): DeviceSettings {
   return withoutUndefined({
     port: reader.integer("port", 1, 65_535),
+    transport: reader.oneOf("transport", transports),
     version: reader.oneOf("version", versions),
+    context: reader.text("context"),
     communities: reader.texts("communities")?.map((text) => new Secret(text)),
     v3Credentials: readCredentials(reader),
     deviceGroups: reader.texts("device_groups"),

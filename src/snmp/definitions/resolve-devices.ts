@@ -8,6 +8,8 @@ import type { DeviceSettings } from "./read-device.ts";
 /** What holds where neither a device nor the defaults' files say anything. */
 const builtinDefaults = {
   port: 161,
+  transport: "udp",
+  context: "",
   version: "2c",
   communities: [],
   v3Credentials: [],

@@ -27,8 +27,8 @@ export interface Identity {
 export function openSession(client: SnmpClient, device: Device, credential: number, retries: number): Session {
   const chosen = deviceCredentials(device)[credential];
   if (chosen === undefined) throw new SnmpError("invalid", `${device.id} has no credential ${credential + 1}`);
-  const { ip, port, timeoutMs: timeout, exponentialTimeout } = device;
-  return client.open({ ip, port, credential: chosen, timeout, retries, exponentialTimeout });
+  const { ip, port, transport, timeoutMs: timeout, exponentialTimeout } = device;
+  return client.open({ ip, port, transport, credential: chosen, timeout, retries, exponentialTimeout });
 }
 
 /**

@@ -68,7 +68,7 @@ export function createDeviceSessions(client: SnmpClient, inFlight: () => Promise
 
 /** The credentials in the clear: to compare, never to show. */
 function accessOf(device: Device): string {
-  return JSON.stringify(deviceCredentials(device));
+  return JSON.stringify([device.transport, deviceCredentials(device)]);
 }
 
 function termsOf({ timeoutMs, retries, exponentialTimeout }: Device): string {

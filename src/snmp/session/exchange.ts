@@ -7,6 +7,7 @@ import { createRetiredIds } from "./retired-ids.ts";
 import type { IgnoreReason, SessionCounts } from "./session-metrics.ts";
 import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
 import { createSocketPool } from "./socket-pool.ts";
+import { createStreamPool, type OpenStream } from "./stream-pool.ts";
 import type { OpenUdpSocket } from "./udp-socket.ts";
 
 /** One request and what counts as its answer. */
@@ -21,10 +22,18 @@ export interface Exchange<Answer extends object> {
   /** The datagram of one try. Every try has an id of its own, and the answer to any of them is taken. */
   readonly build: (id: number) => Uint8Array;
   /**
-   * Reads a message from the peer's address and port with the id of a try. Gives the answer, or why the message is
+   * Reads a message from the peer with the id of a try. Gives the answer, or why the message is
    * none and the wait goes on; throws SnmpError or DecodeError to fail the request.
    */
   readonly read: (message: Message, datagram: Uint8Array) => Answer | IgnoreReason;
+}
+
+/** Where a message came from. */
+interface Origin {
+  readonly address: string;
+  readonly port: number;
+  /** The agent whose connection it came by; undefined: by UDP. */
+  readonly by: Peer | undefined;
 }
 
 /** Requests that wait for their answers. */
@@ -33,6 +42,8 @@ export interface Exchanges {
   run<Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer>;
   /** Fails the requests of this owner that wait, with `closed`. */
   cancel(owner: object): void;
+  /** Nothing more is asked of this agent. */
+  release(peer: Peer): void;
   /** Fails all that wait and closes the sockets; a later request opens them again. */
   close(): void;
 }
@@ -44,8 +55,9 @@ export interface ExchangesOptions {
   readonly nextId: () => number;
   readonly openSocket: OpenUdpSocket;
   readonly receiveBufferBytes: number;
-  /** The peer of this name, if any session talks to it. */
-  readonly findPeer: (name: string) => Peer | undefined;
+  readonly openStream: OpenStream;
+  /** The peer that is asked at this address and port by UDP, if any session talks to it. */
+  readonly findPeer: (address: string, port: number) => Peer | undefined;
 }
 
 /** A request while it waits. */
@@ -71,7 +83,7 @@ interface Pending {
 /** A send that failed like this is like a datagram lost on the way: the next try may do better. */
 const passingSendErrors = new Set(["ENOBUFS", "EAGAIN", "EWOULDBLOCK", "EINTR", "ENOMEM", "ECONNREFUSED"]);
 
-/** Requests of any number of sessions over one socket for each address family. */
+/** Requests of any number of sessions over one socket for each address family, and one connection for each agent asked by TCP. */
 export function createExchanges(options: ExchangesOptions): Exchanges {
   const { counts, log, nextId } = options;
   const pendings = new Map<number, Pending>();
@@ -97,9 +109,10 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     }
   };
 
-  const ignore = (reason: IgnoreReason, address: string, port: number, detail?: string): void => {
+  /** @param from where the message came from, and by TCP the agent that was asked there. */
+  const ignore = (reason: IgnoreReason, { address, port, by }: Origin, detail?: string): void => {
     counts.ignored[reason]++;
-    const peer = options.findPeer(peerName(address, port)) ?? options.findPeer(peerName(canonical(address), port));
+    const peer = by ?? options.findPeer(address, port) ?? options.findPeer(canonical(address), port);
     if (peer !== undefined) peer.counts.ignored++;
     const level = reason === "late" || reason === "duplicate" ? "debug" : "warn";
     log[level]({ address, port, ...(detail !== undefined && { detail }) }, `SNMP datagram ignored: ${reason}`);
@@ -116,23 +129,28 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     log.warn({ device, from }, "SNMP answer ignored: it came from another address or port than was asked");
   };
 
-  const receive = (datagram: Uint8Array, address: string, port: number): void => {
+  const receive = (datagram: Uint8Array, from: Origin): void => {
+    const { address, port, by } = from;
     counts.receivedBytes += datagram.length;
     let message: Message;
     try {
       message = decodeMessage(datagram);
     } catch (error) {
-      ignore("malformed", address, port, (error as Error).message);
+      ignore("malformed", from, (error as Error).message);
       return;
     }
     const pending = pendings.get(message.id);
     const call = pending?.call;
     if (pending === undefined || call === undefined) {
-      ignore(retired.reasonOf(message.id) ?? "unknown_id", address, port);
+      ignore(retired.reasonOf(message.id) ?? "unknown_id", from);
       return;
     }
     const { peer } = call.exchange;
-    if (peer.port !== port || (peer.address !== address && peer.address !== canonical(address))) {
+    const isAsked =
+      by === undefined
+        ? peer.transport === "udp" && peer.port === port && [address, canonical(address)].includes(peer.address)
+        : by === peer;
+    if (!isAsked) {
       ignoreFromElsewhere(call, address, port);
       return;
     }
@@ -140,7 +158,7 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     const answer = readAnswer(call.exchange, message, datagram);
     if (typeof answer === "string") {
       call.lastIgnored = answer;
-      ignore(answer, address, port);
+      ignore(answer, from);
       return;
     }
     if (!(answer instanceof SnmpError)) {
@@ -152,11 +170,17 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
 
   const sockets = createSocketPool({
     ...options,
-    onMessage: receive,
+    onMessage: (datagram, address, port) => receive(datagram, { address, port, by: undefined }),
     onUnusable: (family, { message }) => {
       const isOfFamily = ({ exchange }: Call): boolean => exchange.peer.family === family;
       finishWhere(isOfFamily, "unreachable", `no IPv${family} socket: ${message}`);
     },
+  });
+
+  const streams = createStreamPool({
+    ...options,
+    onMessage: (message, peer) => receive(message, { address: peer.address, port: peer.port, by: peer }),
+    onMalformed: (peer, detail) => ignore("malformed", { address: peer.address, port: peer.port, by: peer }, detail),
   });
 
   const send = (pending: Pending, { exchange }: Call): void => {
@@ -170,7 +194,8 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
     peer.counts.sentBytes += datagram.length;
     const factor = exchange.exponentialTimeout ? 2 ** (tries - 1) : 1;
     pending.timer = setTimeout(expireAfterReading, Math.min(exchange.timeout * factor, 0x7fffffff), pending);
-    sockets.send(peer, datagram, (error) => {
+    const way = peer.transport === "tcp" ? streams : sockets;
+    way.send(peer, datagram, (error) => {
       if (passingSendErrors.has(error.code ?? "")) return;
       const code = error.code === "EMSGSIZE" ? "too_big" : "unreachable";
       finish(pending, new SnmpError(code, `${peerName(peer.address, peer.port)}: ${error.message}`));
@@ -218,9 +243,11 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
         attempt({ ids: [], timer: undefined, call }, call);
       }),
     cancel: (owner) => finishWhere((call) => call.owner === owner, "closed", "the session was closed"),
+    release: (peer) => streams.release(peer),
     close() {
       finishWhere(() => true, "closed", "the SNMP client was closed");
       sockets.close();
+      streams.close();
     },
   };
 }

@@ -17,17 +17,22 @@ export interface PeerCounts {
   receivedBytes: number;
 }
 
-/** An agent by address and port; its sessions share what is known of it. */
+/** How messages travel: by UDP, or by TCP (RFC 3430). */
+export const transports = ["udp", "tcp"] as const;
+export type Transport = (typeof transports)[number];
+
+/** An agent by address, port and transport; its sessions share what is known of it. */
 export interface Peer {
   readonly family: Family;
   /** Canonical text. */
   readonly address: string;
   readonly port: number;
+  readonly transport: Transport;
   readonly counts: PeerCounts;
   engine: Engine | undefined;
 }
 
-export function createPeer(family: Family, address: string, port: number): Peer {
+export function createPeer(family: Family, address: string, port: number, transport: Transport): Peer {
   const counts: PeerCounts = {
     requests: 0,
     retries: 0,
@@ -37,7 +42,7 @@ export function createPeer(family: Family, address: string, port: number): Peer 
     sentBytes: 0,
     receivedBytes: 0,
   };
-  return { family, address, port, counts, engine: undefined };
+  return { family, address, port, transport, counts, engine: undefined };
 }
 
 /** Name of a peer for look-ups and messages: `192.0.2.1:161`, `[2001:db8::1]:161`. */

@@ -1,16 +1,18 @@
 import { randomBytes as systemRandomBytes } from "node:crypto";
+import { connect } from "node:net";
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../../report/index.ts";
 import { createCommunityRequester } from "./community-requester.ts";
 import { createSession } from "./create-session.ts";
 import { checkCredential, type Credential } from "./credential.ts";
 import { createExchanges } from "./exchange.ts";
-import { createPeer, peerName, type Peer } from "./peer.ts";
+import { createPeer, peerName, type Peer, type Transport } from "./peer.ts";
 import { createIdSource, createSaltSource, type RandomBytes } from "./random-source.ts";
 import type { RequesterContext } from "./requester.ts";
 import { registerSessionMetrics } from "./session-metrics.ts";
 import type { Session } from "./session.ts";
 import { SnmpError } from "./snmp-error.ts";
+import type { OpenStream } from "./stream-pool.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./udp-socket.ts";
 import { createUsmRequester } from "./usm-requester.ts";
 import { createKeyCache } from "./usm/key-cache.ts";
@@ -24,6 +26,7 @@ export interface SnmpClientOptions {
   readonly receiveBufferBytes?: number;
   readonly randomBytes?: RandomBytes;
   readonly openSocket?: OpenUdpSocket;
+  readonly openStream?: OpenStream;
 }
 
 /** Which agent is asked, with what, and how long its answers are waited for. */
@@ -32,6 +35,8 @@ export interface SessionTarget {
   readonly ip: string;
   /** 1 to 65535. */
   readonly port: number;
+  /** Default: UDP. */
+  readonly transport?: Transport;
   readonly credential: Credential;
   /** Milliseconds to wait for an answer to each try. */
   readonly timeout: number;
@@ -41,15 +46,18 @@ export interface SessionTarget {
   readonly exponentialTimeout: boolean;
 }
 
-/** Talks SNMP to any number of agents over one UDP socket for each address family, opened at the first request. */
+/**
+ * Talks SNMP to any number of agents over one UDP socket for each address family, and one connection for each agent that is asked by
+ * TCP. They are opened at the first request.
+ */
 export interface SnmpClient {
   /**
-   * Opens a session; nothing is sent. Sessions of one address and port share counts and what is known of the engine.
+   * Opens a session; nothing is sent. Sessions of one address, port and transport share counts and what is known of the engine.
    *
    * @throws SnmpError `invalid` when the target breaks a rule.
    */
   open(target: SessionTarget): Session;
-  /** Closes the sockets. Requests that wait fail with `closed`. */
+  /** Closes sockets and connections. Requests that wait fail with `closed`. */
   close(): void;
 }
 
@@ -57,6 +65,9 @@ interface SharedPeer {
   readonly peer: Peer;
   sessions: number;
 }
+
+const keyOf = (address: string, port: number, transport: Transport): string =>
+  `${transport} ${peerName(address, port)}`;
 
 export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
   const { clock, randomBytes = systemRandomBytes } = options;
@@ -69,18 +80,19 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
     log: limitLog(options.log, clock),
     nextId: createIdSource(randomBytes),
     openSocket: options.openSocket ?? openUdpSocket,
+    openStream: options.openStream ?? ((address, port) => connect(port, address)),
     receiveBufferBytes: options.receiveBufferBytes ?? 8 * 1024 * 1024,
-    findPeer: (name) => peers.get(name)?.peer,
+    findPeer: (address, port) => peers.get(keyOf(address, port, "udp"))?.peer,
   });
 
-  const sharePeer = (ip: string, port: number): SharedPeer => {
+  const sharePeer = (ip: string, port: number, transport: Transport): SharedPeer => {
     const parsed = parseAddress(ip);
     if (parsed === undefined) throw new SnmpError("invalid", `not an IP address: ${quote(ip)}`);
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SnmpError("invalid", `not a port: ${port}`);
     const address = unmapAddress(parsed);
     const text = formatAddress(address);
-    const name = peerName(text, port);
-    const shared = peers.get(name) ?? { peer: createPeer(address.family, text, port), sessions: 0 };
+    const name = keyOf(text, port, transport);
+    const shared = peers.get(name) ?? { peer: createPeer(address.family, text, port, transport), sessions: 0 };
     peers.set(name, shared);
     return shared;
   };
@@ -92,7 +104,7 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
       if (!(timeout > 0 && timeout <= 0x7fffffff)) throw new SnmpError("invalid", `not a time-out: ${timeout}`);
       if (!Number.isInteger(retries) || retries < 0)
         throw new SnmpError("invalid", `not a number of tries: ${retries}`);
-      const shared = sharePeer(target.ip, target.port);
+      const shared = sharePeer(target.ip, target.port, target.transport ?? "udp");
       const { peer } = shared;
       shared.sessions++;
       const owner = {};
@@ -106,7 +118,9 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
           : createCommunityRequester(credential, context);
       return createSession(credential.version, peer, requester, () => {
         exchanges.cancel(owner);
-        if (--shared.sessions === 0) peers.delete(peerName(peer.address, peer.port));
+        if (--shared.sessions > 0) return;
+        peers.delete(keyOf(peer.address, peer.port, peer.transport));
+        exchanges.release(peer);
       });
     },
     close: () => exchanges.close(),

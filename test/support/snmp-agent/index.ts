@@ -17,5 +17,6 @@ export {
 export { createFakeNetwork, type Answer, type FakeNetwork } from "./fake-network.ts";
 export { listenAll, type Fleet, type FleetMember } from "./fleet.ts";
 export { listen, type ListeningAgent } from "./listen.ts";
+export { listenTcp, type StreamAgent } from "./listen-tcp.ts";
 export { createSnmpAgent, type AgentFaults, type AgentOptions, type SnmpAgent } from "./snmp-agent.ts";
 export { parseSnmprec } from "./snmprec.ts";
