@@ -91,7 +91,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "web", "."],
-  snmp: ["session", "values", "definitions", "discovery", "poller", "readings", "traps", "operations"],
+  snmp: ["session", "values", "definitions", "discovery", "sweep", "poller", "readings", "traps", "operations"],
 };
 
 /** Circles that are left: in the row of app, files of one folder have different places; the codecs of a session know its types. */

@@ -14,6 +14,8 @@ export type {
   SnmpFinding,
   SnmpOperations,
   SnmpRediscovery,
+  SnmpSearch,
+  SnmpSearched,
 } from "./services/snmp-operations.ts";
 export type { StreamPage } from "./stream-page.ts";
 export { apiError } from "./error/api-error.ts";

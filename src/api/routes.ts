@@ -30,7 +30,12 @@ import {
   type SignInEndpoints,
 } from "./services/sign-in-endpoints.ts";
 import { callbackPath } from "./guard/session-cookie.ts";
-import { applyDefinitionsPath, createSnmpEndpoints, rediscoverDevicePath } from "./services/snmp-endpoints.ts";
+import {
+  applyDefinitionsPath,
+  createSnmpEndpoints,
+  discoverNetworksPath,
+  rediscoverDevicePath,
+} from "./services/snmp-endpoints.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import {
   createExploreEndpoint,
@@ -116,6 +121,14 @@ export function createRoutes(parts: RouteParts): Routes {
     access: { role: "editor", area: "snmp" },
     takesBody: true,
     serve: (call) => snmp.rediscoverDevice(call),
+  });
+
+  routes.set(discoverNetworksPath, {
+    kind: "operation",
+    label: "snmp/discover-networks",
+    access: { role: "admin", area: "snmp" },
+    takesBody: false,
+    serve: (call) => snmp.discoverNetworks(call),
   });
 
   const { feed } = parts;

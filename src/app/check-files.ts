@@ -5,6 +5,7 @@ import { AccessFileError, parseAccessFile } from "../access/index.ts";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
+import { formatFinding, readNetworks } from "../snmp/index.ts";
 import { readSourcesFile, SourcesFileError } from "../sources/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { shapingProblems } from "./shaping-problems.ts";
@@ -35,7 +36,23 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   }
   const sourcesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
   if (sourcesPath !== "") problems.push(...(await checkSources(sourcesPath)));
+  const networks = await checkNetworks(settings);
+  problems.push(...networks.problems);
+  warnings.push(...networks.warnings);
   return { problems, warnings };
+}
+
+async function checkNetworks(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
+  const path = settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH;
+  if (path === "") return { problems: [], warnings: [] };
+  try {
+    const { findings } = readNetworks(path, await readFile(path), settings.SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES);
+    const linesOf = (wanted: "error" | "warning"): string[] =>
+      findings.filter(({ severity }) => severity === wanted).map(formatFinding);
+    return { problems: linesOf("error"), warnings: linesOf("warning") };
+  } catch (error) {
+    return { problems: [`${path}: ${(error as Error).message}`], warnings: [] };
+  }
 }
 
 async function checkSources(path: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import type { SnmpOperations, StreamPage, ViewDescription } from "../api/index.ts";
 import type { Progress } from "../report/index.ts";
-import type { DefinitionsPreview, Snmp } from "../snmp/index.ts";
+import { waitFor, type DefinitionsPreview, type Snmp } from "../snmp/index.ts";
 
 /** What `GET /api/v1/snmp/definitions` answers. */
 export async function previewDefinitions(
@@ -17,6 +17,17 @@ export function watchedSnmp(snmp: Snmp, progress: Progress): SnmpOperations {
   return {
     applyDefinitions: (force) => during(progress, "apply-definitions", () => snmp.applyDefinitions(force)),
     rediscoverDevice: (device, wait) => snmp.rediscoverDevice(device, wait),
+    async discoverNetworks({ isDryRun, networks }, wait) {
+      if (snmp.networks === undefined) return { ok: false, reason: "off", problems: [] };
+      const started = await snmp.networks.run({ isDryRun, networks });
+      if (!started.ok) return started;
+      const ended = started.ended.then(
+        (report) => ({ result: "searched", ...report }),
+        (error: unknown) => ({ result: "failed", error: error instanceof Error ? error.message : String(error) }),
+      );
+      const report = wait === undefined ? undefined : await waitFor(ended, wait.seconds * 1000, wait.signal);
+      return { ok: true, isDone: report !== undefined, report: report ?? { ...snmp.networks.view() } };
+    },
   };
 }
 

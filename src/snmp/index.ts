@@ -67,6 +67,17 @@ export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameT
 export { formatText } from "./values/format-text.ts";
 export type { SnmpValue } from "./values/snmp-value.ts";
 export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
+export type {
+  DiscoveryReport,
+  DiscoveryRequest,
+  DiscoverySettings,
+  DiscoveryStart,
+  DiscoveryView,
+  NetworkDiscovery,
+} from "./operations/network-discovery.ts";
+export { readNetworks, type NetworksFile } from "./sweep/read-networks.ts";
+export { createNetworkDiscovery } from "./operations/network-discovery.ts";
+export { waitFor } from "./operations/wait-for.ts";
 export { createSnmp } from "./operations/create-snmp.ts";
 export type {
   ApplyFinding,

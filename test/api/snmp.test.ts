@@ -15,6 +15,13 @@ function fakeSnmp(): SnmpOperations & { calls: unknown[] } {
       if (force) return { ok: false, findings: [{ place: "devices/a.yml:3:1", id: "r1", message: "no such group" }] };
       return { ok: true, report: { revision: 7 } };
     },
+    async discoverNetworks(request, wait) {
+      calls.push({ ...request, seconds: wait?.seconds });
+      if (request.networks.includes("busy")) return { ok: false, reason: "busy", problems: ["under way"] };
+      if (request.networks.includes("off")) return { ok: false, reason: "off", problems: [] };
+      if (request.networks.length > 0) return { ok: false, reason: "invalid", problems: ["no network x", "and more"] };
+      return { ok: true, isDone: wait !== undefined, report: { new: [] } };
+    },
     async rediscoverDevice(device: SnmpDeviceId, wait) {
       calls.push({ device, seconds: wait?.seconds });
       if (device.port !== 161) return undefined;
@@ -98,4 +105,31 @@ test("rediscover-device checks its body, names an unknown device, and may wait",
     assert.match(String(answer.body["message"]), expected);
   }
   assert.equal((await postJson(`${url}${rediscover}?wait=soon`, { ip: "192.0.2.1", port: 161 })).status, 400);
+});
+
+test("discover-networks passes its parameters on and says why it does not begin", async (t) => {
+  const snmp = fakeSnmp();
+  const { url } = await startApi(t, { snmp });
+  const post = async (query: string, body?: string): Promise<[number, unknown, unknown]> => {
+    const answer = await fetch(`${url}/api/v1/snmp/discover-networks${query}`, {
+      method: "POST",
+      ...(body && { body }),
+    });
+    const { code, message, ...report } = (await answer.json()) as Record<string, unknown>;
+    return [answer.status, code ?? report, message];
+  };
+  assert.deepEqual(await post(""), [202, { new: [] }, undefined]);
+  assert.deepEqual(await post("?dry_run=true&wait=5"), [200, { new: [] }, undefined]);
+  assert.deepEqual(snmp.calls, [
+    { isDryRun: false, networks: [], seconds: undefined },
+    { isDryRun: true, networks: [], seconds: 5 },
+  ]);
+  assert.deepEqual((await post("?network=a&network=b")).slice(0, 2), [400, "invalid_argument"]);
+  assert.deepEqual(snmp.calls.at(-1), { isDryRun: false, networks: ["a", "b"], seconds: undefined });
+  assert.deepEqual(await post("?network=busy"), [400, "failed_precondition", "under way"]);
+  assert.match(String((await post("?network=off"))[2]), /SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH/);
+  for (const query of ["?dry_run=yes", "?dry-run=true", "?wait=1000"]) assert.equal((await post(query))[0], 400, query);
+  const withBody = await post("", '{"dry_run": true}');
+  assert.match(String(withBody[2]), /dry_run is a query parameter/);
+  assert.equal(snmp.calls.length, 5);
 });

@@ -1,6 +1,13 @@
+import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createHealth, createMetrics, silentLog, systemClock, type Clock } from "../../src/report/index.ts";
-import { createSnmp, definitionPathsIn, type DeviceDetail, type Snmp } from "../../src/snmp/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock, type Clock, type Log } from "../../src/report/index.ts";
+import {
+  createSnmp,
+  definitionPathsIn,
+  type DeviceDetail,
+  type DiscoverySettings,
+  type Snmp,
+} from "../../src/snmp/index.ts";
 import { DefinitionTree, type Files } from "./definition-tree.ts";
 import {
   createFakeNetwork,
@@ -28,6 +35,9 @@ export class SnmpRig {
   readonly clock: Clock;
   persistDirectory = "";
   addsRates = false;
+  /** Set before it starts: searches networks, with the settings of a quick test where none are given. */
+  discovery: Partial<DiscoverySettings> | undefined;
+  log: Log = silentLog;
   agent: SnmpAgent;
   snmp: Snmp;
 
@@ -39,10 +49,19 @@ export class SnmpRig {
     this.snmp = this.create();
   }
 
+  /** Where discovery of networks writes device files. */
+  get foundDirectory(): string {
+    return join(this.tree.directory, "found");
+  }
+
   create(): Snmp {
     this.metrics = createMetrics();
+    const paths = definitionPathsIn(this.tree.directory);
     return createSnmp({
-      paths: definitionPathsIn(this.tree.directory),
+      paths: this.discovery === undefined ? paths : { ...paths, devices: [...paths.devices, this.foundDirectory] },
+      ...(this.discovery !== undefined && {
+        discovery: { ...quickDiscovery(this.tree.directory, this.foundDirectory), ...this.discovery },
+      }),
       persistDirectory: this.persistDirectory,
       enricher: { enrich: (record) => void record.set("enriched", true) },
       sink: {
@@ -53,7 +72,7 @@ export class SnmpRig {
         },
       },
       clock: this.clock,
-      log: silentLog,
+      log: this.log,
       metrics: this.metrics,
       health: this.health,
       random: () => 0,
@@ -93,6 +112,17 @@ export class SnmpRig {
   }
 }
 
+function quickDiscovery(directory: string, devicesDirectory: string): DiscoverySettings {
+  return {
+    networksPath: join(directory, "networks.yml"),
+    devicesDirectory,
+    intervalMs: 0,
+    maxAddresses: 4096,
+    perSecond: 100_000,
+    maxInFlight: 300,
+  };
+}
+
 /** A device polled each second for everything; it gives up on silence after 50 ms. */
 export const quickDevice =
   "r1:\n  ip: 192.0.2.1\n  communities: [public]\n  device_groups: [router]\n  timeout: 50\n  retries: 0\n" +
@@ -110,14 +140,19 @@ export async function startSnmpRig(
     readonly persist?: string;
     readonly addsRates?: boolean;
     readonly clock?: Clock;
+    readonly discovery?: Partial<DiscoverySettings>;
+    readonly log?: Log;
   } = {},
 ): Promise<SnmpRig> {
   const tree = await DefinitionTree.make(t, { "devices/lab.yml": quickDevice, ...options.files });
   const agent = createSnmpAgent({ table: rigTable, users: [usmUser], ...options.agent });
   const rig = new SnmpRig(tree, agent, options.clock ?? systemClock);
-  if (options.persist !== undefined || options.addsRates === true) {
-    rig.persistDirectory = options.persist ?? "";
-    rig.addsRates = options.addsRates === true;
+  rig.discovery = options.discovery;
+  rig.log = options.log ?? silentLog;
+  rig.addsRates = options.addsRates === true;
+  rig.persistDirectory = options.persist ?? "";
+  const { persist, addsRates, discovery, log } = options;
+  if ([persist, addsRates, discovery, log].some((option) => option !== undefined)) {
     rig.snmp = rig.create();
   }
   t.after(() => rig.snmp.stop());

@@ -1,9 +1,9 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ViewDescription } from "../pages.ts";
 import type { StreamDescription } from "./rest-paths.ts";
-import { applyDefinitionsPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
+import { applyDefinitionsPath, discoverNetworksPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
-import { errorSchema, operationPaths, pagePaths, snmpPaths, sourcePaths } from "./rest-paths.ts";
+import { errorSchema, operationPaths, pagePaths, searchPath, snmpPaths, sourcePaths } from "./rest-paths.ts";
 import type { Operation } from "../services/operation-endpoint.ts";
 import { explorePaths } from "./explore-paths.ts";
 import { sourcePath } from "../services/source-endpoints.ts";
@@ -62,6 +62,7 @@ export function openApiDocument(parts: OpenApiParts): JsonSchema {
         methods.map((method) => [`${prefix}/${method.parent.typeName}/${method.name}`, { post: methodPath(method) }]),
       ),
       ...snmpPaths(applyDefinitionsPath, rediscoverDevicePath),
+      ...searchPath(discoverNetworksPath),
       ...sourcePaths([
         [sourcePath("run"), "runSource", "Reads a source of metadata now"],
         [sourcePath("diff"), "diffSource", "Says what a source of metadata would change now"],

@@ -119,6 +119,40 @@ export function snmpPaths(applyDefinitions: string, rediscoverDevice: string): J
   };
 }
 
+export function searchPath(discoverNetworks: string): JsonSchema {
+  const parameter = (name: string, description: string, schema: JsonSchema): JsonSchema => ({
+    name,
+    in: "query",
+    description,
+    schema,
+  });
+  return {
+    [discoverNetworks]: {
+      post: {
+        tags: ["snmp"],
+        operationId: "discoverSnmpNetworks",
+        summary: "Searches networks for SNMP devices",
+        description: "What is found is written as device files and polled. One search runs at a time.",
+        parameters: [
+          parameter("dry_run", "Writes nothing.", { type: "boolean", default: false }),
+          parameter("network", "A network by its name; several may be given. Default: all.", {
+            type: "array",
+            items: { type: "string" },
+          }),
+          parameter("wait", "Seconds to wait for the report.", { type: "integer", minimum: 0, maximum: 600 }),
+        ],
+        responses: {
+          "200": jsonResponse("The report, when it was waited for.", anyObject),
+          "202": jsonResponse("Under way.", anyObject),
+          "400": { $ref: "#/components/responses/Error" },
+          "503": { $ref: "#/components/responses/Error" },
+          ...refusals,
+        },
+      },
+    },
+  };
+}
+
 /** The operations on sources of metadata: their paths with what they do. */
 export function sourcePaths(
   operations: readonly (readonly [path: string, name: string, summary: string])[],

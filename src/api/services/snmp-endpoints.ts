@@ -10,6 +10,7 @@ import { apiError, type FieldViolation } from "../error/api-error.ts";
 import type { SnmpDeviceId, SnmpOperations } from "./snmp-operations.ts";
 
 export const applyDefinitionsPath = "/api/v1/snmp/apply-definitions";
+export const discoverNetworksPath = "/api/v1/snmp/discover-networks";
 export const rediscoverDevicePath = "/api/v1/snmp/rediscover-device";
 
 /** How long a client may wait for the outcome of a discovery, seconds. */
@@ -20,7 +21,7 @@ export function createSnmpEndpoints(
   snmp: SnmpOperations | undefined,
   bodies: BodyReader,
   unknownFields: UnknownFields,
-): { applyDefinitions(call: Call): Promise<void>; rediscoverDevice(call: Call): Promise<void> } {
+): Record<"applyDefinitions" | "rediscoverDevice" | "discoverNetworks", (call: Call) => Promise<void>> {
   const operations = (): SnmpOperations => {
     if (snmp === undefined) throw apiError("unavailable", "SNMP_DISABLED", "SNMP is not enabled in this collector");
     return snmp;
@@ -31,11 +32,7 @@ export function createSnmpEndpoints(
       const snmpOperations = operations();
       knowOnly(call.query, ["force_rediscovery"]);
       refuseBody(await bodies.readAll(call));
-      const force = call.query.get("force_rediscovery") ?? "false";
-      if (force !== "true" && force !== "false") {
-        throw badField("force_rediscovery", `force_rediscovery must be true or false, not ${quote(force)}`);
-      }
-      const applied = await snmpOperations.applyDefinitions(force === "true");
+      const applied = await snmpOperations.applyDefinitions(readFlag(call.query, "force_rediscovery"));
       if (applied.ok) {
         call.code = "ok";
         return sendJson(call, 200, applied.report);
@@ -63,6 +60,28 @@ export function createSnmpEndpoints(
       call.code = "ok";
       return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
     },
+
+    async discoverNetworks(call) {
+      const snmpOperations = operations();
+      knowOnly(call.query, ["dry_run", "network", "wait"]);
+      refuseBody(await bodies.readAll(call));
+      const request = { isDryRun: readFlag(call.query, "dry_run"), networks: call.query.getAll("network") };
+      const seconds = readWait(call.query.get("wait"));
+      const wait = seconds === undefined ? undefined : { seconds, signal: call.signal };
+      const outcome = await snmpOperations.discoverNetworks(request, wait);
+      if (!outcome.ok) {
+        const [first = ""] = outcome.problems;
+        if (outcome.reason === "busy") throw apiError("failed_precondition", "DISCOVERY_RUNNING", first);
+        if (outcome.reason === "off") {
+          const message = "no networks are set up: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH names their file";
+          throw apiError("unavailable", "DISCOVERY_DISABLED", message);
+        }
+        const violations = outcome.problems.map((description) => ({ field: "networks", description }));
+        throw apiError("invalid_argument", "INVALID_NETWORKS", first, { violations });
+      }
+      call.code = "ok";
+      return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
+    },
   };
 }
 
@@ -78,8 +97,16 @@ function knowOnly(query: URLSearchParams, names: readonly string[]): void {
 function refuseBody(body: Uint8Array): void {
   const text = Buffer.from(body).toString("latin1").trim();
   if (text === "" || text === "{}") return;
-  const field = text.includes("force_rediscovery") ? "force_rediscovery" : "";
-  throw badField(field, "the request has no body; force_rediscovery is a query parameter: ?force_rediscovery=true");
+  const field = ["force_rediscovery", "dry_run", "network"].find((name) => text.includes(name)) ?? "";
+  const hint =
+    field === "" ? "" : `; ${field} is a query parameter: ?${field}=${field === "network" ? "name" : "true"}`;
+  throw badField(field, `the request has no body${hint}`);
+}
+
+function readFlag(query: URLSearchParams, name: string): boolean {
+  const text = query.get(name) ?? "false";
+  if (text !== "true" && text !== "false") throw badField(name, `${name} must be true or false, not ${quote(text)}`);
+  return text === "true";
 }
 
 function readWait(text: string | null): number | undefined {

@@ -17,7 +17,28 @@ export interface SnmpOperations {
     device: SnmpDeviceId,
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
   ): Promise<SnmpRediscovery | undefined>;
+  /**
+   * Searches networks for devices. At most one search runs at a time.
+   *
+   * @param wait as of `rediscoverDevice`.
+   */
+  discoverNetworks(
+    request: SnmpSearch,
+    wait?: { readonly seconds: number; readonly signal: AbortSignal },
+  ): Promise<SnmpSearched>;
 }
+
+export interface SnmpSearch {
+  /** Writes nothing. */
+  readonly isDryRun: boolean;
+  /** Names of networks; empty: all. */
+  readonly networks: readonly string[];
+}
+
+export type SnmpSearched =
+  | { readonly ok: true; readonly isDone: boolean; readonly report: Readonly<Record<string, unknown>> }
+  /** `off`: no networks are set up. `invalid`: their file has errors, or not these networks. */
+  | { readonly ok: false; readonly reason: "off" | "busy" | "invalid"; readonly problems: readonly string[] };
 
 export interface SnmpDeviceId {
   /** Canonical text. */

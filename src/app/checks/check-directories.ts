@@ -1,6 +1,6 @@
 import { access, constants, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { Settings } from "../settings/index.ts";
+import { discoveredDirectory, type Settings } from "../settings/index.ts";
 import { messageOf, type Findings } from "./findings.ts";
 
 /** Judges whether what the collector writes can be written: directories that are missing are made by a start, if they can be. */
@@ -22,6 +22,10 @@ export async function checkDirectories(settings: Settings): Promise<Findings> {
   const plans = settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH;
   if (settings.SVC_INPUT_SNMP_ENABLE && settings.SVC_INPUT_SNMP_PERSIST_ENABLE && plans !== "") {
     await check(problems, "SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH", plans, false);
+  }
+  if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH !== "" && discoveredDirectory(settings) !== "") {
+    const name = "SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH";
+    await check(problems, name, discoveredDirectory(settings), false);
   }
   // The collector runs without its log in a file.
   if (settings.SVC_LOGGER_FILE_LOG_ENABLE) {

@@ -1,8 +1,9 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { addConfigOption, commandSettings } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { whyText, type ExplainedDevice } from "./snmp-why.ts";
+import type { DiscoverOptions } from "./discover-networks.ts";
 import { textTable } from "./text-table.ts";
 
 interface DevicesJson {
@@ -45,6 +46,22 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
       if ("result" in answer && answer.result === "failed") setExitCode(exitCodes.failure);
     });
 
+  const discover = client("discover", "search the networks of networks.yml for devices")
+    .option("--dry-run", "only say what would be written")
+    .option("--network <name...>", "only these networks")
+    .option("--json", "the whole report as JSON")
+    .option("--from <file>", "search the networks of this file from here, without a collector")
+    .option("--out <dir>", "with --from: where device files go (default: nowhere, as with --dry-run)")
+    .option("--rate <number>", "with --from: messages per second (default: 100)", wholeNumber)
+    .action(async (options: DiscoverOptions) => {
+      const { discoverFromHere, discoverThere } = await import("./discover-networks.ts");
+      const isDone =
+        options.from === undefined
+          ? await discoverThere(await clientOf(discover, terminal), options, terminal)
+          : await discoverFromHere(options.from, options, terminal);
+      if (!isDone) setExitCode(exitCodes.failure);
+    });
+
   const devices = client("devices [device]", "show all devices, or all about one (its ip:port, or its name)")
     .option("--json", "one JSON object per line")
     .option("--why", "say what the device is taken for, and what it does not answer")
@@ -73,6 +90,11 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
       const from = directory ?? (await commandSettings(check, terminal)).settings;
       if (!(await checkDefinitions(from, terminal))) setExitCode(exitCodes.failure);
     });
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("expected a whole number from 1 to 9999.");
+  return Number(text);
 }
 
 const tableHeader = ["DEVICE", "NAME", "STATE", "GROUPS", "OBJECTS", "LAST POLL", "LAST ERROR"];

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { addressKey, keyContains, parseAddress, parseKey } from "../../ip/index.ts";
 import { compileLineFilter } from "../../filter/index.ts";
@@ -8,6 +9,7 @@ import {
   definitionPathsIn,
   type Credential,
   type DefinitionPaths,
+  type DiscoverySettings,
   type Snmp,
   type TrapSettings,
 } from "../../snmp/index.ts";
@@ -18,19 +20,26 @@ import {
 } from "../exporter-interfaces.ts";
 import { recordFilter } from "../filters.ts";
 import { packagePath } from "../package-root.ts";
-import { receivesFlows, type Settings } from "../settings/index.ts";
+import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";
 import { recordEdits } from "../shaping.ts";
+import type { Progress } from "../../report/index.ts";
 import type { Reporting } from "./reporting.ts";
 
 export function createSnmpPart(
   settings: Settings,
   enricher: Enricher,
   sink: Sink,
+  progress: Progress,
   reporting: Reporting,
 ): Snmp | undefined {
   const traps = settings.SVC_INPUT_TRAP_ENABLE ? trapSettings(settings) : undefined;
   if (!settings.SVC_INPUT_SNMP_ENABLE && traps === undefined) return undefined;
-  const paths = snmpPaths(settings);
+  const discovery = discoverySettings(settings);
+  const given = snmpPaths(settings);
+  const paths =
+    discovery === undefined || given.devices.includes(discovery.devicesDirectory)
+      ? given
+      : { ...given, devices: [...given.devices, discovery.devicesDirectory] };
   const dropped = reporting.metrics.counter(
     "netgloss_snmp_filtered_records_total",
     "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
@@ -49,12 +58,28 @@ export function createSnmpPart(
     paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },
     ...(traps !== undefined && { traps }),
     addsRates: settings.SVC_INPUT_SNMP_RATES_ENABLE,
+    ...(discovery !== undefined && { discovery }),
+    progress,
     keepsReadings: settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE,
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
     keepsCounters: receivesFlows(settings),
     enricher,
     sink: lineFilter === undefined ? sink : filteredSink(sink, lineFilter),
   });
+}
+
+/** Undefined when no networks are searched. */
+export function discoverySettings(settings: Settings): DiscoverySettings | undefined {
+  const networksPath = settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH;
+  if (networksPath === "" || !settings.SVC_INPUT_SNMP_ENABLE) return undefined;
+  return {
+    networksPath,
+    devicesDirectory: discoveredDirectory(settings),
+    intervalMs: settings.SVC_INPUT_SNMP_DISCOVERY_INTERVAL * 3_600_000,
+    maxAddresses: settings.SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES,
+    perSecond: settings.SVC_INPUT_SNMP_DISCOVERY_MAX_RATE,
+    maxInFlight: settings.SVC_INPUT_SNMP_DISCOVERY_MAX_IN_FLIGHT,
+  };
 }
 
 function trapSettings(settings: Settings): TrapSettings {
@@ -112,7 +137,7 @@ function exporterCredentials(settings: Settings): Credential[] {
   ];
 }
 
-/** The directories of the settings; those of the program where nothing is set. */
+/** The directories of the settings; those of the program where nothing is set. That of discovery is one once it is there. */
 export function snmpPaths(settings: Settings): DefinitionPaths {
   const ours = definitionPathsIn(packagePath("definitions"));
   const given = (paths: readonly string[], own: readonly string[]): readonly string[] =>
@@ -120,8 +145,11 @@ export function snmpPaths(settings: Settings): DefinitionPaths {
   const groups = settings.SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH;
   // Our sysObjectIDs lead to our device groups; those of an operator need sysObjectIDs of their own.
   const hasOurGroups = groups.length === 0 || groups.some((path) => ours.deviceGroups.includes(resolve(path)));
+  const devices = given(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ours.devices);
+  const found = discoverySettings(settings)?.devicesDirectory;
+  const hasFound = found !== undefined && !devices.includes(found) && existsSync(found);
   return {
-    devices: given(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ours.devices),
+    devices: hasFound ? [...devices, found] : devices,
     deviceGroups: given(groups, ours.deviceGroups),
     objectGroups: given(settings.SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH, ours.objectGroups),
     objects: given(settings.SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH, ours.objects),

@@ -2,6 +2,7 @@ import * as zlib from "node:zlib";
 import { storeWords, type StoreWord } from "./delivery-settings.ts";
 import { checkOidc } from "./check-oidc.ts";
 import { instanceSetting } from "./output-instances.ts";
+import { discoveredDirectory } from "./discovered-directory.ts";
 import type { Settings } from "./settings-table.ts";
 
 /** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
@@ -90,6 +91,13 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     }
     if (settings[on] && settings[mode] === "always" && settings.SVC_STATE_DIRECTORY_PATH === "") {
       problems.push(`SVC_STATE_DIRECTORY_PATH must be set, because ${mode} is always`);
+    }
+  }
+  if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH !== "") {
+    const because = "because SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is set";
+    if (!settings.SVC_INPUT_SNMP_ENABLE) problems.push(`SVC_INPUT_SNMP_ENABLE must be true, ${because}`);
+    if (discoveredDirectory(settings) === "") {
+      problems.push(`SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH must be set, ${because}`);
     }
   }
   if (settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE) problems.push(...exporterUserProblems(settings));

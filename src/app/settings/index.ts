@@ -5,6 +5,7 @@ export { cloudIdUrl } from "./setting-type.ts";
 export { lostResults, migrateSettings, type Migrated } from "./netobserv/migrate.ts";
 export { netObservPage } from "./netobserv/netobserv-page.ts";
 export { missingForMetadataApi, receivesFlows } from "./check-settings.ts";
+export { discoveredDirectory } from "./discovered-directory.ts";
 export { formatSettings, settingsPage } from "./format-settings.ts";
 export { outputWords, type OutputWord } from "./output-words.ts";
 export { plainSettings, type PlainSettings } from "./plain-settings.ts";

@@ -27,6 +27,7 @@ import type { OutputInstance } from "./output-instances.ts";
 import { metadataDatabaseSettings } from "./metadata-database-settings.ts";
 import { netifSnmpSettings } from "./netif-snmp-settings.ts";
 import { oidcSettings } from "./oidc-settings.ts";
+import { snmpDiscoverySettings } from "./snmp-discovery-settings.ts";
 import { GiB, MiB, row, type Setting } from "./setting-row.ts";
 
 export { settingGroups } from "./setting-row.ts";
@@ -437,6 +438,7 @@ export const settingsTable = {
     false,
     "Adds to each counter of a record what it did since the poll before: <field>_delta, and <field>_rate per second.",
   ),
+  ...snmpDiscoverySettings,
   SVC_INPUT_TRAP_ENABLE: row("SNMP", bool, false, "Receives SNMP traps and informs of versions 1, 2c and 3 by UDP."),
   SVC_INPUT_TRAP_LISTENER_IP: row("SNMP", listenAddress, "0.0.0.0", "The address on which traps are received.", "::"),
   SVC_INPUT_TRAP_LISTENER_PORT: row(

@@ -1,5 +1,4 @@
-import type { Kind } from "./definitions.ts";
-import type { Finding, Severity } from "./finding.ts";
+import type { Finding, FindingKind, Severity } from "./finding.ts";
 import { locateNodes, type NodePath, type Positions } from "./yaml-values.ts";
 
 /** Whether a finding is about a key, or about the value behind it. */
@@ -28,14 +27,21 @@ export class FindingCollector {
   }
 
   /** The first step of the path is the definition's id. */
-  make(kind: Kind, severity: Severity, path: NodePath, side: Side, message: string, suggestion?: string): Finding {
+  make(
+    kind: FindingKind,
+    severity: Severity,
+    path: NodePath,
+    side: Side,
+    message: string,
+    suggestion?: string,
+  ): Finding {
     const { line, column } = this.positions[side](path);
     const id = path[0] === undefined ? undefined : String(path[0]);
     return { severity, kind, file: this.#file, line, column, id, message, suggestion };
   }
 
   /** For what is wrong with the whole file. */
-  addFile(kind: Kind, message: string, line?: number, column?: number): void {
+  addFile(kind: FindingKind, message: string, line?: number, column?: number): void {
     this.findings.push({
       severity: "error",
       kind,
@@ -48,7 +54,7 @@ export class FindingCollector {
     });
   }
 
-  for(kind: Kind): FileReport {
+  for(kind: FindingKind): FileReport {
     return {
       add: (severity, path, side, message, suggestion) => {
         this.findings.push(this.make(kind, severity, path, side, message, suggestion));

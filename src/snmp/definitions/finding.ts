@@ -2,10 +2,13 @@ import type { Kind } from "./definitions.ts";
 
 export type Severity = "error" | "warning";
 
+/** What a finding is about: a kind of definition, or the networks that are searched for devices. */
+export type FindingKind = Kind | "network";
+
 /** Something wrong with the definition files. Its texts hold no community and no passphrase. */
 export interface Finding {
   readonly severity: Severity;
-  readonly kind: Kind;
+  readonly kind: FindingKind;
   /** The file, or the directory that could not be read. */
   readonly file: string;
   /** From 1; undefined where the finding is about the whole file. */

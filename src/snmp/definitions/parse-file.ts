@@ -3,7 +3,7 @@ import { YamlFault } from "../../yaml/index.ts";
 import { formatOid, parseOid } from "../session/oid.ts";
 import type { Kind } from "./definitions.ts";
 import { FindingCollector } from "./file-report.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding, FindingKind } from "./finding.ts";
 import { quote } from "../../text/index.ts";
 import { describe, isNull, MapReader } from "./map-reader.ts";
 import { meaningHash, objectMeaningHash } from "./meaning-hash.ts";
@@ -91,7 +91,8 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-function parseOrReport(kind: Kind, text: string, collector: FindingCollector): YamlValue | undefined {
+/** What a text says; undefined when it is no YAML, which is reported. */
+export function parseOrReport(kind: FindingKind, text: string, collector: FindingCollector): YamlValue | undefined {
   try {
     return readValue(text);
   } catch (error) {
@@ -103,8 +104,10 @@ function parseOrReport(kind: Kind, text: string, collector: FindingCollector): Y
 }
 
 /** The library names the alias or tag that it does not know, which may be a community that wanted quotes. */
-function hideSecrets(kind: Kind, message: string): string {
-  return kind === "device" || kind === "device_default" ? message.replace(/".*"|!<.*>|\(.*\)|\*\S+/gs, "…") : message;
+function hideSecrets(kind: FindingKind, message: string): string {
+  return kind === "device" || kind === "device_default" || kind === "network"
+    ? message.replace(/".*"|!<.*>|\(.*\)|\*\S+/gs, "…")
+    : message;
 }
 
 /** The defaults of devices may stand without a `default:` over them. */

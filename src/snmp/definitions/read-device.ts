@@ -111,7 +111,8 @@ function readPollIntervals(reader: MapReader): ReadonlyMap<string, number> | und
   return read;
 }
 
-function readCredentials(reader: MapReader): V3Credential[] | undefined {
+/** Users of version 3, in the order of the list. */
+export function readCredentials(reader: MapReader): V3Credential[] | undefined {
   const list = reader.list("v3_credentials");
   if (list === undefined) return undefined;
   const credentials: V3Credential[] = [];

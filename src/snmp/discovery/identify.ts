@@ -10,7 +10,7 @@ import { getScalars } from "./get-scalars.ts";
 
 // SNMPv2-MIB (RFC 3418): sysObjectID, sysDescr, sysUpTime, sysName.
 export const sysObjectIdOid: Oid = [1, 3, 6, 1, 2, 1, 1, 2, 0];
-const sysDescrOid: Oid = [1, 3, 6, 1, 2, 1, 1, 1, 0];
+export const sysDescrOid: Oid = [1, 3, 6, 1, 2, 1, 1, 1, 0];
 export const sysUpTimeOid: Oid = [1, 3, 6, 1, 2, 1, 1, 3, 0];
 export const sysNameOid: Oid = [1, 3, 6, 1, 2, 1, 1, 5, 0];
 const identity: readonly Oid[] = [sysObjectIdOid, sysDescrOid, sysUpTimeOid, sysNameOid];

@@ -90,6 +90,30 @@ export async function learnInterfaces(
   return mergeLearnt(before, found, new Set(columns.filter((_, i) => ends[i] === "end")));
 }
 
+/** Of one device that is looked at once; with more it is told apart by something else. */
+const maxOwnAddresses = 2000;
+
+/** Reads the addresses of a device. What could not be read to its end is there as far as it was read. */
+export async function learnAddresses(session: Session, options: WalkOptions): Promise<readonly string[]> {
+  const learner = createInterfaceLearner();
+  const read = ["ipv4Addresses", "inetAddresses"] as const;
+  await walk(
+    session,
+    read.map((column) => roots[column]),
+    (root, varbinds) => {
+      const column = read[root] as LearntColumn;
+      for (const varbind of varbinds) learner.add(column, varbind.oid.slice(roots[column].length), varbind);
+    },
+    {
+      ...options,
+      maxValues: maxOwnAddresses,
+      stop: (requests) => (requests < maxOwnAddresses ? undefined : "too many"),
+    },
+  );
+  const { ipv4Addresses, inetAddresses } = learner.result();
+  return [...new Set([...ipv4Addresses, ...inetAddresses])].sort();
+}
+
 /** Picks names and addresses out of whatever is read. */
 export interface InterfaceLearner {
   /** @param suffix what follows the OID of the column. */

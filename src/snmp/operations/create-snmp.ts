@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { limitLog } from "../../report/index.ts";
+import { limitLog, silentProgress } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import { deviceCredentials, usmCredential } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
@@ -16,6 +16,7 @@ import { createRateBudget } from "../poller/kept-counters.ts";
 import type { OctetBudget } from "../poller/octet-counters.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
 import { createSchedule } from "../poller/schedule.ts";
+import { formatOid } from "../session/oid.ts";
 import { peerName } from "../session/peer.ts";
 import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
@@ -24,7 +25,9 @@ import { createDeviceTable, type DeviceTable } from "./device-table.ts";
 import { detailDevice, viewDevice, type DeviceView } from "./device-view.ts";
 import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
+import { createNetworkDiscovery } from "./network-discovery.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
+import type { PolledIdentity } from "../sweep/settle-found.ts";
 import { createLastReadings } from "../readings/last-readings.ts";
 import { prometheusText } from "../readings/prometheus-text.ts";
 import { createTrapListener } from "../traps/trap-listener.ts";
@@ -195,6 +198,23 @@ export function createSnmp(options: SnmpOptions): Snmp {
       randomBytes,
     });
 
+  const networks =
+    options.discovery &&
+    createNetworkDiscovery({
+      settings: options.discovery,
+      definitions: () => inUse.current,
+      polled: () => Array.from(pollers.values(), polledIdentity),
+      async apply() {
+        const applied = await inUse.apply(false);
+        return applied.ok ? undefined : applied.findings.map(({ place, message }) => `${place}: ${message}`).join("; ");
+      },
+      clock,
+      log,
+      metrics,
+      progress: options.progress ?? silentProgress,
+      openSocket,
+    });
+
   registerDeviceMetrics(metrics, () => pollers.values());
   metrics.gaugeFrom("netgloss_snmp_devices", "Devices by state", ["state"], () => {
     const counts = { undiscovered: 0, up: 0, down: 0 };
@@ -236,7 +256,9 @@ export function createSnmp(options: SnmpOptions): Snmp {
       return { device, interfaces };
     },
     watchInterfaces: (listener) => directory.watch(listener),
+    networks,
     async start() {
+      await networks?.start();
       const { definitions, isWhole } = await inUse.load();
       isRunning = true;
       const pacer = createPacer(clock);
@@ -254,6 +276,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     async stop() {
       isRunning = false;
       await traps?.stop();
+      await networks?.stop();
       const stoppedAt = clock.now();
       schedule.stop();
       const stopped = devices.stop();
@@ -280,6 +303,16 @@ export function createSnmp(options: SnmpOptions): Snmp {
       const poller = pollers.get(id);
       return poller && detailDevice(poller, discoveries.state(id), devices.pendingOf(id), inUse.current);
     },
+  };
+}
+
+function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {
+  return {
+    id,
+    serial: plan?.facts.get("serial"),
+    sysObjectId: plan?.sysObjectId && formatOid(plan.sysObjectId),
+    sysName: plan?.sysName,
+    addresses,
   };
 }
 

@@ -1,11 +1,12 @@
 import type { Enricher, Sink } from "../../record/index.ts";
-import type { Clock, Component, Health, Log, Metrics } from "../../report/index.ts";
+import type { Clock, Component, Health, Log, Metrics, Progress } from "../../report/index.ts";
 import type { DefinitionPaths } from "../definitions/definition-files.ts";
 import type { TrapSettings } from "../traps/trap-listener.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import type { DeviceDetail, DeviceView } from "./device-view.ts";
 import type { OctetReading } from "../poller/octet-counters.ts";
 import type { InterfaceChange } from "./interface-directory.ts";
+import type { DiscoverySettings, NetworkDiscovery } from "./network-discovery.ts";
 
 export interface SnmpOptions {
   readonly paths: DefinitionPaths;
@@ -28,6 +29,10 @@ export interface SnmpOptions {
   /** 0 to below 1; default Math.random. */
   readonly random?: () => number;
   readonly openSocket?: OpenUdpSocket;
+  /** Searches networks for devices; without it none are. Its directory of devices is one of `paths`. */
+  readonly discovery?: DiscoverySettings;
+  /** Shows what takes a while. */
+  readonly progress?: Progress;
 }
 
 export type ApplyOutcome =
@@ -88,6 +93,8 @@ export interface Snmp extends Component {
   knows(address: string): boolean;
   /** The counters of bytes of that device; undefined when the address is no device's. */
   counters(address: string): DeviceCounters | undefined;
+  /** Undefined when no networks are searched. */
+  readonly networks: NetworkDiscovery | undefined;
   /** Gives flow records the names of their exporter's interfaces. */
   readonly interfaceEnricher: Enricher;
   /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */

@@ -44,6 +44,8 @@ export interface SessionTarget {
   readonly retries: number;
   /** Whether each try waits twice as long as the one before. */
   readonly exponentialTimeout: boolean;
+  /** Awaited before each message, those that find out the engine included; retries of a message do not wait. */
+  readonly turn?: () => Promise<void>;
 }
 
 /**
@@ -108,8 +110,12 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
       const { peer } = shared;
       shared.sessions++;
       const owner = {};
+      const { turn } = target;
       const context: RequesterContext = {
-        run: ({ build, read }) => exchanges.run({ peer, timeout, retries, exponentialTimeout, build, read }, owner),
+        async run({ build, read }) {
+          await turn?.();
+          return exchanges.run({ peer, timeout, retries, exponentialTimeout, build, read }, owner);
+        },
       };
       const onReport = (): void => void counts.reports++;
       const requester =

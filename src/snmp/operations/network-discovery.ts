@@ -1,0 +1,374 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../report/index.ts";
+import { formatFinding } from "../definitions/finding.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import { createSnmpClient } from "../session/snmp-client.ts";
+import { SnmpError } from "../session/snmp-error.ts";
+import type { OpenUdpSocket } from "../session/udp-socket.ts";
+import { hostsIn } from "../sweep/address-ranges.ts";
+import { createFoundDevices } from "../sweep/found-devices.ts";
+import type { Network } from "../sweep/network.ts";
+import type { SweepTarget } from "../sweep/probe-address.ts";
+import { readNetworks } from "../sweep/read-networks.ts";
+import { createSendPace } from "../sweep/send-pace.ts";
+import { settleFound, type FoundDiff, type PolledIdentity } from "../sweep/settle-found.ts";
+import { sweep, type RefusedAddress, type SweepParts, type SweepResult } from "../sweep/sweep.ts";
+import { createSweepMeasures } from "../sweep/sweep-metrics.ts";
+import { systemPing } from "../sweep/system-ping.ts";
+
+/** How networks are searched for devices. */
+export interface DiscoverySettings {
+  /** The file of the networks. */
+  readonly networksPath: string;
+  /** Where the files of devices go. */
+  readonly devicesDirectory: string;
+  /** Between the runs that begin by themselves; 0 is none. */
+  readonly intervalMs: number;
+  /** Of all ranges together. */
+  readonly maxAddresses: number;
+  /** The most messages in a second. */
+  readonly perSecond: number;
+  /** The most addresses that are asked at the same time. */
+  readonly maxInFlight: number;
+}
+
+export interface DiscoveryRequest {
+  /** Writes nothing. */
+  readonly isDryRun: boolean;
+  /** Names of networks; empty: all. */
+  readonly networks: readonly string[];
+}
+
+/** What a run over networks did. Times are RFC 3339. Never holds a secret. */
+export interface DiscoveryReport extends FoundDiff {
+  readonly startedAt: string;
+  readonly durationSeconds: number;
+  readonly isDryRun: boolean;
+  readonly networks: readonly string[];
+  /** How many the ranges have. */
+  readonly addresses: number;
+  readonly probed: number;
+  /** Agents that answered and took no credential; the first thousand. */
+  readonly refused: readonly RefusedAddress[];
+  /** Why what was found is not polled. */
+  readonly problem?: string;
+}
+
+export interface DiscoveryProgress {
+  readonly isDryRun: boolean;
+  readonly networks: readonly string[];
+  readonly startedAt: string;
+  readonly addresses: number;
+  readonly probed: number;
+  /** Devices that answered. */
+  readonly answered: number;
+}
+
+export interface DiscoveryView {
+  readonly running?: DiscoveryProgress;
+  readonly last?: DiscoveryReport;
+  /** Why the last run came to nothing. */
+  readonly lastFailure?: { readonly time: string; readonly message: string };
+  /** When the next run begins by itself. */
+  readonly nextRun?: string;
+}
+
+export type DiscoveryStart =
+  | { readonly ok: true; readonly ended: Promise<DiscoveryReport> }
+  /** `busy`: another run is under way. `invalid`: the file, or a name of a network. */
+  | { readonly ok: false; readonly reason: "busy" | "invalid"; readonly problems: readonly string[] };
+
+/** Finds devices in networks. */
+export interface NetworkDiscovery {
+  /** Begins a run. Its report rejects when the run fails or is stopped. */
+  run(request: DiscoveryRequest): Promise<DiscoveryStart>;
+  /** Probes addresses that something else named, outside of runs. What is found is written down. */
+  probe(targets: readonly SweepTarget[]): Promise<SweepResult & { readonly diff: FoundDiff }>;
+  /** @returns the networks of the file, or what is wrong with it. */
+  networks(): Promise<{ readonly networks: readonly Network[]; readonly problems: readonly string[] }>;
+  view(): DiscoveryView;
+  /** Makes the directory, and begins runs by itself from then on. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface NetworkDiscoveryParts {
+  readonly settings: DiscoverySettings;
+  readonly definitions: () => Definitions | undefined;
+  readonly polled: () => Iterable<PolledIdentity>;
+  /** Puts the files of devices to use. @returns why they are not; undefined: they are. */
+  readonly apply: () => Promise<string | undefined>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly progress: Progress;
+  readonly openSocket?: OpenUdpSocket | undefined;
+  readonly ping?: SweepParts["ping"];
+}
+
+/** The first run leaves polling its start. */
+const firstRunMs = 10_000;
+const longestTimer = 2 ** 31 - 1;
+
+export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDiscovery {
+  const { settings, clock, log } = parts;
+  const found = createFoundDevices(settings.devicesDirectory);
+  const measures = createSweepMeasures(parts.metrics);
+  const pace = createSendPace(clock, settings.perSecond);
+  const stopping = new AbortController();
+  const { openSocket } = parts;
+  // Silence is what a sweep expects: it would drown what the metrics of polling say.
+  const client = createSnmpClient({
+    metrics: createMetrics(),
+    log,
+    clock,
+    ...(openSocket !== undefined && { openSocket }),
+  });
+  let running: { -readonly [Key in keyof DiscoveryProgress]: DiscoveryProgress[Key] } | undefined;
+  let last: DiscoveryReport | undefined;
+  let lastFailure: DiscoveryView["lastFailure"];
+  let nextRunAt: number | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  /** Writing is done by one at a time, and what runs is waited for. */
+  let writing: Promise<unknown> = Promise.resolve();
+  const underWay = new Set<Promise<unknown>>();
+
+  const definitions = (): Definitions => {
+    const current = parts.definitions();
+    if (current === undefined) throw new Error("SNMP has not started");
+    return current;
+  };
+  const sweepTargets = async (
+    targets: Iterable<SweepTarget>,
+    watch: Pick<SweepParts, "reached"> & { readonly answered: () => void },
+  ): Promise<SweepResult> => {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, failed.signal]);
+    try {
+      return await sweep(
+        {
+          client,
+          definitions: definitions(),
+          async turn() {
+            await pace.turn(signal).catch((error: Error) => {
+              throw new SnmpError("closed", error.message);
+            });
+            measures.sent();
+          },
+          tried: (result) => measures.tried(result),
+          ended(result) {
+            measures.ended(result);
+            if (result === "found") watch.answered();
+          },
+          ping: parts.ping ?? systemPing,
+          signal,
+          maxInFlight: settings.maxInFlight,
+          reached: watch.reached,
+        },
+        targets,
+      );
+    } finally {
+      failed.abort(new Error("the run has ended"));
+    }
+  };
+  const settle = (
+    { devices }: SweepResult,
+    swept: readonly Network[],
+    how: { readonly isDryRun: boolean; readonly isRun: boolean },
+  ): Promise<{ readonly diff: FoundDiff; readonly problem: string | undefined }> => {
+    const settled = writing.then(async () => {
+      const now = clock.now();
+      const diff = await settleFound(
+        { found, definitions: definitions(), polled: parts.polled, now },
+        devices,
+        swept,
+        how,
+      );
+      const isWritten = !how.isDryRun && (diff.new.length > 0 || diff.changed.length > 0);
+      return { diff, problem: isWritten ? await parts.apply() : undefined };
+    });
+    writing = settled.catch(() => {});
+    return settled;
+  };
+  const count = (diff: FoundDiff): void => {
+    measures.found("new", diff.new.length);
+    measures.found("changed", diff.changed.length);
+    measures.found("gone", diff.gone.length);
+    measures.found("duplicate", diff.duplicates.length);
+  };
+
+  const read: NetworkDiscovery["networks"] = async () => {
+    let bytes: Uint8Array;
+    try {
+      bytes = await readFile(settings.networksPath);
+    } catch (error) {
+      return { networks: [], problems: [`${settings.networksPath}: ${(error as Error).message}`] };
+    }
+    const { networks, findings } = readNetworks(settings.networksPath, bytes, settings.maxAddresses);
+    return { networks, problems: findings.filter(({ severity }) => severity === "error").map(formatFinding) };
+  };
+
+  async function carryOut({ isDryRun }: DiscoveryRequest, networks: readonly Network[]): Promise<DiscoveryReport> {
+    const startedAt = clock.now();
+    const start = clock.monotonic();
+    const targets = targetsOf(networks);
+    const names = networks.map(({ name }) => name);
+    const task = parts.progress.begin({ kind: "discover-networks", subject: names.join(", ") });
+    task.step("probing", "addresses", targets.length);
+    running = {
+      isDryRun,
+      networks: names,
+      startedAt: timeText(startedAt),
+      addresses: targets.length,
+      probed: 0,
+      answered: 0,
+    };
+    const current = running;
+    let result: "done" | "failed" | "stopped" = "failed";
+    try {
+      const swept = await sweepTargets(targets, {
+        reached(addresses) {
+          current.probed = addresses;
+          task.reached(addresses);
+        },
+        answered: () => void current.answered++,
+      });
+      if (swept.isStopped) {
+        result = "stopped";
+        throw new Error("the collector is stopping");
+      }
+      const { diff, problem } = await settle(swept, networks, { isDryRun, isRun: true });
+      if (!isDryRun) count(diff);
+      result = "done";
+      const { probed, refused } = swept;
+      const durationSeconds = Math.round(clock.monotonic() - start) / 1000;
+      last = {
+        startedAt: current.startedAt,
+        durationSeconds,
+        isDryRun,
+        networks: names,
+        addresses: targets.length,
+        probed,
+        ...diff,
+        refused,
+        ...(problem !== undefined && { problem }),
+      };
+      lastFailure = undefined;
+      logRun(last);
+      return last;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      lastFailure = { time: timeText(clock.now()), message };
+      if (result === "failed") log.error({ networks: names, error: message }, "discovery of networks failed");
+      throw error;
+    } finally {
+      running = undefined;
+      task.end();
+      measures.run(result, clock.now(), clock.monotonic() - start);
+      plan(settings.intervalMs);
+    }
+  }
+
+  function logRun(report: DiscoveryReport): void {
+    const { networks, addresses, durationSeconds: seconds, problem, isDryRun } = report;
+    const counts = {
+      new: report.new.length,
+      changed: report.changed.length,
+      gone: report.gone.length,
+      duplicates: report.duplicates.length,
+      refused: report.refused.length,
+      known: report.known,
+    };
+    log.info({ networks, addresses, seconds, isDryRun, ...counts }, "networks were searched for SNMP devices");
+    if (problem !== undefined) log.error({ problem }, "devices that were found are not polled");
+  }
+
+  const run: NetworkDiscovery["run"] = async (request) => {
+    const { networks, problems } = await read();
+    if (problems.length > 0) return { ok: false, reason: "invalid", problems };
+    const unknown = request.networks.filter((name) => networks.every((network) => network.name !== name));
+    if (unknown.length > 0) {
+      const known = networks.map(({ name }) => name).join(", ");
+      const problem = `${settings.networksPath} has no network ${unknown.join(", ")}: it has ${known}`;
+      return { ok: false, reason: "invalid", problems: [problem] };
+    }
+    if (running !== undefined || stopping.signal.aborted) {
+      return { ok: false, reason: "busy", problems: ["a discovery of networks is under way"] };
+    }
+    const wanted = networks.filter(({ name }) => request.networks.length === 0 || request.networks.includes(name));
+    return { ok: true, ended: track(carryOut(request, wanted)) };
+  };
+
+  function track<T>(work: Promise<T>): Promise<T> {
+    const tracked = work.catch(() => {}).finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+    return work;
+  }
+
+  function plan(delayMs: number): void {
+    clearTimeout(timer);
+    nextRunAt = undefined;
+    if (settings.intervalMs === 0 || stopping.signal.aborted) return;
+    nextRunAt = clock.now() + delayMs;
+    timer = setTimeout(() => void runByItself(), Math.min(delayMs, longestTimer));
+    timer.unref();
+  }
+
+  async function runByItself(): Promise<void> {
+    if (nextRunAt !== undefined && clock.now() < nextRunAt - 1) return plan(nextRunAt - clock.now());
+    const started = await run({ isDryRun: false, networks: [] });
+    if (started.ok) return void (await started.ended.catch(() => {}));
+    if (started.reason === "invalid") {
+      lastFailure = { time: timeText(clock.now()), message: started.problems.join("; ") };
+      log.error({ problems: started.problems.slice(0, 5) }, "networks cannot be searched for SNMP devices");
+    }
+    plan(settings.intervalMs);
+  }
+
+  return {
+    run,
+    networks: read,
+    async probe(targets) {
+      const swept = await track(sweepTargets(targets, { reached() {}, answered() {} }));
+      const { diff, problem } = await settle(swept, [], { isDryRun: false, isRun: false });
+      count(diff);
+      if (problem !== undefined) log.error({ problem }, "devices that were found are not polled");
+      return { ...swept, diff };
+    },
+    view: () => ({
+      ...(running !== undefined && { running: { ...running } }),
+      ...(last !== undefined && { last }),
+      ...(lastFailure !== undefined && { lastFailure }),
+      ...(nextRunAt !== undefined && { nextRun: timeText(nextRunAt) }),
+    }),
+    async start() {
+      await mkdir(settings.devicesDirectory, { recursive: true });
+      if (settings.intervalMs === 0) return;
+      const { lastRun } = await found.memory();
+      const left = lastRun === undefined ? 0 : lastRun + settings.intervalMs - clock.now();
+      plan(Math.max(firstRunMs, left));
+    },
+    async stop() {
+      clearTimeout(timer);
+      stopping.abort(new Error("the collector is stopping"));
+      client.close();
+      await Promise.allSettled([...underWay, writing]);
+    },
+  };
+}
+
+/** An address that several networks have is asked by the first of them. */
+function targetsOf(networks: readonly Network[]): SweepTarget[] {
+  const targets = new Map<string, SweepTarget>();
+  for (const network of networks) {
+    for (const address of hostsIn(network.ranges, network.excludes)) {
+      const key = `${address} ${network.port}`;
+      if (!targets.has(key)) targets.set(key, { address, network });
+    }
+  }
+  return [...targets.values()];
+}
+
+function timeText(milliseconds: number): string {
+  return new Date(Math.round(milliseconds)).toISOString();
+}
