@@ -49,6 +49,7 @@ test("liveness, readiness and Health/Check are open; the rest is not, unknown pa
   assert.equal(await status("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", post), 401);
   assert.equal(await status("/api/v1/snmp/apply-definitions", { method: "POST" }), 401);
   assert.equal(await status("/api/v1/snmp/rediscover-device", post), 401);
+  assert.equal(await status("/api/v1/snmp/discover-networks", post), 401);
 });
 
 test("a setting guards the metrics", async (t) => {

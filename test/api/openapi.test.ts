@@ -90,6 +90,7 @@ test("every path of the document is answered, and every method and operation is 
     "/api/v1/explore/status",
     "/api/v1/exporters",
     "/api/v1/snmp/apply-definitions",
+    "/api/v1/snmp/discover-networks",
     "/api/v1/snmp/rediscover-device",
     "/livez",
     "/metrics",

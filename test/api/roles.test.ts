@@ -66,6 +66,7 @@ test("each role may do what it is for, on every path of a method", async (t) => 
   assert.equal(await status("/api/v1/snmp/apply-definitions", basic("ed", "e")), 403);
   assert.equal(await status("/api/v1/snmp/apply-definitions", basic("operator", "contract")), 503);
   assert.equal(await status("/api/v1/snmp/rediscover-device", basic("ed", "e"), { ip: "192.0.2.1", port: 161 }), 503);
+  assert.equal(await status("/api/v1/snmp/discover-networks", basic("ed", "e"), {}), 403);
   const refused = await postJson(`${url}${contractPath}/DeleteUdm`, { key: "10.0.0.1" }, basic("vera", "v"));
   assert.deepEqual(
     [refused.body["code"], refused.body["message"]],

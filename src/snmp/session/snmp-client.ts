@@ -112,9 +112,12 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
       const owner = {};
       const { turn } = target;
       const context: RequesterContext = {
-        async run({ build, read }) {
-          await turn?.();
-          return exchanges.run({ peer, timeout, retries, exponentialTimeout, build, read }, owner);
+        run({ build, read }) {
+          const exchange = { peer, timeout, retries, exponentialTimeout, build, read };
+          // Without turns it is sent at once, before the session can be closed.
+          return turn === undefined
+            ? exchanges.run(exchange, owner)
+            : turn().then(() => exchanges.run(exchange, owner));
         },
       };
       const onReport = (): void => void counts.reports++;
