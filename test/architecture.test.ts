@@ -20,6 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sources: ["text", "ip", "report", "yaml", "file", "udm", "exchange"],
   flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
+  mib: ["text", "yaml"],
   output: ["ip", "report", "record", "filter"],
   explore: ["text", "ip", "report", "record", "filter"],
   api: ["text", "ip", "report", "access", "record", "filter", "udm", "exchange", "snmp"],
@@ -39,6 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "enrich",
     "flow",
     "snmp",
+    "mib",
     "output",
     "explore",
     "api",
@@ -91,6 +93,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "web", "."],
+  mib: ["mib-fault.ts", "syntax", "library", "facts", "writing", "merge"],
   snmp: ["session", "values", "definitions", "discovery", "sweep", "poller", "readings", "traps", "operations"],
 };
 

@@ -183,7 +183,8 @@ test("scaling is exact: integers as by bigint, decimals as by text", () => {
   );
 });
 
-const suffixArbitrary: { readonly [type in IndexType]: fc.Arbitrary<SnmpValue> } = (() => {
+const allTypes = [...indexTypes, "OctetString3"] as const;
+const suffixArbitrary: { readonly [type in (typeof allTypes)[number]]: fc.Arbitrary<SnmpValue> } = (() => {
   const octetValue = (
     type: "OctetString" | "Opaque" | "IpAddress",
     length: { minLength?: number; maxLength: number },
@@ -199,6 +200,7 @@ const suffixArbitrary: { readonly [type in IndexType]: fc.Arbitrary<SnmpValue> }
     IpAddress: octetValue("IpAddress", { minLength: 4, maxLength: 4 }),
     MacAddress: octetValue("OctetString", { minLength: 6, maxLength: 6 }),
     OctetString: octetValue("OctetString", { maxLength: 6 }),
+    OctetString3: octetValue("OctetString", { minLength: 3, maxLength: 3 }),
     Opaque: octetValue("Opaque", { maxLength: 6 }),
     ObjectIdentifier: oidValue,
     ImplicitOctetString: octetValue("OctetString", { maxLength: 6 }),
@@ -215,7 +217,7 @@ function encode(type: IndexType, { value }: SnmpValue): number[] {
 }
 
 const typesArbitrary = fc
-  .array(fc.constantFrom(...indexTypes), { minLength: 1, maxLength: 4 })
+  .array(fc.constantFrom(...allTypes), { minLength: 1, maxLength: 4 })
   .filter((types) => types.slice(0, -1).every((type) => !isImplicit(type)));
 
 test("an index is decoded into what it was made of, and never from less or more", () => {
@@ -249,6 +251,7 @@ test("any suffix decodes or does not, without an error", () => {
   assert.equal(decodeIndex(["OctetString"], [2, 256, 1]), undefined);
   assert.equal(decodeIndex(["OctetString"], [4294967295, 1]), undefined);
   assert.equal(decodeIndex(["MacAddress"], [0, 1, 2, 3, 4, 999]), undefined);
+  assert.equal(decodeIndex(["OctetString3"], [3, 1, 2, 3]), undefined);
   assert.deepEqual(decodeIndex([], []), []);
   assert.equal(decodeIndex([], [0]), undefined);
 });

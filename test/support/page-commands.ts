@@ -62,6 +62,7 @@ export async function runPage(
   for (const name of ["bin", "config", "dist", "node_modules", "package.json", "definitions"]) {
     symlinkSync(join(root, name), join(directory, name));
   }
+  symlinkSync(join(root, "bin/netgloss.js"), join(directory, "netgloss"));
   // What a person sees as an error shall be one here: curl itself calls any answer a success.
   writeFileSync(join(directory, ".curlrc"), "fail-with-body\n");
   if (standIns) {

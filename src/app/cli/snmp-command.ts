@@ -90,6 +90,38 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
       const from = directory ?? (await commandSettings(check, terminal)).settings;
       if (!(await checkDefinitions(from, terminal))) setExitCode(exitCodes.failure);
     });
+  addGenerateCommand(snmp, terminal, setExitCode);
+}
+
+function addGenerateCommand(snmp: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+  const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  snmp
+    .command("generate <file...>")
+    .helpGroup("Offline:")
+    .description(
+      "make definitions of MIB modules: files, directories, or names of modules; those made before keep their edits",
+    )
+    .option("--root <object>", "only what is at and below it: a name or an OID (repeatable)", several)
+    .option("--output <dir>", "where to write the definitions; without it they are shown")
+    .option("--device-group <name>", "also write a device group of all of it")
+    .option("--mibs <dir>", "where imported modules are, before the usual places (repeatable)", several)
+    .option("--all", "also objects that netgloss has definitions of")
+    .option("--no-descriptions", "leave out the descriptions of the objects")
+    .action(async (mibs: readonly string[], options: GenerateFlags) => {
+      const { generateDefinitions } = await import("./generate-definitions.ts");
+      const { root = [], mibs: directories = [], deviceGroup, output, all, descriptions } = options;
+      const chosen = { root, mibs: directories, deviceGroup, output, all: all === true, descriptions };
+      if (!(await generateDefinitions(mibs, chosen, terminal))) setExitCode(exitCodes.failure);
+    });
+}
+
+interface GenerateFlags {
+  readonly root?: readonly string[];
+  readonly mibs?: readonly string[];
+  readonly deviceGroup?: string;
+  readonly output?: string;
+  readonly all?: boolean;
+  readonly descriptions: boolean;
 }
 
 function wholeNumber(text: string): number {

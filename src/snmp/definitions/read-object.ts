@@ -1,4 +1,4 @@
-import { indexTypes, isImplicit } from "../values/decode-index.ts";
+import { indexTypes, isFixedIndexType, isImplicit, type IndexType } from "../values/decode-index.ts";
 import { fieldNames, isRelated, type FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
@@ -85,7 +85,7 @@ function readIndex(reader: MapReader): IndexPart[] | undefined {
     const inner = reader.within(item, ["index", i], label);
     inner.knowOnly(["type", "oid", "name", "syntax"]);
     if (!inner.has("type")) inner.error([], "key", "type is missing");
-    const type = inner.oneOf("type", indexTypes);
+    const type = readIndexType(inner);
     const oid = inner.oid("oid");
     const field = readFieldName(inner);
     const syntax = readSyntax(inner);
@@ -97,6 +97,11 @@ function readIndex(reader: MapReader): IndexPart[] | undefined {
   }
   if (list.length === 0) reader.error(["index"], "value", "index: expected at least one part");
   return parts;
+}
+
+function readIndexType(reader: MapReader): IndexType | undefined {
+  const text = reader.text("type");
+  return text !== undefined && isFixedIndexType(text) ? text : reader.oneOf("type", indexTypes);
 }
 
 function readAttributes(reader: MapReader): Map<string, Attribute> {

@@ -1,4 +1,4 @@
-import { indexTypes, type IndexType } from "../values/decode-index.ts";
+import { isIndexType, type IndexType } from "../values/decode-index.ts";
 import { syntaxes } from "../values/syntax.ts";
 import { identityFacts } from "../definitions/identity-rule.ts";
 import type { DeviceFacts } from "./describe-device.ts";
@@ -114,9 +114,9 @@ function readObject(json: unknown): [string, PlannedObject] | undefined {
 function readIndexPart(json: unknown): PlannedIndexPart | undefined {
   if (!isRecord(json)) return undefined;
   const { type, oidText, field, syntax } = json;
-  const known = indexTypes.find((one) => one === type);
-  if (known === undefined || typeof oidText !== "string" || typeof field !== "string") return undefined;
-  return typeof syntax === "string" && syntaxes.has(syntax) ? { type: known, oidText, field, syntax } : undefined;
+  if (typeof type !== "string" || !isIndexType(type) || typeof oidText !== "string" || typeof field !== "string")
+    return undefined;
+  return typeof syntax === "string" && syntaxes.has(syntax) ? { type, oidText, field, syntax } : undefined;
 }
 
 function readAttribute(json: unknown): [string, string] | undefined {

@@ -63,12 +63,12 @@ function hasNoValue(object: PolledObject, row: PolledRow, { noValueWhen }: Attri
   return typeof value === "number" && noValueWhen.is.includes(value);
 }
 
-const withoutLength: { readonly [type in IndexType]?: IndexType } = {
+const withoutLength: Readonly<Record<string, IndexType>> = {
   OctetString: "ImplicitOctetString",
   ObjectIdentifier: "ImplicitObjectIdentifier",
 };
 
 function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
-  const implied = withoutLength[types.at(-1) as IndexType];
+  const implied = withoutLength[types.at(-1) ?? ""];
   return implied && decodeIndex([...types.slice(0, -1), implied], suffix);
 }

@@ -14,7 +14,19 @@ export const indexTypes = [
   "ImplicitOctetString",
   "ImplicitObjectIdentifier",
 ] as const;
-export type IndexType = (typeof indexTypes)[number];
+/** `OctetString8`: so many octets in every row, and so without their number. */
+export type FixedIndexType = `OctetString${number}`;
+export type IndexType = (typeof indexTypes)[number] | FixedIndexType;
+
+/** `OctetString` with a number from 1 to 128, which is as long as an OID can be. */
+export function isFixedIndexType(type: string): type is FixedIndexType {
+  const length = /^OctetString([1-9]\d{0,2})$/.exec(type)?.[1];
+  return length !== undefined && Number(length) <= 128;
+}
+
+export function isIndexType(type: string): type is IndexType {
+  return (indexTypes as readonly string[]).includes(type) || isFixedIndexType(type);
+}
 
 /** Whether a part takes all that is left of the suffix, and so can only come last. */
 export function isImplicit(type: IndexType): boolean {
@@ -23,8 +35,8 @@ export function isImplicit(type: IndexType): boolean {
 
 /**
  * The parts of an index from what follows the attribute's OID in an instance: one sub-identifier for an integer, four
- * for an IpAddress, six for a MacAddress, a length and so many for octets and OIDs, and all that is left for the
- * Implicit types.
+ * for an IpAddress, six for a MacAddress, a length and so many for octets and OIDs, as many octets as the name of their
+ * type says, and all that is left for the Implicit types.
  *
  * @returns undefined when the suffix is no index of these types: too short, too long, or octets above 255.
  */
@@ -32,7 +44,7 @@ export function decodeIndex(types: readonly IndexType[], suffix: Oid): SnmpValue
   const parts: SnmpValue[] = [];
   let at = 0;
   for (const type of types) {
-    let length = fixedLengths[type];
+    let length = fixedLength(type);
     if (length === undefined) {
       length = isImplicit(type) ? suffix.length - at : suffix[at++];
     }
@@ -45,7 +57,12 @@ export function decodeIndex(types: readonly IndexType[], suffix: Oid): SnmpValue
   return at === suffix.length ? parts : undefined;
 }
 
-const fixedLengths: { readonly [type in IndexType]?: number } = {
+function fixedLength(type: IndexType): number | undefined {
+  if (type in fixedLengths) return fixedLengths[type];
+  return isFixedIndexType(type) ? Number(type.slice("OctetString".length)) : undefined;
+}
+
+const fixedLengths: Readonly<Record<string, number>> = {
   Integer: 1,
   Integer32: 1,
   Unsigned32: 1,

@@ -86,6 +86,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
       "ZeroBasedCounter32 ZeroBasedCounter64 Float VlanId VlanIndex VlanIdOrAny InetPortNumber InetAddressPrefixLength " +
       "InetAutonomousSystemNumber",
   ),
+  ...fractions((part) => `Number${part}`),
   ...named("interface", "InterfaceIndex InterfaceIndexOrZero"),
   // The fields of what they are the number of go into the record with them.
   ...named("entity", "PhysicalIndex PhysicalIndexOrZero"),

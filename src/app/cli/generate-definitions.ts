@@ -1,0 +1,176 @@
+import { readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import {
+  definitionTexts,
+  MibFault,
+  ModuleLibrary,
+  moduleFacts,
+  writeDefinitions,
+  type GeneratedDefinitions,
+  type KnownDefinitions,
+  type ObjectFacts,
+} from "../../mib/index.ts";
+import { createMetrics, systemClock } from "../../report/index.ts";
+import { createDefinitionsLoader, definitionPathsIn, fieldNames } from "../../snmp/index.ts";
+import { packagePath } from "../package-root.ts";
+import { checkDefinitions } from "./check-definitions.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface GenerateOptions {
+  readonly root: readonly string[];
+  readonly mibs: readonly string[];
+  readonly deviceGroup: string | undefined;
+  /** Undefined: show everything and write nothing. */
+  readonly output: string | undefined;
+  /** Also what the program has definitions of. */
+  readonly all: boolean;
+  readonly descriptions: boolean;
+}
+
+/** Where programs put MIB modules. */
+export function usualMibDirectories(home: string): readonly string[] {
+  const places = [
+    join(home, ".snmp/mibs"),
+    "/usr/local/share/snmp/mibs",
+    "/usr/share/snmp/mibs",
+    "/var/lib/mibs",
+    "/usr/share/mibs",
+  ];
+  return places.flatMap(withFolders);
+}
+
+/**
+ * Makes definitions of MIB modules, and says what was made on the error output.
+ *
+ * @param mibs files, directories, or names of modules.
+ * @returns whether all is as it should be: no fault, and no conflict with hand edits.
+ */
+export async function generateDefinitions(
+  mibs: readonly string[],
+  options: GenerateOptions,
+  terminal: Pick<Terminal, "out" | "err">,
+): Promise<boolean> {
+  try {
+    return await generate(mibs, options, terminal);
+  } catch (error) {
+    if (!(error instanceof MibFault)) throw error;
+    terminal.err(`error: ${error.message}\n`);
+    return false;
+  }
+}
+
+async function generate(
+  mibs: readonly string[],
+  options: GenerateOptions,
+  terminal: Pick<Terminal, "out" | "err">,
+): Promise<boolean> {
+  const { deviceGroup, output } = options;
+  if (deviceGroup !== undefined && !/^\w[\w-]*$/.test(deviceGroup))
+    throw new MibFault(`--device-group ${deviceGroup}: expected letters, digits, _ and -`);
+  const facts = readFacts(mibs, options, terminal);
+  const known = options.all ? nothingKnown : await programDefinitions();
+  const roots = options.root.length === 0 ? [".0", ".1", ".2"].filter((arc) => hasBelow(facts, arc)) : options.root;
+  const made = definitionTexts({ facts, roots, deviceGroup, known, withDescriptions: options.descriptions });
+  for (const skipped of made.skipped) terminal.err(`left out, because netgloss has it: ${skipped}\n`);
+  if (made.objects.length === 0) {
+    terminal.err(
+      made.skipped.length > 0
+        ? "nothing is left to write; --all writes these, too\n"
+        : "error: there is nothing that can be read\n",
+    );
+    return made.skipped.length > 0;
+  }
+  if (output === undefined) {
+    for (const [path, text] of made.files) terminal.out(`# ===== ${path}\n${text}\n`);
+    terminal.err(`${summary(made)}. Nothing is written: --output DIR does it\n`);
+    return true;
+  }
+  return write(output, made, options, terminal);
+}
+
+const hasBelow = (facts: readonly ObjectFacts[], arc: string): boolean =>
+  facts.some(({ oid, kind }) => oid.startsWith(`${arc}.`) && (kind === "column" || kind === "scalar"));
+
+const nothingKnown: KnownDefinitions = { objects: new Map(), enums: new Set(), fields: new Set() };
+
+/** Modules that are named, each once; those that they import come from the directories. */
+function readFacts(
+  mibs: readonly string[],
+  options: GenerateOptions,
+  terminal: Pick<Terminal, "err">,
+): readonly ObjectFacts[] {
+  const paths = mibs.map((mib) => ({ mib, stats: statSync(mib, { throwIfNoEntry: false }) }));
+  const files = paths.flatMap(({ mib, stats }) =>
+    stats?.isDirectory() === true ? filesIn(mib) : stats === undefined ? [] : [mib],
+  );
+  const beside = [...new Set(files.map((file) => dirname(file)))];
+  const directories = [
+    ...new Set([...options.mibs.flatMap(withFolders), ...beside, ...usualMibDirectories(homedir())]),
+  ];
+  for (const directory of options.mibs)
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new MibFault(`--mibs ${directory}: no such directory`);
+  const library = new ModuleLibrary(directories);
+  const names = paths.flatMap(({ mib, stats }) => (stats === undefined ? [mib] : []));
+  for (const name of names) if (/[/.]/.test(name)) throw new MibFault(`${name}: no such file`);
+  const modules = [...files.flatMap((file) => library.readFile(file)), ...names.map((name) => library.require(name))];
+  const facts = [...new Set(modules)].flatMap((module) => moduleFacts(library, module));
+  for (const note of library.notes) terminal.err(`note: ${note}\n`);
+  return facts;
+}
+
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+    .map(({ name }) => join(directory, name));
+}
+
+/** A directory and the folders directly in it; nothing where there is none. */
+function withFolders(directory: string): string[] {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const inside = readdirSync(directory, { withFileTypes: true }).filter((entry) => !entry.name.startsWith("."));
+  return [
+    directory,
+    ...inside.flatMap((entry) => (entry.isFile() ? [] : withFolders(join(directory, entry.name)).slice(0, 1))),
+  ];
+}
+
+/** The definitions that netgloss comes with. */
+async function programDefinitions(): Promise<KnownDefinitions> {
+  const paths = definitionPathsIn(packagePath("definitions"));
+  const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
+  const { definitions } = await loader.load("apply");
+  if (definitions === undefined)
+    throw new MibFault("the definitions of netgloss itself cannot be read: see netgloss snmp check");
+  const objects = [...definitions.objects.values()];
+  const fields = objects.flatMap(({ index, attributes }) => [...index, ...attributes.values()].flatMap(fieldNames));
+  return {
+    objects: new Map(objects.map(({ id, mib }) => [id, `definitions of ${mib}`])),
+    enums: new Set([...definitions.enums.integer.keys(), ...definitions.enums.bitmap.keys()]),
+    fields: new Set(fields),
+  };
+}
+
+async function write(
+  output: string,
+  made: GeneratedDefinitions,
+  options: GenerateOptions,
+  terminal: Pick<Terminal, "out" | "err">,
+): Promise<boolean> {
+  const written = writeDefinitions(output, made.files);
+  for (const { path, state } of written) terminal.out(`${state}: ${path}\n`);
+  for (const { path, conflicts } of written)
+    for (const line of conflicts)
+      terminal.err(`error: ${path}:${line}: the module and a hand edit changed the same; the edit stays\n`);
+  terminal.out(`${summary(made)}\n`);
+  // A set that repeats what the program has stands for itself, and may have no devices yet.
+  const isGood = options.all || (await checkDefinitions(output, terminal));
+  return isGood && written.every(({ conflicts }) => conflicts.length === 0);
+}
+
+function summary({ objects, attributes, files }: GeneratedDefinitions): string {
+  const questions = [...files.values()].join("").match(/^\s*# question: /gm)?.length ?? 0;
+  const asked = questions === 0 ? "no questions" : `${questions} questions (grep -rn 'question:' shows them)`;
+  return `${objects.length} objects with ${attributes} attributes, ${asked}`;
+}

@@ -1,0 +1,121 @@
+import { MibFault } from "../mib-fault.ts";
+import type { Found, ModuleLibrary } from "../library/module-library.ts";
+import type { MibModule, NameUse, NodeDefinition } from "../syntax/mib-module.ts";
+import { OidResolver } from "./resolve-oid.ts";
+import { resolveType, type TypeFacts } from "./resolve-type.ts";
+
+export type ObjectKind = "table" | "row" | "column" | "scalar" | "notification" | "other";
+
+/** An object with all that its module and those it imports say of it. */
+export interface ObjectFacts {
+  readonly module: string;
+  readonly name: string;
+  /** Text with a leading dot. */
+  readonly oid: string;
+  readonly kind: ObjectKind;
+  /** Undefined for what is no OBJECT-TYPE. */
+  readonly type: TypeFacts | undefined;
+  readonly access: string | undefined;
+  readonly status: string | undefined;
+  readonly units: string | undefined;
+  readonly description: string | undefined;
+  /** Of a row: its own index, or that of the row that it augments; empty where the module does not name its objects. */
+  readonly index: readonly IndexFacts[] | undefined;
+  /** Of a row: `MODULE::table` of the row that it augments. */
+  readonly augments: string | undefined;
+}
+
+/** A part of an index. */
+export interface IndexFacts {
+  readonly module: string;
+  readonly name: string;
+  readonly oid: string;
+  readonly type: TypeFacts;
+  /** Whether it takes what is left of the instance, without a length. */
+  readonly isImplied: boolean;
+}
+
+/** Facts of all that a module defines in the tree, by the order of the text. @throws MibFault */
+export function moduleFacts(library: ModuleLibrary, module: MibModule): readonly ObjectFacts[] {
+  const oids = new OidResolver(library);
+  const kinds = kindsOf(module, (node) => oids.resolve(module, node));
+  const facts: ObjectFacts[] = [];
+  for (const node of module.nodes.values()) {
+    const oid = oids.resolve(module, node);
+    if (oid === undefined) continue;
+    const kind = kinds.get(node) ?? "other";
+    const { name, access, status, units, description } = node;
+    const type = node.macro === "OBJECT-TYPE" && node.type ? resolveType(library, module, node.type) : undefined;
+    const index = kind === "row" ? rowIndex(library, oids, { module, definition: node }, []) : undefined;
+    const augments = kind === "row" && node.augments ? augmentedTable(library, oids, module, node.augments) : undefined;
+    facts.push({ module: module.name, name, oid, kind, type, access, status, units, description, index, augments });
+  }
+  return facts;
+}
+
+/** What the nodes of a module are: a row is below a table, a column below a row. */
+function kindsOf(
+  module: MibModule,
+  oidOf: (node: NodeDefinition) => string | undefined,
+): ReadonlyMap<NodeDefinition, ObjectKind> {
+  const kinds = new Map<NodeDefinition, ObjectKind>();
+  const byOid = new Map<string, NodeDefinition>();
+  for (const node of module.nodes.values()) {
+    const oid = oidOf(node);
+    if (oid !== undefined && node.macro === "OBJECT-TYPE") byOid.set(oid, node);
+  }
+  const above = (node: NodeDefinition): NodeDefinition | undefined =>
+    byOid.get((oidOf(node) ?? "").replace(/\.\d+$/, ""));
+  const isTable = (node: NodeDefinition | undefined): boolean => node?.type?.name === "SEQUENCE OF";
+  for (const node of module.nodes.values()) {
+    if (node.macro === "NOTIFICATION-TYPE" || node.macro === "TRAP-TYPE") kinds.set(node, "notification");
+    if (node.macro !== "OBJECT-TYPE") continue;
+    const parent = above(node);
+    if (isTable(node)) kinds.set(node, "table");
+    else if (isTable(parent)) kinds.set(node, "row");
+    else kinds.set(node, parent !== undefined && isTable(above(parent)) ? "column" : "scalar");
+  }
+  return kinds;
+}
+
+/** @throws MibFault for a row without INDEX and AUGMENTS, and for rows that augment one another in a circle. */
+function rowIndex(
+  library: ModuleLibrary,
+  oids: OidResolver,
+  { module, definition: row }: Found<NodeDefinition>,
+  seen: readonly NodeDefinition[],
+): readonly IndexFacts[] | undefined {
+  if (row.index !== undefined) {
+    const parts = row.index.map((item) => indexFacts(library, oids, module, item));
+    return parts.includes(undefined) ? [] : (parts as IndexFacts[]);
+  }
+  if (row.augments === undefined) return undefined;
+  if (seen.includes(row)) throw new MibFault(`${row.name} augments itself`, module.source, row.augments.at);
+  const base = library.findNode(module, row.augments.name, row.augments.at);
+  return rowIndex(library, oids, base, [...seen, row]);
+}
+
+/** @returns undefined for a type in the place of an object, as SMIv1 allows it: it does not say what the instance has. */
+function indexFacts(
+  library: ModuleLibrary,
+  oids: OidResolver,
+  module: MibModule,
+  item: NameUse & { readonly isImplied: boolean },
+): IndexFacts | undefined {
+  if (/^[A-Z]/.test(item.name) && !module.nodes.has(item.name) && !module.imports.has(item.name)) return undefined;
+  const { module: home, definition } = library.findNode(module, item.name, item.at);
+  const oid = oids.resolve(home, definition);
+  if (oid === undefined || definition.type === undefined)
+    throw new MibFault(`${item.name} is in an index, but no object`, module.source, item.at);
+  const type = resolveType(library, home, definition.type);
+  return { module: home.name, name: definition.name, oid, type, isImplied: item.isImplied };
+}
+
+function augmentedTable(library: ModuleLibrary, oids: OidResolver, module: MibModule, use: NameUse): string {
+  const { module: home, definition: row } = library.findNode(module, use.name, use.at);
+  const oid = (oids.resolve(home, row) ?? "").replace(/\.\d+$/, "");
+  const table = [...home.nodes.values()].find(
+    (node) => node.macro === "OBJECT-TYPE" && oids.resolve(home, node) === oid,
+  );
+  return `${home.name}::${table?.name ?? row.name}`;
+}

@@ -1,0 +1,79 @@
+import type { ChosenObject } from "./choose-objects.ts";
+
+/** The words of a descriptor, lower case: `ifHCInOctets` is if, hc, in, octets. */
+export function wordsOf(descriptor: string): string[] {
+  const found = descriptor.replace(/IPv([46])/g, "Ipv$1").match(/[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+(?:\d+[a-z]*)*|\d+/g);
+  return (found ?? [descriptor]).map((word) => word.toLowerCase());
+}
+
+/** What can flow in two directions. */
+const measured =
+  /^(?:octets?|bytes|pkts?|packets?|frames?|errors?|errs?|discards?|drops?|dropped|bits|msgs?|messages|cells|requests|rate|utilization|util|bandwidth|segs|datagrams|ucast|mcast|bcast|multicast|broadcast|power)$/;
+
+/**
+ * The field of an object or of a part of its index. The words that all columns (or scalars side by side) begin with are
+ * the first steps: the first word, then the others joined by `_`. What is left of a descriptor is the last step; `in`
+ * and `out` of what is counted come after it.
+ */
+export function fieldName(object: ChosenObject, descriptor: string): string {
+  const common = commonWords(object);
+  const words = wordsOf(descriptor);
+  const isOwn = common.every((word, at) => words[at] === word);
+  if (!isOwn || common.length === 0) return foreignName(words);
+  const [first = "", ...others] = common;
+  const steps = others.length === 0 ? first : `${first}.${others.join("_")}`;
+  return `${steps}.${stepOf(words.slice(common.length))}`;
+}
+
+/** Of an object that does not begin as its neighbours do: `hrDeviceIndex` is `hr.device.index`. */
+function foreignName(words: readonly string[]): string {
+  const [first = "", ...others] = words;
+  if (others.length === 0) return `${first}.value`;
+  const last = others.at(-1) ?? "";
+  if (others.length > 1 && last === "index") return `${first}.${others.slice(0, -1).join("_")}.index`;
+  return `${first}.${stepOf(others)}`;
+}
+
+function stepOf(words: readonly string[]): string {
+  if (words.length === 0) return "value";
+  const directions = words.filter((word) => word === "in" || word === "out");
+  const [direction] = directions;
+  const rest = words.filter((word) => word !== direction);
+  const isDirected = directions.length === 1 && rest.some((word) => measured.test(word));
+  return isDirected ? `${rest.join("_")}.${String(direction)}` : words.join("_");
+}
+
+/** The words that all descriptors begin with; those of the table where there is only one. */
+function commonWords({ siblings, name }: ChosenObject): readonly string[] {
+  const all = siblings.map((one) => wordsOf(one.name));
+  const ofObject = wordsOf(name.replace(/(?:Table|Entry|Objects|Group)$/, ""));
+  const [first = []] = all;
+  let length = 0;
+  const isCommon = (at: number): boolean => all.every((words) => words[at] === first[at] && words.length > at);
+  while (length < first.length && isCommon(length)) length++;
+  if (all.length > 1 && length > 0) return first.slice(0, length);
+  // What a single column says after the words of its table.
+  length = 0;
+  while (length < ofObject.length && ofObject[length] === first[length]) length++;
+  return length === 0 ? ofObject.slice(0, 0) : first.slice(0, Math.min(length, first.length));
+}
+
+/** The names that stand in records; a name that is the start of another gets `_value` at its end (Elasticsearch refuses it). */
+export function withoutNesting(names: readonly string[], others: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const all = new Set([...names, ...others]);
+  const starts = new Set<string>();
+  for (const name of all) {
+    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) starts.add(name.slice(0, dot));
+  }
+  const isBelow = (name: string): boolean => {
+    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1))
+      if (others.has(name.slice(0, dot))) return true;
+    return false;
+  };
+  return new Map(
+    names.map((name) => {
+      if (isBelow(name)) return [name, name.replace(/\./g, "_")];
+      return [name, starts.has(name) || others.has(name) ? `${name}_value` : name];
+    }),
+  );
+}
