@@ -158,7 +158,7 @@ test("roots are names, names with their module, or OIDs; others are refused", (t
   assert.throws(
     () => ids("acmeFanTabel"),
     (error) =>
-      error instanceof MibFault && /no such object in ACME-MIB \(did you mean "acmeFanTable"\?\)$/.test(error.message),
+      error instanceof MibFault && error.message.endsWith('no such object in ACME-MIB (did you mean "acmeFanTable"?)'),
   );
   assert.throws(() => ids("1.3.6.1.4.1.9"), /there is no object at or below \.1\.3\.6\.1\.4\.1\.9$/);
 });

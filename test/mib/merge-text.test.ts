@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { mergeText, MibFault, writeDefinitions } from "../../src/mib/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 

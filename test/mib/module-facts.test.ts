@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { MibFault, ModuleLibrary, moduleFacts, type ObjectFacts } from "../../src/mib/index.ts";
 import { acmeModule, oldModule } from "../support/mib-texts.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

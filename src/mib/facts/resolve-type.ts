@@ -2,11 +2,12 @@ import type { ModuleLibrary } from "../library/module-library.ts";
 import type { MibModule, Range, TypeUse } from "../syntax/mib-module.ts";
 
 /** The types that SMI itself defines. */
-const baseTypes: ReadonlySet<string> = new Set([
-  ...["INTEGER", "OCTET STRING", "OBJECT IDENTIFIER", "BITS", "SEQUENCE OF", "SEQUENCE", "CHOICE", "NULL"],
-  ...["Integer32", "Counter", "Counter32", "Counter64", "Gauge", "Gauge32", "Unsigned32", "UInteger32", "TimeTicks"],
-  ...["IpAddress", "NetworkAddress", "Opaque", "ObjectName", "ObjectSyntax"],
-]);
+const baseTypes: ReadonlySet<string> = new Set(
+  (
+    "INTEGER,OCTET STRING,OBJECT IDENTIFIER,BITS,SEQUENCE OF,SEQUENCE,CHOICE,NULL,Integer32,Counter,Counter32,Counter64," +
+    "Gauge,Gauge32,Unsigned32,UInteger32,TimeTicks,IpAddress,NetworkAddress,Opaque,ObjectName,ObjectSyntax"
+  ).split(","),
+);
 
 /** A type with all that its conventions add, the nearest first. */
 export interface TypeFacts {

@@ -40,7 +40,12 @@ function planOf(directory: string, path: string, content: string): Plan {
   const before = read(base);
   const edited = read(join(directory, path));
   const plan = (state: WrittenFile["state"], text: string | undefined, conflicts: readonly number[] = []): Plan => ({
-    ...{ path, base, content, state, text, conflicts },
+    path,
+    base,
+    content,
+    state,
+    text,
+    conflicts,
   });
   if (edited === content) return plan("unchanged", undefined);
   if (edited === undefined) return before === undefined ? plan("created", content) : plan("removed by hand", undefined);

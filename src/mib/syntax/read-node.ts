@@ -14,13 +14,19 @@ export function readNode(reader: TokenReader, { text: name, at }: Token): NodeDe
   const oid = isOid ? readOid(reader) : undefined;
   const trapNumber = isOid || macro !== "TRAP-TYPE" ? undefined : reader.number("the number of a trap");
   if (!isOid && trapNumber === undefined) reader.next();
-  return {
-    ...{ type: undefined, access: undefined, status: undefined, units: undefined, description: undefined },
-    ...{ index: undefined, augments: undefined, enterprise: undefined },
-    ...clauses,
-    ...{ name, at, macro, oid, trapNumber },
-  };
+  return { ...noClauses, ...clauses, name, at, macro, oid, trapNumber };
 }
+
+const noClauses = {
+  type: undefined,
+  access: undefined,
+  status: undefined,
+  units: undefined,
+  description: undefined,
+  index: undefined,
+  augments: undefined,
+  enterprise: undefined,
+};
 
 function readClause(reader: TokenReader, macro: string, clauses: Clauses): void {
   const { token } = reader;

@@ -10,7 +10,7 @@ export interface Token {
 
 /** Names with an underscore, or a digit at the beginning, are faults that vendors make. */
 const word =
-  /(?<blank>[\s\0\x1a\u00a0\ufeff]+)|(?<comment>--[^\r\n]*)|(?<string>"[^"]*")|(?<bits>'[0-9A-Fa-f\s]*'[HhBb])|(?<number>-?\d+(?![\w-]))|(?<name>\w(?:-?\w)*)|(?<sign>::=|\.\.\.?|[{}()[\],;|.<>:@*-])/y;
+  /(?<blank>[\s\p{Cc}]+)|(?<comment>--[^\r\n]*)|(?<string>"[^"]*")|(?<bits>'[0-9A-Fa-f\s]*'[HhBb])|(?<number>-?\d+(?![\w-]))|(?<name>\w(?:-?\w)*)|(?<sign>::=|\.\.\.?|[{}()[\],;|.<>:@*-])/uy;
 
 /** The words of a text, the last of kind `end`. @throws MibFault for a character that SMI does not have. */
 export function readTokens(source: MibSource): readonly Token[] {

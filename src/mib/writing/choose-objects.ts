@@ -85,9 +85,15 @@ function groupOf(facts: readonly ObjectFacts[], members: readonly ObjectFacts[])
   return [
     {
       id: `${module}::${name}`,
-      ...{ module, name, description, index, attributes, leftOut, siblings },
+      module,
+      name,
+      description,
       isTable: row !== undefined,
+      index,
       augments: row?.augments,
+      attributes,
+      leftOut,
+      siblings,
     },
   ];
 }

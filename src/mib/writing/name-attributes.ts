@@ -78,14 +78,14 @@ function indexField(object: ChosenObject, { name }: IndexFacts, { syntax }: Chos
 
 /** What a manager can write is a setting, not a reading. */
 function ofAccess({ access, type }: ObjectFacts, chosen: ChosenSyntax): ChosenSyntax {
-  if (chosen.metric !== "gauge" || access === "read-only" || /^Gauge/.test(type?.base ?? "")) return chosen;
-  const { metric, ...setting } = chosen;
-  return setting;
+  if (chosen.metric !== "gauge" || access === "read-only" || type?.base.startsWith("Gauge") === true) return chosen;
+  const { syntax, questions } = chosen;
+  return { syntax, questions };
 }
 
 /** Bytes and percent are in the name, other units are not; a number of an entity has its name and class beside it. */
 function suffixed(field: string, syntax: string): string {
-  if (syntax.startsWith("PhysicalIndex")) return /\.index$/.test(field) ? field : `${field}.index`;
+  if (syntax.startsWith("PhysicalIndex")) return field.endsWith(".index") ? field : `${field}.index`;
   if (syntax.startsWith("Bytes") && !/(?:byte|octet)/.test(field)) return `${field}.bytes`;
   return syntax.startsWith("Percent") && !/(?:pct|percent)/.test(field) ? `${field}.pct` : field;
 }

@@ -92,8 +92,9 @@ function octetSyntax(name: string, type: TypeFacts): ChosenSyntax {
 
 function numberSyntax(name: string, type: TypeFacts, units: string | undefined): ChosenSyntax {
   const { base, conventions, hint } = type;
-  const isGauge = conventions.some((convention) => gauges.test(convention)) || /^Gauge/.test(base);
-  const isCounter = !isGauge && (/^Counter/.test(base) || conventions.some((convention) => counters.test(convention)));
+  const isGauge = conventions.some((convention) => gauges.test(convention)) || base.startsWith("Gauge");
+  const isCounter =
+    !isGauge && (base.startsWith("Counter") || conventions.some((convention) => counters.test(convention)));
   if (!isGauge && !isCounter && /[a-z](?:IfIndex)$|^ifIndex$/.test(name))
     return { syntax: "InterfaceIndex", questions: [] };
   const scaled = unitSyntax(units, hint);
@@ -105,6 +106,12 @@ function numberSyntax(name: string, type: TypeFacts, units: string | undefined):
   }
   const isMeasured = isGauge || units !== undefined || scaled !== undefined;
   const plain =
-    base === "Counter64" ? "CounterBasedGauge64" : isGauge ? "Gauge32" : /^U/.test(base) ? "Unsigned32" : "Integer32";
+    base === "Counter64"
+      ? "CounterBasedGauge64"
+      : isGauge
+        ? "Gauge32"
+        : base.startsWith("U")
+          ? "Unsigned32"
+          : "Integer32";
   return { syntax: scaled?.syntax ?? plain, ...(isMeasured ? { metric: "gauge" as const } : {}), questions };
 }
