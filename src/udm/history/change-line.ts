@@ -45,8 +45,8 @@ export async function encodeLine(
   const isTooLong = size > maxBytes;
   const isCut = isTooLong || head.isCut;
   const start = Buffer.from(`\t${JSON.stringify({ ...head, isCut })}`);
-  const rest = Buffer.concat([start, ...(isTooLong ? [] : parts)]);
-  return { bytes: Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]), isCut };
+  const rest = isTooLong ? [start] : [start, ...parts];
+  return { bytes: Buffer.concat([Buffer.from(checksum(...rest)), ...rest, Buffer.from("\n")]), isCut };
 }
 
 /** A line that says that all changes before it are in the file. */
@@ -108,6 +108,9 @@ function readSide(json = "", fileOnly = ""): UdmEntry | undefined {
   return json === "" ? undefined : readEntryTexts(json, fileOnly === "" ? undefined : fileOnly);
 }
 
-function checksum(bytes: Uint8Array): string {
-  return crc32(bytes).toString(16).padStart(checksumDigits, "0");
+function checksum(...parts: readonly Uint8Array[]): string {
+  return parts
+    .reduce((sum, part) => crc32(part, sum), 0)
+    .toString(16)
+    .padStart(checksumDigits, "0");
 }

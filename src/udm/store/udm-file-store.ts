@@ -318,7 +318,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 }
 
 function entriesOf(done: readonly EntryChange[]): readonly UdmEntry[] {
-  return done.flatMap(({ before, after }) => after ?? before ?? []);
+  return done.map(({ before, after }) => after ?? before).filter((entry) => entry !== undefined);
 }
 
 function messageOf(error: unknown): string {

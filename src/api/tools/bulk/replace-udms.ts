@@ -35,6 +35,8 @@ import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } fro
 /** How often a difference is made afresh because others have written meanwhile. */
 const attempts = 4;
 const defaultMaxDeletes = "20%";
+/** Writes made between turns of the event loop. */
+const writesPerTurn = 5000;
 
 /** @throws ConnectError `invalid_argument`; `failed_precondition` for more deletions than are allowed, or entries that are not in the scope. */
 export async function replaceUdms(
@@ -54,7 +56,9 @@ export async function replaceUdms(
     const wanted = await readWanted(udms, scope);
     const pathOf = (_: string, place: number): string => `udms[${place}].key`;
     const method = "ReplaceUdms";
-    return answer(await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf, task }));
+    return await answer(
+      await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf, task }),
+    );
   } finally {
     task.end();
   }
@@ -91,9 +95,9 @@ export async function replaceEntries(context: ToolsContext, replacement: Replace
     task.step("comparing", "entries", index.size);
     const difference = await differenceOf(index, replacement);
     if (dryRun) return { ...difference, change: 0 };
-    requireFewDeletes(difference, mayDelete, scope);
+    await requireFewDeletes(difference, mayDelete, scope);
     try {
-      const writes = writesOf(difference.changes);
+      const writes = await writesOf(difference.changes);
       task.step("saving", "entries", writes.length);
       const change = await context.commit(replacement.method, writes, caller, () => "", index.version);
       return { ...difference, change };
@@ -211,8 +215,8 @@ function readMaxDeletes(given: string): MayDelete {
   return (entries) => ({ count: Math.floor((entries * value) / 100), text });
 }
 
-function requireFewDeletes({ changes, before }: Difference, mayDelete: MayDelete, scope: Scope): void {
-  const { deleted } = countChanges(changes);
+async function requireFewDeletes({ changes, before }: Difference, mayDelete: MayDelete, scope: Scope): Promise<void> {
+  const { deleted } = await countChanges(changes);
   const { count, text } = mayDelete(before);
   if (deleted <= count) return;
   const message = `${deleted} of ${before} entries would be deleted (${scope.description}): max_deletes ${text} allows ${count}`;
@@ -221,15 +225,18 @@ function requireFewDeletes({ changes, before }: Difference, mayDelete: MayDelete
   });
 }
 
-function writesOf(changes: readonly EntryChange[]): readonly UdmWrite[] {
-  return changes.flatMap(({ before, after }): UdmWrite[] => {
+async function writesOf(changes: readonly EntryChange[]): Promise<readonly UdmWrite[]> {
+  const writes: UdmWrite[] = [];
+  for (const [i, { before, after }] of changes.entries()) {
+    if (i % writesPerTurn === writesPerTurn - 1) await turn();
     const key = (after ?? before)?.key;
-    return key === undefined ? [] : [{ op: "edit", key, edit: () => ({ entry: after }) }];
-  });
+    if (key !== undefined) writes.push({ op: "edit", key, edit: () => ({ entry: after }) });
+  }
+  return writes;
 }
 
-function answer({ changes, unchanged, change }: Replaced): Encodable {
-  const { created, updated, deleted } = countChanges(changes);
+async function answer({ changes, unchanged, change }: Replaced): Promise<Encodable> {
+  const { created, updated, deleted } = await countChanges(changes);
   return listedAnswer({
     desc: ReplaceUdmsResponseSchema,
     rest: create(ReplaceUdmsResponseSchema, { created, updated, deleted, unchanged, change }),

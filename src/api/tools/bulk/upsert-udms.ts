@@ -59,7 +59,7 @@ export async function batchUpsertUdms(
   const change = dryRun
     ? await tryEdits(context, writes)
     : await context.commit("BatchUpsertUdms", writes, caller, (i) => `requests[${i}].`);
-  const { created, updated, unchanged } = countChanges(done);
+  const { created, updated, unchanged } = await countChanges(done);
   return listedAnswer({
     desc: BatchUpsertUdmsResponseSchema,
     rest: create(BatchUpsertUdmsResponseSchema, { created, updated, unchanged, change }),

@@ -13,12 +13,16 @@ import {
 } from "../../../udm/index.ts";
 import { quote } from "../../../text/index.ts";
 import type { FieldViolation } from "../../error/api-error.ts";
+import { turn } from "./tools-context.ts";
 import {
   EntryChangeSchema,
   FullUdmSchema,
   type EntryChange as EntryChangeMessage,
   type FullUdm,
 } from "../../gen/udm/v1/tools_pb.ts";
+
+/** Changes compared between turns of the event loop. */
+const changesPerTurn = 2000;
 
 /** The message of an entry. @param layer "" for what people write. */
 export function fullUdm(entry: UdmEntry, layer = ""): FullUdm {
@@ -118,13 +122,25 @@ export interface ChangeCounts {
   readonly unchanged: number;
 }
 
-export function countChanges(changes: readonly EntryChange[]): ChangeCounts {
+/** Takes several turns of the event loop when there are many. */
+export async function countChanges(changes: readonly EntryChange[]): Promise<ChangeCounts> {
   const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
-  for (const change of changes) {
+  for (const [i, change] of changes.entries()) {
+    if (i % changesPerTurn === changesPerTurn - 1) await turn();
     if (!isChange(change)) counts.unchanged++;
     else if (change.before === undefined) counts.created++;
     else if (change.after === undefined) counts.deleted++;
     else counts.updated++;
   }
   return counts;
+}
+
+/** Those that make a difference. Takes several turns of the event loop when there are many. */
+export async function realChanges(changes: readonly EntryChange[]): Promise<readonly EntryChange[]> {
+  const real: EntryChange[] = [];
+  for (const [i, change] of changes.entries()) {
+    if (i % changesPerTurn === changesPerTurn - 1) await turn();
+    if (isChange(change)) real.push(change);
+  }
+  return real;
 }

@@ -9,7 +9,7 @@ import {
   type ImportResult,
 } from "../../../exchange/index.ts";
 import type { Task } from "../../../report/index.ts";
-import { isChange, maxViolations, type EntryChange, type UdmWrite } from "../../../udm/index.ts";
+import { maxViolations, type EntryChange, type UdmWrite } from "../../../udm/index.ts";
 import {
   EntryChangeSchema,
   ImportFaultSchema,
@@ -23,6 +23,7 @@ import {
   countChanges,
   entryChange,
   entryChangeJson,
+  realChanges,
   type RequestedEntry,
 } from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
@@ -90,11 +91,11 @@ async function runImport(
     }));
   } else {
     const done = await upsert(context, entries, dryRun, caller, task);
-    changes = done.changes.filter(isChange);
+    changes = await realChanges(done.changes);
     unchanged = done.changes.length - changes.length;
     change = done.change;
   }
-  const { created, updated, deleted } = countChanges(changes);
+  const { created, updated, deleted } = await countChanges(changes);
   return listedAnswer({
     desc: ImportUdmsResponseSchema,
     rest: create(ImportUdmsResponseSchema, {

@@ -18,6 +18,8 @@ export interface ScanOptions {
 const portionBytes = 262_144;
 /** After how many milliseconds other requests get a turn. */
 const turnMs = 5;
+/** After how many entries that were taken the clock is looked at. */
+const entriesByClock = 64;
 
 /**
  * Entries in the order of lists, without what the file alone knows of them. Takes many turns of the event loop; the state stays
@@ -31,7 +33,14 @@ export async function scanEntries(
   take: (entry: UdmEntry) => boolean,
 ): Promise<void> {
   const { from, anyOf = [], check } = options;
+  let taken = 0;
   let since = performance.now();
+  const mayTurn = async (): Promise<void> => {
+    if (performance.now() - since < turnMs) return;
+    await turn();
+    check?.();
+    since = performance.now();
+  };
   for (const bounds of boundsOf(options)) {
     const selection = bounds === "all" ? "all" : { within: bounds };
     for (const { bytes, starts, ends, count } of index.jsonTexts(selection, portionBytes)) {
@@ -44,11 +53,9 @@ export async function scanEntries(
         const entry = { ...values, key: parseKey(values.key) };
         if (from !== undefined && compareKeys(entry.key, from) < 0) continue;
         if (!take(entry)) return;
+        if (++taken % entriesByClock === 0) await mayTurn();
       }
-      if (performance.now() - since < turnMs) continue;
-      await turn();
-      check?.();
-      since = performance.now();
+      await mayTurn();
     }
   }
 }
