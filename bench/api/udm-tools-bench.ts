@@ -13,7 +13,10 @@ const entries = 1_000_000;
 const changed = 100_000;
 const rounds = 5;
 const watchers = 1000;
+const changes = 15;
 const explanations = 3000;
+/** Calls that are over in a millisecond or two: the first ones are those of code that is not compiled yet. */
+const searches = 200;
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
 const path = join(directory, "ipaddrs.yml");
@@ -26,7 +29,7 @@ try {
   await explain();
   await search("by text", { text: "no such text" }, "< 300 ms");
   await search("by a tag, first asked for", { filter: "tag = site-77" }, "< 300 ms", 1);
-  await search("by an indexed tag", { filter: "tag = site-77" }, "< 5 ms");
+  await search("by an indexed tag", { filter: "tag = site-77" }, "< 5 ms", searches);
   await replace();
   await importRows();
   await watch();
@@ -151,30 +154,39 @@ async function cpuOf(action: () => Promise<unknown>): Promise<number> {
 
 async function watch(): Promise<void> {
   const agent = new Agent({ maxSockets: Infinity });
-  let seen = 0;
-  let all = (): void => {};
+  const state = { seen: 0, first: 0, all: (): void => {} };
   const open = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const request = get(`${api}/api/v1/enrich/ipaddr/changes`, { agent }, (response) => {
         response.setEncoding("utf8").on("data", (text: string) => {
           if (text.includes("event: at")) resolve();
-          if (text.includes("event: change") && ++seen % watchers === 0) all();
+          if (!text.includes("event: change")) return;
+          if (state.seen++ === 0) state.first = performance.now();
+          if (state.seen === watchers) state.all();
         });
       });
       request.on("error", reject);
     });
   for (let i = 0; i < watchers; i += 50) await Promise.all(Array.from({ length: 50 }, open));
   const times: number[] = [];
-  for (let i = 0; i < rounds; i++) {
-    const arrived = new Promise<void>((resolve) => (all = resolve));
-    await call("BatchUpsertUdms", { requests: [{ udm: { key: "13.0.0.1", name: `round ${i}` } }] });
-    times.push(await timed(() => arrived));
-  }
+  const cpu = await cpuOf(async () => {
+    for (let i = 0; i < changes; i++) {
+      state.seen = 0;
+      const arrived = new Promise<void>((resolve) => (state.all = resolve));
+      const answered = call("BatchUpsertUdms", { requests: [{ udm: { key: "13.0.0.1", name: `round ${i}` } }] }).then(
+        () => performance.now(),
+      );
+      await arrived;
+      // The change is made when the first one hears of it, by the answer or as a watcher.
+      times.push(performance.now() - Math.min(state.first, await answered));
+    }
+  });
   agent.destroy();
   reportRow({
-    what: "a change at all of 1 000 watchers, from the answer of the write on",
+    what: "a change at all of 1 000 watchers, from the first sign of it on",
     value: median(times),
     unit: "ms",
     goal: "< 100 ms",
   });
+  reportRow({ what: "a change with 1 000 watchers, its save included", value: cpu / changes, unit: "ms CPU" });
 }

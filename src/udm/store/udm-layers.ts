@@ -94,6 +94,8 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
 
   const compare = async (name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> => {
     const { index } = find(name);
+    // The first load of a layer.
+    if (index.size === 0) return { added: entries, changed: [], removed: [], unchanged: 0 };
     const added: UdmEntry[] = [];
     const changed: UdmEntry[] = [];
     const keys = new Set<string>();
