@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { compareSpecificity, type Key } from "../../src/ip/index.ts";
+import { createRandom } from "../../bench/support/random.ts";
+import { compareSpecificity, formatAddress, parseKey, type Key } from "../../src/ip/index.ts";
 import { createSharedIndex, openSharedIndex, type SharedIndexReader, type UdmIndex } from "../../src/udm/index.ts";
 import { runs } from "../support/runs.ts";
 import { leastEntries } from "../support/shared-index.ts";
@@ -22,6 +23,8 @@ suite("layers in one index", () => {
       fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), fc.nat(63), (steps, n) => {
         const shared = createSharedIndex({ maxEntries: leastEntries });
         const reader = openSharedIndex(shared.handle());
+        // One of them is always searched.
+        const places = [undefined, shared.layerPlaces(), shared.layerPlaces(), undefined];
         const states: UdmIndex[] = [0, 1, 2, 3].map(() => shared.empty());
         const model: Layer[] = states.map(() => new Map());
         let version = 0;
@@ -32,6 +35,7 @@ suite("layers in one index", () => {
           for (const key of puts) {
             const entry = udmEntry(key, { name: String(layer) });
             edit.put(entry, "");
+            places[layer]?.add(entry.key);
             entries.set(entry.key.text, entry.key);
           }
           for (const i of deletes) {
@@ -41,7 +45,10 @@ suite("layers in one index", () => {
           const next = edit.done();
           states[layer] = next;
           if (layer === 0) shared.publish(next);
-          else shared.publishLayers(states.slice(1), undefined);
+          else {
+            const published = states.map((index, i) => ({ index, places: places[i] }));
+            shared.publishLayers(published.slice(1), undefined);
+          }
           shared.release(state);
           assert.ok(reader.version() > version, "the version grows");
           version = reader.version();
@@ -69,6 +76,50 @@ suite("layers in one index", () => {
     );
   });
 
+  test("are found wherever their entries are, however wide", () => {
+    for (const family of [4, 6] as const) {
+      const bits = family === 4 ? 32 : 128;
+      const random = createRandom(3);
+      const address = (): bigint => {
+        let value = 0n;
+        for (let n = 0; n < bits / 32; n++) value = (value << 32n) | BigInt(random());
+        return value;
+      };
+      const text = (value: bigint): string => formatAddress({ family, value: BigInt.asUintN(bits, value) });
+      const anyKey = (): Key => {
+        const from = address();
+        const length = random() % (bits + 1);
+        if (random() % 2 === 0) return parseKey(`${text(from)}/${length}`);
+        const to = from + (1n << BigInt(bits - length));
+        return parseKey(to >> BigInt(bits) === 0n ? `${text(from)}-${text(to)}` : text(from));
+      };
+      const shared = createSharedIndex({ maxEntries: leastEntries });
+      const layers = [0, 1, 2].map((layer) => {
+        const places = shared.layerPlaces();
+        const keys = Array.from({ length: 100 }, anyKey);
+        const edit = shared.empty().edit();
+        for (const key of keys) {
+          edit.put(udmEntry(key.text, { name: String(layer) }), "");
+          places?.add(key);
+        }
+        return { index: edit.done(), places, keys: new Map(keys.map((key) => [key.text, key])) };
+      });
+      shared.publishLayers(layers, undefined);
+      const reader = openSharedIndex(shared.handle());
+      for (const value of layers.flatMap(({ keys }) =>
+        [...keys.values()].flatMap(({ first, last }) => [first, last, last + 1n]),
+      )) {
+        if (value >> BigInt(bits) !== 0n) continue;
+        const expected = layers.flatMap(({ keys }, layer) =>
+          [...keys.values()]
+            .filter(({ first, last }) => first <= value && value <= last)
+            .map((key) => `${key.text} ${layer}`),
+        );
+        assert.deepEqual(textsOf(reader, family, value).toSorted(), expected.toSorted());
+      }
+    }
+  });
+
   test("give their memory back when nobody sees them any more", () => {
     const shared = createSharedIndex({ maxEntries: leastEntries });
     const reader = openSharedIndex(shared.handle());
@@ -78,7 +129,7 @@ suite("layers in one index", () => {
       const edit = state.edit();
       for (let i = 0; i < 20; i++) edit.put(udmEntry(`10.0.${round % 7}.${i}`, { name: `${round}` }), "");
       const next = edit.done();
-      shared.publishLayers([next], undefined);
+      shared.publishLayers([{ index: next }], undefined);
       shared.release(state);
       state = next;
       const { tree, entries } = shared.stats();
@@ -98,13 +149,13 @@ suite("layers in one index", () => {
     assert.throws(
       () =>
         shared.publishLayers(
-          Array.from({ length: 128 }, () => state),
+          Array.from({ length: 128 }, () => ({ index: state })),
           undefined,
         ),
       /127 layers/,
     );
     shared.release(state);
-    assert.throws(() => shared.publishLayers([state], undefined), /not a state/);
+    assert.throws(() => shared.publishLayers([{ index: state }], undefined), /not a state/);
   });
 });
 

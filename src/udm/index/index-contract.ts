@@ -1,6 +1,14 @@
 import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
 import type { IndexLoan, IndexReturn } from "./lent-builder.ts";
+import type { LayerPlaces } from "./layer-places.ts";
 import type { SharedIndexHandle } from "./shared-reader.ts";
+
+/** A layer that readers are to see. */
+export interface PublishedLayer {
+  readonly index: UdmIndex;
+  /** They have all keys of the state; undefined: it is always searched. */
+  readonly places?: LayerPlaces | undefined;
+}
 
 export interface SharedIndexOptions {
   /** Most entries of one state. Memory is reserved for so many, which costs address space until it is used. */
@@ -45,7 +53,9 @@ export interface SharedIndex {
    *
    * @param changed where what readers see may differ from before; undefined: anywhere.
    */
-  publishLayers(states: readonly UdmIndex[], changed: readonly AddressRange[] | undefined): void;
+  publishLayers(layers: readonly PublishedLayer[], changed: readonly AddressRange[] | undefined): void;
+  /** Places for a further layer: they let look-ups pass over it. Undefined when there are too many, which are always searched. */
+  layerPlaces(): LayerPlaces | undefined;
   /** Gives a state up at once whose object nobody uses any more. */
   release(index: UdmIndex): void;
   /** What a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */

@@ -9,6 +9,7 @@ import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
 import type { SharedIndex, SharedIndexOptions } from "./index-contract.ts";
 import { fullError, tooManyError, type IndexLimits } from "./index-limits.ts";
 import { createKeyWords, setKeyWords } from "./key-words.ts";
+import { createPlacesBuffer, createPlacesWriter } from "./layer-places.ts";
 import { blockOf, layouts, retain } from "./node-layout.ts";
 import { createControl, createPublisher } from "./reader-slots.ts";
 import { createReleaser } from "./release-tree.ts";
@@ -36,6 +37,8 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const control = createControl(maxReaders);
   const changeBuffer = createChangeBuffer();
   const viewBuffer = createViewBuffer(maxReaders);
+  const placesBuffer = createPlacesBuffer();
+  const layerPlaces = createPlacesWriter(placesBuffer);
   const views = createViewTable(viewBuffer);
   const publisher = createPublisher(control);
   const releaser = createReleaser(heap);
@@ -56,6 +59,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   let publishedSerial = 0;
   /** Those of the other layers, in their order. */
   let layers: readonly number[] = [];
+  let layerBits: readonly number[] = [];
   let layerChanges = 0;
   /** The view that readers see. */
   let shown = 0;
@@ -136,7 +140,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   const showView = (changed: readonly AddressRange[] | undefined): void => {
     const states = published === 0 ? layers : [published, ...layers];
     for (const snapshot of states) retain(words, snapshot);
-    const view = views.add(states);
+    const view = views.add(states, published === 0 ? layerBits : [0, ...layerBits]);
     // Both parts only grow, so that no version comes twice.
     const version = (published === 0 ? 0 : versionOf(words, published)) + layerChanges;
     noteChanges(version, changed);
@@ -278,13 +282,15 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       showView(changed);
       return changed;
     },
-    publishLayers(states, changed) {
-      if (states.length >= mostStates) throw new Error(`there may be ${mostStates - 1} layers at most`);
-      layers = states.map((index) => {
+    layerPlaces,
+    publishLayers(next, changed) {
+      if (next.length >= mostStates) throw new Error(`there may be ${mostStates - 1} layers at most`);
+      layers = next.map(({ index }) => {
         const snapshot = heldByIndex.get(index)?.snapshot ?? 0;
         if (snapshot === 0) throw new Error("not a state of this index");
         return snapshot;
       });
+      layerBits = next.map(({ places }) => places?.bit ?? 0);
       layerChanges++;
       showView(changed);
     },
@@ -299,7 +305,7 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     handle() {
       const slot = publisher.takeSlot();
       if (slot === undefined) throw new Error(`an index has ${maxReaders} readers at most`);
-      return { heap: heap.buffer, control, views: viewBuffer, changes: changeBuffer, ...slot };
+      return { heap: heap.buffer, control, views: viewBuffer, places: placesBuffer, changes: changeBuffer, ...slot };
     },
     closeReader(handle) {
       publisher.freeSlot(handle);

@@ -8,13 +8,15 @@ import { createEntryReader } from "./entry-block.ts";
 import { addressWords, setBytesWords, setPlainWords } from "./key-words.ts";
 import { blockOf } from "./node-layout.ts";
 import { createSnapshotPin, type ReaderSlot } from "./reader-slots.ts";
-import { firstState, stateCount } from "./view-table.ts";
+import { createPlacesReader } from "./layer-places.ts";
+import { firstState, mostStates, placesBit, stateCount } from "./view-table.ts";
 
 /** What another thread needs to read an index; goes through `postMessage`. For one reader. */
 export interface SharedIndexHandle extends ReaderSlot {
   readonly heap: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
   readonly views: SharedArrayBuffer;
+  readonly places: SharedArrayBuffer;
   readonly changes: SharedArrayBuffer;
 }
 
@@ -51,17 +53,33 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
   const search = createCoveringSearch(new Int32Array(heap));
   const entries = createEntryReader(heap, cachedEntries);
   const texts = createCoveringTexts(heap);
+  const placesOf = createPlacesReader(handle.places);
   const scratch = new Int32Array(4);
+  const searched = new Int32Array(mostStates);
   let isOpen = true;
+
+  /** Finds the states of a view that may have entries that cover an address. @returns how many there are. */
+  const choose = (view: number, family: Family, address: Int32Array): number => {
+    const states = stateCount(views, view);
+    const first = firstState(view);
+    // One state has nobody to be told from.
+    const bits = states > 1 ? placesOf(family, address) : -1;
+    let count = 0;
+    for (let s = 0; s < states; s++) {
+      const bit = placesBit(views, view, s);
+      if (bit === 0 || (bit & bits) !== 0) searched[count++] = views[first + s] as number;
+    }
+    return count;
+  };
 
   const covering = (family: Family, address: Int32Array): UdmEntry[] => {
     if (!isOpen) throw new Error("this reader was closed");
     const view = pin.pin();
     try {
-      const states = stateCount(views, view);
+      const states = choose(view, family, address);
       const found: UdmEntry[] = [];
       for (let s = 0; s < states; s++) {
-        const count = search.find(views[firstState(view) + s] as number, family, address);
+        const count = search.find(searched[s] as number, family, address);
         for (let i = 0; i < count; i++) found.push(entries.entry(blockOf(search.items[i] as number)));
       }
       return states < 2 ? found : found.sort((a, b) => compareKeys(a.key, b.key));
@@ -83,7 +101,7 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
       const family = setPlainWords(scratch, a, b, c, d);
       const view = pin.pin();
       try {
-        return use(texts.find(views, firstState(view), stateCount(views, view), family, scratch));
+        return use(texts.find(searched, 0, choose(view, family, scratch), family, scratch));
       } finally {
         pin.unpin();
       }

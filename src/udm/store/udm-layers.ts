@@ -1,5 +1,6 @@
 import { compareSpecificity, type Address, type Key } from "../../ip/index.ts";
 import { mostChanges } from "../index/change-ring.ts";
+import type { LayerPlaces } from "../index/layer-places.ts";
 import type { SharedIndex } from "../index/index-contract.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
@@ -74,21 +75,22 @@ const entriesATurn = 500;
 /** Entries of a change of a layer that the history has, before and after. */
 const mostNoted = 1000;
 
-export function createUdmLayers({ shared, own, alone, changed: report, note }: UdmLayersOptions): UdmLayers {
-  let layers: readonly UdmLayer[] = [];
+interface PlacedLayer extends UdmLayer {
+  readonly places: LayerPlaces | undefined;
+}
 
-  const find = (name: string): UdmLayer => {
+export function createUdmLayers({ shared, own, alone, changed: report, note }: UdmLayersOptions): UdmLayers {
+  let layers: readonly PlacedLayer[] = [];
+
+  const find = (name: string): PlacedLayer => {
     const layer = layers.find((one) => one.name === name);
     if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
     return layer;
   };
 
-  const publish = (next: readonly UdmLayer[], changed: readonly AddressRange[] | undefined): void => {
+  const publish = (next: readonly PlacedLayer[], changed: readonly AddressRange[] | undefined): void => {
     layers = next;
-    shared.publishLayers(
-      next.map(({ index }) => index),
-      changed,
-    );
+    shared.publishLayers(next, changed);
     report(changed);
   };
 
@@ -118,12 +120,18 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
     return { added, changed, removed, unchanged: keys.size - added.length - changed.length };
   };
 
-  const apply = async (index: UdmIndex, { added, changed, removed }: LayerChanges): Promise<UdmIndex> => {
+  const apply = async (
+    { index, places }: PlacedLayer,
+    { added, changed, removed }: LayerChanges,
+  ): Promise<UdmIndex> => {
     const put = (edit: UdmEdit, entry: UdmEntry): void => edit.put(entry, entry.fileOnly?.yaml ?? "");
     const steps = [
       ...inParts(removed, (edit, entry) => void edit.delete(entry.key)),
       ...inParts(changed, put),
-      ...inParts(added, put),
+      ...inParts(added, (edit, entry) => {
+        put(edit, entry);
+        places?.add(entry.key);
+      }),
     ];
     const edit = await alone(async () => index.edit());
     try {
@@ -163,7 +171,10 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
   return {
     list: () => layers,
     setNames(names) {
-      const next = names.map((name) => layers.find((layer) => layer.name === name) ?? { name, index: shared.empty() });
+      const next = names.map(
+        (name) =>
+          layers.find((layer) => layer.name === name) ?? { name, index: shared.empty(), places: shared.layerPlaces() },
+      );
       if (next.length === layers.length && next.every((layer, i) => layer === layers[i])) return;
       const gone = layers.filter((layer) => !next.includes(layer));
       publish(next, undefined);
@@ -176,13 +187,13 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
       const { added, changed, removed } = changes;
       const count = added.length + changed.length + removed.length;
       if (count === 0) return changes;
-      const index = await apply(layer.index, changes);
+      const index = await apply(layer, changes);
       // It may have gone meanwhile.
       if (!layers.includes(layer)) throw new UdmError("not_found", `there is no layer ${name} any more`);
       const keys: Key[] | undefined =
         count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
       publish(
-        layers.map((one) => (one === layer ? { name, index } : one)),
+        layers.map((one) => (one === layer ? { ...layer, index } : one)),
         keys,
       );
       if (method !== undefined) await noteChanges(layer, changes, method);
