@@ -55,9 +55,11 @@ export function createWriter(access: DatabaseAccess, random: () => number): Writ
 
 /** Begins a transaction that holds the row whoever commits must have. @param number of the commit whose id is asked for. */
 export async function beginTransaction(session: Session, number: number): Promise<DatabaseState> {
-  const [, state] = await session.ask((sql) =>
-    Promise.all([sql.unsafe("begin isolation level read committed read write"), readState(sql, number, true)]),
-  );
+  const [, state] = await session.ask((sql) => {
+    // Without `execute` a query is sent when it is awaited: the others would be before it.
+    const begun = sql.unsafe("begin isolation level read committed read write").execute();
+    return Promise.all([begun, readState(sql, number, true)]);
+  });
   return state;
 }
 

@@ -49,10 +49,9 @@ export class LogGapError extends Error {
 export async function readState(sql: Sql, number: number, lock = false): Promise<DatabaseState> {
   const query = `select store::text, last_number::float8 as last, first_number::float8 as first, log_bytes::float8 as "logBytes",
       (extract(epoch from clock_timestamp()) * 1000)::float8 as time from netgloss.udm_state`;
-  const [[row], [commit]] = await Promise.all([
-    sql.unsafe<Omit<DatabaseState, "save">[]>(lock ? `${query} for update` : query),
-    sql<{ save: string }[]>`select save::text from netgloss.udm_commit where number = ${number}`,
-  ]);
+  const state = sql.unsafe<Omit<DatabaseState, "save">[]>(lock ? `${query} for update` : query).execute();
+  const save = sql<{ save: string }[]>`select save::text from netgloss.udm_commit where number = ${number}`.execute();
+  const [[row], [commit]] = await Promise.all([state, save]);
   if (row === undefined) throw new Error("the table netgloss.udm_state has no row");
   return { ...row, save: number === 0 ? noSave : commit?.save };
 }

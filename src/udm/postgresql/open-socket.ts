@@ -30,6 +30,8 @@ export async function openSocket(options: SocketOptions): Promise<Socket> {
   const { place, tls, signal } = options;
   const isLocal = place.host.startsWith("/");
   const socket = isLocal ? connect(`${place.host}/.s.PGSQL.${place.port}`) : connect(place.port, place.host);
+  // Whoever uses it learns of its end by the `close` that follows.
+  socket.on("error", () => {});
   const onAbort = (): void => void socket.destroy(signal.reason as Error);
   signal.addEventListener("abort", onAbort);
   try {
@@ -62,6 +64,7 @@ async function encrypt(socket: Socket, { place, tls, files, signal }: SocketOpti
     rejectUnauthorized: tls !== "require",
     ...(tls === "verify-ca" && { checkServerIdentity: () => undefined }),
   });
+  secured.on("error", () => {});
   const onAbort = (): void => void secured.destroy(signal.reason as Error);
   signal.addEventListener("abort", onAbort);
   try {

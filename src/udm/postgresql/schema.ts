@@ -106,8 +106,10 @@ async function makeSteps(sql: Sql): Promise<readonly number[]> {
 
 /** @throws SchemaError when a newer version excludes this one. */
 async function missingSteps(sql: Sql): Promise<readonly Migration[]> {
-  const [table] = await sql<{ name: string | null }[]>`select to_regclass('netgloss.migration')::text as name`;
-  if (table?.name == null) return migrations;
+  // Read from the catalogue: a name that was looked up before and not found would be remembered as missing.
+  const [table] = await sql`select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'netgloss' and c.relname = 'migration'`;
+  if (table === undefined) return migrations;
   const made = await sql<{ number: number; least: number }[]>`select number, least from netgloss.migration`;
   const least = Math.max(0, ...made.map((step) => step.least));
   if (least > newestStep) {

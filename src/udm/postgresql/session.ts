@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type postgres from "postgres";
 import type { Sql } from "postgres";
 import { openSocket, type TlsFiles } from "./open-socket.ts";
 import { showPlace, type ServerAddress, type ServerPlace } from "./server-address.ts";
@@ -70,6 +71,8 @@ async function openOne(
   listeners: SessionListeners,
 ): Promise<Session> {
   const { address, files, timeoutMs } = access;
+  // Only who keeps metadata in a database needs the client. It is there before the socket, which nobody would listen to meanwhile.
+  const { default: client } = await import("postgres");
   const late = AbortSignal.timeout(timeoutMs);
   const socketSignal = AbortSignal.any([signal, late]);
   let socket: Socket;
@@ -79,7 +82,7 @@ async function openOne(
     if (late.aborted) throw new Error(`no connection after ${timeoutMs} ms`, { cause: error });
     throw error;
   }
-  const session = await sessionOn(socket, access, place, listeners);
+  const session = sessionOn(client, socket, access, place, listeners);
   const onAbort = (): void => session.close(signal.reason as Error);
   signal.addEventListener("abort", onAbort);
   try {
@@ -100,14 +103,13 @@ async function openOne(
   }
 }
 
-async function sessionOn(
+function sessionOn(
+  client: typeof postgres,
   socket: Socket,
   { address, timeoutMs, lockTimeoutMs, applicationName }: DatabaseAccess,
   place: ServerPlace,
   { onNotify, onEnd }: SessionListeners,
-): Promise<Session> {
-  // Only who keeps metadata in a database needs the client.
-  const { default: postgres } = await import("postgres");
+): Session {
   let isOver = false;
   let isUsed = false;
   let why: Error | undefined;
@@ -145,7 +147,7 @@ async function sessionOn(
       return socket;
     },
   };
-  const sql = postgres(options);
+  const sql = client(options);
   const close = (reason?: Error): void => {
     why ??= reason;
     socket.destroy(reason);
