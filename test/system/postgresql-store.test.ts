@@ -222,8 +222,8 @@ suite("stores on one database", () => {
     }
     end.abort();
     const result = await running;
-    const [, far] = fixtures as [PostgresqlFixture, PostgresqlFixture];
-    await until("the state that is awaited", () => !far.health.isDegraded(), 30_000);
+    const [, far] = fixtures;
+    await until("the network is whole", () => !far.health.isDegraded(), 30_000);
     await assertAgreement(database, fixtures, result);
     t.diagnostic(
       `answers lost, then found committed: ${await far.metrics.value("netgloss_udm_postgresql_lost_answers_total", { outcome: "committed" })}`,
