@@ -545,16 +545,20 @@ export const opSkip = 28;
 export const opMicroseconds = 29;
 export const opNanoseconds = 30;
 
+/** Says that the line may have fields of the ends anywhere. */
+export const opAnywhere = 32;
 /**
- * Notes what the operation before it wrote: a mark in `length`, and in `delta` how many bytes of its text are behind the place where the name goes on.
+ * What an operation writes is noted where its code has this bit. Then its last four bytes are a mark, and how many bytes of its text are behind
+ * the place where the name goes on, 16 bits each.
  */
-export const opNote = 32;
+export const isNoted = 128;
+export const noteBytes = 4;
 /** A signed number. An id of an application with its quotes: the engine and the selector, with a vendor's number between them where the engine has one. */
 export const opInt = 33;
 export const opApplication = 34;
 /** The engine whose selectors begin with the number of a vendor (RFC 6759 section 4.1), where they are longer than that. */
 export const vendorsEngine = 20;
-/** The same of a step: the mark in the upper half of its `delta`, those bytes in `length`. */
+/** Of a step: the mark in the upper half of its `delta`, those bytes in `length`. */
 export const stepMark = 7;
 export const stepName = operationLength;
 

@@ -1,4 +1,4 @@
-import { endMark } from "./end-mark.ts";
+import { endMark, type EndMark } from "./end-mark.ts";
 import * as layout from "./layout.ts";
 
 /** One operation of a program, as {@link layout} has it. */
@@ -62,17 +62,23 @@ export function createProgramWriter(hasEnds: boolean): ProgramWriter {
     bytes = larger;
   };
 
-  const add = (operation: Operation, text: Buffer | string): number => {
+  /** @param note what is noted of it; left out: nothing. */
+  const add = (operation: Operation, text: Buffer | string, note?: EndMark): number => {
     isSteady &&= conditions === 0 ? !mayKeep(operation) : !keeps(operation);
     const { code, slot = layout.unusedSlot, place = 0, delta = 0, length = 0, argument = 0, tail } = operation;
     const at = end;
     // No unit of a text takes more than three bytes.
-    reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 2 * alignment);
+    reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 3 * alignment);
     const textAt = at + layout.operationHead;
     const textLength = typeof text === "string" ? bytes.write(text, textAt) : text.copy(bytes, textAt);
     const tailAt = textAt + roundUp(textLength);
-    const size = tailAt + roundUp(tail?.copy(bytes, tailAt) ?? 0) - at;
-    bytes[at + layout.operationCode] = code;
+    const dataEnd = tail === undefined ? textAt + textLength : tailAt + tail.copy(bytes, tailAt);
+    const size = roundUp(dataEnd + (note === undefined ? 0 : layout.noteBytes) - at);
+    bytes[at + layout.operationCode] = note === undefined ? code : code | layout.isNoted;
+    if (note !== undefined) {
+      bytes.writeUInt16LE(note.mark, at + size - layout.noteBytes);
+      bytes.writeUInt16LE(note.name, at + size - layout.noteBytes + 2);
+    }
     bytes[at + layout.operationSlot] = slot;
     bytes.writeUInt16LE(textLength, at + layout.operationText);
     bytes.writeUInt16LE(place, at + layout.operationPlace);
@@ -84,15 +90,12 @@ export function createProgramWriter(hasEnds: boolean): ProgramWriter {
     return at;
   };
 
-  /** Adds an operation, and notes what it writes of the ends: before it where that does not depend on its value. */
+  /** Adds an operation, and has noted what it writes of the ends. */
   const addNoted = (operation: Operation, text: Buffer | string): number => {
     if (!hasEnds) return add(operation, text);
-    const { mark, name } = endMark(operation, text.toString());
-    const note = { code: layout.opNote, length: mark, delta: name };
-    if (mark === layout.markLine) add(note, "");
-    const at = add(operation, text);
-    if (mark !== 0 && mark !== layout.markLine) add(note, "");
-    return at;
+    const note = endMark(operation, text.toString());
+    if (note.mark === layout.markLine) add({ code: layout.opAnywhere }, "");
+    return add(operation, text, note.mark === 0 || note.mark === layout.markLine ? undefined : note);
   };
 
   const addPending = (operation: Operation): number => {

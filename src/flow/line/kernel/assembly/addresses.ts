@@ -114,36 +114,57 @@ function word(at: usize): u32 {
   return bswap(load<u32>(at));
 }
 
-/** Asks for the memory of several addresses at once, at most {@link maxPrefetched}, which are going to be looked up. */
-export function prefetchSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): u32 {
-  const slots = load<u32>(control, controlSlots);
-  const mask = load<u32>(control, controlMask);
-  const kept: usize = hashes + 4 * maxPrefetched * object;
-  let sum: u32 = 0;
-  for (let i = 0; i < count; i++, at += stride) {
-    const hash = hashAt(object, at, isIpv6) & mask;
-    store<u32>(kept + 4 * i, hash);
-    sum += load<u32>(slots + slotBytes * hash, slotStart);
-  }
-  return sum;
+/** Where the hashes of the addresses of an object are that are prefetched together. */
+@inline
+function hashesOf(object: i32): usize {
+  return hashes + 4 * maxPrefetched * object;
 }
 
-/** The same for one address that is kept at a position below {@link maxPrefetched}. */
-export function prefetchSlot(object: i32, at: usize, isIpv6: bool, position: i32): u32 {
-  const hash = hashAt(object, at, isIpv6) & load<u32>(control, controlMask);
-  store<u32>(hashes + 4 * (maxPrefetched * object + position), hash);
-  return load<u32>(load<u32>(control, controlSlots) + slotBytes * hash, slotStart);
+/** Makes the hashes of several addresses, at most {@link maxPrefetched}, which are going to be looked up. */
+export function hashSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): void {
+  const kept = hashesOf(object);
+  for (let i = 0; i < count; i++, at += stride) store<u32>(kept + 4 * i, hashAt(object, at, isIpv6));
+}
+
+/** The same of one address, at a position below {@link maxPrefetched}. */
+@inline
+export function hashSlot(object: i32, at: usize, isIpv6: bool, position: i32): void {
+  store<u32>(hashesOf(object) + 4 * position, hashAt(object, at, isIpv6));
+}
+
+@inline
+function startOf(slots: usize, mask: u32, hash: usize): u32 {
+  return load<u32>(slots + slotBytes * (load<u32>(hash) & mask), slotStart);
+}
+
+/**
+ * Asks for the memory of the slots of as many addresses at once. Nothing else is done in between: a processor waits for several places together
+ * only if they are a few hundred instructions apart.
+ */
+export function prefetchSlots(object: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  let at = hashesOf(object);
+  const end = at + 4 * count;
+  let sum: u32 = 0;
+  for (; at + 16 <= end; at += 16) {
+    sum += startOf(slots, mask, at) + startOf(slots, mask, at + 4);
+    sum += startOf(slots, mask, at + 8) + startOf(slots, mask, at + 12);
+  }
+  for (; at < end; at += 4) sum += startOf(slots, mask, at);
+  return sum;
 }
 
 /** And for their texts, with what stands directly in front of them where that is used. */
 export function prefetchTexts(object: i32, count: i32): u32 {
   const slots = load<u32>(control, controlSlots);
-  const kept: usize = hashes + 4 * maxPrefetched * object;
+  const mask = load<u32>(control, controlMask);
+  const kept = hashesOf(object);
   const arena = load<u32>(control, controlArena);
   const before: usize = keepsFields() ? textHead + fieldsBytes : 0;
   let sum: u32 = 0;
   for (let i = 0; i < count; i++) {
-    const text = arena + load<u32>(slots + slotBytes * load<u32>(kept + 4 * i), slotStart);
+    const text = arena + startOf(slots, mask, kept + 4 * i);
     sum += load<u8>(text - before) + load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
   }
   return sum;

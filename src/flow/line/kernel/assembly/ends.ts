@@ -133,24 +133,53 @@ function hasLater(from: usize, p: usize, element: usize, length: i32): bool {
   return false;
 }
 
+/** Adds a value to the array under way from `from` to `p`, unless it has it. */
+@inline
+function addElement(p: usize, from: usize, at: usize, length: i32): usize {
+  if (hasElement(from, p, at, length)) return p;
+  if (elements < L.maxJoined) {
+    const kept: usize = L.joinedElements + 8 * elements;
+    store<u32>(kept, <u32>at);
+    store<i32>(kept, length, 4);
+  }
+  if (elements++ > 0) store<u8>(p++, comma);
+  copy(p, at, length);
+  return p + length;
+}
+
+/** A bit for each of 64 bytes: whether it is the character. */
+@inline
+function bitsOf(at: usize, character: u8): u64 {
+  const wanted = i8x16.splat(character);
+  return (
+    <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at), wanted))) |
+    (<u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 16), wanted))) << 16) |
+    (<u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 32), wanted))) << 32) |
+    (<u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 48), wanted))) << 48)
+  );
+}
+
 /** Adds a value, or those of an array, to the array under way from `from` to `p`, each once. */
 function addElements(p: usize, from: usize, value: usize, end: usize): usize {
-  const isArray = load<u8>(value) == opened;
-  let at = isArray ? value + 1 : value;
-  const last = isArray ? end - 1 : end;
-  while (at < last) {
-    const next = isArray ? valueEnd(at, last) : last;
-    const length = <i32>(next - at);
-    if (!hasElement(from, p, at, length)) {
-      if (elements < L.maxJoined) {
-        const kept: usize = L.joinedElements + 8 * elements;
-        store<u32>(kept, <u32>at);
-        store<i32>(kept, length, 4);
-      }
-      if (elements++ > 0) store<u8>(p++, comma);
-      copy(p, at, length);
-      p += length;
+  if (load<u8>(value) != opened) return addElement(p, from, value, <i32>(end - value));
+  let at = value + 1;
+  const last = end - 1;
+  // Texts without escapes in a short array are between their quotes.
+  const length = <i64>(end - value);
+  const within = length > 64 ? 0 : u64.MAX_VALUE >>> (64 - length);
+  if ((bitsOf(value, backslash) & within) == 0) {
+    let quotes = bitsOf(value, quote) & within;
+    while (quotes != 0 && value + <usize>ctz(quotes) == at) {
+      quotes &= quotes - 1;
+      const next = value + <usize>ctz(quotes) + 1;
+      quotes &= quotes - 1;
+      p = addElement(p, from, at, <i32>(next - at));
+      at = next + 1;
     }
+  }
+  while (at < last) {
+    const next = valueEnd(at, last);
+    p = addElement(p, from, at, <i32>(next - at));
     at = next + 1;
   }
   return p;
@@ -188,7 +217,7 @@ function writeBoth(p: usize, source: usize, destination: usize): usize {
   return p + 1;
 }
 
-function writeJoins(p: usize, flags: u32): usize {
+function writeJoins(p: usize): usize {
   for (let join = 1; join <= L.joins; join++) {
     if ((flags & (<u32>1 << join)) == 0) continue;
     const source = joinPlace(join, true);
@@ -236,10 +265,13 @@ export function note(mark: u32, name: usize, p: usize): void {
   store<u32>(noted, <u32>(p + ((mark & L.markOpen) >>> 2)), L.notedEnd);
   store<u32>(noted, mark, L.notedMark);
   noted += L.notedBytes;
-  if (mark == L.markLine || noted == L.notedFields + L.notedBytes * L.maxNoted) {
-    noted = L.notedFields;
-    isAnywhere = true;
-  }
+  if (mark == L.markLine || noted == L.notedFields + L.notedBytes * L.maxNoted) noteAnywhere();
+}
+
+/** Notes that fields of the ends may be anywhere in the line. */
+export function noteAnywhere(): void {
+  noted = L.notedFields;
+  isAnywhere = true;
 }
 
 /** Notes that there may be fields of the ends between two places. */
@@ -268,16 +300,25 @@ export function moveNoted(place: usize, by: i32): void {
   }
 }
 
+/** Bytes of the names of fields that are joined, a byte each, by their numbers. */
+const joinNameBytes: u64 = 0x0f_0e_10_0d_08_00;
+
+/** Where the other names of the ends are, 0 for none; and a bit for each field to be joined, at the position of its number. */
+let sourcePrefix: usize = 0;
+let destinationPrefix: usize = 0;
+let flags: u32 = 0;
+
 /** Writes a field of an end with the other name of the end, and keeps the place of one that is joined. */
 @inline
-function repeat(p: usize, isSource: bool, join: u32, name: usize, last: usize, role: i32, flags: u32): usize {
+function repeat(p: usize, isSource: bool, join: u32, name: usize, last: usize): usize {
   if (join != 0 && (flags & (1 << join)) != 0) {
     const place = joinPlace(join, isSource);
-    store<u32>(place, <u32>closingQuote(name) + 2);
+    store<u32>(place, <u32>name + <u32>((joinNameBytes >>> (8 * join)) & 0xff) + 2);
     store<u32>(place, <u32>last, 4);
   }
-  if (role == 0) return p;
-  v128.store(p, v128.load(isSource == (role == L.sourceIsClient) ? L.endPrefixes : L.endPrefixes + 16));
+  const prefix = isSource ? sourcePrefix : destinationPrefix;
+  if (prefix == 0) return p;
+  v128.store(p, v128.load(prefix));
   p += endPrefixBytes;
   const rest = <i32>(last - name);
   v128.store(p, v128.load(name));
@@ -287,7 +328,7 @@ function repeat(p: usize, isSource: bool, join: u32, name: usize, last: usize, r
 }
 
 /** The same for the fields of a piece of the line. */
-function repeatPiece(p: usize, from: usize, to: usize, role: i32, flags: u32): usize {
+function repeatPiece(p: usize, from: usize, to: usize): usize {
   const dot = i8x16.splat(0x2e);
   for (let at = from; at < to; at += 32) {
     let found =
@@ -301,8 +342,8 @@ function repeatPiece(p: usize, from: usize, to: usize, role: i32, flags: u32): u
       if ((load<u64>(field) & nameStartMask) != nameStart || field >= to) continue;
       const name = field + prefixBytes;
       const join = flags == 0 ? 0 : joinOf(name);
-      if (role == 0 && join == 0) continue;
-      p = repeat(p, isSource, join, name, fieldEnd(name, to), role, flags);
+      if (sourcePrefix == 0 && join == 0) continue;
+      p = repeat(p, isSource, join, name, fieldEnd(name, to));
     }
   }
   return p;
@@ -332,7 +373,7 @@ function lookThrough(text: usize, total: i32, isSource: bool): i32 {
 }
 
 /** The same for the parts of a text of an address that the line has. */
-function repeatText(p: usize, noted: usize, isSource: bool, role: i32, flags: u32): usize {
+function repeatText(p: usize, noted: usize, isSource: bool): usize {
   const text = <usize>load<u32>(noted);
   const first = <u32>load<u16>(noted, L.notedEnd);
   const second = <u32>load<u16>(noted, L.notedEnd + 2);
@@ -344,8 +385,8 @@ function repeatText(p: usize, noted: usize, isSource: bool, role: i32, flags: u3
     store<u16>(at, <u16>count);
   }
   if (count == tooManyFields) {
-    p = repeatPiece(p, text, text + first, role, flags);
-    return second < total ? repeatPiece(p, text + second, text + total, role, flags) : p;
+    p = repeatPiece(p, text, text + first);
+    return second < total ? repeatPiece(p, text + second, text + total) : p;
   }
   let code = <u32>load<u16>(at, 2);
   for (let i = 1; i <= count; i++) {
@@ -354,7 +395,7 @@ function repeatText(p: usize, noted: usize, isSource: bool, role: i32, flags: u3
     const offset = code & fieldMask;
     if ((code & (ofEnd << fieldShift)) != 0 && (offset < first || offset >= second)) {
       const end = i < count ? next & fieldMask : total;
-      p = repeat(p, isSource, code >>> (fieldShift + codeJoinShift), text + offset + prefixBytes, text + end, role, flags);
+      p = repeat(p, isSource, code >>> (fieldShift + codeJoinShift), text + offset + prefixBytes, text + end);
     }
     code = next;
   }
@@ -365,22 +406,25 @@ function repeatText(p: usize, noted: usize, isSource: bool, role: i32, flags: u3
  * Adds to the line from `from` to `p` what follows from its fields below `flow.src` and `flow.dst`.
  *
  * @param role which is the client; 0: neither has another name.
- * @param flags a bit for each field to be joined, at the position of its number.
+ * @param joined a bit for each field to be joined, at the position of its number.
  */
-export function completeEnds(p: usize, from: usize, role: i32, flags: u32): usize {
+export function completeEnds(p: usize, from: usize, role: i32, joined: u32): usize {
   const to = p;
+  flags = joined;
+  sourcePrefix = role == 0 ? 0 : L.endPrefixes + (role == L.sourceIsClient ? 0 : 16);
+  destinationPrefix = role == 0 ? 0 : L.endPrefixes + (role == L.sourceIsClient ? 16 : 0);
   for (let i: usize = 0; i < 16 * L.joins; i += 16) v128.store(L.joinPlaces + i, i64x2.splat(0));
-  if (isAnywhere) p = repeatPiece(p, from, to, role, flags);
+  if (isAnywhere) p = repeatPiece(p, from, to);
   else {
     for (let at: usize = L.notedFields; at < noted; at += L.notedBytes) {
       const mark = load<u32>(at, L.notedMark);
       const first = <usize>load<u32>(at);
       const last = <usize>load<u32>(at, L.notedEnd);
       const isSource = (mark & L.markSource) != 0;
-      if ((mark & L.markPiece) == 0) p = repeat(p, isSource, mark >>> L.markJoinShift, first, last, role, flags);
-      else if ((mark & L.markText) == L.markText) p = repeatText(p, at, isSource, role, flags);
-      else p = repeatPiece(p, first, last, role, flags);
+      if ((mark & L.markPiece) == 0) p = repeat(p, isSource, mark >>> L.markJoinShift, first, last);
+      else if ((mark & L.markText) == L.markText) p = repeatText(p, at, isSource);
+      else p = repeatPiece(p, first, last);
     }
   }
-  return flags == 0 ? p : writeJoins(p, flags);
+  return flags == 0 ? p : writeJoins(p);
 }

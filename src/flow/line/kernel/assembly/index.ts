@@ -1,6 +1,15 @@
 // Writes the lines of flows: it runs programs, which were made of templates, for each record of a set.
 import * as L from "../layout";
-import { beginAddresses, beginRecord, endAddresses, endRecord, grown, prefetchSlots, prefetchTexts } from "./addresses";
+import {
+  beginAddresses,
+  beginRecord,
+  endAddresses,
+  endRecord,
+  grown,
+  hashSlots,
+  prefetchSlots,
+  prefetchTexts,
+} from "./addresses";
 import { beginUptime, isPadding, locateFields, readBootTime } from "./fields";
 import { bare, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
@@ -93,12 +102,12 @@ export function prefetch(program: usize, at: usize, count: i32): void {
   const sourceLength = load<u32>(program, L.programSourceLength);
   const destination = at + load<u32>(program, L.programDestination);
   const destinationLength = load<u32>(program, L.programDestinationLength);
-  let sum = load<u32>(L.prefetchedSum);
-  if (sourceLength != 0) sum += prefetchSlots(0, source, sourceLength == 16, stride, count);
-  if (destinationLength != 0) sum += prefetchSlots(1, destination, destinationLength == 16, stride, count);
-  if (sourceLength != 0) sum += prefetchTexts(0, count);
-  if (destinationLength != 0) sum += prefetchTexts(1, count);
-  store<u32>(L.prefetchedSum, sum);
+  const sources = sourceLength != 0 ? count : 0;
+  const destinations = destinationLength != 0 ? count : 0;
+  hashSlots(0, source, sourceLength == 16, stride, sources);
+  hashSlots(1, destination, destinationLength == 16, stride, destinations);
+  const sum = prefetchSlots(0, sources) + prefetchSlots(1, destinations);
+  store<u32>(L.prefetchedSum, sum + prefetchTexts(0, sources) + prefetchTexts(1, destinations));
 }
 
 export { listSamples } from "./listed-samples";

@@ -1,6 +1,6 @@
 // Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
-import { forgetNoted, note, notePiece } from "./ends";
+import { forgetNoted, note, noteAnywhere, notePiece } from "./ends";
 import { maxSafe, select, timeOfUptime } from "./fields";
 import { isLineWanted } from "./filter";
 import { help, writeValue } from "./imports";
@@ -108,11 +108,10 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
   forgetNoted();
   const fieldsAt = p;
   let at = program + L.programOperations;
-  /** Behind the text of an operation. */
-  let valueAt = p;
   while (true) {
     const operation = at;
-    const code = <i32>load<u8>(operation, L.operationCode);
+    const kind = <i32>load<u8>(operation, L.operationCode);
+    const code = kind & ~L.isNoted;
     const number = <i32>load<u8>(operation, L.operationSlot);
     const place = placeOf(operation, from, varies);
     const text = <i32>load<u16>(operation, L.operationText);
@@ -120,9 +119,9 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
     const argument = load<u32>(operation, L.operationArgument);
     copy(p, operation + L.operationHead, text);
     p += text;
-    const before = valueAt;
-    valueAt = p;
+    const valueAt = p;
     at += load<u16>(operation, L.operationSize);
+    const noteAt = at - L.noteBytes;
     switch (code) {
       case L.opText:
         break;
@@ -254,12 +253,9 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
       case L.opPlace:
         keep(number, (<i64>lengthOf(operation) << 32) | <i64>place);
         break;
-      case L.opNote: {
-        const mark = <u32>load<u16>(operation, L.operationLength);
-        // Text before a value that was none has been taken back.
-        if (p > before || mark == L.markLine) note(mark, before - delta, p);
+      case L.opAnywhere:
+        noteAnywhere();
         break;
-      }
       case L.opLabels:
         p = writeLabels(p, tailOf(operation), load<u16>(operation, L.operationLength), from, varies);
         break;
@@ -278,6 +274,8 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         noteSeen();
         return p + 2;
     }
+    // Text before a value that was none has been taken back.
+    if ((kind & L.isNoted) != 0 && p > valueAt) note(load<u16>(noteAt), valueAt - load<u16>(noteAt, 2), p);
   }
   return 0;
 }

@@ -5,7 +5,8 @@ import {
   beginRecord,
   endAddresses,
   endRecord,
-  prefetchSlot,
+  hashSlot,
+  prefetchSlots,
   prefetchTexts,
 } from "./addresses";
 import { forgetNoted } from "./ends";
@@ -18,18 +19,17 @@ import { copyLong } from "./values";
 
 export function prefetchSamples(first: i32, end: i32): void {
   if (!beginAddresses(load<u32>(L.addressControl))) return;
-  let sum = load<u32>(L.prefetchedSum);
   let position = 0;
   for (let i = first; i < end; i++) {
     const block: usize = L.samples + L.sampleBlock * i;
     const length = load<u32>(block, L.sampleAddressLength);
     if (length == 0) continue;
-    sum += prefetchSlot(0, load<u32>(block, L.sampleSource), length == 16, position);
-    sum += prefetchSlot(1, load<u32>(block, L.sampleDestination), length == 16, position);
+    hashSlot(0, load<u32>(block, L.sampleSource), length == 16, position);
+    hashSlot(1, load<u32>(block, L.sampleDestination), length == 16, position);
     position++;
   }
-  sum += prefetchTexts(0, position) + prefetchTexts(1, position);
-  store<u32>(L.prefetchedSum, sum);
+  const sum = prefetchSlots(0, position) + prefetchSlots(1, position);
+  store<u32>(L.prefetchedSum, sum + prefetchTexts(0, position) + prefetchTexts(1, position));
 }
 
 export function writeSamples(first: i32, end: i32, head: usize, headLength: i32, out: usize, limit: usize): i32 {
