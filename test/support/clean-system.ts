@@ -67,10 +67,18 @@ export async function runInCleanSystem(
   ].join("\n");
   writeFileSync(join(directory, "test.service"), unit);
   const args = [
-    ...["--quiet", "--register=no", "--keep-unit", "--private-network", "--volatile=overlay", "--console=pipe"],
-    ...[`--directory=${root}`, `--machine=netgloss-${process.pid}`, `--bind=${directory}:/mnt/test`],
+    "--quiet",
+    "--register=no",
+    "--keep-unit",
+    "--private-network",
+    "--volatile=overlay",
+    "--console=pipe",
+    `--directory=${root}`,
+    `--machine=netgloss-${process.pid}`,
+    `--bind=${directory}:/mnt/test`,
     `--bind-ro=${join(directory, "test.service")}:/etc/systemd/system/netgloss-test.service`,
-    ...["--boot", "systemd.unit=netgloss-test.service"],
+    "--boot",
+    "systemd.unit=netgloss-test.service",
   ];
   const { said } = await run("systemd-nspawn", args);
   const log = join(directory, "log");
