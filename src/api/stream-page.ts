@@ -1,7 +1,7 @@
 import type { Call } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import { writeBytes } from "./http/send.ts";
-import type { StreamDescription } from "./openapi/rest-paths.ts";
+import type { StreamDescription } from "./openapi/page-paths.ts";
 
 /** A GET whose answer goes on until the client has enough: lines, or server-sent events for who asks for them. */
 export interface StreamPage extends StreamDescription {

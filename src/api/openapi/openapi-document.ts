@@ -1,9 +1,12 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ViewDescription } from "../pages.ts";
-import type { StreamDescription } from "./rest-paths.ts";
+import type { StreamDescription } from "./page-paths.ts";
 import { applyDefinitionsPath, discoverNetworksPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
 import { messageSchema, reachableMessages, schemaName, schemaRef, type JsonSchema } from "./message-schema.ts";
-import { errorSchema, operationPaths, pagePaths, searchPath, snmpPaths, sourcePaths } from "./rest-paths.ts";
+import { operationPaths, sourcePaths } from "./operation-paths.ts";
+import { pagePaths } from "./page-paths.ts";
+import { errorSchema } from "./path-parts.ts";
+import { searchPath, snmpPaths } from "./snmp-paths.ts";
 import type { Operation } from "../services/operation-endpoint.ts";
 import { explorePaths } from "./explore-paths.ts";
 import { sourcePath } from "../services/source-endpoints.ts";

@@ -1,79 +1,15 @@
-import type { FileIo } from "../../file/index.ts";
-import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../report/index.ts";
-import { isChange, type EntryChange } from "../model/apply-writes.ts";
+import { limitLog } from "../../report/index.ts";
+import { isChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import {
-  encodeLine,
-  encodeMark,
-  isMark,
-  keyPattern,
-  keysOf,
-  lineEnd,
-  readChange,
-  readHead,
-  type LineHead,
-} from "./change-line.ts";
+import { encodeLine, encodeMark, isMark, keysOf, lineEnd, readChange, readHead, type LineHead } from "./change-line.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
-import type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history-contract.ts";
+import type { ChangeHead, UdmChange } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
 import { createHistoryMetrics } from "./history-metrics.ts";
+import { createKeptChanges, type KeptChange } from "./kept-changes.ts";
 import { createKeyTable } from "./key-table.ts";
-
-/** A commit that is about to be saved. */
-export interface NewChange {
-  readonly author: string;
-  readonly method: string;
-  readonly changes: readonly EntryChange[];
-}
-
-/** What a source has made of its layer. */
-export interface NewLayerChange extends NewChange {
-  readonly layer: string;
-  /** How many entries differ; `changes` may have fewer. */
-  readonly entries: number;
-}
-
-/** The history of a store, which writes it. Calls that change it follow one another. */
-export interface StoreHistory extends UdmHistory {
-  /** Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history. */
-  open(index: UdmIndex): Promise<void>;
-  /**
-   * Keeps the commits of a group durably, before the file is saved: what is in the file is in the history, too.
-   *
-   * @returns the number of each; undefined for those that change nothing, and without a history.
-   * @throws the errors of the system; nothing is kept then.
-   */
-  append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]>;
-  /**
-   * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
-   * Not between {@link append} and what ends it.
-   */
-  note(change: NewLayerChange): Promise<void>;
-  /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
-  keep(): Promise<void>;
-  /** The file could not be saved: what was appended is taken back. */
-  takeBack(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface HistoryOptions {
-  readonly io: FileIo;
-  /** Of the paths of its files; a number is added. */
-  readonly path: string;
-  /** Of all files together; 0 for no history. */
-  readonly maxBytes: number;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
-}
-
-interface KeptChange extends LineHead {
-  readonly segment: Segment;
-  readonly start: number;
-  readonly end: number;
-}
+import type { HistoryOptions, NewChange, NewLayerChange, StoreHistory } from "./store-history.ts";
 
 const cannotWrite = "the history of the metadata cannot be written";
 const checkName = "metadata history";
@@ -90,8 +26,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   const files = createHistoryFiles(io, options.path, Math.ceil(maxBytes / parts));
   const keyNumbers = createKeyTable();
   const watchers = new Set<(change: UdmChange) => void>();
-  /** By ascending numbers, which may have gaps where lines were torn. */
-  let kept: KeptChange[] = [];
+  const kept = createKeptChanges(files);
   let isOpen = false;
   /** Whether the last change is known to be in the file. */
   let isSaved = true;
@@ -100,25 +35,9 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   let pending: { readonly kept: readonly KeptChange[]; readonly changes: readonly UdmChange[] } | undefined;
 
   const metrics = createHistoryMetrics(options.metrics, () => ({
-    changes: kept.length,
+    changes: kept.all().length,
     bytes: files.segments().reduce((sum, { size }) => sum + size, 0),
   }));
-
-  /** The place of the first change with this number or a higher one. */
-  const placeOf = (number: number): number => {
-    let low = 0;
-    let high = kept.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((kept[middle] as KeptChange).number < number) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  const find = (number: number): KeptChange | undefined => {
-    const found = kept[placeOf(number)];
-    return found?.number === number ? found : undefined;
-  };
 
   const readLines = (segment: Segment, bytes: Buffer): void => {
     let good = 0;
@@ -137,7 +56,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         log.warn({ path: segment.path, start }, "a line of the history of the metadata is torn, and left out");
         if (end === 0) break;
       } else {
-        kept.push({ ...head, segment, start, end });
+        kept.add([{ ...head, segment, start, end }]);
         isSaved = false;
         next = head.number + 1;
         if (head.layer === undefined) for (const key of keysOf(line)) keyNumbers.set(key, head.number);
@@ -150,43 +69,35 @@ export function createHistory(options: HistoryOptions): StoreHistory {
 
   /** Gives up changes from a place on, which are the last lines of the last file. */
   const cutFrom = async (place: number): Promise<void> => {
-    const first = kept[place];
+    const first = kept.all()[place];
     if (first === undefined) return;
-    kept = kept.slice(0, place);
+    kept.cutFrom(place);
     // A number that no answer named is free.
     next = first.number;
     await files.cut(first.start);
   };
 
-  const changesFrom = async (place: number): Promise<UdmChange[]> => {
-    const changes: UdmChange[] = [];
-    let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
-    for (const { segment, start, end } of kept.slice(place)) {
-      if (read?.segment !== segment) read = { segment, bytes: await files.read(segment) };
-      changes.push(readChange(read.bytes.subarray(start, end - 1)));
-    }
-    return changes;
-  };
-
   /** The last group may have been appended without being saved. Its lines are in one file. */
   const dropUnsaved = async (index: UdmIndex): Promise<void> => {
-    const last = kept.at(-1);
+    const all = kept.all();
+    const last = all.at(-1);
     // What is before a change of a layer was saved before that was noted.
     if (last === undefined || isSaved || last.layer !== undefined) return;
-    let place = kept.length - 1;
-    while (place > 0 && kept[place - 1]?.group === last.group) place--;
-    if (isInFile(await changesFrom(place), index)) return;
+    let place = all.length - 1;
+    while (place > 0 && all[place - 1]?.group === last.group) place--;
+    if (isInFile(await kept.readFrom(place), index)) return;
     log.info({ change: last.group }, "a change that was cut off before it was saved is no part of the history");
     await cutFrom(place);
   };
 
   const noteEdits = async (index: UdmIndex): Promise<void> => {
-    let place = kept.length;
+    const all = kept.all();
+    let place = all.length;
     for (let size = 0; place > 0 && size < comparedBytes; place--) {
-      const { start, end } = kept[place - 1] as KeptChange;
+      const { start, end } = all[place - 1] as KeptChange;
       size += end - start;
     }
-    const known = (await changesFrom(place)).filter(({ layer }) => layer === undefined);
+    const known = (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
     const changes = findEdits(known, index);
     if (changes.length === 0) return;
     metrics.edited();
@@ -238,7 +149,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     if (pending === undefined) return;
     const { kept: appended, changes } = pending;
     pending = undefined;
-    kept.push(...appended);
+    kept.add(appended);
     next = (appended.at(-1) as KeptChange).number + 1;
     for (const { number, layer, changes: entries } of changes) {
       if (layer !== undefined) continue;
@@ -266,8 +177,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     try {
       const removed = await files.shrink(maxBytes);
       if (removed.length === 0) return;
-      kept = kept.slice(placeOf(files.segments()[0]?.first ?? next));
-      keyNumbers.forgetBelow(kept[0]?.number ?? next);
+      kept.forgetBelow(files.segments()[0]?.first ?? next);
+      keyNumbers.forgetBelow(kept.all()[0]?.number ?? next);
     } catch (error) {
       metrics.failed("shrink");
       log.warn({ error }, "an old file of the history of the metadata cannot be removed");
@@ -290,7 +201,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     },
     keep,
     last: () => next - 1,
-    first: () => kept[0]?.number ?? next,
+    first: () => kept.all()[0]?.number ?? next,
 
     async open(index) {
       if (maxBytes === 0 || isOpen) return;
@@ -332,17 +243,16 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       await files.close();
     },
 
-    list: listChanges,
+    list: (query) => kept.list({ ...query, before: query.before ?? next }),
 
     async get(number) {
-      const found = find(number);
-      if (found === undefined) return undefined;
-      return readChange((await files.read(found.segment)).subarray(found.start, found.end - 1));
+      const found = kept.find(number);
+      return found && readChange((await files.read(found.segment)).subarray(found.start, found.end - 1));
     },
 
     lastOf: async (keys) =>
       keys.map((key) => {
-        const found = find(keyNumbers.get(key.text));
+        const found = kept.find(keyNumbers.get(key.text));
         return found && headOf(found);
       }),
 
@@ -351,29 +261,6 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       return () => void watchers.delete(listener);
     },
   };
-
-  async function listChanges(query: HistoryQuery): Promise<UdmChange[]> {
-    const { key, author, withoutLayers = false, after = 0, before = next, limit } = query;
-    const found: UdmChange[] = [];
-    const pattern = key && keyPattern(key.text);
-    let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
-    const all = kept;
-    for (let place = placeOf(before) - 1; place >= 0 && found.length < limit; place--) {
-      const change = all[place] as KeptChange;
-      if (change.number <= after) break;
-      if (author !== undefined && change.author !== author) continue;
-      if (withoutLayers && change.layer !== undefined) continue;
-      if (read?.segment !== change.segment) {
-        const bytes = await files.read(change.segment).catch(() => undefined);
-        // It was removed meanwhile, and so were all before it.
-        if (bytes === undefined) break;
-        read = { segment: change.segment, bytes };
-      }
-      const line = read.bytes.subarray(change.start, change.end - 1);
-      if (pattern === undefined || line.includes(pattern)) found.push(readChange(line));
-    }
-    return found;
-  }
 }
 
 function headOf({ number, time, author, method, entries }: ChangeHead): ChangeHead {

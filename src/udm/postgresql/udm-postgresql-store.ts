@@ -7,7 +7,7 @@ import { UdmError } from "../model/udm-error.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 import type { UdmCommit, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
-import type { NewLayerChange } from "../history/history.ts";
+import type { NewLayerChange } from "../history/store-history.ts";
 import type { UdmChange } from "../history/history-contract.ts";
 import { createAddressWatch } from "../store/address-watch.ts";
 import { applyBatches } from "../store/apply-batches.ts";

@@ -4,7 +4,7 @@ import type { LayerPlaces } from "../index/layer-places.ts";
 import type { SharedIndex } from "../index/index-contract.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
-import type { NewLayerChange } from "../history/history.ts";
+import type { NewLayerChange } from "../history/store-history.ts";
 import { sameEntry } from "../model/same-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";

@@ -1,0 +1,142 @@
+import type { ViewDescription } from "../pages.ts";
+import { sessionPath, signInWaysPath } from "../services/sign-in-endpoints.ts";
+import { eventsPath } from "../tools/changes/event-stream.ts";
+import type { JsonSchema } from "./message-schema.ts";
+import { anyObject, idParameter, jsonResponse, pageId, refusals } from "./path-parts.ts";
+import { signInPaths, signInWaysSchema } from "./sign-in-paths.ts";
+
+/** What the document says of a page whose answer goes on. */
+export interface StreamDescription {
+  readonly summary: string;
+  /** What may stand in the query, with what it means. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export interface PageParts {
+  /** Whether anybody has to prove who they are. */
+  readonly isGuarded: boolean;
+  /** Undefined: nobody can sign in at an issuer. */
+  readonly sessionCookie: string | undefined;
+  readonly authMetrics: boolean;
+  /** Paths of views. */
+  readonly views: readonly string[];
+  readonly streams: ReadonlyMap<string, StreamDescription>;
+  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
+  /** Whether changes can be followed. */
+  readonly hasEvents: boolean;
+}
+
+export function pagePaths({
+  isGuarded,
+  sessionCookie,
+  authMetrics,
+  views,
+  viewDescriptions,
+  streams,
+  hasEvents,
+}: PageParts): JsonSchema {
+  const open = isGuarded ? { security: [] } : {};
+  const guarded: JsonSchema = isGuarded ? { "401": refusals["401"] } : {};
+  const readiness: JsonSchema = {
+    type: "object",
+    required: ["ready", "degraded", "checks"],
+    properties: {
+      ready: { type: "boolean" },
+      degraded: { type: "boolean", description: "It is ready, but not all of it works: the checks say what." },
+      checks: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["name", "ready"],
+          properties: {
+            name: { type: "string" },
+            ready: { type: "boolean" },
+            degraded: { type: "boolean" },
+            detail: { type: "string" },
+          },
+        },
+      },
+    },
+  };
+  const page = (operationId: string, summary: string, responses: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({
+    get: { tags: ["collector"], operationId, summary, responses, ...rest },
+  });
+  const metricsAuth = authMetrics ? guarded : {};
+  const viewPaths = views.map((path) => {
+    const hasId = path.split("/").includes("{id}");
+    const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
+    const parameters = [idParameter];
+    const { summary = `The state at ${path}`, schema = {} } = viewDescriptions.get(path) ?? {};
+    const responses = { "200": jsonResponse("The state.", schema), ...missing, ...guarded };
+    return [path, page(pageId("view", path), summary, responses, hasId ? { parameters } : {})];
+  });
+  return {
+    "/livez": page("livez", "Whether the process runs", { "200": jsonResponse("It does.", anyObject) }, open),
+    "/readyz": page(
+      "readyz",
+      "Whether the collector is ready, check by check",
+      { "200": jsonResponse("Ready.", readiness), "503": jsonResponse("Not ready.", readiness) },
+      open,
+    ),
+    "/metrics": page(
+      "metrics",
+      "Metrics in the Prometheus text format",
+      {
+        "200": { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
+        ...metricsAuth,
+      },
+      authMetrics ? {} : open,
+    ),
+    ...(hasEvents ? { [eventsPath]: page("watchUdms", ...eventsDescription(guarded)) } : {}),
+    "/": page(
+      "index",
+      "For programs a list of paths, for browsers the pages",
+      { "200": jsonResponse("The list.", anyObject) },
+      open,
+    ),
+    ...(sessionCookie === undefined ? {} : signInPaths(page)),
+    [sessionPath]: page("session", "Who asks, and what they may do", {
+      "200": jsonResponse("The user.", anyObject),
+      ...guarded,
+    }),
+    [signInWaysPath]: page(
+      "signInWays",
+      "How people prove who they are",
+      { "200": jsonResponse("The ways.", signInWaysSchema) },
+      open,
+    ),
+    "/openapi.json": page("openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject), ...guarded }),
+    ...(Object.fromEntries(viewPaths) as JsonSchema),
+    ...Object.fromEntries(
+      Array.from(streams, ([path, { summary, parameters }]) => {
+        const named = Object.entries(parameters).map(([name, description]) => ({
+          name,
+          in: "query",
+          description,
+          schema: { type: "string" },
+        }));
+        const content = { "application/x-ndjson": { schema: anyObject }, "text/event-stream": { schema: anyObject } };
+        const responses = { "200": { description: "A line for each.", content }, ...refusals };
+        return [path, page(pageId("stream", path), summary, responses, { parameters: named })];
+      }),
+    ),
+  };
+}
+
+function eventsDescription(guarded: JsonSchema): [summary: string, responses: JsonSchema, rest: JsonSchema] {
+  const parameter = (name: string, where: string, description: string): JsonSchema => ({
+    name,
+    in: where,
+    description,
+    schema: { type: "string" },
+  });
+  const events = { description: "Events.", content: { "text/event-stream": { schema: { type: "string" } } } };
+  const parameters = [
+    parameter("after", "query", "Changes with higher numbers come first; without it the stream begins now."),
+    parameter("filter", "query", "Only changes of entries that this filter is true of."),
+    parameter("without_layers", "query", "`true` leaves out what sources change."),
+    parameter("Last-Event-ID", "header", "As `after`, before it."),
+  ];
+  const responses = { "200": events, default: { $ref: "#/components/responses/Error" }, ...guarded };
+  return ["Changes of the metadata as server-sent events", responses, { parameters }];
+}
