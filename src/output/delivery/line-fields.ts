@@ -20,9 +20,14 @@ export function fieldKey(name: string): Buffer {
  */
 export function findValue(line: Buffer, from: number, to: number, key: Buffer): number {
   // A search for what a line has not must end with the line: thousands follow it in the same memory.
-  const own = line.subarray(from, to);
-  for (let at = own.indexOf(key); at >= 0; at = own.indexOf(key, at + 1)) {
-    if (beginsField(own, 0, at)) return from + at + key.length;
+  const at = findIn(line.subarray(from, to), key);
+  return at < 0 ? -1 : from + at;
+}
+
+/** Where the value of a field begins in a line, or the beginning of one, that is all of a buffer; -1 where it has none. */
+export function findIn(line: Buffer, key: Buffer): number {
+  for (let at = line.indexOf(key); at >= 0; at = line.indexOf(key, at + 1)) {
+    if (beginsField(line, 0, at)) return at + key.length;
   }
   return -1;
 }
@@ -42,7 +47,8 @@ export function createFieldFinder(name: string): FieldFinder {
   };
 }
 
-function isFieldAt(line: Buffer, from: number, at: number, to: number, key: Buffer): boolean {
+/** Whether the name of a field of the line at `from` … `to` stands at `at`. */
+export function isFieldAt(line: Buffer, from: number, at: number, to: number, key: Buffer): boolean {
   if (at + key.length > to || !beginsField(line, from, at)) return false;
   for (let i = 0; i < key.length; i++) if (line[at + i] !== key[i]) return false;
   return true;

@@ -1,5 +1,5 @@
 import { ecsName } from "../../record/index.ts";
-import { fieldKey, findValue } from "./line-fields.ts";
+import { fieldKey, findIn, isFieldAt } from "./line-fields.ts";
 
 /** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
 export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
@@ -17,20 +17,24 @@ const rollupLetter = 0x72;
 /** Fields of the head stand within so many bytes. */
 const headBytes = 512;
 
+/** Where the exporter stands in most lines: behind `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */
+const exporterAt = 42;
+
 /**
  * The type of a record by its head: `telemetry` for counters and SNMP, `flow_option` for what exporters report about
  * themselves, else `flow`.
  */
 export function recordTypeOf(line: Buffer, from: number, to: number): RecordType {
-  const end = Math.min(to, from + headBytes);
-  const head = line.subarray(from, end);
+  const head = line.subarray(from, Math.min(to, from + headBytes));
   // With the names of ECS the exporter is a host, as a device is; only exporters have a type.
-  const at = findValue(head, 0, head.length, typeKey);
+  const at = findIn(head, typeKey);
   // A rollup is of any exporters.
   if (head[at + 1] === rollupLetter && at >= 0) return "flow";
-  if (findValue(head, 0, head.length, exporterKey) < 0 && findValue(head, 0, head.length, exporterTypeKey) < 0) {
-    return "telemetry";
-  }
+  const isOfExporter =
+    isFieldAt(head, 0, exporterAt, head.length, exporterKey) ||
+    findIn(head, exporterKey) >= 0 ||
+    findIn(head, exporterTypeKey) >= 0;
+  if (!isOfExporter) return "telemetry";
   if (at < 0) return "flow";
   // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
   return typesByLetter.get(head[at + 1] ?? 0) ?? "flow";
