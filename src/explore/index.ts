@@ -5,6 +5,7 @@ export {
   type AskClickHouse,
   type ClickHouseExplore,
 } from "./clickhouse/clickhouse-explore.ts";
+export { tableParquet } from "./duckdb/table-parquet.ts";
 export { columnOf, exploreColumns, isMetadataName } from "./columns/column.ts";
 export { createSampler, type Sampler } from "./intake/sampler.ts";
 export { ExploreError, type ExploreErrorCode } from "./explore-error.ts";

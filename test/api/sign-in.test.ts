@@ -41,7 +41,7 @@ test("a browser signs in, reads, writes as its own site alone, and signs out", a
     begun.headers.getSetCookie()[0] ?? "",
     /^netgloss_login=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
   );
-  assert.deepEqual([ended.status, ended.headers.get("location")], [302, "/session"]);
+  assert.deepEqual([ended.status, ended.headers.get("location")], [302, "/"]);
   const [session, login] = ended.headers.getSetCookie();
   assert.match(session ?? "", /^netgloss_session=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/);
   assert.match(login ?? "", /^netgloss_login=; Path=\/; Max-Age=0;/);

@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { sendDatagram } from "../support/send-datagram.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { startCommandWorld, type CommandWorld } from "../support/udm-commands.ts";
+import { until } from "../support/until.ts";
 
 /** A collector that gets two flows from 10.0.0.1 and one from 10.0.0.2, again and again. */
-async function start(t: TestContext): Promise<CommandWorld> {
+async function start(t: TestContext, settings: Readonly<Record<string, string>> = {}): Promise<CommandWorld> {
   const world = await startCommandWorld(t, {
+    ...settings,
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",
@@ -80,3 +83,39 @@ test("the stream is bounded: rate, listeners, and it ends with the collector; ev
   assert.match(Buffer.from(first?.value ?? []).toString("utf8"), /^data: \{"@timestamp".*\}\n\n/);
   await reader?.cancel();
 });
+
+test("flows top --last asks Explore; without it, and for a name of several fields, it says what to do", async (t) => {
+  const { run } = await start(t, { SVC_EXPLORE_ENABLE: "true", SVC_EXPLORE_PATH: tempDirectory(t) });
+  const last = ["flows", "top", "--last", "5m", "--by"];
+  const rows = await until("Explore has records", async () => {
+    const top = await run(...last, "src", "-o", "json");
+    const lines = top.out.trimEnd().split("\n");
+    return top.code === 0 && lines.length === 2 ? lines.map((line) => JSON.parse(line) as Row) : undefined;
+  });
+  assert.deepEqual(
+    rows.map(({ by }) => by),
+    [{ src: "10.0.0.1" }, { src: "10.0.0.2" }],
+  );
+  assert.ok(Math.abs((rows[0]?.share ?? 0) - 2 / 3) < 0.1);
+  const table = await run(...last, "src.name", "--sort", "flows", "--limit", "1");
+  assert.match(table.out, /^SRC\.NAME {2}FLOWS .*SHARE\nweb .* %/);
+  assert.match(table.err, /^nothing of the time before .*: nothing older is kept\n$/);
+  const several = await run(...last, "addr");
+  assert.match(
+    several.err,
+    /addr stands for several fields, of which --last takes one: flow\.src\.ip\.addr, flow\.dst/,
+  );
+  const both = await run(...last, "src", "--for", "3");
+  assert.match(both.err, /--for watches, --last looks back: choose one/);
+});
+
+test("flows top --last of a collector without Explore names the setting", async (t) => {
+  const { run } = await start(t);
+  const off = await run("flows", "top", "--last", "5m", "--by", "src");
+  assert.match(off.err, /Explore is off: set SVC_EXPLORE_ENABLE to true/);
+});
+
+interface Row {
+  readonly by: object;
+  readonly share: number;
+}

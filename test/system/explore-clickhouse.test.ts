@@ -1,8 +1,15 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClickHouseExplore, ExploreError } from "../../src/explore/index.ts";
+import {
+  answerTable,
+  createClickHouseExplore,
+  ExploreError,
+  readQuery,
+  tableParquet,
+} from "../../src/explore/index.ts";
 import { clickHouseColumns, createAdapter } from "../../src/output/index.ts";
 import { systemClock } from "../../src/report/index.ts";
-import { checkAnswers, sampleRecords } from "../explore/query-cases.ts";
+import { checkAnswers, now, sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
 import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
@@ -23,6 +30,7 @@ test("answers of ClickHouse are those of a slow model over the records that the 
       if (!answer.ok) throw new ExploreError("unavailable", `${text}\n${statement}`);
       return text;
     },
+    parquet: tableParquet,
     database: "default",
     table: "netgloss_flow",
     columns: clickHouseColumns(),
@@ -31,5 +39,8 @@ test("answers of ClickHouse are those of a slow model over the records that the 
     timeoutMs: 30_000,
     clock: systemClock,
   });
+  const answer = await explore.query(readQuery({ dimensions: ["flow.src.ip.addr"], granularity: "none" }, now), never);
+  const parquet = Buffer.from(await explore.parquet(answerTable(answer)));
+  assert.equal(parquet.toString("latin1", 0, 4) + parquet.toString("latin1", parquet.length - 4), "PAR1PAR1");
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 100);
 });

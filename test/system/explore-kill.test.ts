@@ -20,7 +20,7 @@ test("kill -9 loses at most what came within the last seconds; a second collecto
   const options = { random: createRandom(5), clock: systemClock, intervalMs: 20 };
   const exporter = createDemoExporter({ ...options, port: first.flowPort });
   await exporter.start();
-  await until("flows are stored", async () => (await flowsOf(first)) > 300);
+  await until("flows are stored", async () => ((await flowsOf(first)) ?? 0) > 300);
   await exporter.stop();
   const received = Number(await first.metric("netgloss_flow_records_total"));
   await until("all that came is stored", async () => (await flowsOf(first)) === received);
@@ -31,20 +31,20 @@ test("kill -9 loses at most what came within the last seconds; a second collecto
     checks: { name: string; detail?: string }[];
   };
   assert.match(readiness.checks.find(({ name }) => name === "explore")?.detail ?? "", /another process has the files/);
-  await other.end();
 
   await pause(1500);
   await first.end("SIGKILL");
-  const second = await startCollectorProcess({ settings });
-  t.after(() => second.end("SIGKILL"));
-  assert.equal(await flowsOf(second), received);
-  await second.end();
+  // It tries again by itself.
+  await until("the second has opened the files", async () => (await flowsOf(other, [200, 503])) !== undefined);
+  assert.equal(await flowsOf(other), received);
+  await other.end();
 });
 
-async function flowsOf({ api }: CollectorProcess): Promise<number> {
+async function flowsOf({ api }: CollectorProcess, statuses = [200]): Promise<number | undefined> {
   const body = JSON.stringify({ measure: "flows", granularity: "none" });
   const headers = { "content-type": "application/json" };
   const answer = await fetch(`${api}/api/v1/explore/query`, { method: "POST", headers, body });
-  assert.equal(answer.status, 200, await answer.clone().text());
+  assert.ok(statuses.includes(answer.status), await answer.clone().text());
+  if (answer.status !== 200) return undefined;
   return ((await answer.json()) as { total: { value: number } }).total.value;
 }

@@ -6,7 +6,8 @@ import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { sendJson } from "../http/send.ts";
 
-/** Where a browser goes after a sign-in that names no other place. */
+/** Where a browser goes after a sign-in that names no other place: the Overview. */
+const overviewPath = "/";
 export const sessionPath = "/session";
 export const loginPath = "/login";
 export const logoutPath = "/logout";
@@ -59,7 +60,7 @@ export function createSignInEndpoints(signIn: SignIn, metrics: Metrics, log: Log
   return {
     cookie: cookies.sessionName,
     async login(call) {
-      const target = call.query.get("to") ?? sessionPath;
+      const target = call.query.get("to") ?? overviewPath;
       if (target.length > maxTargetLength || !/^\/(?!\/)[!-[\]-~]*$/.test(target)) {
         const description = "to must be a path of this server: /api/v1/flow/exporters";
         throw apiError("invalid_argument", "INVALID_FIELD", description, {

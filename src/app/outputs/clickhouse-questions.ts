@@ -1,6 +1,7 @@
 import {
   createClickHouseExplore,
   ExploreError,
+  tableParquet,
   type AskClickHouse,
   type ClickHouseExplore,
 } from "../../explore/index.ts";
@@ -39,6 +40,7 @@ export function createClickHouseQuestions(settings: Settings, clock: Clock): Cli
   };
   return createClickHouseExplore({
     ask,
+    parquet: tableParquet,
     database,
     table: `${tablePrefix}flow`,
     columns: clickHouseColumns(),

@@ -8,12 +8,13 @@ import {
   type FlowsAnswer,
   type FlowsQuery,
 } from "../../explore/index.ts";
-import { createLineLender, type OutputMetrics } from "../../output/index.ts";
+import { createLineLender, type OutputMetrics, type OutputReport } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../report/index.ts";
 import type { Answered, ExploreLines, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
-import { superviseThread } from "./supervise-thread.ts";
+import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
 import { startThread } from "./thread.ts";
+import { systemTimers, type Timers } from "./timers.ts";
 
 export interface ExploreOutputOptions {
   readonly config: EmbeddedExploreConfig;
@@ -24,6 +25,7 @@ export interface ExploreOutputOptions {
   readonly metrics: Metrics;
   readonly outputMetrics: OutputMetrics;
   readonly health: Health;
+  readonly timers?: Timers;
 }
 
 /** What can be asked of flow records, wherever they are kept. */
@@ -34,8 +36,8 @@ export interface ExploreQuestions {
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
   /** @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
-  /** A table as a file of Parquet; left out where none can be written. */
-  parquet?(table: AnswerTable): Promise<Uint8Array>;
+  /** A table as a file of Parquet. */
+  parquet(table: AnswerTable): Promise<Uint8Array>;
 }
 
 /** Explore's own store, which works in a thread of its own. */
@@ -48,28 +50,34 @@ const gatherMs = 50;
 const gatherBytes = 4 * 1024 * 1024;
 const loanBytes = 1024 * 1024;
 const drainMs = 10_000;
+/** How long to wait before a store that could not be opened is tried again: longer each time, up to the last. */
+const reopenMs = [1000, 5000, 15_000, 60_000] as const;
 
 /**
- * The collector runs without Explore: where its store cannot be opened, it is degraded, and says why.
+ * The collector runs without Explore: while its store cannot be opened, it is degraded, says why, and tries again. Records of that time are
+ * not kept.
  */
 export function createExploreOutput(options: ExploreOutputOptions): ExploreOutput {
-  const { config, queueBytes, log, logLevel, metrics, outputMetrics, health } = options;
+  const { config, queueBytes, log, logLevel, metrics, outputMetrics, health, timers = systemTimers } = options;
   let dropped = 0;
   let asked = 0;
   /** Why there is no store. */
   let fault: string | undefined = "Explore is being opened";
+  let failures = 0;
+  let isStopped = false;
+  let cancelWait = (): void => {};
+  let opening: Promise<void> = Promise.resolve();
   const report = outputMetrics.output(name, () => lender.byteLength);
+  const drop: OutputReport["dropped"] = (reason, records, bytes) => {
+    dropped += records;
+    report.dropped(reason, records, bytes);
+  };
   const lender = createLineLender({
     maxBytes: queueBytes,
     maxLoanBytes: loanBytes,
     gatherMs,
     gatherBytes,
-    report: {
-      dropped(reason, records, bytes) {
-        dropped += records;
-        report.dropped(reason, records, bytes);
-      },
-    },
+    report: { dropped: drop },
     post(lent) {
       const thread = supervised.thread();
       if (thread === undefined) lender.reset();
@@ -86,23 +94,44 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
     else setFault(note.fault ?? undefined);
   };
 
-  const supervised = superviseThread({
-    make: (onDeath) =>
-      startThread({
-        name,
-        entry: new URL("./explore-thread.js", import.meta.url),
-        data: { explore: config, logLevel } satisfies ExploreThreadData,
-        log,
-        onNote: (note) => take(note as ExploreNote),
-        onDeath,
-      }),
-    begin: (thread) => thread.call("start"),
-    onChange(isAlive) {
-      if (!isAlive) lender.reset();
-      setFault(isAlive ? undefined : "its thread died and is being started again");
-    },
-    log,
-  });
+  const supervise = (): SupervisedThread =>
+    superviseThread({
+      make: (onDeath) =>
+        startThread({
+          name,
+          entry: new URL("./explore-thread.js", import.meta.url),
+          data: { explore: config, logLevel } satisfies ExploreThreadData,
+          log,
+          onNote: (note) => take(note as ExploreNote),
+          onDeath,
+        }),
+      begin: (thread) => thread.call("start"),
+      onChange(isAlive) {
+        if (!isAlive) lender.reset();
+        setFault(isAlive ? undefined : "its thread died and is being started again");
+      },
+      log,
+    });
+  let supervised = supervise();
+
+  const open = async (): Promise<void> => {
+    try {
+      await supervised.start();
+      if (failures > 0) log.info({}, "Explore could be opened");
+      failures = 0;
+      setFault(undefined);
+    } catch (error) {
+      if (isStopped) return;
+      const message = error instanceof Error ? error.message : String(error);
+      // The same reason again is no news.
+      if (message !== fault)
+        log.error({ error }, "Explore cannot be opened: the collector runs without it and tries again");
+      setFault(message);
+      supervised = supervise();
+      const ms = reopenMs[Math.min(failures++, reopenMs.length - 1)] ?? 0;
+      cancelWait = timers.after(ms, () => void (opening = open()));
+    }
+  };
 
   metrics.addSource(async () => {
     const families = supervised.thread()?.call<readonly MetricFamily[]>("metrics");
@@ -134,24 +163,25 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
     name,
     write(lines, count) {
       if (isOpen()) lender.write(lines, count);
+      else drop("closed", count, lines.length);
     },
     lend(lines, count, done) {
       if (isOpen()) lender.lend(lines, count, done);
-      else done();
-    },
-    async start() {
-      try {
-        await supervised.start();
-        setFault(undefined);
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        setFault(message);
-        log.error({ error }, "Explore cannot be opened, the collector runs without it");
+      else {
+        drop("closed", count, lines.length);
+        done();
       }
     },
+    async start() {
+      opening = open();
+      await opening;
+    },
     async stop() {
+      isStopped = true;
+      cancelWait();
       lender.flush();
       await supervised.stop((thread) => thread.call("stop"), drainMs);
+      await opening;
       lender.reset();
     },
     status: async () => ({

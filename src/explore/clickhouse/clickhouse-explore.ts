@@ -3,6 +3,7 @@ import type { Clock } from "../../report/index.ts";
 import { columnOf, exploreColumns, type Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { FlowsAnswer } from "../query/flows-answer.ts";
+import type { AnswerTable } from "../query/answer-table.ts";
 import type { Coverage, ExploreAnswer } from "../query/answer.ts";
 import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query.ts";
 import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
@@ -23,6 +24,8 @@ export type AskClickHouse = (
 ) => Promise<string>;
 
 export interface ClickHouseExploreOptions {
+  /** Writes a table as a file of Parquet. */
+  readonly parquet: (table: AnswerTable) => Promise<Uint8Array>;
   readonly ask: AskClickHouse;
   readonly database: string;
   /** Of flows. */
@@ -43,6 +46,8 @@ export interface ClickHouseExplore {
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
   /** @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
+  /** A table as a file of Parquet. @throws ExploreError */
+  parquet(table: AnswerTable): Promise<Uint8Array>;
 }
 
 const maxRunning = 4;
@@ -97,6 +102,7 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
   };
 
   return {
+    parquet: options.parquet,
     async status(signal) {
       const { rows, from, to } = await bounds(signal);
       const parts = `SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = ${quotedText(database)} AND table = ${quotedText(table)}`;

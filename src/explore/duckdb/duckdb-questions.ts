@@ -68,9 +68,21 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
     return oldest !== undefined && oldest <= from;
   };
 
+  /** A file may go while it is asked, because it is old: then the question is planned again. */
+  const ask = <T>(signal: AbortSignal, answer: () => Promise<T>): Promise<T> =>
+    gate.run(signal, async () => {
+      for (let triesLeft = 2; ; triesLeft--) {
+        try {
+          return await answer();
+        } catch (error) {
+          if (triesLeft === 0 || !isGone(error)) throw error;
+        }
+      }
+    });
+
   return {
     query: (query, signal) =>
-      gate.run(signal, async () => {
+      ask(signal, async () => {
         const begun = clock.monotonic();
         const { store, rollups } = opened();
         const plan = planQuery(query, { partitions: store.partitions(), rollups: rollups.files() });
@@ -84,7 +96,7 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
         };
       }),
     flows: (query, signal) =>
-      gate.run(signal, async () => {
+      ask(signal, async () => {
         const partitions = partitionsOf(query);
         const records: Readonly<Record<string, PlainValue>>[] = [];
         for (const partition of partitions.toReversed()) {
@@ -116,6 +128,10 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
       }
     },
   };
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && /^(?:Catalog|Binder) Error.* does not exist/.test(error.message);
 }
 
 /** A key of metadata may be one that no flow has had so far. @throws ExploreError for any other field. */

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import { collect } from "../settings-options.ts";
+import { CommandError } from "../command-error.ts";
 import type { Terminal } from "../terminal.ts";
 
 export interface TailOptions {
@@ -13,7 +14,8 @@ export interface TailOptions {
 export interface TopOptions {
   readonly by: readonly string[];
   readonly filter?: string;
-  readonly for: number;
+  readonly for?: number;
+  readonly last?: string;
   readonly limit: number;
   readonly sort: "bytes" | "packets" | "flows";
   readonly output: "table" | "json";
@@ -36,17 +38,30 @@ export function addFlowsCommand(program: Command, terminal: Terminal): void {
     });
 
   const top = addClientOptions(flows.command("top"))
-    .description("sum up the flows of some seconds by a field, the largest first")
+    .description("sum up flows by a field, the largest first: those of some seconds, or those that Explore keeps")
     .requiredOption("--by <field>", "a field, such as dst.name or src.as.org; repeat for more", collect)
     .option("--filter <expression>", filter)
-    .option("--for <seconds>", "how long to watch", numberFrom1, 10)
+    .option("--for <seconds>", "how long to watch (default: 10)", numberFrom1)
+    .option("--last <time>", "ask Explore for the time up to now instead, such as 15m, 1h or 7d", rangeOf)
     .option("--limit <number>", "rows to show", numberFrom1, 20)
     .addOption(new Option("--sort <sum>", "what is largest").choices(["bytes", "packets", "flows"]).default("bytes"))
     .addOption(new Option("-o, --output <format>", "how to write it").choices(["table", "json"]).default("table"))
     .action(async (options: TopOptions) => {
+      if (options.last !== undefined) {
+        if (options.for !== undefined) throw new CommandError("usage", "--for watches, --last looks back: choose one");
+        const { topKeptFlows } = await import("./top-kept-flows.ts");
+        await topKeptFlows(() => clientOf(top, terminal), { ...options, last: options.last }, terminal);
+        return;
+      }
       const { topFlows } = await import("./top-flows.ts");
       await topFlows(() => clientOf(top, terminal), options, terminal);
     });
+}
+
+/** As Explore takes it. */
+function rangeOf(text: string): string {
+  if (!/^[1-9]\d{0,5}[smhdw]$/.test(text)) throw new InvalidArgumentError("expected a time such as 15m, 1h or 7d.");
+  return text;
 }
 
 function numberFrom1(text: string): number {

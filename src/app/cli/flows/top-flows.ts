@@ -11,6 +11,7 @@ import { readTail, type TailCounts } from "./read-tail.ts";
 const maxRows = 100_000;
 const others = "(others)";
 const tailRate = 10_000;
+const usualSeconds = 10;
 
 interface Sums {
   bytes: number;
@@ -29,14 +30,15 @@ export async function topFlows(
   const rows = new Map<string, Sums>();
   const total = { seen: 0, examined: 0, matched: 0, passed: 0 };
   const query = { filter: options.filter ?? "", rate: String(tailRate) };
+  const { for: wanted = usualSeconds } = options;
   let seconds = 0;
   for await (const { lines, counts } of readTail(client, query)) {
     for (const line of lines) addFlow(rows, columns, JSON.parse(line) as Record<string, unknown>);
     if (counts === undefined) continue;
     addCounts(total, counts);
     seconds++;
-    if (terminal.isWatched) terminal.err(`\r${seconds} of ${options.for} s, ${total.matched} flows `);
-    if (seconds >= options.for) break;
+    if (terminal.isWatched) terminal.err(`\r${seconds} of ${wanted} s, ${total.matched} flows `);
+    if (seconds >= wanted) break;
   }
   if (terminal.isWatched) terminal.err("\n");
 
@@ -61,7 +63,7 @@ export async function topFlows(
 }
 
 /** The fields that a name stands for: the first that a flow has counts. */
-function fieldsOf(name: string): readonly string[] {
+export function fieldsOf(name: string): readonly string[] {
   const known = recordVocabulary.find(name);
   const near = known === undefined ? nearName(name, recordVocabulary.names()) : recordVocabulary.slip(name);
   if (known !== undefined && near === undefined) return known.fields;
