@@ -39,7 +39,7 @@ export async function topKeptFlows(
   else {
     const header = [...by, sort, "share", ...(sort === "bytes" ? ["bit/s"] : [])].map((name) => name.toUpperCase());
     const cells = answer.rows.map(({ key, value, share }) => [
-      ...by.map((_, i) => String(key[i] ?? "")),
+      ...by.map((_, i) => cellText(key[i])),
       String(value),
       `${(100 * share).toFixed(1)} %`,
       ...(sort === "bytes" ? [String(Math.round((8 * value) / seconds))] : []),
@@ -60,4 +60,9 @@ function fieldOf(name: string): string {
     "usage",
     `--by: ${name} stands for several fields, of which --last takes one: ${[field, ...others].join(", ")}`,
   );
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
