@@ -4,3 +4,4 @@ export { moduleFacts, type IndexFacts, type ObjectFacts } from "./facts/module-f
 export { definitionTexts, type GeneratedDefinitions, type KnownDefinitions } from "./writing/definition-texts.ts";
 export { mergeText } from "./merge/merge-text.ts";
 export { writeDefinitions, type WrittenFile } from "./merge/write-definitions.ts";
+export { syntaxOf } from "./writing/syntax-of.ts";

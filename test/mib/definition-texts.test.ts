@@ -189,6 +189,8 @@ const units: readonly (readonly [units: string, hint: string | undefined, syntax
   ["1/10 Volt", undefined, "VoltageDeciVolt"],
   ["0.1 RMS Amp", undefined, "CurrentDeciAmp"],
   ["milliamps", undefined, "CurrentMilliAmp"],
+  ["0.001 mA", undefined, "CurrentMicroAmp"],
+  ["Celsius (degrees C)", undefined, "TemperatureC"],
   ["tenths of percent", undefined, "PercentDeci100"],
   ["0.01 dBm", undefined, "PowerCentiDbm"],
   ["milliseconds", undefined, "TicksMilliSec"],

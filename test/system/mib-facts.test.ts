@@ -4,12 +4,27 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createMetrics, systemClock } from "../../src/report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
+import { syntaxOf } from "../../src/mib/index.ts";
+import {
+  createDefinitionsLoader,
+  definitionPathsIn,
+  syntaxes,
+  type Attribute,
+  type Definitions,
+} from "../../src/snmp/index.ts";
+import { juniperFacts } from "../support/juniper-facts.ts";
 import { referenceData } from "../support/reference-data.ts";
 
 /** What the MIB modules say of an object, as far as definitions repeat it. */
 interface MibFact {
+  readonly module: string;
   readonly name: string;
+  readonly oid: string;
+  readonly convention: string;
+  readonly units: string;
+  readonly hint: string;
+  /** Names of the objects in the index of a row, in their order. */
+  readonly index: readonly string[];
   readonly access: string;
   readonly type: string;
   readonly labels: ReadonlySet<number>;
@@ -17,20 +32,42 @@ interface MibFact {
 
 const { path, skip } = referenceData("mibs");
 
+let allFacts: Map<string, MibFact[]> | undefined;
+
+/** Half a million facts, read once for all tests of this file. */
 function readFacts(): Map<string, MibFact[]> {
-  const facts = new Map<string, MibFact[]>();
-  for (const file of readdirSync(path).filter((name) => name.endsWith(".tsv.gz"))) {
+  if (allFacts !== undefined) return allFacts;
+  const facts = (allFacts = new Map<string, MibFact[]>());
+  const add = (line: string): void => {
+    const fact = readFact(line);
+    if (fact.oid !== ".") facts.set(fact.oid, [...(facts.get(fact.oid) ?? []), fact]);
+  };
+  for (const file of readdirSync(path).filter((name) => name.endsWith(".tsv.gz")))
     for (const line of gunzipSync(readFileSync(join(path, file)))
       .toString("latin1")
-      .split("\n")) {
-      const [, name = "", oid = "", type = "", , access = "", , , labels = ""] = line.split("\t");
-      if (oid === "") continue;
-      const numbers = labels.split(",").map((label) => Number(label.slice(label.lastIndexOf("=") + 1)));
-      const fact = { name, type, access, labels: new Set(labels === "" ? [] : numbers) };
-      facts.set(`.${oid}`, [...(facts.get(`.${oid}`) ?? []), fact]);
-    }
-  }
+      .split("\n"))
+      add(line);
+  for (const line of juniperFacts) add(line);
   return facts;
+}
+
+function readFact(line: string): MibFact {
+  const [module = "", name = "", oid = "", type = "", convention = "", access = "", units = "", ...rest] =
+    line.split("\t");
+  const [hint = "", labels = "", index = ""] = rest;
+  const numbers = labels.split(",").map((label) => Number(label.slice(label.lastIndexOf("=") + 1)));
+  return {
+    module,
+    name,
+    oid: `.${oid}`,
+    type,
+    convention,
+    access,
+    units,
+    hint,
+    labels: new Set(labels === "" ? [] : numbers),
+    index: index === "" ? [] : index.split(",").map((part) => part.trim()),
+  };
 }
 
 async function shipped(): Promise<Definitions> {
@@ -42,21 +79,11 @@ async function shipped(): Promise<Definitions> {
   return definitions;
 }
 
-/** Modules that the facts lack. */
-const unknownModules = new Set([
-  "BGP4-V2-MIB-JUNIPER",
-  "JUNIPER-ALARM-MIB",
-  "JUNIPER-DOM-MIB",
-  "JUNIPER-SRX5000-SPU-MONITORING-MIB",
-  "JUNIPER-VIRTUALCHASSIS-MIB",
-]);
-
 test("every attribute has the OID of its module's object, which can be read", { skip }, async () => {
   const [definitions, facts] = [await shipped(), readFacts()];
   const wrong: string[] = [];
   let checked = 0;
   for (const object of definitions.objects.values()) {
-    if (unknownModules.has(object.mib)) continue;
     for (const { name, oidText } of object.attributes.values()) {
       checked++;
       const known = facts.get(oidText) ?? [];
@@ -119,4 +146,95 @@ test("an attribute that is read as octets or as a counter is such an object", { 
     }
   }
   assert.deepEqual(wrong, []);
+});
+
+const baseTypes: Readonly<Record<string, string>> = {
+  INTEGER: "INTEGER",
+  INTEGER32: "Integer32",
+  OCTETSTR: "OCTET STRING",
+  UNSIGNED32: "Unsigned32",
+  COUNTER64: "Counter64",
+  COUNTER: "Counter32",
+  GAUGE: "Gauge32",
+  IPADDR: "IpAddress",
+  TICKS: "TimeTicks",
+  BITS: "BITS",
+  OBJECTID: "OBJECT IDENTIFIER",
+  OPAQUE: "Opaque",
+};
+
+/** Kinds of syntax that say more of a value than its module does in clauses: only its description has it. */
+const refinements: Readonly<Record<string, readonly string[]>> = {
+  number: ["scaled", "temperature", "duration", "blocks", "sensor", "enum-bitmap"],
+  scaled: ["number", "blocks"],
+  // Agents that write numbers as text: each syntax of a number reads these.
+  text: ["hex", "number", "scaled", "text-number", "mac", "address"],
+  hex: ["text", "mac", "address"],
+  oid: ["enum-oid"],
+  entity: ["number"],
+  "enum-integer": ["number", "truth"],
+};
+
+/** Tenths of what the description alone says to be degrees Celsius; a convention of the vendor that means PhysicalIndex. */
+const saidOtherwise = new Set(["mtxrHlTemperature", "mtxrHlProcessorTemperature", "cpmCPUTotalPhysicalIndex"]);
+
+/** What a fact makes of an object, as far as an attribute's syntax contradicts it. */
+function contradiction(attribute: Attribute, fact: MibFact): string | undefined {
+  const labels = [...fact.labels].map((number): [string, number] => [String(number), number]);
+  const type = {
+    base: baseTypes[fact.type] ?? fact.type,
+    conventions: fact.convention === "" ? [] : [fact.convention],
+    hint: fact.hint === "" ? undefined : fact.hint,
+    labels: labels.length === 0 ? undefined : labels,
+    ranges: undefined,
+    sizes: undefined,
+  };
+  const made = syntaxes.get(syntaxOf(fact.name, type, fact.units === "" ? undefined : fact.units).syntax);
+  assert.ok(made);
+  const { syntax } = attribute;
+  const isOfKind = syntax.kind === made.kind || refinements[made.kind]?.includes(syntax.kind) === true;
+  const scale = made.multiply / made.divide;
+  const isScaled = scale === 1 || syntax.multiply / syntax.divide === scale;
+  return isOfKind && isScaled ? undefined : `${syntax.name}, by ${fact.module} ${made.name} (${fact.units})`;
+}
+
+test("the type and the unit of every attribute are those of its module", { skip }, async () => {
+  const [definitions, facts] = [await shipped(), readFacts()];
+  const wrong: string[] = [];
+  let checked = 0;
+  for (const object of definitions.objects.values()) {
+    for (const attribute of object.attributes.values()) {
+      const known = (facts.get(attribute.oidText) ?? []).filter(({ name }) => name === attribute.name);
+      if (known.length === 0 || saidOtherwise.has(attribute.name)) continue;
+      checked++;
+      const found = known.map((fact) => contradiction(attribute, fact));
+      if (!found.includes(undefined)) wrong.push(`${object.id} ${attribute.name}: ${found.join(" | ")}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(checked > 1400, `${checked} attributes`);
+});
+
+test("the index of every table is that of its module's row, object by object", { skip }, async () => {
+  const [definitions, facts] = [await shipped(), readFacts()];
+  const oids = new Map<string, Set<string>>();
+  for (const known of facts.values())
+    for (const { name, oid } of known) oids.set(name, (oids.get(name) ?? new Set()).add(oid));
+  const wrong: string[] = [];
+  let checked = 0;
+  for (const { id, index, attributes } of definitions.objects.values()) {
+    const [column] = attributes.values();
+    if (index.length === 0 || column === undefined) continue;
+    const rows = (facts.get(column.oidText.replace(/\.\d+$/, "")) ?? []).filter((row) => row.index.length > 0);
+    const isSame = rows.some(
+      (row) =>
+        row.index.length === index.length &&
+        index.every(({ oidText }, i) => oids.get(row.index[i] ?? "")?.has(oidText)),
+    );
+    checked++;
+    if (!isSame)
+      wrong.push(`${id}: ${index.map(({ oidText }) => oidText).join()}, by the module ${rows[0]?.index.join()}`);
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(checked > 200, `${checked} tables`);
 });

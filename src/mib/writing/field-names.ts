@@ -43,19 +43,21 @@ function stepOf(words: readonly string[]): string {
   return isDirected ? `${rest.join("_")}.${String(direction)}` : words.join("_");
 }
 
-/** The words that all descriptors begin with; those of the table where there is only one. */
-function commonWords({ siblings, name }: ChosenObject): readonly string[] {
-  const all = siblings.map((one) => wordsOf(one.name));
-  const ofObject = wordsOf(name.replace(/(?:Table|Entry|Objects|Group)$/, ""));
-  const [first = []] = all;
-  let length = 0;
-  const isCommon = (at: number): boolean => all.every((words) => words[at] === first[at] && words.length > at);
-  while (length < first.length && isCommon(length)) length++;
-  if (all.length > 1 && length > 0) return first.slice(0, length);
-  // What a single column says after the words of its table.
-  length = 0;
-  while (length < ofObject.length && ofObject[length] === first[length]) length++;
-  return length === 0 ? ofObject.slice(0, 0) : first.slice(0, Math.min(length, first.length));
+/**
+ * The words that all columns begin with; where an index of another name makes these few, the words of the table as far
+ * as all that is polled begins with them.
+ */
+function commonWords({ siblings, attributes, name }: ChosenObject): readonly string[] {
+  const all = siblings.length > 1 ? commonStart(siblings.map((one) => wordsOf(one.name))) : [];
+  const table = wordsOf(name.replace(/(?:Table|Entry|Objects|Group)$/, ""));
+  const ofTable = commonStart([table, ...attributes.map((one) => wordsOf(one.name))]);
+  return all.length >= ofTable.length ? all : ofTable;
+}
+
+function commonStart(lists: readonly (readonly string[])[]): readonly string[] {
+  const [first = []] = lists;
+  const end = first.findIndex((word, at) => lists.some((words) => words[at] !== word));
+  return end < 0 ? first : first.slice(0, end);
 }
 
 /** The names that stand in records; a name that is the start of another gets `_value` at its end (Elasticsearch refuses it). */

@@ -77,7 +77,7 @@ function octetSyntax(name: string, type: TypeFacts): ChosenSyntax {
   if (/^\d*a$/.test(hint ?? "")) return chosen("DisplayString");
   if (/^\d*t$/.test(hint ?? "")) return chosen("Utf8String");
   if (hint?.startsWith("2d-1d-1d") === true) return chosen("DateAndTime");
-  if (hint === "1d.1d.1d.1d") return chosen("InetAddressIPv4");
+  if (hint === "1d.1d.1d.1d" || hint === "1d.") return chosen("InetAddressIPv4");
   if (/^1x:?$/.test(hint ?? "") && length === 6) return chosen("MacAddress");
   if (/^\*?\d+x/.test(hint ?? "")) return chosen("HexString");
   if (length === 6 && /mac/i.test(`${name} ${conventions.join(" ")}`)) return chosen("MacAddress");

@@ -80,6 +80,13 @@ const fractionWords: readonly (readonly [string, RegExp])[] = [
   ["Milli", /^(?:0?\.001|1\/1000(?:th)?s?|thousandths?|one thousandths?) ?(?:of )?(?:a |an )?/],
 ];
 
+/** A thousandth of a thousandth has a name of its own. */
+const thousandths: Readonly<Record<string, string>> = {
+  CurrentMilliAmp: "CurrentMicroAmp",
+  VoltageMilliVolt: "VoltageMicroVolt",
+  PowerMilliWatt: "PowerMicroWatt",
+};
+
 const steps = ["", "Deci", "Centi", "Milli", "", "", "Micro"];
 
 export interface UnitSyntax {
@@ -95,13 +102,19 @@ export interface UnitSyntax {
 export function unitSyntax(units: string | undefined, hint: string | undefined): UnitSyntax | undefined {
   const decimals = Number(/^d-(\d)$/.exec(hint ?? "")?.[1] ?? 0);
   const ofHint = steps[decimals] ?? "";
-  const text = (units ?? "").trim().toLowerCase().replace(/\s+/g, " ").replace(/[.]$/, "");
+  const text = (units ?? "")
+    .trim()
+    .toLowerCase()
+    .replace(/\s+/g, " ")
+    .replace(/(?<=\S) ?\([^()]*\)$/, "")
+    .replace(/[.]$/, "");
   const [ofUnits = "", words] = fractionWords.find(([, pattern]) => pattern.test(text)) ?? [];
   const unit = words === undefined ? text : text.replace(words, "").trim();
   // Units and hint that both divide mean the same division.
   const fraction = ofUnits === "" ? ofHint : ofUnits;
   const quantity = unit === "" ? undefined : quantities.find(({ pattern }) => pattern.test(unit));
-  const syntax = quantity?.syntax(fraction);
+  const syntax =
+    quantity?.syntax(fraction) ?? (fraction === "Milli" ? thousandths[quantity?.syntax("") ?? ""] : undefined);
   if (syntax !== undefined) return { syntax, question: quantity?.question };
   return fraction === "" ? undefined : { syntax: `Number${fraction}`, question: undefined };
 }
