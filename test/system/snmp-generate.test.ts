@@ -110,7 +110,7 @@ test("definitions made of net-snmp's own module poll its agent: rows are what sn
   // A context, an object identifier and a number, each with its length but the last.
   const names = await walk(".1.3.6.1.4.1.8072.1.2.1.1.4");
   const rows = of("nsModuleTable").map((record) => {
-    const context = Buffer.from(String(record["nsm.context_name"] ?? ""), "latin1");
+    const context = Buffer.from((record["nsm.context_name"] as string | undefined) ?? "", "latin1");
     const oid = String(record["nsm.registration_point"]).slice(1).split(".");
     const instance = [context.length, ...context, oid.length, ...oid, Number(record["nsm.registration_priority"])].join(
       ".",
