@@ -36,7 +36,7 @@ import {
   watchedSnmp,
   snmpReadings,
 } from "./snmp-views.ts";
-import { discoveryDescription, discoveryView } from "./discovery-views.ts";
+import { candidatesDescription, candidatesView, discoveryDescription, discoveryView } from "./discovery-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputsDescription, outputsView, outputTestOperation } from "./outputs/outputs-view.ts";
 import { progressDescription, progressEvents } from "./progress-views.ts";
@@ -103,9 +103,9 @@ export function createCollector(options: CollectorOptions): Collector {
     { forFlows: decodesHere },
   );
   const sink = createRecordTap(fanOut([...outputs, ...stores, ...(explore === undefined ? [] : [explore]), ...sinks]));
-  const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, progress, reporting);
-  const flowState = createFlowState(settings, reporting);
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
+  const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, progress, exporters, reporting);
+  const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
   const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, sink };
   const flows = createFlows(settings, sources, reporting);
@@ -168,6 +168,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/overview", createOverview(metrics, clock)],
       ["/api/v1/fields", fieldsView],
       ["/api/v1/snmp/discovery", () => discoveryView(snmp)],
+      ["/api/v1/snmp/candidates", () => candidatesView(snmp)],
       ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
@@ -189,6 +190,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/settings", settingsDescription],
       ["/api/v1/snmp/definitions", definitionsDescription],
       ["/api/v1/snmp/discovery", discoveryDescription],
+      ["/api/v1/snmp/candidates", candidatesDescription],
       ["/api/v1/snmp/devices", devicesDescription],
       ["/api/v1/snmp/devices/{id}", deviceDescription],
       ["/api/v1/overview", overviewDescription],

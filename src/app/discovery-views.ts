@@ -6,6 +6,11 @@ export function discoveryView(snmp: Snmp | undefined): unknown {
   return { enabled: snmp?.networks !== undefined, ...snmp?.networks?.view() };
 }
 
+/** What `GET /api/v1/snmp/candidates` answers. */
+export async function candidatesView(snmp: Snmp | undefined): Promise<unknown> {
+  return { enabled: snmp?.candidates !== undefined, candidates: (await snmp?.candidates?.view()) ?? [] };
+}
+
 type Schema = ViewDescription["schema"];
 
 const text: Schema = { type: "string" };
@@ -70,6 +75,29 @@ export const discoveryDescription: ViewDescription = {
       last: report,
       lastFailure: { type: "object", properties: { time, message: text } },
       nextRun: { ...time, description: "When the next run begins by itself." },
+    },
+  },
+};
+
+export const candidatesDescription: ViewDescription = {
+  summary: "Addresses that neighbours of devices and flows name, and that are no devices",
+  schema: {
+    type: "object",
+    required: ["enabled", "candidates"],
+    properties: {
+      enabled: { type: "boolean" },
+      candidates: list("In the order of addresses as texts.", {
+        address: text,
+        source: { enum: ["lldp", "cdp", "arp", "flow"] },
+        reason: { ...text, description: "Who names it." },
+        state: {
+          enum: ["outside", "off", "waiting", "silent", "refused", "duplicate"],
+          description:
+            "Outside: no network allows it. Off: its source is not in SVC_INPUT_SNMP_DISCOVERY_CANDIDATES. Waiting: it is asked next. Else what the last try came to.",
+        },
+        network: { ...text, description: "The network that allows it." },
+        triedAt: time,
+      }),
     },
   },
 };

@@ -77,6 +77,7 @@ export type {
 } from "./operations/network-discovery.ts";
 export { readNetworks, type NetworksFile } from "./sweep/read-networks.ts";
 export { createNetworkDiscovery } from "./operations/network-discovery.ts";
+export type { CandidateView } from "./operations/candidates.ts";
 export { waitFor } from "./operations/wait-for.ts";
 export { createSnmp } from "./operations/create-snmp.ts";
 export type {

@@ -113,6 +113,10 @@ test("config check judges the networks and where their devices go", async (t) =>
   assert.deepEqual(await check(good, { SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH: "" }), [
     "error: SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH must be set, because SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is set",
   ]);
+  const candidates = { SVC_INPUT_SNMP_DISCOVERY_CANDIDATES: "flow", SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH: "" };
+  assert.deepEqual(await check(good, candidates), [
+    "error: SVC_INPUT_SNMP_DISCOVERY_CANDIDATES has no use without SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH",
+  ]);
   const faults: readonly (readonly [text: string, problem: RegExp])[] = [
     ["- lab\n", /1:1: expected a mapping from names to networks, found a list/],
     ["", /1:1: expected a mapping from names to networks, found nothing/],

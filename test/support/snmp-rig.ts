@@ -120,6 +120,8 @@ function quickDiscovery(directory: string, devicesDirectory: string): DiscoveryS
     maxAddresses: 4096,
     perSecond: 100_000,
     maxInFlight: 300,
+    candidates: [],
+    lookMs: 50,
   };
 }
 

@@ -4,6 +4,7 @@ import {
   createDefinitionsLoader,
   createNetworkDiscovery,
   definitionPathsIn,
+  type CandidateView,
   type DiscoveryReport,
   type DiscoveryView,
 } from "../../snmp/index.ts";
@@ -71,6 +72,7 @@ export async function discoverFromHere(file: string, options: DiscoverOptions, t
       maxAddresses,
       perSecond: options.rate ?? usualRate,
       maxInFlight: 256,
+      candidates: [],
     },
     definitions: () => definitions,
     polled: () => [],
@@ -160,4 +162,18 @@ function reportText(report: DiscoveryReport): string {
   const dry = isDryRun ? " Nothing was written." : "";
   const where = `${addresses} addresses of ${networks.join(", ")} in ${durationSeconds} s`;
   return `${table}${where}: ${counts.join(", ")}.${dry}\n`;
+}
+
+interface CandidatesJson {
+  readonly enabled: boolean;
+  readonly candidates: readonly CandidateView[];
+}
+
+/** Lists addresses that may be devices. */
+export async function showCandidates(api: ApiClient, isJson: boolean, { out, err }: Output): Promise<void> {
+  const { enabled, candidates } = (await api.ask("GET", "/api/v1/snmp/candidates")) as CandidatesJson;
+  if (!enabled) err("no networks are searched by this collector: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is not set\n");
+  if (isJson) return out(candidates.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  const rows = candidates.map(({ address, state, network, reason }) => [address, state, network ?? "", reason]);
+  out(textTable(["ADDRESS", "STATE", "NETWORK", "REASON"], rows));
 }

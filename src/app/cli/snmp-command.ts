@@ -62,6 +62,13 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
       if (!isDone) setExitCode(exitCodes.failure);
     });
 
+  const candidates = client("candidates", "list addresses that neighbours and flows name, and that are no devices")
+    .option("--json", "one JSON object per line")
+    .action(async ({ json }: { json?: boolean }) => {
+      const { showCandidates } = await import("./discover-networks.ts");
+      await showCandidates(await clientOf(candidates, terminal), json === true, terminal);
+    });
+
   const devices = client("devices [device]", "show all devices, or all about one (its ip:port, or its name)")
     .option("--json", "one JSON object per line")
     .option("--why", "say what the device is taken for, and what it does not answer")

@@ -30,6 +30,7 @@ export function createSnmpPart(
   enricher: Enricher,
   sink: Sink,
   progress: Progress,
+  exporters: ExporterInterfacesOptions["exporters"],
   reporting: Reporting,
 ): Snmp | undefined {
   const traps = settings.SVC_INPUT_TRAP_ENABLE ? trapSettings(settings) : undefined;
@@ -60,6 +61,7 @@ export function createSnmpPart(
     addsRates: settings.SVC_INPUT_SNMP_RATES_ENABLE,
     ...(discovery !== undefined && { discovery }),
     progress,
+    exporters: async () => (await exporters()).map(({ address }) => address),
     keepsReadings: settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE,
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",
     keepsCounters: receivesFlows(settings),
@@ -79,6 +81,7 @@ export function discoverySettings(settings: Settings): DiscoverySettings | undef
     maxAddresses: settings.SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES,
     perSecond: settings.SVC_INPUT_SNMP_DISCOVERY_MAX_RATE,
     maxInFlight: settings.SVC_INPUT_SNMP_DISCOVERY_MAX_IN_FLIGHT,
+    candidates: settings.SVC_INPUT_SNMP_DISCOVERY_CANDIDATES,
   };
 }
 

@@ -93,7 +93,11 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
       problems.push(`SVC_STATE_DIRECTORY_PATH must be set, because ${mode} is always`);
     }
   }
-  if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH !== "") {
+  if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH === "") {
+    if (settings.SVC_INPUT_SNMP_DISCOVERY_CANDIDATES.length > 0) {
+      problems.push("SVC_INPUT_SNMP_DISCOVERY_CANDIDATES has no use without SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH");
+    }
+  } else {
     const because = "because SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is set";
     if (!settings.SVC_INPUT_SNMP_ENABLE) problems.push(`SVC_INPUT_SNMP_ENABLE must be true, ${because}`);
     if (discoveredDirectory(settings) === "") {

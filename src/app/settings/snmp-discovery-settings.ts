@@ -1,5 +1,5 @@
 import { row } from "./setting-row.ts";
-import { int, path } from "./setting-type.ts";
+import { int, list, oneOf, path } from "./setting-type.ts";
 
 const group = "SNMP";
 
@@ -42,5 +42,12 @@ export const snmpDiscoverySettings = {
     int(1, 4096, "addresses"),
     256,
     "The most addresses that discovery asks at the same time.",
+  ),
+  SVC_INPUT_SNMP_DISCOVERY_CANDIDATES: row(
+    group,
+    list(oneOf(["lldp", "cdp", "arp", "flow"])),
+    [],
+    "Addresses outside of the ranges that discovery asks, too, where `ranges` or `allow` of a network have them: neighbours of polled devices (`lldp`, `cdp`, `arp`), exporters of flows (`flow`).",
+    "lldp,cdp,flow",
   ),
 } as const;

@@ -2,6 +2,7 @@ import { isIndexType, type IndexType } from "../values/decode-index.ts";
 import { syntaxes } from "../values/syntax.ts";
 import { identityFacts } from "../definitions/identity-rule.ts";
 import type { DeviceFacts } from "./describe-device.ts";
+import type { Marks } from "./marks.ts";
 import type { LearntInterfaces } from "./learn-interfaces.ts";
 import { parseOid, type Oid } from "../session/oid.ts";
 
@@ -40,6 +41,8 @@ export interface DevicePlan {
   readonly objects: ReadonlyMap<string, PlannedObject>;
   readonly learnt: LearntInterfaces;
   readonly facts: DeviceFacts;
+  /** What changes with its interfaces and modules; undefined in plans of earlier versions. */
+  readonly marks: Marks | undefined;
   /** What is missing, in words. */
   readonly problem: string | undefined;
 }
@@ -53,6 +56,7 @@ export function planToJson(plan: DevicePlan): unknown {
     ...plan,
     objects: [...plan.objects].map(([id, { index, attributes }]) => ({ id, index, attributes: [...attributes] })),
     facts: [...plan.facts],
+    marks: plan.marks && [...plan.marks],
     learnt: {
       descriptions: [...plan.learnt.descriptions],
       names: [...plan.learnt.names],
@@ -70,6 +74,7 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
   const objects = readList(json["objects"], readObject);
   const learnt = readLearnt(json["learnt"]);
   const facts = readList(json["facts"] ?? [], readFact);
+  const marks = readList(json["marks"], readMark);
   if (typeof deviceId !== "string" || typeof revision !== "string") return undefined;
   if (typeof discoveredAt !== "number" || !Number.isInteger(credential) || Number(credential) < 0) return undefined;
   if (!deviceGroups || !objects || !learnt || !facts) return undefined;
@@ -85,6 +90,7 @@ export function planFromJson(json: unknown): DevicePlan | undefined {
     objects: new Map(objects),
     learnt,
     facts: new Map(facts),
+    marks: marks && new Map(marks),
     problem: readText(json["problem"]),
   };
 }
@@ -130,6 +136,12 @@ function readFact(json: unknown): [(typeof identityFacts)[number], string] | und
   const [name, text] = json as unknown[];
   const fact = identityFacts.find((one) => one === name);
   return fact !== undefined && typeof text === "string" ? [fact, text] : undefined;
+}
+
+function readMark(json: unknown): [string, string] | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const [name, value] = json as unknown[];
+  return typeof name === "string" && typeof value === "string" ? [name, value] : undefined;
 }
 
 function readLearnt(json: unknown): LearntInterfaces | undefined {

@@ -7,6 +7,7 @@ import type { DevicePlan, PlannedObject } from "./device-plan.ts";
 import { describeDevice } from "./describe-device.ts";
 import { identify, refusal } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
+import { readMarks } from "./marks.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { probeColumns } from "./probe-columns.ts";
 
@@ -37,6 +38,8 @@ export async function discover(
   const lease = memory.lease();
   const { session, identity } = await identify(client, device);
   try {
+    // Before all else: what changes while it is asked has to be seen.
+    const marks = await readMarks(session, device.maxOids);
     const deviceGroups = deviceGroupsOf(definitions, device, identity.sysObjectId);
     const wanted = [...reachedObjects(definitions, deviceGroups).values()];
     const found = await probeObjects(session, wanted, device.maxOids, before?.objects ?? new Map());
@@ -51,6 +54,7 @@ export async function discover(
       ...found,
       learnt,
       facts,
+      marks,
     };
   } finally {
     lease.end();

@@ -25,6 +25,8 @@ import { createDeviceTable, type DeviceTable } from "./device-table.ts";
 import { detailDevice, viewDevice, type DeviceView } from "./device-view.ts";
 import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
+import { createCandidates, type NamedAddress } from "./candidates.ts";
+import { createNeighbours, type Neighbour } from "./neighbours.ts";
 import { createNetworkDiscovery } from "./network-discovery.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
 import type { PolledIdentity } from "../sweep/settle-found.ts";
@@ -40,6 +42,9 @@ const maxSpread = 60_000;
 const maxCatchUp = 10_000;
 /** How long a restart takes that did not say when it stopped. */
 const usualRestart = 15_000;
+
+/** Between looks for addresses that neighbours and flows name. */
+const usualLookMs = 5000;
 
 /** Of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
@@ -130,6 +135,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     () => octets.leftOut,
   );
 
+  const neighbours = options.discovery && createNeighbours();
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
@@ -145,7 +151,9 @@ export function createSnmp(options: SnmpOptions): Snmp {
     directory,
     rediscover: (deviceId, reason) => discoveries.ask(deviceId, reason),
     answersAgain: (deviceId) => discoveries.answersAgain(deviceId),
+    seen: neighbours && ((deviceId, object, polled) => neighbours.see(deviceId, object, polled)),
     removed(deviceId) {
+      neighbours?.forget(deviceId);
       discoveries.forget(deviceId);
       lastReadings?.forget(deviceId);
     },
@@ -215,6 +223,26 @@ export function createSnmp(options: SnmpOptions): Snmp {
       openSocket,
     });
 
+  const candidates =
+    options.discovery &&
+    networks &&
+    createCandidates({
+      discovery: networks,
+      async named() {
+        const exporters = (await options.exporters?.()) ?? [];
+        return namedAddresses(neighbours?.list() ?? [], exporters, pollers);
+      },
+      devices() {
+        const polled = new Set(Array.from(pollers.values(), ({ device }) => device.ip));
+        return (address) => polled.has(address) || directory.deviceAt(address) !== undefined;
+      },
+      sources: options.discovery.candidates,
+      lookMs: options.discovery.lookMs ?? usualLookMs,
+      clock,
+      log,
+      metrics,
+    });
+
   registerDeviceMetrics(metrics, () => pollers.values());
   metrics.gaugeFrom("netgloss_snmp_devices", "Devices by state", ["state"], () => {
     const counts = { undiscovered: 0, up: 0, down: 0 };
@@ -257,6 +285,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     },
     watchInterfaces: (listener) => directory.watch(listener),
     networks,
+    candidates,
     async start() {
       await networks?.start();
       const { definitions, isWhole } = await inUse.load();
@@ -271,12 +300,13 @@ export function createSnmp(options: SnmpOptions): Snmp {
       // Devices that were left out because of an error keep their plans.
       if (isWhole) await plans.keepOnly(new Set(pollers.keys()));
       log.info({ devices: pollers.size, revision: definitions.revision }, "SNMP polling");
+      candidates?.start();
       await traps?.start();
     },
     async stop() {
       isRunning = false;
       await traps?.stop();
-      await networks?.stop();
+      await Promise.all([networks?.stop(), candidates?.stop()]);
       const stoppedAt = clock.now();
       schedule.stop();
       const stopped = devices.stop();
@@ -304,6 +334,22 @@ export function createSnmp(options: SnmpOptions): Snmp {
       return poller && detailDevice(poller, discoveries.state(id), devices.pendingOf(id), inUse.current);
     },
   };
+}
+
+/** Who names which address, in words. */
+function* namedAddresses(
+  neighbours: Iterable<Neighbour>,
+  exporters: readonly string[],
+  pollers: ReadonlyMap<string, DevicePoller>,
+): Generator<NamedAddress> {
+  for (const { address, protocol, deviceId, port } of neighbours) {
+    const poller = pollers.get(deviceId);
+    if (poller === undefined) continue;
+    const name = protocol === "lldp" ? poller.lldpPort(port) : poller.interfaces.get(port);
+    const reason = `${protocol.toUpperCase()} neighbour of ${poller.device.name}, port ${name ?? port}`;
+    yield { address, source: protocol, reason };
+  }
+  for (const address of exporters) yield { address, source: "flow", reason: "an exporter of flows" };
 }
 
 function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {

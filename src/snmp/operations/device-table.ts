@@ -25,7 +25,7 @@ export interface DeviceTable {
 
 export interface DeviceTableParts extends Pick<
   PollerParts,
-  "rediscover" | "answersAgain" | "memory" | "octets" | "rates" | "comparesAll" | "turn"
+  "seen" | "rediscover" | "answersAgain" | "memory" | "octets" | "rates" | "comparesAll" | "turn"
 > {
   readonly client: SnmpClient;
   readonly schedule: Schedule;

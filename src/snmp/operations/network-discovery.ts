@@ -6,6 +6,7 @@ import { createSnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import { hostsIn } from "../sweep/address-ranges.ts";
+import type { CandidateSource } from "../sweep/candidate-source.ts";
 import { createFoundDevices } from "../sweep/found-devices.ts";
 import type { Network } from "../sweep/network.ts";
 import type { SweepTarget } from "../sweep/probe-address.ts";
@@ -30,6 +31,10 @@ export interface DiscoverySettings {
   readonly perSecond: number;
   /** The most addresses that are asked at the same time. */
   readonly maxInFlight: number;
+  /** Whose addresses are asked, too, where a network allows them. */
+  readonly candidates: readonly CandidateSource[];
+  /** How often it is looked for addresses that were named; default 5 s. */
+  readonly lookMs?: number;
 }
 
 export interface DiscoveryRequest {

@@ -6,6 +6,7 @@ import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import type { DeviceDetail, DeviceView } from "./device-view.ts";
 import type { OctetReading } from "../poller/octet-counters.ts";
 import type { InterfaceChange } from "./interface-directory.ts";
+import type { Candidates } from "./candidates.ts";
 import type { DiscoverySettings, NetworkDiscovery } from "./network-discovery.ts";
 
 export interface SnmpOptions {
@@ -31,6 +32,8 @@ export interface SnmpOptions {
   readonly openSocket?: OpenUdpSocket;
   /** Searches networks for devices; without it none are. Its directory of devices is one of `paths`. */
   readonly discovery?: DiscoverySettings;
+  /** Addresses of hosts that send flows. */
+  readonly exporters?: () => Promise<readonly string[]>;
   /** Shows what takes a while. */
   readonly progress?: Progress;
 }
@@ -95,6 +98,8 @@ export interface Snmp extends Component {
   counters(address: string): DeviceCounters | undefined;
   /** Undefined when no networks are searched. */
   readonly networks: NetworkDiscovery | undefined;
+  /** Addresses that are named somewhere and no devices; undefined when no networks are searched. */
+  readonly candidates: Candidates | undefined;
   /** Gives flow records the names of their exporter's interfaces. */
   readonly interfaceEnricher: Enricher;
   /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */

@@ -1,6 +1,8 @@
 import type { Clock, Log } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
+import { getScalars } from "../discovery/get-scalars.ts";
+import { sysDescrOid, textOf } from "../discovery/identify.ts";
 import { formatOid } from "../session/oid.ts";
 import { createRepetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
@@ -56,6 +58,8 @@ export interface PollerParts {
   readonly rediscover: (deviceId: string, reason: string) => void;
   /** A device that was silent answers; it is polled again unless it first has to be discovered. */
   readonly answersAgain: (deviceId: string) => void;
+  /** What was read of an object, unless reading it was given up. */
+  readonly seen?: ((deviceId: string, object: PolledObject, polled: PolledRows) => void) | undefined;
   /** The names and addresses of a device have changed. */
   readonly learnt: (device: DevicePoller) => void;
 }
@@ -75,6 +79,8 @@ export interface DevicePoller extends MeasuredDevice {
   readonly state: "undiscovered" | "up" | "down";
   readonly interfaces: ReadonlyMap<number, string>;
   readonly addresses: readonly string[];
+  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
+  lldpPort(port: number): string | undefined;
   /** The same with their states and rates. */
   interfaceViews(): readonly InterfaceView[];
   /** The last readings of the counters of bytes, by ifIndex. */
@@ -265,11 +271,25 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       areRowNamesGone = true;
       log.info({ device: device.id }, "an SNMP device has restarted");
       if (watchesResets()) parts.rediscover(device.id, "restart");
+      else void track(lookForChange());
     }
     const known = plan?.sysObjectId;
     if (sysObjectId !== undefined && known !== undefined && formatOid(sysObjectId) !== formatOid(known)) {
       parts.rediscover(device.id, "another sysObjectID");
     }
+  }
+
+  /** After a restart it may run another system, or be another device of the same kind. */
+  async function lookForChange(): Promise<void> {
+    const known = plan?.sysDescr;
+    const by = sessions.single;
+    if (known === undefined || by === undefined) return;
+    const { values } = await getScalars(by, [sysDescrOid], 1).catch((error: unknown) => {
+      if (error instanceof SnmpError) return { values: [] };
+      throw error;
+    });
+    const now = textOf(values[0]);
+    if (now !== undefined && now !== known) parts.rediscover(device.id, "another sysDescr after a restart");
   }
 
   const watchesResets = (): boolean =>
@@ -307,6 +327,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (reason !== undefined) parts.rediscover(device.id, reason);
       if (names.see(object, polled)) parts.learnt(poller);
       rowNames.see(object, polled);
+      parts.seen?.(device.id, object, polled);
       interfaces.see(object, polled);
     }
     if (!polled.isComplete) {
@@ -386,7 +407,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       openSessions();
     }
     hostName = next.sysName;
-    heartbeat.forget();
+    heartbeat.forget(next.marks);
     if (next.problem !== undefined) note(next.problem);
     names.set(next.learnt);
     watched.clear();
@@ -420,6 +441,10 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     },
     get addresses() {
       return names.addresses;
+    },
+    lldpPort(port) {
+      const name = rowNames.of("lldp-port", port, () => undefined).find(([field]) => field === "name")?.[1];
+      return name === undefined ? undefined : String(name);
     },
     interfaceViews: () => interfaces.view(names.interfaces, (oid, key) => rates.rateOf(oid, key)),
     octets: () => octets.readings(),

@@ -1,5 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 import { getScalars } from "../discovery/get-scalars.ts";
+import { marks, type Marks } from "../discovery/marks.ts";
 import { sysNameOid, sysObjectIdOid, sysUpTimeOid, textOf } from "../discovery/identify.ts";
 import type { Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
@@ -15,19 +16,12 @@ export interface Pulse {
   readonly change: string | undefined;
 }
 
-/** What a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
-const marks: readonly (readonly [name: string, oid: Oid])[] = [
-  ["ifNumber", [1, 3, 6, 1, 2, 1, 2, 1, 0]],
-  ["ifTableLastChange", [1, 3, 6, 1, 2, 1, 31, 1, 5, 0]],
-  ["entLastChangeTime", [1, 3, 6, 1, 2, 1, 47, 1, 4, 1, 0]],
-];
-
 /** Asks who is there, once for all that ask by one session at the same time. */
 export interface Heartbeat {
   /** @throws SnmpError when the device does not answer. */
   beat(session: Session): Promise<Pulse>;
-  /** The device may be another: it is asked for all marks again. */
-  forget(): void;
+  /** The device may be another. @param known its marks, as it was discovered; undefined: the next answer says them. */
+  forget(known: Marks | undefined): void;
 }
 
 /**
@@ -36,7 +30,7 @@ export interface Heartbeat {
  */
 export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void, maxOids: () => number): Heartbeat {
   /** Values of the marks that the device has; undefined until it was asked. */
-  let lastMarks: ReadonlyMap<string, string> | undefined;
+  let lastMarks: Marks | undefined;
   let lastReading: UptimeReading | undefined;
   const underWay = new Map<Session, Promise<Pulse>>();
 
@@ -77,6 +71,6 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void, m
       }
       return pulse;
     },
-    forget: () => void (lastMarks = undefined),
+    forget: (known) => void (lastMarks = known),
   };
 }
