@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { integer, octets, oidOf, type AgentRow } from "../support/snmp-agent/index.ts";
 import { patientDevice, rigTable, startSnmpRig, type SnmpRecord, type SnmpRig } from "../support/snmp-rig.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
 const name = (index: number, text: string): AgentRow[] => [
@@ -18,6 +19,9 @@ const address = {
   "device_groups/all.yml": "generic:\n  object_groups: [system]\nrouter:\n  object_groups: [system, netif, ip]\n",
 };
 
+const plainSystem =
+  "SNMPv2-MIB::system:\n  type: stable\n  attributes:\n    sysUpTime: {oid: .1.3.6.1.2.1.1.3, name: system.uptime, syntax: TimeTicks}\n";
+
 describe("a device that changes", { concurrency: 6 }, () => {
   test("is discovered again when ifNumber changes: a new table is polled", async (t) => {
     const rig = await startSnmpRig(t, { files: address });
@@ -30,6 +34,41 @@ describe("a device that changes", { concurrency: 6 }, () => {
     await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
     assert.equal(rig.of("IP-MIB::ipAddrTable")[0]?.["netif.name"], "lo");
   });
+
+  test("is discovered again when ifNumber changed while the collector was stopped, and else not", async (t) => {
+    const rig = await startSnmpRig(t, { files: address, persist: tempDirectory(t) });
+    await rig.polled();
+    await until("the plan", async () => (await rig.discoveries()) === 1);
+    await rig.restart();
+    await rig.polled();
+    assert.equal(await rig.discoveries(), 0);
+    await rig.snmp.stop();
+    rig.agent.table = rig.agent.table.with([
+      { oid: oidOf("1.3.6.1.2.1.2.1.0"), value: integer(4) },
+      { oid: oidOf("1.3.6.1.2.1.4.20.1.2.192.0.2.1"), value: integer(1) },
+    ]);
+    await rig.restart();
+    await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
+    assert.equal(await rig.discoveries(), 1);
+  });
+
+  for (const sysDescr of ["a small device", "a new system"]) {
+    test(`after a restart as ${sysDescr} it is discovered again only if that is new, where no attribute asks for more`, async (t) => {
+      const rig = await startSnmpRig(t, {
+        agent: { uptime: 10_000 },
+        files: { ...address, "objects/sys.yaml": plainSystem },
+      });
+      await rig.polled();
+      rig.agent.table = rig.agent.table.with([{ oid: oidOf("1.3.6.1.2.1.1.1.0"), value: octets(sysDescr) }]);
+      rig.agent.reboot();
+      await until("the restart", async () => (await rig.count("restarts_total")) === 1);
+      const seen = rig.records.length;
+      await until("another poll", () => rig.records.length > seen + 3);
+      const isNew = sysDescr !== "a small device";
+      if (isNew) await until("the discovery", () => rig.device().sysDescr === sysDescr);
+      assert.equal(await rig.discoveries(), isNew ? 2 : 1);
+    });
+  }
 
   test("is discovered again by itself each rediscover_interval", async (t) => {
     const rig = await startSnmpRig(t, {

@@ -105,6 +105,7 @@ test("a plan is read as it was written; anything else is no plan", () => {
     sysObjectId: [1, 3, 6, 1],
     sysName: "n",
     sysDescr: undefined,
+    marks: new Map([["ifNumber", "3"]]),
     deviceGroups: ["generic"],
     objects: new Map([
       [
