@@ -36,6 +36,7 @@ const benches: Readonly<Record<string, string>> = {
   "snmp-session": "snmp/session-bench.js",
   "snmp-definitions": "snmp/definitions-bench.js",
   "snmp-poller": "snmp/poller-bench.js",
+  "snmp-hostile": "snmp/hostile-bench.js",
 };
 
 const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });

@@ -1,4 +1,4 @@
-// The simulated devices of the poller's bench, in a process of their own: each an agent on an address of its own, all on
+// The simulated devices of the poller's benches, in a process of their own: each an agent on an address of its own, all on
 // one port. Any message is answered with what it came to so far.
 import {
   createTable,
@@ -13,7 +13,8 @@ import {
   type AgentValue,
   type Fleet,
 } from "../../test/support/snmp-agent/index.ts";
-import { deviceClasses, interfacesOf, slowDelay } from "./fleet-layout.ts";
+import { misbehave } from "./hostile-agent.ts";
+import { classesOf, fleetLayout, hostileLayout, interfacesOf, slowDelay } from "./fleet-layout.ts";
 
 export interface FleetStatus {
   readonly addresses: readonly string[];
@@ -22,6 +23,7 @@ export interface FleetStatus {
   readonly requests: readonly number[];
 }
 
+const deviceClasses = classesOf(process.argv[2] === "hostile" ? hostileLayout : fleetLayout);
 const tables = new Map<number, AgentTable>();
 const tableOf = (interfaces: number): AgentTable => {
   const made = tables.get(interfaces) ?? createTable(rows(interfaces));
@@ -35,6 +37,7 @@ const fleet: Promise<Fleet> = listenAll(deviceClasses.length, (i) => ({
   for (const [i, { agent }] of listening.members.entries()) {
     if (deviceClasses[i] === "slow") agent.faults.delay = slowDelay;
     if (deviceClasses[i] === "dead") agent.faults.drops = () => true;
+    misbehave(agent, deviceClasses[i] as (typeof deviceClasses)[number]);
   }
   return listening;
 });

@@ -10,9 +10,10 @@ import { createHealth, createMetrics, silentLog, systemClock } from "../../src/r
 import { createDefinitionsLoader, createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
-import { deviceClasses, fleetLayout } from "./fleet-layout.ts";
+import { classesOf, fleetLayout } from "./fleet-layout.ts";
 import type { FleetStatus } from "./fleet-process.ts";
 
+const deviceClasses = classesOf(fleetLayout);
 const interval = 60;
 const measured = 120;
 const scrapeEvery = 15;

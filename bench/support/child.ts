@@ -11,8 +11,8 @@ export interface Helper {
 }
 
 /** @param script path below `bench/`, as built. */
-export function startHelper(script: string): Helper {
-  const child: ChildProcess = fork(join(import.meta.dirname, "..", script), { serialization: "advanced" });
+export function startHelper(script: string, args: readonly string[] = []): Helper {
+  const child: ChildProcess = fork(join(import.meta.dirname, "..", script), args, { serialization: "advanced" });
   const failed = once(child, "exit").then(([code]) => {
     throw new Error(`${script} ended with ${String(code)}`);
   });
