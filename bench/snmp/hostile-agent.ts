@@ -46,6 +46,8 @@ function backwards(response: Pdu, request: Pdu): Pdu {
   if (request.type === "get") return response;
   return {
     ...response,
-    varbinds: response.varbinds.toReversed().map(({ oid }) => ({ oid, type: "Opaque" as const, value: randomBytes(20) })),
+    varbinds: response.varbinds
+      .toReversed()
+      .map(({ oid }) => ({ oid, type: "Opaque" as const, value: randomBytes(20) })),
   };
 }

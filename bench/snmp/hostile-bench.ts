@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
+import { limitHeapGrowth } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -26,6 +27,7 @@ await writeFile(
     .map((ip, i) => `d${i}: {ip: ${ip}, port: ${port}, communities: [public], poll_intervals: ${intervals}}\n`)
     .join(""),
 );
+limitHeapGrowth();
 const metrics = createMetrics();
 const snmp = createSnmp({
   paths: {
@@ -79,7 +81,10 @@ try {
   await sleep(1000 * seconds);
   const elapsed = (performance.now() - start) / 1000;
   const { user, system } = process.cpuUsage(cpu);
-  const [begun, missed] = [(await sumOfGood("polls_total")) - polls, (await sumOfGood("polls_skipped_total")) - skipped];
+  const [begun, missed] = [
+    (await sumOfGood("polls_total")) - polls,
+    (await sumOfGood("polls_skipped_total")) - skipped,
+  ];
   reportRow({ what: "memory (RSS) of the collector, at most", value: most / 1e6, unit: "MB", goal: "≤ 600" });
   reportRow({ what: "polls of 2 000 good devices begun", value: begun, unit: "polls" });
   reportRow({ what: "  missed", value: missed, unit: "polls", goal: "0" });

@@ -4,6 +4,7 @@ export { createCollector, type Collector, type CollectorOptions } from "./collec
 export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-exporter.ts";
 export { createRandom, type Random } from "./demo/random.ts";
 export { createExporterInterfaces, type ExporterInterfaces } from "./exporter-interfaces.ts";
+export { limitHeapGrowth } from "./limit-heap-growth.ts";
 export { createLogFile, type LogFile } from "./log-file.ts";
 export { runComponent, type RunOptions } from "./run-component.ts";
 export { announceToServiceManager, type ServiceManagerOptions } from "./service-manager.ts";

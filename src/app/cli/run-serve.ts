@@ -1,6 +1,7 @@
 import { createLog, systemClock } from "../../report/index.ts";
 import { announceReadiness } from "../announce-readiness.ts";
 import { createCollector } from "../collector.ts";
+import { limitHeapGrowth } from "../limit-heap-growth.ts";
 import { createLogFile, type LogFile } from "../log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
@@ -33,6 +34,7 @@ export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal)
   const unknown = unknownNamesWarning(reading);
   if (unknown !== undefined) log.warn({}, unknown);
 
+  if (settings.SVC_INPUT_SNMP_ENABLE) limitHeapGrowth();
   if (settings.SVC_QUICKSTART_ENABLE) prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
   const collector = createCollector({
     settings,
