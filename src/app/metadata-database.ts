@@ -37,7 +37,7 @@ export function metadataDatabaseOptions(
     address: orProblem(urlName, () => metadataDatabaseAddress(settings)),
     tls: { ca: contentOf(caPath), cert: contentOf(certPath), key: contentOf(keyPath) },
     timeoutMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TIMEOUT * 1000,
-    collector: settings.SVC_COLLECTOR_NAME || hostname(),
+    collector: settings.SVC_INSTANCE_NAME || hostname(),
     stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
     exportPath: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_EXPORT_PATH,
     historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,

@@ -1,6 +1,6 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import { int, oneOf, orEmpty, path, plainText, secret } from "./setting-type.ts";
+import { int, oneOf, path, secret } from "./setting-type.ts";
 
 const group = "Metadata";
 
@@ -51,12 +51,5 @@ export const metadataDatabaseSettings = {
     "",
     "A metadata file that is written after each change, for other programs. Nothing reads it here.",
     "/var/lib/netgloss/ipaddrs.yml",
-  ),
-  SVC_COLLECTOR_NAME: row(
-    group,
-    orEmpty(plainText),
-    "",
-    "What other collectors call this one: in the history of shared metadata. Empty is the name of the host.",
-    "fra1",
   ),
 };

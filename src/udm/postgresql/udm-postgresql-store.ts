@@ -20,6 +20,7 @@ import { createStoreMetrics } from "../store/udm-store-metrics.ts";
 import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
 import { createDatabaseHealth } from "./database-health.ts";
 import { createFollower } from "./follow-database.ts";
+import { migrateMs } from "./migrate-database.ts";
 import { createMirror, ReloadNeeded } from "./mirror.ts";
 import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
@@ -52,8 +53,6 @@ const lostAnswerMs = 60_000;
 const lockTimeoutMs = 3000;
 /** What an answer may take longer for each entry that is written. */
 const msForAnEntry = 0.5;
-/** For making tables; an index of millions of rows takes a while. */
-const migrateMs = 600_000;
 /** A start that has a copy waits so long for the database before it goes on with that. */
 const waitWithCopyMs = 2000;
 

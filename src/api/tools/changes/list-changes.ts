@@ -20,7 +20,7 @@ import {
   type UndoChangeRequest,
 } from "../../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../../rpc/encoded.ts";
-import { badRequest, requestKey } from "../../udm/store-fault.ts";
+import { badRequest, requestKey, toApiError } from "../../udm/store-fault.ts";
 import { quote } from "../../../text/index.ts";
 import { entryChange, entryChangeJson } from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
@@ -34,7 +34,7 @@ const mostEntries = 20_000;
 
 /** The message of a change. */
 export function changeMessage(change: UdmChange, withEntries = true): Change {
-  const { number, time, author, method, entries, layer = "", isCut } = change;
+  const { number, time, author, method, entries, layer = "", collector = "", isCut } = change;
   return create(ChangeSchema, {
     number,
     time: new Date(time).toISOString(),
@@ -43,6 +43,7 @@ export function changeMessage(change: UdmChange, withEntries = true): Change {
     entries,
     cut: isCut,
     layer,
+    collector,
     changes: withEntries ? change.changes.map((entry) => entryChange(entry, layer)) : [],
   });
 }
@@ -53,14 +54,16 @@ export async function listChanges(context: ToolsContext, request: ListChangesReq
   const question = ["ListChanges", key, after, author, ...(withoutLayers ? [withoutLayers] : [])];
   const [before] = readPageToken(request.pageToken, question) ?? [];
   const limit = pageSize(request.pageSize, mostChanges, changesByDefault);
-  const found = await history.list({
-    key: key === "" ? undefined : requestKey(key),
-    author: author === "" ? undefined : author,
-    withoutLayers,
-    after,
-    before: before === undefined ? undefined : Number(before),
-    limit: limit + 1,
-  });
+  const found = await asApiError(
+    history.list({
+      key: key === "" ? undefined : requestKey(key),
+      author: author === "" ? undefined : author,
+      withoutLayers,
+      after,
+      before: before === undefined ? undefined : Number(before),
+      limit: limit + 1,
+    }),
+  );
   const page = withoutEntries ? found.slice(0, limit) : firstPage(found, limit);
   const last = page.at(-1);
   const nextPageToken =
@@ -73,6 +76,15 @@ export async function listChanges(context: ToolsContext, request: ListChangesReq
     count: page.length,
     at: (i) => changeMessage(page[i] as UdmChange, !withoutEntries),
   });
+}
+
+/** A history in a database that is away is no fault of ours. */
+async function asApiError<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw toApiError(error, () => "");
+  }
 }
 
 function firstPage(found: readonly UdmChange[], limit: number): readonly UdmChange[] {
@@ -90,7 +102,7 @@ export async function undoChange(
   const { history } = context.store();
   const current = context.current();
   if (id === 0) throw badRequest([{ field: "id", description: "id is missing: the number of a change" }]);
-  const change = await history.get(id);
+  const change = await asApiError(history.get(id));
   if (change === undefined) throw apiError("not_found", "NO_SUCH_CHANGE", unknownChange(id, history));
   if (change.layer !== undefined) {
     const message = `change ${id} is one of the source ${change.layer}, which would make it again: it cannot be undone`;
@@ -100,7 +112,7 @@ export async function undoChange(
     const message = `change ${id} of ${change.entries} entries was too big to be kept with them: it cannot be undone`;
     throw apiError("failed_precondition", "CHANGE_IS_CUT", message);
   }
-  const lasts = await history.lastOf(change.changes.map(({ before, after }) => keyOf(before, after)));
+  const lasts = await asApiError(history.lastOf(change.changes.map(({ before, after }) => keyOf(before, after))));
   const writes = change.changes.map((entry, i) => undoOf(entry, i, lasts[i]));
   const undone: EntryChange[] = change.changes.map(({ before, after }) => ({ before: after, after: before }));
   let number = 0;

@@ -68,9 +68,11 @@ export function showCommit({
   changes = [],
   cut = false,
   layer = "",
+  collector = "",
 }: ChangeJson): string {
   const many = (entries === 1 ? "1 entry" : `${entries} entries`) + (layer === "" ? "" : ` of the source ${layer}`);
   const kept = changes.length === 0 ? "too many to be kept" : `${changes.length} are kept`;
-  const head = `${number}  ${time}  ${author.replace(/\p{Cc}/gu, "?")}  ${method}  ${many}${cut ? ` (${kept})` : ""}\n`;
+  const by = collector === "" ? author : `${author} on ${collector}`;
+  const head = `${number}  ${time}  ${by.replace(/\p{Cc}/gu, "?")}  ${method}  ${many}${cut ? ` (${kept})` : ""}\n`;
   return head + showChanges(changes).replace(/^(?=.)/gm, "  ");
 }

@@ -18,6 +18,8 @@ export interface ChangeJson {
   readonly cut?: boolean;
   /** The source whose entries they are. */
   readonly layer?: string;
+  /** The collector that has made the change, where several share the metadata. */
+  readonly collector?: string;
 }
 
 const pageSize = 1_000;

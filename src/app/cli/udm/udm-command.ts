@@ -3,6 +3,7 @@ import { addSourceList } from "../source-command.ts";
 import type { Terminal } from "../terminal.ts";
 import { addApplyCommand } from "./apply-command.ts";
 import { addCheckCommand } from "./check-command.ts";
+import { addDatabaseCommands } from "./database-commands.ts";
 import { addDeleteCommand } from "./delete-command.ts";
 import { addEditCommand } from "./edit-command.ts";
 import { addExchangeCommands } from "./exchange-commands.ts";
@@ -27,5 +28,6 @@ export function addUdmCommand(program: Command, terminal: Terminal, setExitCode:
   addHistoryCommands(udm, terminal);
   addWatchCommand(udm, terminal);
   addSourceList(udm, "sources", terminal);
+  addDatabaseCommands(udm, terminal);
   addCheckCommand(udm, terminal, setExitCode);
 }
