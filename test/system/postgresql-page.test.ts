@@ -155,9 +155,9 @@ suite("a server", () => {
         { op: "create", key: parseKey(`10.0.${i >> 8}.${i & 255}`), values: udmEntry("::", { name: `${i}` }) },
       ]);
     const acknowledged: number[] = [];
-    let isOver = false;
+    const over = new AbortController();
     const writing = (async () => {
-      for (let i = 0; !isOver; i++) {
+      for (let i = 0; !over.signal.aborted; i++) {
         await write(i).then(
           () => acknowledged.push(i),
           () => new Promise((resolve) => setTimeout(resolve, 20)),
@@ -171,7 +171,7 @@ suite("a server", () => {
     await standby.promote();
     const before = acknowledged.length;
     await until("the standby takes writes", () => acknowledged.length > before + 20, 30_000);
-    isOver = true;
+    over.abort();
     await writing;
     const sql = postgres(database.url.replace(`:${database.port}/`, `:${standby.port}/`), { max: 1 });
     const rows = await sql<{ name: string }[]>`select entry->>'name' as name from netgloss.udm_entry`;
