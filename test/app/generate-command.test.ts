@@ -46,6 +46,38 @@ test("snmp generate: shows, writes, checks, keeps edits and names conflicts", as
   assert.equal((await generate(...wish)).code, 0);
 });
 
+test("snmp generate: of a directory, what is no module is named and left out, the rest is made", async (t) => {
+  const directory = tempDirectory(t);
+  writeFileSync(join(directory, "ACME-MIB"), acmeModule);
+  writeFileSync(join(directory, "README"), "Read me.");
+  const { code, out, err } = await generate(directory);
+  assert.equal(code, 1);
+  assert.match(err, /^left out: \S+README:1:6: expected "DEFINITIONS"/);
+  assert.match(out, /ACME-MIB::acmeFanTable:/);
+});
+
+test("snmp generate: modules that share an index go into one directory, one after the other", async (t) => {
+  const directory = tempDirectory(t);
+  const module = (name: string, body: string): void =>
+    writeFileSync(
+      join(directory, name),
+      `${name} DEFINITIONS ::= BEGIN IMPORTS enterprises FROM SNMPv2-SMI\n${body}\nEND`,
+    );
+  const table = (word: string, index: string, arc: number): string =>
+    `${word}Table OBJECT-TYPE SYNTAX SEQUENCE OF E MAX-ACCESS not-accessible STATUS current ::= { enterprises 32473 ${arc} }
+     ${word}Entry OBJECT-TYPE SYNTAX E MAX-ACCESS not-accessible STATUS current INDEX { ${index} } ::= { ${word}Table 1 }
+     ${word}Count OBJECT-TYPE SYNTAX INTEGER MAX-ACCESS read-only STATUS current ::= { ${word}Entry 2 }`;
+  const kind =
+    "oneKind OBJECT-TYPE SYNTAX INTEGER { a(1), b(2) } MAX-ACCESS read-only STATUS current ::= { oneEntry 1 }";
+  module("ONE-MIB", `; ${table("one", "oneKind", 1)} ${kind}`);
+  module("TWO-MIB", `oneKind FROM ONE-MIB; ${table("two", "oneKind", 2)}`);
+  const output = join(directory, "out");
+  for (const name of ["ONE-MIB", "TWO-MIB", "ONE-MIB"]) {
+    const { code, err } = await generate(join(directory, name), "--output", output);
+    assert.deepEqual([code, err], [0, ""]);
+  }
+});
+
 test("snmp generate: what cannot be used is named", async (t) => {
   const directory = tempDirectory(t);
   const module = join(directory, "acme.txt");

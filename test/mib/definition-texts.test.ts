@@ -222,6 +222,20 @@ test("units become syntaxes", async (t) => {
   );
 });
 
+test("names that an enumeration gives to records are nobody else's", async (t) => {
+  const column = (name: string, type: string, arc: number): string =>
+    `${name} OBJECT-TYPE SYNTAX ${type} MAX-ACCESS read-only STATUS current ::= { enterprises 32473 ${arc} }`;
+  const columns = [
+    column("aaLevel", "INTEGER { low(1), high(2) }", 1),
+    column("aaLevelId", "Integer32", 2),
+    column("aaNode", "INTEGER { x(1) }", 3),
+    column("aaNodeNameIn", "Integer32", 4),
+  ];
+  const text = `N-MIB DEFINITIONS ::= BEGIN\nIMPORTS enterprises, Integer32 FROM SNMPv2-SMI;\n${columns.join("\n")}\nEND`;
+  // It is read without a finding.
+  assert.equal((await read(t, generated(t, text))).objects.size, 1);
+});
+
 test("what is written for a module stays the same", (t) => {
   const golden = join(import.meta.dirname, "../../../test/mib/golden/acme-mib.yml");
   const text = generated(t, acmeModule).files.get("objects/acme-mib.yml") ?? "";

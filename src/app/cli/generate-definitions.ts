@@ -1,6 +1,6 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import {
   definitionTexts,
   MibFault,
@@ -9,6 +9,7 @@ import {
   writeDefinitions,
   type GeneratedDefinitions,
   type KnownDefinitions,
+  type MibModule,
   type ObjectFacts,
 } from "../../mib/index.ts";
 import { createMetrics, systemClock } from "../../report/index.ts";
@@ -68,8 +69,9 @@ async function generate(
   const { deviceGroup, output } = options;
   if (deviceGroup !== undefined && !/^\w[\w-]*$/.test(deviceGroup))
     throw new MibFault(`--device-group ${deviceGroup}: expected letters, digits, _ and -`);
-  const facts = readFacts(mibs, options, terminal);
-  const known = options.all ? nothingKnown : await programDefinitions();
+  const { facts, isComplete } = readFacts(mibs, options, terminal);
+  const program = options.all ? nothingKnown : await programDefinitions();
+  const known = output === undefined ? program : withOthersIn(output, facts, program);
   const roots = options.root.length === 0 ? [".0", ".1", ".2"].filter((arc) => hasBelow(facts, arc)) : options.root;
   const made = definitionTexts({ facts, roots, deviceGroup, known, withDescriptions: options.descriptions });
   for (const skipped of made.skipped) terminal.err(`left out, because netgloss has it: ${skipped}\n`);
@@ -79,14 +81,14 @@ async function generate(
         ? "nothing is left to write; --all writes these, too\n"
         : "error: there is nothing that can be read\n",
     );
-    return made.skipped.length > 0;
+    return isComplete && made.skipped.length > 0;
   }
   if (output === undefined) {
     for (const [path, text] of made.files) terminal.out(`# ===== ${path}\n${text}\n`);
     terminal.err(`${summary(made)}. Nothing is written: --output DIR does it\n`);
-    return true;
+    return isComplete;
   }
-  return write(output, made, options, terminal);
+  return (await write(output, made, options, terminal)) && isComplete;
 }
 
 const hasBelow = (facts: readonly ObjectFacts[], arc: string): boolean =>
@@ -94,30 +96,43 @@ const hasBelow = (facts: readonly ObjectFacts[], arc: string): boolean =>
 
 const nothingKnown: KnownDefinitions = { objects: new Map(), enums: new Set(), fields: new Set() };
 
+interface ReadModules {
+  readonly facts: readonly ObjectFacts[];
+  /** Whether every file of the named directories could be used. */
+  readonly isComplete: boolean;
+}
+
 /** Modules that are named, each once; those that they import come from the directories. */
-function readFacts(
-  mibs: readonly string[],
-  options: GenerateOptions,
-  terminal: Pick<Terminal, "err">,
-): readonly ObjectFacts[] {
-  const paths = mibs.map((mib) => ({ mib, stats: statSync(mib, { throwIfNoEntry: false }) }));
-  const files = paths.flatMap(({ mib, stats }) =>
-    stats?.isDirectory() === true ? filesIn(mib) : stats === undefined ? [] : [mib],
-  );
-  const beside = [...new Set(files.map((file) => dirname(file)))];
-  const directories = [
-    ...new Set([...options.mibs.flatMap(withFolders), ...beside, ...usualMibDirectories(homedir())]),
-  ];
-  for (const directory of options.mibs)
-    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new MibFault(`--mibs ${directory}: no such directory`);
-  const library = new ModuleLibrary(directories);
-  const names = paths.flatMap(({ mib, stats }) => (stats === undefined ? [mib] : []));
+function readFacts(mibs: readonly string[], options: GenerateOptions, terminal: Pick<Terminal, "err">): ReadModules {
+  const folders = mibs.filter(isDirectory);
+  const files = mibs.filter((mib) => !folders.includes(mib) && statSync(mib, { throwIfNoEntry: false }) !== undefined);
+  const names = mibs.filter((mib) => !folders.includes(mib) && !files.includes(mib));
   for (const name of names) if (/[/.]/.test(name)) throw new MibFault(`${name}: no such file`);
-  const modules = [...files.flatMap((file) => library.readFile(file)), ...names.map((name) => library.require(name))];
-  const facts = [...new Set(modules)].flatMap((module) => moduleFacts(library, module));
+  for (const directory of options.mibs)
+    if (!isDirectory(directory)) throw new MibFault(`--mibs ${directory}: no such directory`);
+  const beside = [...folders, ...files.map((file) => dirname(file))];
+  const directories = new Set([...options.mibs.flatMap(withFolders), ...beside, ...usualMibDirectories(homedir())]);
+  const library = new ModuleLibrary([...directories]);
+  const facts = new Map<string, readonly ObjectFacts[]>();
+  const add = (module: MibModule): void => void facts.set(module.name, moduleFacts(library, module));
+  let isComplete = true;
+  for (const file of folders.flatMap(filesIn)) {
+    try {
+      library.readFile(file).forEach(add);
+    } catch (error) {
+      if (!(error instanceof MibFault)) throw error;
+      isComplete = false;
+      terminal.err(`left out: ${error.message}\n`);
+    }
+  }
+  for (const module of files.flatMap((file) => library.readFile(file))) add(module);
+  for (const name of names) add(library.require(name));
   for (const note of library.notes) terminal.err(`note: ${note}\n`);
-  return facts;
+  return { facts: [...facts.values()].flat(), isComplete };
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function filesIn(directory: string): string[] {
@@ -128,7 +143,7 @@ function filesIn(directory: string): string[] {
 
 /** A directory and the folders directly in it; nothing where there is none. */
 function withFolders(directory: string): string[] {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  if (!isDirectory(directory)) return [];
   const inside = readdirSync(directory, { withFileTypes: true }).filter((entry) => !entry.name.startsWith("."));
   return [
     directory,
@@ -150,6 +165,29 @@ async function programDefinitions(): Promise<KnownDefinitions> {
     enums: new Set([...definitions.enums.integer.keys(), ...definitions.enums.bitmap.keys()]),
     fields: new Set(fields),
   };
+}
+
+/** What other modules' files in the output have, as far as a set may have it only once. */
+function withOthersIn(output: string, facts: readonly ObjectFacts[], known: KnownDefinitions): KnownDefinitions {
+  const own = new Set(facts.map(({ module }) => `${module.toLowerCase()}.yml`));
+  const found = (folder: string, pattern: RegExp): readonly (readonly [string, string])[] =>
+    definitionFiles(join(output, folder))
+      .filter((path) => !own.has(basename(path)))
+      .flatMap((path) =>
+        Array.from(readFileSync(path, "utf8").matchAll(pattern), ([, id = ""]) => [id, path] as const),
+      );
+  const idsOf = (folder: string, pattern: RegExp): readonly string[] => found(folder, pattern).map(([id]) => id);
+  const labels = /^(\.[\d.]+):/gm;
+  return {
+    objects: new Map([...known.objects, ...found("objects", /^([^\s#:]+::[^\s:]+):/gm)]),
+    enums: new Set([...known.enums, ...idsOf("enums/integer", labels), ...idsOf("enums/bitmap", labels)]),
+    fields: new Set([...known.fields, ...idsOf("objects", /^ {6}name: (\S+)$/gm)]),
+  };
+}
+
+function definitionFiles(directory: string): readonly string[] {
+  if (!isDirectory(directory)) return [];
+  return filesIn(directory).filter((path) => /\.ya?ml$/.test(path));
 }
 
 async function write(

@@ -13,7 +13,7 @@ export interface ObjectFacts {
   /** Text with a leading dot. */
   readonly oid: string;
   readonly kind: ObjectKind;
-  /** Undefined for what is no OBJECT-TYPE. */
+  /** Of columns and scalars only. */
   readonly type: TypeFacts | undefined;
   readonly access: string | undefined;
   readonly status: string | undefined;
@@ -45,7 +45,9 @@ export function moduleFacts(library: ModuleLibrary, module: MibModule): readonly
     if (oid === undefined) continue;
     const kind = kinds.get(node) ?? "other";
     const { name, access, status, units, description } = node;
-    const type = node.macro === "OBJECT-TYPE" && node.type ? resolveType(library, module, node.type) : undefined;
+    // Modules spell the type of a row wrong, which nobody uses.
+    const hasValue = kind === "column" || kind === "scalar";
+    const type = hasValue && node.type ? resolveType(library, module, node.type) : undefined;
     const index = kind === "row" ? rowIndex(library, oids, { module, definition: node }, []) : undefined;
     const augments = kind === "row" && node.augments ? augmentedTable(library, oids, module, node.augments) : undefined;
     facts.push({ module: module.name, name, oid, kind, type, access, status, units, description, index, augments });

@@ -60,22 +60,40 @@ function commonStart(lists: readonly (readonly string[])[]): readonly string[] {
   return end < 0 ? first : first.slice(0, end);
 }
 
-/** The names that stand in records; a name that is the start of another gets `_value` at its end (Elasticsearch refuses it). */
-export function withoutNesting(names: readonly string[], others: ReadonlySet<string>): ReadonlyMap<string, string> {
-  const all = new Set([...names, ...others]);
+/** The names that stand in a record: those of a label and its number, of an interface's index and name. */
+export function recordNames(field: string, syntax: string): readonly string[] {
+  // A field that ends in such a word already has it replaced.
+  const base = field.replace(/\.(?:name|id|oid|index)$/, "");
+  if (syntax === "EnumInteger") return [`${base}.id`, `${base}.name`];
+  if (syntax.startsWith("InterfaceIndex")) return [`${base}.index`, `${base}.name`];
+  return syntax === "EnumBitmap" ? [`${base}.name`] : [field];
+}
+
+/**
+ * Other names for those that are the start of another, or below one: `_value` at the end, or `_` for the dots
+ * (Elasticsearch refuses both in one index).
+ *
+ * @param fields with their syntaxes.
+ * @param others names that stand in records of other definitions.
+ */
+export function withoutNesting(
+  fields: ReadonlyMap<string, string>,
+  others: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
   const starts = new Set<string>();
-  for (const name of all) {
-    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) starts.add(name.slice(0, dot));
+  for (const [field, syntax] of fields) for (const name of recordNames(field, syntax)) addStarts(starts, name);
+  for (const name of others) addStarts(starts, name);
+  const renamed = new Map<string, string>();
+  for (const [field, syntax] of fields) {
+    const names = recordNames(field, syntax);
+    const above = new Set<string>();
+    for (const name of names) addStarts(above, name);
+    if ([...above].some((name) => others.has(name))) renamed.set(field, field.replace(/\./g, "_"));
+    else if (names.some((name) => starts.has(name) || others.has(name))) renamed.set(field, `${field}_value`);
   }
-  const isBelow = (name: string): boolean => {
-    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1))
-      if (others.has(name.slice(0, dot))) return true;
-    return false;
-  };
-  return new Map(
-    names.map((name) => {
-      if (isBelow(name)) return [name, name.replace(/\./g, "_")];
-      return [name, starts.has(name) || others.has(name) ? `${name}_value` : name];
-    }),
-  );
+  return renamed;
+}
+
+function addStarts(starts: Set<string>, name: string): void {
+  for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) starts.add(name.slice(0, dot));
 }

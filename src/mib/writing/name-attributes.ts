@@ -1,6 +1,6 @@
 import type { IndexFacts, ObjectFacts } from "../facts/module-facts.ts";
 import type { ChosenObject } from "./choose-objects.ts";
-import { fieldName, withoutNesting } from "./field-names.ts";
+import { fieldName, recordNames, withoutNesting } from "./field-names.ts";
 import { syntaxOf, type ChosenSyntax } from "./syntax-of.ts";
 
 /** A 32-bit counter that a 64-bit one takes the place of. */
@@ -46,19 +46,19 @@ export function nameAttributes(
       const wanted = suffixed(fieldName(object, overrides?.attribute ?? facts.name), chosen.syntax);
       const field = overrides === undefined ? freeName(wanted, chosen.syntax, taken, inObject) : wanted;
       taken.set(field, overrides === undefined ? chosen.syntax : (taken.get(field) ?? chosen.syntax));
-      inObject.add(field);
+      for (const name of recordNames(field, chosen.syntax)) inObject.add(name);
       return { facts, field, chosen, overrides };
     });
     const index = object.index.map((facts): NamedIndexPart => {
       const chosen = syntaxOf(facts.name, facts.type, undefined);
       const field = freeName(indexField(object, facts, chosen), chosen.syntax, taken, inObject);
       taken.set(field, chosen.syntax);
-      inObject.add(field);
+      for (const name of recordNames(field, chosen.syntax)) inObject.add(name);
       return { facts, field, chosen };
     });
     return { object, attributes, index };
   });
-  const final = withoutNesting([...taken.keys()], knownFields);
+  const final = withoutNesting(taken, knownFields);
   const finalName = ({ field }: { readonly field: string }): string =>
     sharedFields.has(field) ? field : (final.get(field) ?? field);
   return drafts.map(({ object, attributes, index }) => ({
@@ -97,7 +97,8 @@ function freeName(
   taken: ReadonlyMap<string, string>,
   inObject: ReadonlySet<string>,
 ): string {
-  const isFree = (name: string): boolean => !inObject.has(name) && (!taken.has(name) || taken.get(name) === syntax);
+  const isFree = (name: string): boolean =>
+    !recordNames(name, syntax).some((one) => inObject.has(one)) && (!taken.has(name) || taken.get(name) === syntax);
   let name = wanted;
   for (let number = 2; !isFree(name); number++) name = `${wanted}_${number}`;
   return name;
