@@ -181,3 +181,15 @@ test("texts and NTP timestamps of every kind", async () => {
   const { slow } = await twins.finish();
   assert.deepEqual(slow, {});
 });
+
+test("a template with more labels than a stack has leaves what others need as it is", async () => {
+  const twins = await createFlowTwins({});
+  const labels = { id: 300, fields: fields(...Array.from({ length: 1000 }, () => [70, 3] as const)) };
+  const icmp = { id: 301, fields: fields([27, 16], [28, 16], [4, 1], [7, 2], [11, 2]) };
+  twins.send(netflow9([netflow9Templates(labels, icmp)]));
+  const swapped = Buffer.concat([Buffer.alloc(32, 1), Buffer.from([58, 0, 0, 0, 134])]);
+  twins.send(netflow9([packetSet(301, swapped, { pad: false })]));
+  twins.send(netflow9([packetSet(300, Buffer.alloc(3000, 1), { pad: false })]));
+  twins.send(netflow9([packetSet(301, swapped, { pad: false })]));
+  await twins.finish();
+});

@@ -195,6 +195,8 @@ export const exactValues = 224_256;
 export const otherAddresses = 224_768;
 /** Labels of a stack, 32 bits each. */
 export const labels = 224_832;
+/** A longer stack is left to the other side. */
+export const maxLabels = 112;
 /** What operations leave for those behind them, a byte each; the first three are for what comes directly behind. */
 export const registers = 225_280;
 export const selected = 0;

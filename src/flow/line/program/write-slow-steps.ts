@@ -35,9 +35,9 @@ function writeList(context: StepContext, list: Extract<SlowStep, { kind: "list" 
   });
 }
 
-/** Whether the kernel writes a stack: all of its labels have three or four bytes. */
+/** Whether the kernel writes a stack: it has room for it, and all of its labels have three or four bytes. */
 function isKernelStack({ lengths }: Plan, { fields }: Extract<SlowStep, { kind: "labels" }>): boolean {
-  return fields.every(({ field }) => lengths[field] === 3 || lengths[field] === 4);
+  return fields.length <= layout.maxLabels && fields.every(({ field }) => lengths[field] === 3 || lengths[field] === 4);
 }
 
 /** The slow steps that the kernel leaves to the other side. */
