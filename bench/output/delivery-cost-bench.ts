@@ -1,6 +1,9 @@
 // What delivering a record costs the collector, next to all that it costs before: received, decoded, enriched, written as a
-// line. Two collectors take the same traffic in turns: one without an output, one that delivers.
+// line. Collectors take the same traffic in turns: one without an output, others that deliver. A bare socket that sends the same
+// bytes at the same rate says what the system alone costs.
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,6 +22,8 @@ const rounds = 5;
  * collector runs for weeks.
  */
 const warmSeconds = 60;
+/** As large as batches of the collector are. */
+const batchBytes = 8 << 20;
 /** Longer than a batch waits for its records. */
 const settleMs = 1000;
 const traffic: Omit<GeneratorOrder, "port"> = {
@@ -46,8 +51,21 @@ try {
     for (const [i, target] of targets.entries()) costs[i]?.push(await measure(target));
   }
   const before = medians(costs[targets.indexOf(without)] ?? []);
+  const [bytes, records] = await plain.process.metrics([
+    "netgloss_output_bytes_total",
+    "netgloss_output_records_total",
+  ]);
+  const bytesEach = (bytes ?? 0) / (records ?? 1);
+  const bare: number[] = [];
+  for (let round = 0; round < rounds; round++) bare.push(await bareSocket(port, bytesEach));
   reportRow({ what: "received, decoded, enriched", value: total(before), unit: "ns/record" });
   reportRow({ what: `  CPU: ${split(before)}`, value: total(before), unit: "ns/record" });
+  reportRow({
+    what: `the same bytes, ${Math.round(bytesEach)} a record, by a bare socket`,
+    value: median(bare),
+    unit: "ns/record",
+    peer: { what: "what it costs before", value: total(before) },
+  });
   for (const [target, name] of [
     [plain, "uncompressed"],
     [gzip, "gzip"],
@@ -108,6 +126,28 @@ async function measure(target: CollectorTarget, seconds = traffic.seconds): Prom
   return Object.fromEntries(
     [...cpuAfter].map(([thread, time]) => [thread, (time - (cpuBefore.get(thread) ?? 0)) / records]),
   );
+}
+
+/** Sends requests as large as batches, as often as they come. @returns CPU time of this process, nanoseconds for each record. */
+async function bareSocket(port: number, bytesEach: number): Promise<number> {
+  const body = Buffer.from(new SharedArrayBuffer(batchBytes)).fill("x");
+  const records = batchBytes / bytesEach;
+  const everyMs = (1000 * records) / traffic.recordsPerSecond;
+  const requests = Math.ceil((1000 * traffic.seconds) / everyMs);
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  const cpu = process.cpuUsage();
+  for (let i = 0; i < requests; i++) {
+    const answered = once(socket, "data");
+    socket.cork();
+    socket.write(`POST / HTTP/1.1\r\nhost: sink\r\ncontent-length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+    socket.uncork();
+    await Promise.all([answered, sleep(everyMs)]);
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  socket.destroy();
+  return ((user + system) * 1000) / (requests * records);
 }
 
 function medians(costs: readonly Cost[]): Cost {
