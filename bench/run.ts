@@ -35,6 +35,7 @@ const benches: Readonly<Record<string, string>> = {
   "delivery-away": "output/away-bench.js",
   "snmp-session": "snmp/session-bench.js",
   "snmp-definitions": "snmp/definitions-bench.js",
+  "snmp-discovery": "snmp/discovery-bench.js",
   "snmp-poller": "snmp/poller-bench.js",
   "snmp-hostile": "snmp/hostile-bench.js",
 };

@@ -86,6 +86,9 @@ test("snmp discover --from searches without a collector, and writes only where i
   assert.equal(device, `r1:\n  ip: 127.0.0.77\n  port: ${port}\n  version: 2c\n  communities: ["public"]\n`);
   assert.match((await program(["snmp", "discover", "--from", file, "--out", out])).out, /0 new, .* 1 known/);
   assert.equal((await program(["snmp", "check", out.replace(/found$/, "")])).code, 1, "no directory of definitions");
+  writeFileSync(file, `${readFileSync(file, "utf8")}  ip_ranges: [192.0.2.1]\n`);
+  const odd = await program(["snmp", "discover", "--from", file]);
+  assert.deepEqual([odd.code, odd.err], [0, `warning: ${file}:7:3: lab: unknown setting "ip_ranges" is ignored\n`]);
   const missing = await program(["snmp", "discover", "--from", join(directory, "none.yml")]);
   assert.deepEqual([missing.code, /none\.yml: ENOENT/.test(missing.err)], [5, true]);
 });

@@ -84,6 +84,7 @@ export async function discoverFromHere(file: string, options: DiscoverOptions, t
   });
   if (out !== undefined && dryRun !== true) await discovery.start();
   const { definitions } = await loader.load("start");
+  for (const warning of (await discovery.networks()).warnings) terminal.err(`warning: ${warning}\n`);
   const started = await discovery.run({
     isDryRun: dryRun === true || out === undefined,
     networks: options.network ?? [],

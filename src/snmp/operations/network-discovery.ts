@@ -1,6 +1,6 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../report/index.ts";
-import { formatFinding } from "../definitions/finding.ts";
+import { formatFinding, type Severity } from "../definitions/finding.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { createSnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
@@ -83,14 +83,20 @@ export type DiscoveryStart =
   /** `busy`: another run is under way. `invalid`: the file, or a name of a network. */
   | { readonly ok: false; readonly reason: "busy" | "invalid"; readonly problems: readonly string[] };
 
+export interface NetworksInUse {
+  readonly networks: readonly Network[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
 /** Finds devices in networks. */
 export interface NetworkDiscovery {
   /** Begins a run. Its report rejects when the run fails or is stopped. */
   run(request: DiscoveryRequest): Promise<DiscoveryStart>;
   /** Probes addresses that something else named, outside of runs. What is found is written down. */
   probe(targets: readonly SweepTarget[]): Promise<SweepResult & { readonly diff: FoundDiff }>;
-  /** @returns the networks of the file, or what is wrong with it. */
-  networks(): Promise<{ readonly networks: readonly Network[]; readonly problems: readonly string[] }>;
+  /** @returns the networks of the file, or what is wrong with it, and what of it has no effect. */
+  networks(): Promise<NetworksInUse>;
   view(): DiscoveryView;
   /** Makes the directory, and begins runs by itself from then on. */
   start(): Promise<void>;
@@ -207,10 +213,12 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
     try {
       bytes = await readFile(settings.networksPath);
     } catch (error) {
-      return { networks: [], problems: [`${settings.networksPath}: ${(error as Error).message}`] };
+      return { networks: [], problems: [`${settings.networksPath}: ${(error as Error).message}`], warnings: [] };
     }
     const { networks, findings } = readNetworks(settings.networksPath, bytes, settings.maxAddresses);
-    return { networks, problems: findings.filter(({ severity }) => severity === "error").map(formatFinding) };
+    const of = (wanted: Severity): string[] =>
+      findings.filter(({ severity }) => severity === wanted).map(formatFinding);
+    return { networks, problems: of("error"), warnings: of("warning") };
   };
 
   async function carryOut({ isDryRun }: DiscoveryRequest, networks: readonly Network[]): Promise<DiscoveryReport> {
@@ -289,7 +297,8 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
   }
 
   const run: NetworkDiscovery["run"] = async (request) => {
-    const { networks, problems } = await read();
+    const { networks, problems, warnings } = await read();
+    if (warnings.length > 0) log.warn({ warnings: warnings.slice(0, 5) }, "a part of the networks file has no effect");
     if (problems.length > 0) return { ok: false, reason: "invalid", problems };
     const unknown = request.networks.filter((name) => networks.every((network) => network.name !== name));
     if (unknown.length > 0) {
