@@ -398,6 +398,22 @@ suite("exchange", { concurrency: true }, () => {
     assert.equal(io.text("/memory/ipaddrs.yml"), before);
   });
 
+  test("an import of what is there already saves nothing, and one of a change saves that", async (t) => {
+    const { ask, store, io } = await startTools(t, "");
+    const path = "/memory/ipaddrs.yml";
+    const text = (name: string): string => `key,name,tags\n10.0.0.1,a,"x,y"\n10.0.0.2,${name},\n`;
+    const importSheet = (name: string): Promise<Record<string, JsonValue>> =>
+      ask("importUdms", { text: text(name), format: "csv", map: "sheet" });
+    assert.equal((await importSheet("b"))["created"], 2);
+    const { version } = store.current();
+    const { inode } = await io.state(path);
+    assert.deepEqual(await importSheet("b"), { unchanged: 2, rows: 2 });
+    assert.equal(store.current().version, version);
+    assert.equal((await io.state(path)).inode, inode);
+    assert.equal((await importSheet("c"))["updated"], 1);
+    assert.match(String(io.text(path)), /10\.0\.0\.2:\n {2}name: c\n/);
+  });
+
   test("all faults are told with row and column; rows without faults come in when asked for", async (t) => {
     const { ask, call, store } = await startTools(t, plan);
     const text = "key,name,vlan\n10.9.0.0/16,a,x\nno key,b,2\n10.8.0.0/16,c,3\n";

@@ -51,6 +51,9 @@ export async function applyWrites(
   try {
     for (const [index, { before, after }] of results.entries()) {
       if (index % itemsATurn === itemsATurn - 1) await nextTurn();
+      // Imports mostly bring what is there already.
+      if (writes[index]?.op === "edit" && before !== undefined && after !== undefined && sameEntry(before, after))
+        continue;
       if (after !== undefined) {
         const yaml = renderEntry(after);
         edit.put(after, yaml);

@@ -120,9 +120,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       }
       published.makeCurrent(next);
       await history.keep();
-      for (const [i, { writes, origin }] of batches.entries()) {
-        if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, next.version, origin);
-      }
+    }
+    const { version } = current();
+    for (const [i, { writes, origin }] of batches.entries()) {
+      if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, version, origin);
     }
     return outcomes.map((outcome, i) =>
       "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
