@@ -15,11 +15,16 @@ const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? 10_000_000);
 const questions = 15;
 const offered = 100_000;
 
+/** How far the clock of the store is ahead, milliseconds. */
+let later = 0;
+const hourMs = 3_600_000;
+
 const directory = mkdtempSync(join(tmpdir(), "netgloss-bench-"));
 try {
   const lines = makeLines(lineCount);
   await measureIntake(lines);
   await measureSampling(lines);
+  await measureRollups(lines);
   await measureQuestions(lines);
 } finally {
   rmSync(directory, { recursive: true, force: true });
@@ -87,7 +92,7 @@ async function open(name: string, maxRate: number): Promise<EmbeddedExplore> {
       maxMetadataFields: 0,
       timeoutMs: 600_000,
     },
-    clock: systemClock,
+    clock: { monotonic: () => systemClock.monotonic(), now: () => systemClock.now() + later },
     random: Math.random,
     log: silentLog,
     metrics: createMetrics(),
@@ -162,6 +167,29 @@ async function measureSampling(lines: Buffer): Promise<void> {
   await explore.stop();
   reportRow({ what: "two cores at 100 000 records/s, 10 000 kept at most", value: share, unit: "%", goal: "≤ 10 %" });
   reportRow({ what: "of them kept", value: kept, unit: "records/s" });
+}
+
+/** What the sums of a million records by minute cost and take. */
+async function measureRollups(lines: Buffer): Promise<void> {
+  const explore = await open("rollups", 0);
+  const count = 20 * lineCount;
+  for (let taken = 0; taken < count; taken += lineCount) {
+    explore.take(lines);
+    await explore.flush();
+  }
+  later = hourMs;
+  // The file is complete, and compressed, at the end of an hour.
+  await explore.flush();
+  const cpu = process.cpuUsage();
+  while (explore.status().rollups?.from === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await explore.flush();
+  }
+  const { rollups } = explore.status();
+  reportRow({ what: "CPU of a record, compressed and rolled up", value: (cpuSeconds(cpu) / count) * 1e6, unit: "µs" });
+  reportRow({ what: "rollups of a record on disk", value: (rollups?.bytes ?? 0) / count, unit: "B" });
+  await explore.stop();
+  later = 0;
 }
 
 async function measureQuestions(lines: Buffer): Promise<void> {

@@ -91,7 +91,6 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
     },
     rows: ({ sql, values }, signal) => rowsOf(sql, values, signal),
     plain: plainValue,
-    sqlValue,
   };
 
   const bounds = async (signal: AbortSignal): Promise<{ rows: number; from: number; to: number }> => {
@@ -188,22 +187,4 @@ function plainValue(column: Column, value: unknown): PlainValue {
       break;
   }
   return value as string;
-}
-
-function sqlValue({ type }: Column, value: unknown): SqlValue {
-  switch (type) {
-    case "address":
-      return { type: "address", value: value as string | null };
-    case "integer":
-    case "unsigned":
-      return { type: "whole", value: value === null ? null : BigInt(value as string) };
-    case "double":
-      return { type: "double", value: value === null ? null : Number(value) };
-    case "boolean":
-      return { type: "boolean", value: value as boolean | null };
-    case "time":
-    case "text":
-      break;
-  }
-  return { type: "text", value: value as string | null };
 }

@@ -35,7 +35,6 @@ export function createDuckDbEngine(options: DuckDbEngineOptions): QueryEngine {
       }
     },
     plain: plainValue,
-    sqlValue,
   };
 }
 
@@ -139,23 +138,4 @@ function timeText(nanoseconds: bigint): string {
   const text = new Date(Number(milliseconds)).toISOString();
   if (rest !== 0n) return text.replace("Z", `${String(rest).padStart(6, "0").replace(/000$/, "")}Z`);
   return text;
-}
-
-function sqlValue({ type }: Column, value: unknown): SqlValue {
-  switch (type) {
-    case "address":
-      return { type: "address", value: value as string | null };
-    case "integer":
-    case "unsigned":
-      return { type: "whole", value: value as bigint | null };
-    case "double":
-      return { type: "double", value: value as number | null };
-    case "boolean":
-      return { type: "boolean", value: value as boolean | null };
-    case "time":
-      return { type: "time", value: value === null ? null : (value as { nanos: bigint }).nanos };
-    case "text":
-      break;
-  }
-  return { type: "text", value: value as string | null };
 }

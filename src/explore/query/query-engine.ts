@@ -1,6 +1,6 @@
 import type { Column } from "../columns/column.ts";
 import type { RecordSource } from "./record-source.ts";
-import type { SqlValue, Statement } from "./sql-dialect.ts";
+import type { Statement } from "./sql-dialect.ts";
 
 /** A value as answers have it: an address, a text and a time are texts. */
 export type PlainValue = string | number | boolean | null | readonly (string | number | boolean)[];
@@ -12,6 +12,4 @@ export interface QueryEngine {
   rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
   /** A value of a result, as answers have it. */
   plain(column: Column, value: unknown): PlainValue;
-  /** The same for a statement. */
-  sqlValue(column: Column, value: unknown): SqlValue;
 }

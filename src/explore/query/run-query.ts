@@ -1,6 +1,7 @@
 import { ExploreError } from "../explore-error.ts";
 import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
 import type { ExploreQuery, Measure, TimeRange } from "./explore-query.ts";
+import { keyValue } from "./key-value.ts";
 import type { PlainValue, QueryEngine } from "./query-engine.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
 import type { Summand } from "./record-sum.ts";
@@ -47,7 +48,7 @@ export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal:
   const hasKeys = dimensions.length > 0;
   const tops = hasKeys ? ranked : [];
   const width = dimensions.length;
-  const keys: Key[] = tops.map((row) => dimensions.map((column, i) => engine.sqlValue(column, row[i])));
+  const keys: Key[] = tops.map((row) => dimensions.map((column, i) => keyValue(column, row[i])));
   const sums = tops.map((row) => Number(row[width] ?? 0));
   const keyCount = Number(tops[0]?.[width + 1] ?? 0);
   const sumOfKeys = hasKeys ? Number(tops[0]?.[width + 2] ?? 0) : Number(ranked[0]?.[0] ?? 0);

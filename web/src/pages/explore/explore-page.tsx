@@ -141,10 +141,13 @@ function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element
         ) : (
           <p class="note">The time is too short for a course.</p>
         )}
-        <p class="note">Draw over a part of the chart to zoom in.</p>
+        <p class="note on-screen">Draw over a part of the chart to zoom in.</p>
       </Section>
       <div class={answer.dimensions.length === 2 ? "explore-columns" : "results"}>
-        <Section title="Ranking" note="Choose a value to filter by it, ≠ to leave it out.">
+        <Section
+          title="Ranking"
+          note={<span class="on-screen">Choose a value to filter by it, ≠ to leave it out.</span>}
+        >
           <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
         </Section>
         {answer.dimensions.length >= 2 && answer.rows.length > 0 && (

@@ -9,9 +9,9 @@ export interface EntrySearch {
 }
 
 /** Entries of one page. */
-export const pageSize = 200;
-/** Pages in memory: those last seen. A million entries are five thousand. */
-const maxPages = 30;
+export const pageSize = 1000;
+/** Pages in memory: those last seen. A million entries are a thousand. */
+const maxPages = 8;
 
 /** A list of any length, read page by page as it is scrolled through. */
 export interface EntryPages {
@@ -21,7 +21,10 @@ export interface EntryPages {
   readonly hasMore: boolean;
   /** Undefined: it is not in memory. */
   rowAt(index: number): Entry | undefined;
-  /** Reads what is missing of these rows, and the page behind the last one. @throws ApiFailure */
+  /**
+   * Reads what is missing of these rows, and the page behind the last one. The way to rows far behind the known ones leads over all pages
+   * between, for each says where the next one begins; it is left when other rows are wanted. @throws ApiFailure
+   */
   want(from: number, to: number): Promise<void>;
   /** Puts another entry in the place of one, or takes it out of sight. */
   replace(key: string, entry: Entry | undefined): void;
@@ -38,6 +41,7 @@ export function createEntryPages(search: EntrySearch, changed: () => void): Entr
   const gone = new AbortController();
   let hasMore = true;
   let known = 0;
+  let wanted = 0;
 
   const read = async (page: number): Promise<void> => {
     const call = searchCall({ ...search, pageSize, pageToken: tokens[page] ?? "" });
@@ -74,6 +78,11 @@ export function createEntryPages(search: EntrySearch, changed: () => void): Entr
     async want(from, to) {
       const first = Math.floor(Math.max(0, from) / pageSize);
       const last = Math.floor(to / pageSize);
+      const turn = ++wanted;
+      while (hasMore && tokens.length - 1 < last) {
+        await load(tokens.length - 1);
+        if (turn !== wanted) return;
+      }
       for (let page = first; page <= last; page++) {
         if (page < tokens.length && !pages.has(page) && (hasMore || page * pageSize < known || known === 0))
           await load(page);

@@ -3,11 +3,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../api/entries.ts";
 import { formatWhole } from "../../format/numbers.ts";
 import { Loading } from "../../ui/states.tsx";
+import { pageSize, type EntryPages } from "./entry-pages.ts";
 import { EntryRow } from "./entry-row.tsx";
 import type { LoadedPages } from "./use-entry-pages.ts";
 
-/** Of a row, in pixels; a million rows stay below what browsers can scroll. */
+/** Of a row, in pixels; so many rows stay below what browsers can scroll. */
 const rowHeight = 32;
+const maxRows = 1_040_000;
 /** Rows that are drawn above and below what is seen. */
 const margin = 12;
 
@@ -45,12 +47,14 @@ export function EntryTable({ loaded, total, selected, select, open, save }: Entr
     box.current?.scrollTo(0, 0);
   }, [pages]);
 
+  // The scroll bar stands for all rows; those that are on their way are drawn empty.
+  const shown = pages.hasMore ? Math.max(pages.known, Math.min(total ?? 0, maxRows)) : pages.known;
   const first = Math.max(0, Math.floor(top / rowHeight) - margin);
-  const last = Math.min(pages.known, Math.ceil((top + height) / rowHeight) + margin);
+  const last = Math.min(shown, Math.ceil((top + height) / rowHeight) + margin);
   useEffect(() => want(first, last), [pages, first, last]);
 
   const move = (to: number): void => {
-    const next = Math.max(0, Math.min(pages.known - 1, to));
+    const next = Math.max(0, Math.min(shown - 1, to));
     setActive(next);
     const element = box.current;
     if (element === null) return;
@@ -80,7 +84,7 @@ export function EntryTable({ loaded, total, selected, select, open, save }: Entr
       PageDown: () => move(active + page),
       PageUp: () => move(active - page),
       Home: () => move(0),
-      End: () => move(pages.known - 1),
+      End: () => move(shown - 1),
       " ": () => toggle(active, event.shiftKey),
       Enter: () => {
         const entry = pages.rowAt(active);
@@ -151,19 +155,21 @@ export function EntryTable({ loaded, total, selected, select, open, save }: Entr
             Metadata
           </span>
         </div>
-        <div class="entry-rows" role="presentation" style={{ height: `${pages.known * rowHeight}px` }}>
+        <div class="entry-rows" role="presentation" style={{ height: `${shown * rowHeight}px` }}>
           {rows}
         </div>
       </div>
       <p class="note entry-foot">
-        {countText(pages.known, pages.hasMore, total)} Arrow keys move, space selects, Enter opens, F2 edits in place.
+        {countText(pages, total, last)} Arrow keys move, space selects, Enter opens, F2 edits in place.
       </p>
     </>
   );
 }
 
-function countText(known: number, hasMore: boolean, total: number | undefined): string {
+function countText({ known, hasMore }: EntryPages, total: number | undefined, last: number): string {
   if (!hasMore) return `${formatWhole(known)} ${known === 1 ? "entry" : "entries"}.`;
   if (total === undefined) return `${formatWhole(known)} entries so far; scroll for more.`;
-  return `${formatWhole(known)} of ${formatWhole(total)} entries so far; scroll for more.`;
+  if (last > known + pageSize)
+    return `On the way to row ${formatWhole(last)}: ${formatWhole(known)} of ${formatWhole(total)} entries are read.`;
+  return `${formatWhole(total)} entries.`;
 }
