@@ -79,9 +79,10 @@ export function createEntryPages(search: EntrySearch, changed: () => void): Entr
       const first = Math.floor(Math.max(0, from) / pageSize);
       const last = Math.floor(to / pageSize);
       const turn = ++wanted;
-      while (hasMore && tokens.length - 1 < last) {
-        await load(tokens.length - 1);
+      for (let end = tokens.length - 1; end < last; end = tokens.length - 1) {
+        await load(end);
         if (turn !== wanted) return;
+        if (!hasMore) break;
       }
       for (let page = first; page <= last; page++) {
         if (page < tokens.length && !pages.has(page) && (hasMore || page * pageSize < known || known === 0))
