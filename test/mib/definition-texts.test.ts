@@ -16,7 +16,12 @@ import { createDefinitionsLoader, definitionPathsIn, type Definitions } from "..
 import { acmeModule, oldModule } from "../support/mib-texts.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
-const nothing: KnownDefinitions = { objects: new Map(), enums: new Set(), fields: new Set() };
+const nothing: KnownDefinitions = {
+  objects: new Map(),
+  enums: new Set(),
+  fields: new Set(),
+  notifications: new Set(),
+};
 
 interface Wish {
   readonly roots?: readonly string[];
@@ -110,6 +115,10 @@ test("each construct of a module becomes what the definitions have for it", asyn
     ],
   );
   assert.deepEqual(definitions.deviceGroups.get("acme"), ["acme_mib"]);
+  assert.deepEqual(
+    [...(definitions.enums.oid.get(".1.3.6.1.6.3.1.1.4.1") ?? [])],
+    [[".1.3.6.1.4.1.32473.0.1", "acmeFanFailed"]],
+  );
 });
 
 test("descriptions are comments, doubts are questions, what is left out says why", (t) => {
@@ -171,6 +180,7 @@ test("what is defined already is left out, augmented, and its names are not used
     ]),
     enums: new Set(),
     fields: new Set(["acme.serial", "acme.load.pct.1m"]),
+    notifications: new Set([".1.3.6.1.4.1.32473.0.1"]),
   };
   const { files, skipped } = generated(t, acmeModule, { known });
   const text = files.get("objects/acme-mib.yml") ?? "";
@@ -179,6 +189,7 @@ test("what is defined already is left out, augmented, and its names are not used
   assert.match(text, /name: acme\.serial_value\n/);
   assert.match(text, /name: acme\.load\.pct_value\n/);
   assert.doesNotMatch(text, /acmeFan/);
+  assert.equal(files.has("enums/oid/acme-mib.yml"), false);
 });
 
 /** UNITS clauses as modules write them, with the syntax of the values. */

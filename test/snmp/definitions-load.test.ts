@@ -220,6 +220,31 @@ test("several directories of one kind are one set, each file once", async (t) =>
   assert.equal(outcome.definitions?.objects.size, 3);
 });
 
+test("labels of OIDs may be in several files; one OID has one label", async (t) => {
+  const notifications = ".1.3.6.1.6.3.1.1.4.1:\n";
+  const labels = {
+    "enums/oid/a.yml": `${notifications}  .1.3.1: one\n`,
+    "enums/oid/b.yml": `${notifications}  .1.3.2: two\n`,
+  };
+  const tree = await DefinitionTree.make(t, labels);
+  const { definitions } = await tree.load();
+  assert.deepEqual(
+    [...(definitions?.enums.oid.get(".1.3.6.1.6.3.1.1.4.1") ?? [])],
+    [
+      [".1.3.1", "one"],
+      [".1.3.2", "two"],
+    ],
+  );
+  const other = await DefinitionTree.make(t, {
+    ...baseFiles,
+    ...labels,
+    "enums/oid/c.yml": `${notifications}  .1.3.1: uno\n`,
+  });
+  const [finding] = (await other.load()).findings;
+  assert.match(finding?.message ?? "", /^\.1\.3\.1 has the label "one" already, in .+a\.yml$/);
+  assert.match(finding?.file ?? "", /c\.yml$/);
+});
+
 test("dotfiles, back-ups, examples and loops of links are not read", async (t) => {
   const text = "r9:\n  ip: 192.0.2.9\n  communities: [x]\n";
   const tree = await DefinitionTree.make(t, {

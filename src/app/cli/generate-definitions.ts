@@ -94,7 +94,12 @@ async function generate(
 const hasBelow = (facts: readonly ObjectFacts[], arc: string): boolean =>
   facts.some(({ oid, kind }) => oid.startsWith(`${arc}.`) && (kind === "column" || kind === "scalar"));
 
-const nothingKnown: KnownDefinitions = { objects: new Map(), enums: new Set(), fields: new Set() };
+const nothingKnown: KnownDefinitions = {
+  objects: new Map(),
+  enums: new Set(),
+  fields: new Set(),
+  notifications: new Set(),
+};
 
 interface ReadModules {
   readonly facts: readonly ObjectFacts[];
@@ -164,6 +169,7 @@ async function programDefinitions(): Promise<KnownDefinitions> {
     objects: new Map(objects.map(({ id, mib }) => [id, `definitions of ${mib}`])),
     enums: new Set([...definitions.enums.integer.keys(), ...definitions.enums.bitmap.keys()]),
     fields: new Set(fields),
+    notifications: new Set(definitions.enums.oid.get(".1.3.6.1.6.3.1.1.4.1")?.keys()),
   };
 }
 
@@ -182,6 +188,7 @@ function withOthersIn(output: string, facts: readonly ObjectFacts[], known: Know
     objects: new Map([...known.objects, ...found("objects", /^([^\s#:]+::[^\s:]+):/gm)]),
     enums: new Set([...known.enums, ...idsOf("enums/integer", labels), ...idsOf("enums/bitmap", labels)]),
     fields: new Set([...known.fields, ...idsOf("objects", /^ {6}name: (\S+)$/gm)]),
+    notifications: new Set([...known.notifications, ...idsOf("enums/oid", /^ {2}(\.[\d.]+):/gm)]),
   };
 }
 

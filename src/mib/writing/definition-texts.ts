@@ -12,6 +12,8 @@ export interface KnownDefinitions {
   readonly enums: ReadonlySet<string>;
   /** Names of fields. */
   readonly fields: ReadonlySet<string>;
+  /** OIDs of notifications that have names. */
+  readonly notifications: ReadonlySet<string>;
 }
 
 export interface GenerateRequest {
@@ -67,6 +69,11 @@ export function definitionTexts(request: GenerateRequest): GeneratedDefinitions 
       ),
     );
   }
+  for (const [module, names] of notificationTexts(request))
+    files.set(
+      `enums/oid/${module.toLowerCase()}.yml`,
+      `# Notifications of ${module}\n${snmpTrapOid}:\n${names.join("\n")}\n`,
+    );
   if (request.deviceGroup !== undefined && modules.length > 0)
     files.set(`device_groups/${request.deviceGroup}.yml`, deviceGroupText(request.deviceGroup, modules));
   return {
@@ -75,6 +82,19 @@ export function definitionTexts(request: GenerateRequest): GeneratedDefinitions 
     attributes: chosen.reduce((sum, { attributes }) => sum + attributes.length, 0),
     skipped: all.flatMap(({ id }) => (known.objects.has(id) ? [`${id} (${known.objects.get(id)})`] : [])),
   };
+}
+
+/** The labels of this object are the names of notifications. */
+const snmpTrapOid = ".1.3.6.1.6.3.1.1.4.1";
+
+/** Lines by module. They are written with the objects of their module, whatever the roots are. */
+function notificationTexts({ facts, known }: GenerateRequest): ReadonlyMap<string, readonly string[]> {
+  const lines = new Map<string, string[]>();
+  for (const { module, name, oid, kind } of facts) {
+    if (kind !== "notification" || known.notifications.has(oid)) continue;
+    lines.set(module, [...(lines.get(module) ?? []), `  ${oid}: ${quoted(name)}`]);
+  }
+  return lines;
 }
 
 function groupName(module: string): string {

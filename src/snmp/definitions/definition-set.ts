@@ -2,7 +2,7 @@ import type { Kind } from "./definitions.ts";
 import { FindingCollector, type Side } from "./file-report.ts";
 import type { Finding, Severity } from "./finding.ts";
 import { nearName } from "../../text/index.ts";
-import { decodeText, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
+import { decodeText, hashOf, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
 import type { NodePath } from "./yaml-values.ts";
 
 /** A file as it was read in one load. */
@@ -40,10 +40,31 @@ export class DefinitionSet {
         this.#brokenOf(file.kind).add(entry.id);
       } else if (earlier === undefined || isLayered(file.kind)) {
         placed.set(entry.id, { ...entry, draft: entry.draft, file });
+      } else if (file.kind === "enum_oid") {
+        const labels = earlier as Placed<"enum_oid">;
+        placed.set(entry.id, this.#joined(labels, { ...(entry as Entry<"enum_oid">), file } as Placed<"enum_oid">));
       } else {
         this.reportTwice({ ...entry, draft: entry.draft, file }, earlier, "is there twice");
       }
     }
+  }
+
+  /** Labels of OIDs may be in several files: each vendor has its own devices and notifications. The first of two counts. */
+  #joined(first: Placed<"enum_oid">, second: Placed<"enum_oid">): Placed<"enum_oid"> {
+    const draft = new Map(first.draft);
+    for (const [oid, label] of second.draft) {
+      const known = draft.get(oid);
+      if (known === undefined) draft.set(oid, label);
+      else if (known !== label)
+        this.add(
+          second,
+          "error",
+          [oid],
+          "key",
+          `${oid} has the label ${JSON.stringify(known)} already, in ${first.file.path}`,
+        );
+    }
+    return { ...first, draft, hash: hashOf("enum_oid", draft) };
   }
 
   /** All definitions of a kind that are right in themselves, by id. */

@@ -82,7 +82,8 @@ export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes
   return { entries, findings: collector.findings };
 }
 
-function hashOf(kind: Kind, draft: Drafts[Kind]): string {
+/** Of what a definition means. */
+export function hashOf(kind: Kind, draft: Drafts[Kind]): string {
   return kind === "object" ? objectMeaningHash(draft as ObjectDraft) : meaningHash(draft);
 }
 
