@@ -42,7 +42,7 @@ export function registerExporterMetrics(metrics: Metrics, exporters: ExporterTab
     "netgloss_flow_exporters_unlisted",
     `Exporters without metrics of their own: there are more than ${limit} in a decoding thread.`,
     [],
-    () => Math.max(0, exporters.size - limit),
+    () => Math.max(0, exporters.size() - limit),
   );
 }
 

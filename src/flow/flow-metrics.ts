@@ -100,7 +100,7 @@ export function registerFlowMetrics(
     ["what"],
     () => evictedSeries(exporters),
   );
-  metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size);
+  metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size());
   metrics.gaugeFrom("netgloss_flow_templates", "Templates known.", [], () => {
     let count = 0;
     for (const exporter of exporters.all()) count += exporter.templateCount();

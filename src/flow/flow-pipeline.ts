@@ -213,7 +213,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     "netgloss_flow_traffic_unmeasured_total",
     "Bytes of flows that were not added up by interface for want of room: `netgloss doctor` does not compare them with SNMP.",
     [],
-    () => traffic.lost,
+    () => traffic.lost(),
   );
   const processor = createFlowProcessor({
     decoders: createDecoders({

@@ -79,7 +79,7 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
     },
   });
   registerAddressMetrics(options.metrics, table, {
-    matches: () => lines.matches + records.counts.matches,
+    matches: () => lines.matches() + records.counts.matches,
     renamed: () => records.counts.renamed,
     badAddresses: () => read.counts.badAddresses,
   });

@@ -17,7 +17,7 @@ export interface ExporterTable {
   /** Makes an exporter that an earlier run knew, by a relay that named it; undefined when it is there already, or no place is free. */
   restore(address: string, firstSeen: number, lastSeen: number, relay?: string): Exporter | undefined;
   all(): Iterable<Exporter>;
-  readonly size: number;
+  size(): number;
   readonly evictions: Readonly<Evictions>;
   /** What waits for a template, of all exporters. */
   readonly waiting: Readonly<WaitingBudget>;
@@ -204,9 +204,7 @@ export function createExporterTable(
       return exporter;
     },
     all,
-    get size() {
-      return size();
-    },
+    size,
     evictions,
     waiting,
     memory,

@@ -13,7 +13,7 @@ export interface TrafficMeter {
   /** Takes a flow of that exporter that the kernel did not write. */
   note(record: RecordFields): void;
   /** How many additions there was no place for. */
-  readonly lost: number;
+  lost(): number;
 }
 
 export interface TrafficMeterOptions {
@@ -140,9 +140,7 @@ export function createTrafficMeter({ workspace, counters, isMeasured }: TrafficM
       addBoth(input, output, of(bytes), of(packets));
       addBoth(output, input, of(reverseBytes), of(reversePackets));
     },
-    get lost() {
-      return lost + view.getUint32(layout.trafficLost, true);
-    },
+    lost: () => lost + view.getUint32(layout.trafficLost, true),
   };
 }
 

@@ -70,7 +70,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   registerRoleMetrics(metrics, ends);
   let source: Exporter | undefined;
   const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
-  metrics.counterFrom("netgloss_flow_traffic_unmeasured_total", "Bytes without room.", [], () => traffic.lost);
+  metrics.counterFrom("netgloss_flow_traffic_unmeasured_total", "Bytes without room.", [], () => traffic.lost());
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,

@@ -28,7 +28,7 @@ const {
 /** Adds what a table has of addresses to lines that are written without a record. */
 export interface LineAddresses extends AddressAdditions {
   /** Addresses whose metadata was added. */
-  readonly matches: number;
+  matches(): number;
 }
 
 /** @param isOn whether anything is known of any address. */
@@ -124,9 +124,7 @@ export function createLineAddresses(
     },
     finish,
     table: table.access,
-    get matches() {
-      return matches;
-    },
+    matches: () => matches,
   };
 }
 

@@ -62,12 +62,12 @@ export interface AddressTable {
   ): { readonly bytes: Uint8Array; readonly text: AddressText } | undefined;
   /** What was made of an address is made again. @param address not IPv4-mapped. */
   forget(address: Address): void;
-  readonly hits: number;
-  readonly misses: number;
+  hits(): number;
+  misses(): number;
   /** Look-ups of the kernel that found metadata. */
-  readonly matches: number;
-  readonly evictions: number;
-  readonly size: number;
+  matches(): number;
+  evictions(): number;
+  size(): number;
 }
 
 /** Bytes kept for each address; those of few addresses are longer. */
@@ -218,19 +218,19 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         }
       }
     },
-    get hits() {
+    hits() {
       return hits + control.hits();
     },
-    get misses() {
+    misses() {
       return misses;
     },
-    get matches() {
+    matches() {
       return control.matches();
     },
-    get evictions() {
+    evictions() {
       return evictions;
     },
-    get size() {
+    size() {
       return ttlMs === 0 ? 0 : young.used + old.used - takenOver;
     },
   };
