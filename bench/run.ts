@@ -25,6 +25,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",
   "udm-layers": "udm/udm-layers-bench.js",
+  "udm-postgresql": "udm/postgresql-bench.js",
   explore: "explore/explore-bench.js",
   delivery: "output/delivery-bench.js",
   "delivery-ecs": "output/ecs-bench.js",

@@ -65,3 +65,14 @@ export function arrayLiteral(texts: readonly (string | number | boolean | null)[
   }
   return `{${parts.join(",")}}`;
 }
+
+/** {@link arrayLiteral} of many texts that have no control characters, as keys and JSON: escaped all at once, which is some times faster. */
+export function plainArrayLiteral(texts: readonly (string | null)[]): string {
+  if (texts.length === 0) return "{}";
+  const all = texts.map((text) => text ?? nothing).join(separator);
+  const escaped = all.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  return `{"${escaped.replaceAll(separator, '","')}"}`.replaceAll(`"${nothing}"`, "NULL");
+}
+
+const separator = "\u0001";
+const nothing = "\u0002";

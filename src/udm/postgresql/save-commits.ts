@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import type { EntryChange } from "../model/apply-writes.ts";
-import { arrayLiteral, bytesOf, changeColumns, type ChangeColumns } from "./entry-rows.ts";
+import { arrayLiteral, plainArrayLiteral, bytesOf, changeColumns, type ChangeColumns } from "./entry-rows.ts";
 import { channel } from "./schema.ts";
 
 /** A commit to be made. */
@@ -65,10 +65,11 @@ function writeChanges(
     columns.map((one, position) => ({ ...one, number: commit.number, position })),
   );
   if (rows.length === 0) return [];
-  const column = (name: keyof (typeof rows)[number]): string => arrayLiteral(rows.map((row) => row[name]));
+  const column = (name: keyof ChangeColumns): string => plainArrayLiteral(rows.map((row) => row[name]));
+  const numbers = (name: "number" | "position"): string => arrayLiteral(rows.map((row) => row[name]));
   return [
     sql`insert into netgloss.udm_change (number, position, key, before, before_file_only, after, after_file_only)
-      select * from unnest(${column("number")}::text::bigint[], ${column("position")}::text::int[], ${column("key")}::text::text[],
+      select * from unnest(${numbers("number")}::text::bigint[], ${numbers("position")}::text::int[], ${column("key")}::text::text[],
         ${column("before")}::text::json[], ${column("beforeFileOnly")}::text::json[],
         ${column("after")}::text::json[], ${column("afterFileOnly")}::text::json[])`,
   ];
@@ -80,7 +81,7 @@ function writeEntries(sql: Sql, net: readonly ChangeColumns[]): Promise<unknown>
   const changed = net.filter(({ before, after }) => before !== null && after !== null);
   const gone = net.filter(({ before, after }) => before !== null && after === null);
   const list = (rows: readonly ChangeColumns[], name: keyof ChangeColumns): string =>
-    arrayLiteral(rows.map((row) => row[name]));
+    plainArrayLiteral(rows.map((row) => row[name]));
   const steps: Promise<unknown>[] = [];
   if (created.length > 0) {
     const query = sql`insert into netgloss.udm_entry (key, entry, file_only)
