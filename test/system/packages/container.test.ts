@@ -46,10 +46,10 @@ test("the image is built, starts as a user of its own, and its health check agre
   // The host's npm and its certificates: those that reach the registry from here.
   const base = build("from", "scratch");
   const tree = build("mount", base);
-  cpSync(await cleanSystem(), tree, { recursive: true, verbatimSymlinks: true });
+  run("cp", ["--archive", `${await cleanSystem()}/.`, tree]);
   const npm = join(dirname(process.execPath), "../lib/node_modules/npm");
   mkdirSync(join(tree, "usr/lib/node_modules"), { recursive: true });
-  cpSync(npm, join(tree, "usr/lib/node_modules/npm"), { recursive: true, verbatimSymlinks: true });
+  run("cp", ["--archive", npm, join(tree, "usr/lib/node_modules/npm")]);
   symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", join(tree, "usr/bin/npm"));
   const certificates = "/etc/ssl/certs/ca-certificates.crt";
   cpSync(certificates, join(tree, certificates), { dereference: true });
