@@ -77,8 +77,14 @@ test("the image is built, starts as a user of its own, and its health check agre
   const container = build("from", "localhost/netgloss");
   const port = await freePort();
   const settings = [
-    ...["--env", `SVC_API_PORT=${port}`, "--env", "SVC_API_IP=127.0.0.1"],
-    ...["--env", "SVC_FLOW_SERVER_UDP_IP=127.0.0.1", "--env", "SVC_FLOW_SERVER_UDP_PORT=0"],
+    "--env",
+    `SVC_API_PORT=${port}`,
+    "--env",
+    "SVC_API_IP=127.0.0.1",
+    "--env",
+    "SVC_FLOW_SERVER_UDP_IP=127.0.0.1",
+    "--env",
+    "SVC_FLOW_SERVER_UDP_PORT=0",
   ];
   const inContainer = (...command: string[]): string[] => [...store, "run", ...settings, container, "--", ...command];
   const collector = spawn(buildah, inContainer(...Entrypoint, ...Cmd), {
