@@ -39,6 +39,7 @@ const benches: Readonly<Record<string, string>> = {
   "snmp-discovery": "snmp/discovery-bench.js",
   "snmp-poller": "snmp/poller-bench.js",
   "snmp-hostile": "snmp/hostile-bench.js",
+  "snmp-traps": "snmp/traps-bench.js",
 };
 
 const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });

@@ -36,4 +36,3 @@ export {
 } from "./exporters/state/state-store.ts";
 export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./line/kernel/end-names.ts";
-export { listKernelSockets, readKernelTable, type KernelSocket } from "./intake/net/kernel-socket.ts";

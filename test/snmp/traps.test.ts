@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -14,6 +16,7 @@ type Json = Record<string, unknown>;
 interface Rig {
   readonly records: Json[];
   readonly metrics: Metrics;
+  readonly port: number;
   /** Sends a datagram, and waits for an answer when one is wanted. */
   send(hex: string, wantsAnswer?: boolean): Promise<string>;
 }
@@ -49,6 +52,7 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
       engineId: "80000000046e6574",
       isAllowed: () => true,
       maxRate: 0,
+      tcp: false,
       ...settings,
     },
   });
@@ -58,6 +62,7 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
   return {
     records,
     metrics,
+    port,
     send: (hex, wantsAnswer = false) =>
       new Promise((done, fail) => {
         const socket = createSocket("udp4");
@@ -219,4 +224,35 @@ test("a link that goes down at a polled device has its name, and the device is p
   assert.equal(trap["system.host.name"], "core-1.example");
   assert.equal(trap["netif.name"], "ge-0/0/7");
   await until("another poll", () => polls() > before);
+});
+
+test("traps and informs come by TCP, in pieces and several at once; what is no message closes its connection", async (t) => {
+  const rig = await start(t, { tcp: true });
+  const inform = Buffer.from(v2(0xa6, "public", ifIndex), "hex");
+  const socket = connect(rig.port, "127.0.0.1");
+  t.after(() => socket.destroy());
+  socket.on("error", () => {});
+  const answers: Buffer[] = [];
+  socket.on("data", (chunk) => answers.push(chunk));
+  socket.write(inform.subarray(0, 7));
+  await until("the connection", async () => (await rig.metrics.value("netgloss_snmp_traps_connections")) === 1);
+  socket.write(Buffer.concat([inform.subarray(7), Buffer.from(v2(0xa7, "public", ifOperStatus), "hex"), inform]));
+  await until("three records", () => rig.records.length === 3);
+  await until("two answers", () => Buffer.concat(answers).toString("hex") === v2(0xa2, "public", ifIndex).repeat(2));
+  const closed = once(socket, "close");
+  socket.write("GET / HTTP/1.1\r\n\r\n");
+  await closed;
+  assert.equal(await rig.metrics.value("netgloss_snmp_traps_refused_total", { reason: "malformed" }), 1);
+  assert.equal(await rig.metrics.value("netgloss_snmp_traps_kernel_drops_total"), 0);
+});
+
+test("one host may have 20 connections", async (t) => {
+  const rig = await start(t, { tcp: true });
+  const sockets = Array.from({ length: 21 }, () => connect(rig.port, "127.0.0.1").on("error", () => {}));
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  await until(
+    "a refusal",
+    async () => (await rig.metrics.value("netgloss_snmp_traps_refused_total", { reason: "connections" })) === 1,
+  );
+  assert.equal(await rig.metrics.value("netgloss_snmp_traps_connections"), 20);
 });

@@ -62,6 +62,7 @@ test("traps and informs of net-snmp: all versions and levels; wrong passphrases 
       credentialsDirectory: directory,
       engineId: "",
       isAllowed: () => true,
+      tcp: true,
       maxRate: 0,
     },
   });

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { listKernelSockets, type KernelSocket } from "../../flow/index.ts";
+import { listKernelSockets, type KernelSocket } from "../../report/index.ts";
 import type { HostCounters, OtherSocket, PortFacts } from "./facts.ts";
 
 /** Ports that exporters and their documentation use, in addition to ours. */

@@ -90,6 +90,7 @@ function trapSettings(settings: Settings): TrapSettings {
   return {
     address: settings.SVC_INPUT_TRAP_LISTENER_IP,
     port: settings.SVC_INPUT_TRAP_LISTENER_PORT,
+    tcp: settings.SVC_INPUT_TRAP_LISTENER_TCP_ENABLE,
     credentialsDirectory: settings.SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH,
     engineId: settings.SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID,
     maxRate: settings.SVC_INPUT_TRAP_LISTENER_MAX_RATE,

@@ -447,6 +447,12 @@ export const settingsTable = {
     8162,
     "The port on which traps are received. The usual one, 162, needs rights that a service has by its unit. 0 lets the system choose.",
   ),
+  SVC_INPUT_TRAP_LISTENER_TCP_ENABLE: row(
+    "SNMP",
+    bool,
+    false,
+    "Receives traps and informs by TCP (RFC 3430), too, on the same port.",
+  ),
   SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH: row(
     "SNMP",
     path,

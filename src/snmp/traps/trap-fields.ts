@@ -18,20 +18,42 @@ interface Found {
 /** Finds what an instance is of. */
 export type AttributeLookup = (oid: Oid) => (Found & { readonly suffix: Oid }) | undefined;
 
-/** By the OID of the attribute: the longest start of an instance that is one. */
+/** The longest start of an instance that is the OID of an attribute, or of a part of an index. */
 export function createAttributeLookup(definitions: Definitions): AttributeLookup {
-  const byOid = new Map<string, Found>();
+  const root: Arc = { found: undefined, next: undefined };
   for (const object of definitions.objects.values()) {
-    for (const target of object.index) if (!byOid.has(target.oidText)) byOid.set(target.oidText, { target, object });
-    for (const target of object.attributes.values()) byOid.set(target.oidText, { target, object });
+    for (const target of object.index) arcAt(root, target.oid).found ??= { target, object };
+    for (const target of object.attributes.values()) arcAt(root, target.oid).found = { target, object };
   }
   return (oid) => {
-    for (let length = oid.length; length > 6; length--) {
-      const found = byOid.get(formatOid(oid.slice(0, length)));
-      if (found !== undefined) return { ...found, suffix: oid.slice(length) };
+    let arc: Arc | undefined = root;
+    let found: Found | undefined;
+    let length = 0;
+    for (let i = 0; i < oid.length && arc !== undefined; i++) {
+      arc = arc.next?.get(oid[i] as number);
+      if (arc?.found === undefined) continue;
+      ({ found } = arc);
+      length = i + 1;
     }
-    return undefined;
+    return found && { target: found.target, object: found.object, suffix: oid.slice(length) };
   };
+}
+
+/** A tree of OIDs: a storm of notifications looks up some values of each, and a text of every start would cost more than the rest. */
+interface Arc {
+  found: Found | undefined;
+  next: Map<number, Arc> | undefined;
+}
+
+function arcAt(root: Arc, oid: Oid): Arc {
+  let arc = root;
+  for (const number of oid) {
+    const next: Map<number, Arc> = (arc.next ??= new Map<number, Arc>());
+    let child = next.get(number);
+    if (child === undefined) next.set(number, (child = { found: undefined, next: undefined }));
+    arc = child;
+  }
+  return arc;
 }
 
 /** snmpTrapOID: its enumeration has the names of notifications. */

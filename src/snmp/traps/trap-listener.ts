@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
-import type { Clock, Component, Log, Metrics } from "../../report/index.ts";
+import { readKernelSockets, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { formatFinding } from "../definitions/finding.ts";
 import { DecodeError } from "../session/codec/decode-error.ts";
@@ -13,6 +13,7 @@ import { createSenderLimit } from "./sender-limit.ts";
 import { readTrapCredentials, type TrapCredentials } from "./trap-credentials.ts";
 import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
 import { openTrapSocket, type TrapSocket } from "./trap-socket.ts";
+import { openTrapStream, type TrapStream } from "./trap-stream.ts";
 import { trapRefusals, type Trap, type TrapRefusal } from "./trap.ts";
 import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
 
@@ -28,6 +29,8 @@ export interface TrapSettings {
   readonly address: string;
   /** 0 lets the system choose. */
   readonly port: number;
+  /** Whether notifications are received by TCP on the same port, too. */
+  readonly tcp: boolean;
   /** Empty: every community counts. */
   readonly credentialsDirectory: string;
   /** Hexadecimal, else a text; empty: one made from the host's name. */
@@ -61,7 +64,10 @@ export interface TrapListener extends Component {
 /** linkDown and linkUp of IF-MIB (RFC 2863). */
 const linkTraps = new Set([".1.3.6.1.6.3.1.1.5.3", ".1.3.6.1.6.3.1.1.5.4"]);
 
-/** Receives traps and informs of versions 1, 2c and 3 by UDP, answers informs, and makes one record of each. */
+/** Lines leave in pieces of about this size, or when nothing more is there to be read. */
+const flushBytes = 64 * 1024;
+
+/** Receives traps and informs of versions 1, 2c and 3 by UDP and TCP, answers informs, and makes one record of each. */
 export function createTrapListener(parts: TrapListenerParts): TrapListener {
   const { settings, clock, log, metrics } = parts;
   const received = metrics.counter("netgloss_snmp_traps_total", "Notifications that became records.", {
@@ -77,6 +83,20 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
   let credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
   let usm: UsmReceiver | undefined;
   let socket: TrapSocket | undefined;
+  let stream: TrapStream | undefined;
+  const lines = createLineBuffer();
+  metrics.counterFrom(
+    "netgloss_snmp_traps_kernel_drops_total",
+    "Datagrams to the port for notifications that the kernel dropped because the receive buffer was full.",
+    [],
+    () => (socket === undefined ? 0 : (readKernelSockets()?.get(socket.port)?.drops ?? 0)),
+  );
+  metrics.gaugeFrom(
+    "netgloss_snmp_traps_connections",
+    "Open connections of senders of notifications by TCP",
+    [],
+    () => stream?.connections ?? 0,
+  );
   let lookup: { readonly of: Definitions; readonly find: AttributeLookup } | undefined;
 
   return {
@@ -93,11 +113,20 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
         clock,
         randomBytes: parts.randomBytes,
       });
-      socket = await openTrapSocket(settings.address, settings.port, receive);
+      socket = await openTrapSocket(settings.address, settings.port, (datagram, peer, peerPort) =>
+        receive(datagram, peer, (reply) => socket?.send(reply, peer, peerPort)),
+      );
+      if (settings.tcp) {
+        stream = await openTrapStream(settings.address, socket.port, {
+          onMessage: (message, peer, reply) => receive(message, peer, reply),
+          onRefused: (reason) => refused.add(1, { reason }),
+        });
+      }
       log.info(
         {
           address: settings.address,
           port: socket.port,
+          tcp: settings.tcp,
           communities: credentials.communities?.size ?? "any",
           users: credentials.users.length,
         },
@@ -105,15 +134,16 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
       );
     },
     async stop() {
-      await socket?.close();
+      await Promise.all([socket?.close(), stream?.close()]);
       socket = undefined;
+      stream = undefined;
+      flush();
     },
     port: () => socket?.port,
   };
 
-  function receive(datagram: Uint8Array, peer: string, peerPort: number): void {
-    const sender = plainAddress(peer);
-    const reason = take(datagram, sender, (reply) => socket?.send(reply, peer, peerPort));
+  function receive(datagram: Uint8Array, peer: string, send: (reply: Uint8Array) => void): void {
+    const reason = take(datagram, plainAddress(peer), send);
     if (reason !== undefined) refused.add(1, { reason });
   }
 
@@ -172,11 +202,16 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     const leftOut = limit.takeLeftOut(sender);
     if (leftOut > 0) fields.set("snmp.trap.suppressed", leftOut);
     parts.enricher.enrich(fields);
-    const lines = createLineBuffer();
+    if (lines.count === 0) setImmediate(flush);
     lines.append(fields);
-    parts.sink.write(lines.take(), 1);
+    if (lines.byteLength >= flushBytes) flush();
     received.add(1, { version: trap.version, kind: trap.kind });
     if (linkTraps.has(formatOid(trap.oid))) known?.pollInterfaces();
+  }
+
+  function flush(): void {
+    const { count } = lines;
+    if (count > 0) parts.sink.write(lines.take(), count);
   }
 }
 

@@ -23,11 +23,13 @@ export interface Trap {
  * Why a datagram gave no record.
  *
  * - `malformed`: not an SNMP message with a notification; `pdu_type`: another PDU
+ * - `connections`: one more by TCP than there may be
  * - `source`: the sender is not in the list; `rate`: it sends more than it may
  * - `community`, `user`, `level`, `digest`, `decryption`, `time_window`, `engine`: its credentials are not right
  */
 export const trapRefusals = [
   "malformed",
+  "connections",
   "pdu_type",
   "source",
   "rate",

@@ -1,5 +1,4 @@
-import type { Labels, Metrics } from "../../../report/index.ts";
-import { readKernelSockets, type KernelPort } from "./kernel-socket.ts";
+import { readKernelSockets, type KernelPort, type Labels, type Metrics } from "../../../report/index.ts";
 
 /** A port that is open for flows. */
 export interface OpenPort {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readKernelSockets } from "../../src/flow/intake/net/kernel-socket.ts";
+import { readKernelSockets } from "../../src/report/index.ts";
 
 const header =
   "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops";
