@@ -46,6 +46,7 @@ export default defineConfig({
           page("Let users in", "access"),
           page("Take names from an IPAM", "sources"),
           page("Bring in sheets", "column-maps"),
+          page("Share names by PostgreSQL", "postgresql"),
           page("Search networks for devices", "discovery"),
           page("Write SNMP definitions", "generate"),
           page("Enrich by files and databases", "enrichment"),
