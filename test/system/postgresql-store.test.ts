@@ -323,7 +323,14 @@ suite("a store whose database", () => {
     assert.equal(entry?.name, "by hand");
     assert.equal(await metrics.value("netgloss_udm_postgresql_full_loads_total", { reason: "changed_by_hand" }), 1);
 
-    await until("the others see it", () => far.store.history.last() === 5, 15_000);
+    await database.sql`insert into netgloss.udm_entry values ('10.0.0.7', '{"name" : "spelt freely", "key":"10.0.0.7"}')`;
+    await store.load();
+    const [spelt] = await store.commit([
+      { op: "update", key: parseKey("10.0.0.7"), values: udmEntry("::", { vlan: 7n }), fields: ["vlan"] },
+    ]);
+    assert.equal(spelt?.name, "spelt freely");
+    assert.equal(await metrics.value("netgloss_udm_postgresql_full_loads_total", { reason: "changed_by_hand" }), 1);
+    await until("the others see it", () => far.store.history.last() === 6, 15_000);
     proxy.fault = "away";
     proxy.cut();
     await database.sql`update netgloss.udm_state set last_number = 3`;

@@ -1,6 +1,7 @@
 import type { Sql } from "postgres";
 import type { EntryChange } from "../model/apply-writes.ts";
-import { arrayLiteral, plainArrayLiteral, bytesOf, changeColumns, type ChangeColumns } from "./entry-rows.ts";
+import { sameEntry } from "../model/same-entry.ts";
+import { arrayLiteral, plainArrayLiteral, bytesOf, changeColumns, readRow, type ChangeColumns } from "./entry-rows.ts";
 import { channel } from "./schema.ts";
 
 /** A commit to be made. */
@@ -21,6 +22,8 @@ export interface NewCommits {
   readonly collector: string;
   /** Milliseconds since the epoch. */
   readonly time: number;
+  /** Whether entries may be spelt otherwise than a collector spells them: they are read before they are written over. */
+  readonly isSpeltFreely: boolean;
   readonly commits: readonly NewCommit[];
 }
 
@@ -34,11 +37,15 @@ export class DivergenceError extends Error {
  *
  * @throws DivergenceError, or an error of the database.
  */
-export async function saveCommits(sql: Sql, { save, collector, time, commits }: NewCommits): Promise<void> {
+export async function saveCommits(
+  sql: Sql,
+  { save, collector, time, isSpeltFreely, commits }: NewCommits,
+): Promise<void> {
   const log = commits.map((commit) => ({ commit, columns: commit.changes.map(changeColumns) }));
   const bytes = log.map(({ columns }) => columns.reduce((sum, one) => sum + bytesOf(one), 0));
   const last = commits.at(-1)?.number ?? 0;
   const net = netChanges(log.flatMap(({ commit, columns }) => (commit.layer === undefined ? columns : [])));
+  if (isSpeltFreely) await respell(sql, net);
   // All of them are on their way before the first is answered.
   await Promise.all([
     ...writeEntries(sql, net),
@@ -123,4 +130,25 @@ function netChanges(columns: readonly ChangeColumns[]): readonly ChangeColumns[]
     byKey.set(now.key, { ...now, before, beforeFileOnly });
   }
   return [...byKey.values()];
+}
+
+/**
+ * Spells entries of the table as a collector does, where they say the same.
+ *
+ * @throws DivergenceError when one says something else.
+ */
+async function respell(sql: Sql, net: readonly ChangeColumns[]): Promise<void> {
+  const known = new Map(net.flatMap((one) => (one.before === null ? [] : [[one.key, one] as const])));
+  if (known.size === 0) return;
+  const rows = await sql<{ key: string; entry: string; fileOnly: string | null }[]>`
+    select key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry
+    where key = any(${plainArrayLiteral([...known.keys()])}::text::text[])`;
+  for (const { key, entry, fileOnly } of rows) {
+    const { before, beforeFileOnly } = known.get(key) as ChangeColumns;
+    if (entry === before && fileOnly === beforeFileOnly) continue;
+    if (before === null || !sameEntry(readRow(key, entry, fileOnly), readRow(key, before, beforeFileOnly))) {
+      throw new DivergenceError(`the entry ${JSON.stringify(key)} of the table netgloss.udm_entry was changed by hand`);
+    }
+    await sql`update netgloss.udm_entry set entry = ${before}::text::json, file_only = ${beforeFileOnly}::text::json where key = ${key}`;
+  }
 }

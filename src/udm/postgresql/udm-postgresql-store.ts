@@ -263,12 +263,14 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
       let session: Session | undefined;
       try {
         session = await writer.session();
-        await tryTransaction(session, plan);
+        await tryTransaction(session, plan, attempt > 0);
         return;
       } catch (error) {
         await rollBack(session);
-        const again = error instanceof DivergenceError ? new ReloadNeeded("changed_by_hand") : error;
-        if (!(again instanceof ReloadNeeded) || attempt > 0 || session === undefined) throw refusal(error);
+        const isDivergence = error instanceof DivergenceError;
+        if (attempt === 0 && isDivergence) continue;
+        const again = isDivergence ? new ReloadNeeded("changed_by_hand") : error;
+        if (!(again instanceof ReloadNeeded) || attempt > 1 || session === undefined) throw refusal(error);
         await reload(session, again).catch((failure: unknown) => {
           throw refusal(failure);
         });
@@ -289,6 +291,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
   const tryTransaction = async (
     session: Session,
     plan: (from: Position) => Promise<Plan | undefined>,
+    isSpeltFreely: boolean,
   ): Promise<void> => {
     const found = await beginTransaction(session, mirror.position()?.number ?? 0);
     mirror.check(found);
@@ -308,7 +311,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     try {
       const entries = commits.reduce((sum, { changes }) => sum + changes.length, 0);
       const limitMs = access.timeoutMs + entries * msForAnEntry;
-      await session.ask((sql) => saveCommits(sql, { save, collector, time, commits }), limitMs);
+      await session.ask((sql) => saveCommits(sql, { save, collector, time, isSpeltFreely, commits }), limitMs);
       await finish(session, from.number + commits.length, save);
     } catch (error) {
       if (next !== published.index()) shared.release(next);
