@@ -31,6 +31,8 @@ for (const [what, maxRate] of [
       port: 0,
       tcp: false,
       credentialsDirectory: "",
+      rulesPath: "",
+      compileCondition: () => () => true,
       engineId: "",
       isAllowed: () => true,
       maxRate,

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { AccessFileError, parseAccessFile } from "../access/index.ts";
+import { compileTrapCondition } from "./filters.ts";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
-import { formatFinding, readNetworks } from "../snmp/index.ts";
+import { formatFinding, readNetworks, readTrapRules } from "../snmp/index.ts";
 import { readSourcesFile, SourcesFileError } from "../sources/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { shapingProblems } from "./shaping-problems.ts";
@@ -36,17 +37,34 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   }
   const sourcesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
   if (sourcesPath !== "") problems.push(...(await checkSources(sourcesPath)));
-  const networks = await checkNetworks(settings);
-  problems.push(...networks.problems);
-  warnings.push(...networks.warnings);
+  for (const found of [await checkNetworks(settings), await checkTrapRules(settings)]) {
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
   return { problems, warnings };
 }
 
 async function checkNetworks(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
-  const path = settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH;
+  const most = settings.SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES;
+  return checkSnmpFile(settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH, (path, bytes) =>
+    readNetworks(path, bytes, most),
+  );
+}
+
+async function checkTrapRules(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
+  const read = (path: string, bytes: Uint8Array): ReturnType<typeof readTrapRules> =>
+    readTrapRules(path, bytes, compileTrapCondition);
+  return checkSnmpFile(settings.SVC_INPUT_TRAP_RULES_PATH, read);
+}
+
+/** @param path empty: there is no such file. */
+async function checkSnmpFile(
+  path: string,
+  read: (path: string, bytes: Uint8Array) => ReturnType<typeof readNetworks | typeof readTrapRules>,
+): Promise<{ problems: string[]; warnings: string[] }> {
   if (path === "") return { problems: [], warnings: [] };
   try {
-    const { findings } = readNetworks(path, await readFile(path), settings.SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES);
+    const { findings } = read(path, await readFile(path));
     const linesOf = (wanted: "error" | "warning"): string[] =>
       findings.filter(({ severity }) => severity === wanted).map(formatFinding);
     return { problems: linesOf("error"), warnings: linesOf("warning") };

@@ -1,4 +1,11 @@
-import { FilterError, parseFilter, recordVocabulary, type Filter } from "../filter/index.ts";
+import {
+  compileFilter,
+  FilterError,
+  parseFilter,
+  type Matches,
+  recordVocabulary,
+  type Filter,
+} from "../filter/index.ts";
 import { instanceSetting, outputWords, type OutputWord, type PlainSettings } from "./settings/index.ts";
 
 /** The settings that are filters. */
@@ -30,6 +37,11 @@ export function recordFilter(settings: PlainSettings): Filter | undefined {
   if (drop === undefined) return keep;
   const isNotDropped: Filter = { kind: "not", filter: drop };
   return keep === undefined ? isNotDropped : { kind: "and", filters: [keep, isNotDropped] };
+}
+
+/** The condition of a rule for traps. @throws FilterError */
+export function compileTrapCondition(text: string): Matches {
+  return compileFilter(parseFilter(text, "", recordVocabulary));
 }
 
 /** What is wrong with the filters of the settings. */

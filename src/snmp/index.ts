@@ -89,6 +89,7 @@ export type {
   Snmp,
   SnmpOptions,
 } from "./operations/snmp.ts";
+export { readTrapRules, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";
 export {

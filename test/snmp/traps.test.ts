@@ -6,7 +6,15 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
-import { createSnmp, definitionPathsIn, type TrapSettings } from "../../src/snmp/index.ts";
+import { compileFilter, parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import {
+  createSnmp,
+  definitionPathsIn,
+  formatFinding,
+  readTrapRules,
+  type CompileCondition,
+  type TrapSettings,
+} from "../../src/snmp/index.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -49,6 +57,8 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
       address: "127.0.0.1",
       port: 0,
       credentialsDirectory: "",
+      rulesPath: "",
+      compileCondition: () => () => true,
       engineId: "80000000046e6574",
       isAllowed: () => true,
       maxRate: 0,
@@ -255,4 +265,51 @@ test("one host may have 20 connections", async (t) => {
     async () => (await rig.metrics.value("netgloss_snmp_traps_refused_total", { reason: "connections" })) === 1,
   );
   assert.equal(await rig.metrics.value("netgloss_snmp_traps_connections"), 20);
+});
+
+test("rules drop traps, and give them names, severities and categories; the first that is true counts", async (t) => {
+  const rulesPath = join(tempDirectory(t), "rules.yml");
+  writeFileSync(
+    rulesPath,
+    "noise: {when: netif.index = 9, drop: true}\n" +
+      "uplink:\n  when: snmp.trap.name = linkDown and netif.index = 7\n" +
+      "  severity: critical\n  category: availability\n  name: uplinkDown\n" +
+      "all: {when: snmp.trap.oid exists, severity: info}\n",
+  );
+  const compileCondition: CompileCondition = (filter) => compileFilter(parseFilter(filter, "", recordVocabulary));
+  const rig = await start(t, { rulesPath, compileCondition });
+  const answer = await rig.send(v2(0xa6, "public", varbind("1.3.6.1.2.1.2.2.1.1.9", int(9))), true);
+  assert.notEqual(answer, "", "an inform that is dropped is answered");
+  await rig.send(v2(0xa7, "public", ifIndex));
+  await rig.send(v2(0xa7, "public", unknownValue));
+  await until("two records", () => rig.records.length === 2);
+  const said = rig.records.map((record) =>
+    ["snmp.trap.name", "event.severity.level", "event.category.name"].map((field) => record[field]),
+  );
+  assert.deepEqual(said, [
+    ["uplinkDown", "critical", "availability"],
+    ["linkDown", "info", undefined],
+  ]);
+  assert.equal(await rig.metrics.value("netgloss_snmp_traps_refused_total", { reason: "rule" }), 1);
+});
+
+test("faults of rules are named with their place, all of them", () => {
+  const compile: CompileCondition = (filter) => compileFilter(parseFilter(filter, "", recordVocabulary));
+  const text = [
+    "a: {when: snmp.trap.nam = linkDown, drop: true}",
+    "b: {drop: true}",
+    "c: {when: snmp.trap.name exists}",
+    "d: {when: snmp.trap.name exists, severity: criticl}",
+    "e: nothing",
+    "",
+  ].join("\n");
+  const { rules, findings } = readTrapRules("rules.yml", Buffer.from(text), compile);
+  assert.deepEqual(rules, []);
+  const lines = findings.map(formatFinding);
+  assert.equal(lines.length, 5, lines.join("\n"));
+  assert.match(lines[0] ?? "", /^rules\.yml:1:\d+: a: when: .*snmp\.trap\.nam/);
+  assert.match(lines[1] ?? "", /^rules\.yml:2:1: b: when is missing/);
+  assert.match(lines[2] ?? "", /^rules\.yml:3:1: c: has no effect/);
+  assert.match(lines[3] ?? "", /^rules\.yml:4:\d+: d: severity: .*did you mean "critical"/);
+  assert.match(lines[4] ?? "", /^rules\.yml:5:1: e: expected a mapping/);
 });

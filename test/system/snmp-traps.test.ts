@@ -60,6 +60,8 @@ test("traps and informs of net-snmp: all versions and levels; wrong passphrases 
       address: "127.0.0.1",
       port: 0,
       credentialsDirectory: directory,
+      rulesPath: "",
+      compileCondition: () => () => true,
       engineId: "",
       isAllowed: () => true,
       tcp: true,

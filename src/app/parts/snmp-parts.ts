@@ -18,7 +18,7 @@ import {
   type ExporterInterfaces,
   type ExporterInterfacesOptions,
 } from "../exporter-interfaces.ts";
-import { recordFilter } from "../filters.ts";
+import { compileTrapCondition, recordFilter } from "../filters.ts";
 import { packagePath } from "../package-root.ts";
 import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";
 import { recordEdits } from "../shaping.ts";
@@ -92,6 +92,8 @@ function trapSettings(settings: Settings): TrapSettings {
     port: settings.SVC_INPUT_TRAP_LISTENER_PORT,
     tcp: settings.SVC_INPUT_TRAP_LISTENER_TCP_ENABLE,
     credentialsDirectory: settings.SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH,
+    rulesPath: settings.SVC_INPUT_TRAP_RULES_PATH,
+    compileCondition: compileTrapCondition,
     engineId: settings.SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID,
     maxRate: settings.SVC_INPUT_TRAP_LISTENER_MAX_RATE,
     isAllowed(address) {

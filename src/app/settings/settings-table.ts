@@ -460,6 +460,13 @@ export const settingsTable = {
     "The directory of files with `communities` and `v3_credentials` whose traps count. Empty: every community, and the users of polled devices.",
     "/etc/netgloss/traps",
   ),
+  SVC_INPUT_TRAP_RULES_PATH: row(
+    "SNMP",
+    path,
+    "",
+    "A YAML file of rules that drop traps, rename them, or give them a severity and a category; see docs/snmp.md. Empty: there are none.",
+    "/etc/netgloss/traps/rules.yml",
+  ),
   SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID: row(
     "SNMP",
     orEmpty(plainText),

@@ -8,6 +8,18 @@ snmp.object.name | keyword | | IF-MIB::ifXTable | object that was polled | SNMP
 snmp.object.entity | keyword | | IF-MIB::ifXTable.7 | row of the object: its name, and of a table the instance | SNMP
 snmp.object.instance | keyword | | 7 | row of the object, where no index names it | SNMP
 snmp.object.isOddIndex | boolean | | true | the row's instance is no index of the object, and so in snmp.object.instance | SNMP
+snmp.trap.oid | keyword | | .1.3.6.1.6.3.1.1.5.3 | which notification it is (RFC 3584) | traps
+snmp.trap.name | keyword | | linkDown | its name, or that which a rule gives it | traps
+snmp.trap.kind | keyword | | trap | trap or inform | traps
+snmp.trap.version | keyword | | 2c | version of SNMP | traps
+snmp.trap.user | keyword | | operator | user of version 3 | traps
+snmp.trap.uptime | long | milliseconds | 12340 | sysUpTime of the sender | traps
+snmp.trap.enterprise | keyword | | .1.3.6.1.4.1.318 | of version 1, or of a trap that was forwarded | traps
+snmp.trap.sender.ip.addr | ip | | 192.0.2.9 | the sender, where the trap names another agent | traps
+snmp.trap.suppressed | long | | 12 | traps of the sender that were left out before this one | traps
+snmp.trap.varbinds | keyword[] | | [".1.3.6.1.4.1.99999.1.0 = hot"] | values that no definition knows | traps
+event.severity.level | keyword | | critical | severity that a rule gives | traps
+event.category.name | keyword | | availability | category that a rule gives | traps
 snmp.rate.interval | double | seconds | 60.02 | time between the two polls that rates and deltas are of | SNMP
 snmp.rate.refused | keyword[] | | ["netif.bytes.in narrow"] | counters without a rate, with the reason: reset, narrow | SNMP
 snmp.object.isPartial | boolean | | true | not all of the object's values came | SNMP

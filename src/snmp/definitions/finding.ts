@@ -2,8 +2,8 @@ import type { Kind } from "./definitions.ts";
 
 export type Severity = "error" | "warning";
 
-/** What a finding is about: a kind of definition, or the networks that are searched for devices. */
-export type FindingKind = Kind | "network";
+/** What a finding is about: a kind of definition, the networks that are searched for devices, or the rules of traps. */
+export type FindingKind = Kind | "network" | "trap_rule";
 
 /** Something wrong with the definition files. Its texts hold no community and no passphrase. */
 export interface Finding {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
 import { readKernelSockets, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
@@ -12,6 +13,7 @@ import { messageVersion, readCommunityNotification, trapOf } from "./read-notifi
 import { createSenderLimit } from "./sender-limit.ts";
 import { readTrapCredentials, type TrapCredentials } from "./trap-credentials.ts";
 import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
+import { applyTrapRules, readTrapRules, type CompileCondition, type TrapRule } from "./trap-rules.ts";
 import { openTrapSocket, type TrapSocket } from "./trap-socket.ts";
 import { openTrapStream, type TrapStream } from "./trap-stream.ts";
 import { trapRefusals, type Trap, type TrapRefusal } from "./trap.ts";
@@ -37,6 +39,10 @@ export interface TrapSettings {
   readonly engineId: string;
   /** Whether the address is that of a sender that counts. */
   readonly isAllowed: (address: string) => boolean;
+  /** The file of rules; empty: there are none. */
+  readonly rulesPath: string;
+  /** Reads the filter of a rule. @throws an Error that says what is wrong with it. */
+  readonly compileCondition: CompileCondition;
   /** Notifications of one sender in a second; 0 is no limit. */
   readonly maxRate: number;
 }
@@ -81,6 +87,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
   );
   const limit = createSenderLimit(settings.maxRate, clock);
   let credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
+  let rules: readonly TrapRule[] = [];
   let usm: UsmReceiver | undefined;
   let socket: TrapSocket | undefined;
   let stream: TrapStream | undefined;
@@ -105,6 +112,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
       credentials = await readTrapCredentials(settings.credentialsDirectory);
       for (const finding of credentials.findings)
         log.error({ finding: formatFinding(finding) }, "credentials of traps");
+      if (settings.rulesPath !== "") rules = await loadRules(settings, log);
       usm = createUsmReceiver({
         engineId: engineIdOf(settings.engineId, parts.hostName),
         // Seconds since the epoch grow with every start, without a place to keep a counter.
@@ -167,9 +175,9 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     if (read === undefined) return "pdu_type";
     const community = Buffer.from(read.community).toString("utf8");
     if (credentials.communities !== undefined && !credentials.communities.has(community)) return "community";
-    write(read.trap, sender);
+    const isWritten = write(read.trap, sender);
     if (read.inform !== undefined) send(encodeCommunityMessage(1, read.community, responseTo(read.inform)));
-    return undefined;
+    return isWritten ? undefined : "rule";
   }
 
   function takeUsm(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
@@ -178,12 +186,13 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     if (pdu === undefined) return refusal ?? "malformed";
     const trap = trapOf(pdu, "3", user);
     if (trap === undefined) return "pdu_type";
-    write(trap, sender);
+    const isWritten = write(trap, sender);
     if (trap.kind === "inform" && answer !== undefined) send(answer(responseTo(pdu)));
-    return undefined;
+    return isWritten ? undefined : "rule";
   }
 
-  function write(trap: Trap, sender: string): void {
+  /** @returns false when a rule drops it. */
+  function write(trap: Trap, sender: string): boolean {
     const definitions = parts.definitions();
     const address = trap.agent ?? sender;
     const known = parts.senderOf(address) ?? parts.senderOf(sender);
@@ -199,6 +208,8 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
         interfaceName: known?.interfaceName ?? (() => undefined),
       });
     }
+    if (linkTraps.has(formatOid(trap.oid))) known?.pollInterfaces();
+    if (rules.length > 0 && !applyTrapRules(rules, fields)) return false;
     const leftOut = limit.takeLeftOut(sender);
     if (leftOut > 0) fields.set("snmp.trap.suppressed", leftOut);
     parts.enricher.enrich(fields);
@@ -206,13 +217,22 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     lines.append(fields);
     if (lines.byteLength >= flushBytes) flush();
     received.add(1, { version: trap.version, kind: trap.kind });
-    if (linkTraps.has(formatOid(trap.oid))) known?.pollInterfaces();
+    return true;
   }
 
   function flush(): void {
     const { count } = lines;
     if (count > 0) parts.sink.write(lines.take(), count);
   }
+}
+
+/** @throws Error that names what is wrong with the file: notifications that are to be dropped must not come through. */
+async function loadRules({ rulesPath, compileCondition }: TrapSettings, log: Log): Promise<readonly TrapRule[]> {
+  const { rules, findings } = readTrapRules(rulesPath, await readFile(rulesPath), compileCondition);
+  const errors = findings.filter(({ severity }) => severity === "error").map(formatFinding);
+  if (errors.length > 0) throw new Error(`rules of traps: ${errors.join("; ")}`);
+  for (const finding of findings) log.warn({ finding: formatFinding(finding) }, "rules of traps");
+  return rules;
 }
 
 /** RFC 3416 section 4.2.7: the same values, without an error. */

@@ -26,6 +26,7 @@ export interface Trap {
  * - `connections`: one more by TCP than there may be
  * - `source`: the sender is not in the list; `rate`: it sends more than it may
  * - `community`, `user`, `level`, `digest`, `decryption`, `time_window`, `engine`: its credentials are not right
+ * - `rule`: a rule drops it
  */
 export const trapRefusals = [
   "malformed",
@@ -40,5 +41,6 @@ export const trapRefusals = [
   "decryption",
   "time_window",
   "engine",
+  "rule",
 ] as const;
 export type TrapRefusal = (typeof trapRefusals)[number];
