@@ -295,7 +295,7 @@ test("rules drop traps, and give them names, severities and categories; the firs
 
 test("faults of rules are named with their place, all of them", () => {
   const compile: CompileCondition = (filter) => compileFilter(parseFilter(filter, "", recordVocabulary));
-  const text = [
+  const file = [
     "a: {when: snmp.trap.nam = linkDown, drop: true}",
     "b: {drop: true}",
     "c: {when: snmp.trap.name exists}",
@@ -303,7 +303,7 @@ test("faults of rules are named with their place, all of them", () => {
     "e: nothing",
     "",
   ].join("\n");
-  const { rules, findings } = readTrapRules("rules.yml", Buffer.from(text), compile);
+  const { rules, findings } = readTrapRules("rules.yml", Buffer.from(file), compile);
   assert.deepEqual(rules, []);
   const lines = findings.map(formatFinding);
   assert.equal(lines.length, 5, lines.join("\n"));
