@@ -34,7 +34,15 @@ export default defineConfig({
     sidebar: [
       {
         text: "Tutorials",
-        items: [page("Your first flow", "first-flow"), page("Changing over", "change-over")],
+        items: [
+          page("Your first flow", "first-flow"),
+          page("NetBox names in ten minutes", "tutorial-netbox"),
+          page("Elasticsearch", "tutorial-elasticsearch"),
+          page("Kafka", "tutorial-kafka"),
+          page("ClickHouse and Grafana", "tutorial-clickhouse"),
+          page("Two collectors", "tutorial-two-collectors"),
+          page("Changing over", "change-over"),
+        ],
       },
       {
         text: "How to",
@@ -60,6 +68,7 @@ export default defineConfig({
           page("Settings", "settings"),
           page("Fields of records", "records"),
           page("Metrics", "metrics"),
+          page("Commands", "commands"),
           page("Command line", "command-line"),
           page("API", "api"),
           page("Outputs", "outputs"),

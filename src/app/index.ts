@@ -1,4 +1,5 @@
-export { runProgram } from "./cli/program.ts";
+export { commandsPage } from "./cli/commands-page.ts";
+export { createProgram, runProgram } from "./cli/program.ts";
 export type { SignalSource, Terminal } from "./cli/terminal.ts";
 export { createCollector, type Collector, type CollectorOptions } from "./collector.ts";
 export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-exporter.ts";

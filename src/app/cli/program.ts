@@ -22,7 +22,17 @@ import { addUdmCommand } from "./udm/udm-command.ts";
 /** Runs the command line. @returns the exit code. */
 export async function runProgram(terminal: Terminal): Promise<number> {
   let exitCode: number = exitCodes.ok;
-  const setExitCode = (code: number): void => void (exitCode = code);
+  const program = createProgram(terminal, (code) => void (exitCode = code));
+  try {
+    await program.parseAsync([...terminal.argv], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return explain(error, terminal);
+  }
+}
+
+/** The table of commands. A command that ends with another code than 0 calls `setExitCode`. */
+export function createProgram(terminal: Terminal, setExitCode: (code: number) => void): Command {
   const program = new Command("netgloss")
     .description(
       "Network data collector: NetFlow, IPFIX, sFlow and SNMP in; records with your own names on every address out.",
@@ -57,13 +67,7 @@ export async function runProgram(terminal: Terminal): Promise<number> {
     .command("version")
     .description("show the versions of netgloss and of Node")
     .action(() => terminal.out(`netgloss ${packageVersion()}, Node ${process.version}\n`));
-
-  try {
-    await program.parseAsync([...terminal.argv], { from: "user" });
-    return exitCode;
-  } catch (error) {
-    return explain(error, terminal);
-  }
+  return program;
 }
 
 /** Errors that the user can fix get one line each; any other is a bug and is thrown on. */
