@@ -42,6 +42,8 @@ export default defineConfig({
           page("ClickHouse and Grafana", "tutorial-clickhouse"),
           page("Two collectors", "tutorial-two-collectors"),
           page("Changing over", "change-over"),
+          page("From goflow2", "from-goflow2"),
+          page("From pmacct", "from-pmacct"),
         ],
       },
       {

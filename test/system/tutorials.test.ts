@@ -1,4 +1,4 @@
-// The tutorials of docs/, as they are written, from nothing to a query that shows the operator's own name.
+// The tutorials and change-over pages of docs/, as they are written, from nothing to a query that shows the operator's own name.
 import { test } from "node:test";
 import { startPartner } from "../support/partner.ts";
 import { startDatabase } from "../support/postgresql.ts";
@@ -47,3 +47,7 @@ test("docs/tutorial-two-collectors.md", async (t) => {
     "db.example.com": `${database.host}:${database.port}`,
   });
 });
+
+for (const page of ["docs/from-goflow2.md", "docs/from-pmacct.md"]) {
+  test(page, (t) => runTutorial(t, page, /"bytes": 1500,\n {2}"(?:name|label)": "my-servers"/));
+}
