@@ -6,18 +6,28 @@ interface LossRow {
   readonly metric: string;
   readonly what: string;
   readonly unit: "datagrams" | "records" | "samples" | "bytes" | "units";
+  /** The unit of values of the label that have another one. */
+  readonly units?: Readonly<Record<string, LossRow["unit"]>>;
   /** The label by whose values losses are listed separately. */
   readonly label?: string;
   /** A counter of what turned out not to be lost. */
   readonly recovered?: string;
 }
 
+/** What the sequence numbers of a protocol count; sFlow and NetFlow v9 count datagrams. */
+const sequenceUnits: Readonly<Record<string, LossRow["unit"]>> = {
+  netflow5: "records",
+  netflow7: "records",
+  ipfix: "records",
+};
+
 /** On the way of a record: from the network to the outputs. */
 const lossRows: readonly LossRow[] = [
   {
     metric: "netgloss_flow_missing_total",
     what: "missing by sequence numbers: lost before they came here",
-    unit: "units",
+    unit: "datagrams",
+    units: sequenceUnits,
     label: "protocol",
     recovered: "netgloss_flow_recovered_total",
   },
@@ -109,7 +119,8 @@ function overviewOf(samples: readonly Sample[], now: number): Overview {
       .map(([key, total]): Loss => {
         const of = key.slice(row.metric.length + 1);
         const recent = Math.max(0, total - (first.losses.get(key) ?? 0));
-        return { what: row.what, of: of === "" ? undefined : of, metric: row.metric, unit: row.unit, total, recent };
+        const unit = row.units?.[of] ?? row.unit;
+        return { what: row.what, of: of === "" ? undefined : of, metric: row.metric, unit, total, recent };
       }),
   );
   return {

@@ -100,6 +100,8 @@ test("flows top --last asks Explore; without it, and for a name of several field
   const table = await run(...last, "src.name", "--sort", "flows", "--limit", "1");
   assert.match(table.out, /^SRC\.NAME {2}FLOWS .*SHARE\nweb .* %/);
   assert.match(table.err, /^nothing of the time before .*: nothing older is kept\n$/);
+  const watched = await run("flows", "top", "--by", "src", "--for", "1");
+  assert.equal(watched.err, "watching for 1 s; --last 1h asks Explore for the hour before\n");
   const several = await run(...last, "addr");
   assert.match(
     several.err,

@@ -11,6 +11,7 @@ interface Answer {
   readonly losses: readonly {
     readonly what: string;
     readonly of?: string;
+    readonly unit: string;
     readonly total: number;
     readonly recent: number;
   }[];
@@ -66,6 +67,21 @@ test("losses are told by their counters, with what is new, and rates by the read
     ],
     "what is older than five minutes is not new",
   );
+});
+
+test("what is missing has the unit that the sequence numbers of its protocol count", async () => {
+  const metrics = createMetrics();
+  const missing = metrics.counter("netgloss_flow_missing_total", "Missing.", ["protocol"]);
+  for (const protocol of ["netflow5", "netflow7", "netflow9", "ipfix", "sflow"]) missing.add(1, { protocol });
+  const view = createOverview(metrics, { now: () => 0, monotonic: () => 0 });
+  const { losses } = (await view("")) as Answer;
+  assert.deepEqual(Object.fromEntries(losses.map(({ of, unit }) => [of, unit])), {
+    netflow5: "records",
+    netflow7: "records",
+    netflow9: "datagrams",
+    ipfix: "records",
+    sflow: "datagrams",
+  });
 });
 
 test("fields say whether enrichment adds them", () => {

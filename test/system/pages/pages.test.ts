@@ -36,6 +36,15 @@ test("every page, light and dark, wide and narrow: axe finds nothing, no other h
       );
       assert.equal(overflow, 0, `${where}: wider than the screen`);
       assert.equal(await page.title(), `${name} – netgloss`);
+      const bar = await page.getByRole("navigation", { name: "Pages" }).boundingBox();
+      const link = await page
+        .getByRole("navigation", { name: "Pages" })
+        .getByRole("link", { name, exact: true })
+        .boundingBox();
+      assert.ok(
+        bar !== null && link !== null && link.x >= 0 && link.x + link.width <= bar.width,
+        `${where}: its link is cut`,
+      );
     }
     assert.deepEqual(foreign(), []);
     assert.deepEqual(errors(withoutExplore), []);

@@ -1,11 +1,20 @@
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { hrefOf } from "../navigation/place.ts";
 import { pageTable } from "./page-table.ts";
 
-/** The pages, the current one marked. */
+/** The pages, the current one marked, and in sight where the list is wider than the screen. */
 export function SideBar({ current }: { readonly current: string | undefined }): JSX.Element {
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const link = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (bar.current === null || link === null || link === undefined) return;
+    const { left, width } = link.getBoundingClientRect();
+    const { left: barLeft, width: barWidth } = bar.current.getBoundingClientRect();
+    bar.current.scrollLeft += left - barLeft - (barWidth - width) / 2;
+  }, [current]);
   return (
-    <nav class="side" aria-label="Pages">
+    <nav ref={bar} class="side" aria-label="Pages">
       <a class="brand" href={hrefOf("")} aria-label="netgloss, to the Overview">
         <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
           <rect width="32" height="32" rx="7" class="brand-back" />

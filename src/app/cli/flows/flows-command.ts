@@ -38,7 +38,9 @@ export function addFlowsCommand(program: Command, terminal: Terminal): void {
     });
 
   const top = addClientOptions(flows.command("top"))
-    .description("sum up flows by a field, the largest first: those of some seconds, or those that Explore keeps")
+    .description(
+      "sum up flows by a field, the largest first: those of the next seconds, or with --last 1h those that Explore keeps",
+    )
     .requiredOption("--by <field>", "a field, such as dst.name or src.as.org; repeat for more", collect)
     .option("--filter <expression>", filter)
     .option("--for <seconds>", "how long to watch (default: 10)", numberFrom1)

@@ -32,6 +32,9 @@ export async function topFlows(
   const query = { filter: options.filter ?? "", rate: String(tailRate) };
   const { for: wanted = usualSeconds } = options;
   let seconds = 0;
+  if (options.output === "table" && (await keepsFlows(client))) {
+    terminal.err(`watching for ${wanted} s; --last 1h asks Explore for the hour before\n`);
+  }
   for await (const { lines, counts } of readTail(client, query)) {
     for (const line of lines) addFlow(rows, columns, JSON.parse(line) as Record<string, unknown>);
     if (counts === undefined) continue;
@@ -60,6 +63,14 @@ export async function topFlows(
     terminal.out(textTable(header, cells));
   }
   if (factor > 1) terminal.err(`estimated from ${total.passed} of some ${Math.round(total.passed * factor)} flows\n`);
+}
+
+/** Whether Explore is on. A collector that cannot say so is watched all the same. */
+async function keepsFlows(client: ApiClient): Promise<boolean> {
+  return client.ask("GET", "/api/v1/explore/status").then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The fields that a name stands for: the first that a flow has counts. */

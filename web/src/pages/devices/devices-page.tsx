@@ -9,9 +9,11 @@ import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
 import { ApplyDefinitions, definitionsCall } from "./apply-definitions.tsx";
+import { candidatesCall } from "./candidates.tsx";
 import type { Device } from "./device.ts";
 import { DeviceDetails, deviceCall } from "./device-details.tsx";
 import { DeviceTable } from "./device-table.tsx";
+import { SearchNetworks, searchCall } from "./search-networks.tsx";
 import "./devices.css";
 
 const devicesCall: ApiCall = { path: "api/v1/snmp/devices" };
@@ -27,7 +29,13 @@ export default function DevicesPage(): JSX.Element {
     <Page
       title="Devices"
       lead="What is polled by SNMP: state, plan, interfaces with rates."
-      calls={[devicesCall, ...(chosen === null ? [] : [deviceCall(chosen)]), definitionsCall]}
+      calls={[
+        devicesCall,
+        ...(chosen === null ? [] : [deviceCall(chosen)]),
+        definitionsCall,
+        searchCall,
+        candidatesCall,
+      ]}
       actions={
         isOn && (
           <ActionButton needs="viewer" area="snmp" onAction={() => setApplying(true)}>
@@ -48,7 +56,7 @@ export default function DevicesPage(): JSX.Element {
             {answer.enabled && answer.devices.length === 0 && (
               <Empty title="No device is defined">
                 Write a file with devices into the directory of definitions, then apply definitions: no restart is
-                needed.
+                needed. Or let networks be searched for devices, below.
               </Empty>
             )}
             {answer.devices.length > 0 && <Totals devices={answer.devices} />}
@@ -58,6 +66,7 @@ export default function DevicesPage(): JSX.Element {
                 <DeviceTable devices={answer.devices} />
               </Section>
             )}
+            {answer.enabled && <SearchNetworks changed={devices.reload} />}
           </>
         )}
       </Shown>
@@ -75,7 +84,7 @@ function Totals({ devices }: { readonly devices: readonly Device[] }): JSX.Eleme
       <Tile
         label="Answering"
         value={formatWhole(count("up"))}
-        detail={`of ${formatWhole(devices.length)} devices`}
+        detail={`of ${formatWhole(devices.length)} ${devices.length === 1 ? "device" : "devices"}`}
         state="good"
       />
       <Tile

@@ -45,7 +45,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
       .nodeId((node) => node.id)
       .nodeAlign((node) => node.column)
       .nodeWidth(12)
-      .nodePadding(10)
+      .nodePadding(14)
       .extent([
         [1, 24],
         [width - 1, height + 20],

@@ -84,7 +84,7 @@ function Totals({
   return (
     <div class="tiles">
       <Tile label="Exporters" value={formatWhole(exporters.length)} />
-      <Tile label="Records" value={formatNumber(rate, "records/s")} detail="over the last minute" />
+      <Tile label="Records per second" value={formatNumber(rate)} detail="over the last minute" />
       <Tile
         label="Worst loss"
         value={lossText(worst)}

@@ -148,7 +148,7 @@ export function EntryTable({ loaded, total, selected, select, open, save }: Entr
           <span role="columnheader" class="minor">
             Tags
           </span>
-          <span role="columnheader" class="minor">
+          <span role="columnheader" class="minor number">
             VLAN
           </span>
           <span role="columnheader" class="minor">

@@ -113,10 +113,14 @@ function Tiles({ answer, diagnosis, outputs, hasExplore, storeFrom }: TilesProps
       <Tile
         label="Lost"
         value={
-          lost.length === 0 ? "nothing" : `${formatWhole(lost.length)} ${lost.length === 1 ? "reason" : "reasons"}`
+          recentSeconds === 0
+            ? "…"
+            : lost.length === 0
+              ? "nothing"
+              : `${formatWhole(lost.length)} ${lost.length === 1 ? "reason" : "reasons"}`
         }
-        detail={recentSeconds === 0 ? "since just now" : `in the last ${formatDuration(recentSeconds)}`}
-        state={lost.length > 0 ? "warn" : "good"}
+        detail={recentSeconds === 0 ? "counted from now on" : `in the last ${formatDuration(recentSeconds)}`}
+        state={recentSeconds === 0 ? undefined : lost.length > 0 ? "warn" : "good"}
         href={`${hrefOf("")}#losses`}
       />
     </>

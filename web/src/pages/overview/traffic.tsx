@@ -143,7 +143,7 @@ export function UnnamedNetworks(): JSX.Element {
                     </a>
                   ),
                 },
-                { name: "Addresses", cell: ({ addresses }) => formatNumber(addresses), isNumber: true },
+                { name: "Addresses", cell: ({ addresses }) => formatNumber(addresses), isNumber: true, isMinor: true },
                 { name: "Bytes", cell: ({ bytes }) => formatNumber(bytes, "B"), isNumber: true },
                 {
                   name: "Give a name",
