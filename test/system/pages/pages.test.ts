@@ -36,16 +36,13 @@ test("every page, light and dark, wide and narrow: axe finds nothing, no other h
       );
       assert.equal(overflow, 0, `${where}: wider than the screen`);
       assert.equal(await page.title(), `${name} – netgloss`);
-      const bar = await page.getByRole("navigation", { name: "Pages" }).boundingBox();
-      const link = await page
-        .getByRole("navigation", { name: "Pages" })
-        .getByRole("link", { name, exact: true })
-        .boundingBox();
-      assert.ok(
-        bar !== null && link !== null && link.x >= 0 && link.x + link.width <= bar.width,
-        `${where}: its link is cut`,
-      );
     }
+    // On a narrow screen the list of pages is wider than it.
+    await page.goto(`${url}/settings`);
+    const current = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Settings" });
+    await current.waitFor();
+    const { x = -1, width: linkWidth = 0 } = (await current.boundingBox()) ?? {};
+    assert.ok(x >= 0 && x + linkWidth <= width, `${theme}, ${width} px: the link of the page is out of sight`);
     assert.deepEqual(foreign(), []);
     assert.deepEqual(errors(withoutExplore), []);
     await page.context().close();
