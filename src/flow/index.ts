@@ -36,3 +36,4 @@ export {
 } from "./exporters/state/state-store.ts";
 export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./line/kernel/end-names.ts";
+export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";

@@ -17,6 +17,7 @@ import { addServeCommand } from "./serve-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 import { addSnmpCommand } from "./snmp-command.ts";
 import { addSourceCommand } from "./source-command.ts";
+import { addTeeCommand } from "./tee-command.ts";
 import { addUdmCommand } from "./udm/udm-command.ts";
 
 /** Runs the command line. @returns the exit code. */
@@ -58,6 +59,7 @@ export function createProgram(terminal: Terminal, setExitCode: (code: number) =>
   addHealthCommand(program, terminal, setExitCode);
   addMetricsCommand(program, terminal);
   addReplayCommand(program, terminal, setExitCode);
+  addTeeCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);
   addOutputCommand(program, terminal, setExitCode);
   addFilterCommand(program, terminal, setExitCode);
