@@ -53,6 +53,7 @@ export default defineConfig({
           page("Upgrade", "upgrade"),
           page("Find why flows are missing", "troubleshooting"),
           page("Monitor the collector", "monitoring"),
+          page("Pass flows on to several collectors", "tee"),
           page("Let users in", "access"),
           page("Take names from an IPAM", "sources"),
           page("Bring in sheets", "column-maps"),
