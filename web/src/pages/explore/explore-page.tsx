@@ -19,6 +19,7 @@ import { formatDuration, formatNumber } from "../../format/numbers.ts";
 import { formatTime } from "../../format/times.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
+import { withoutBegunBucket } from "../../format/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Page, Section } from "../../ui/page.tsx";
@@ -111,7 +112,8 @@ interface ResultsProps {
   readonly onChange: (changes: Partial<ExploreState>) => void;
 }
 
-function Results({ answer, fields, state, onChange }: ResultsProps): JSX.Element {
+function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.Element {
+  const answer = useMemo(() => withoutBegunBucket(whole), [whole]);
   const unit = shownUnit(answer.unit);
   const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
   const { times, series } = useMemo(() => chartOf(answer), [answer]);

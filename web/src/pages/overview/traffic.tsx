@@ -6,6 +6,7 @@ import { filterTerm } from "../../format/filter-terms.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
+import { withoutBegunBucket } from "../../format/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
@@ -53,15 +54,16 @@ export function TopTalkers({ question }: { readonly question: ExploreQuestion })
 
 function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
   const { times, series } = useMemo(() => {
-    const shown: ChartSeries[] = answer.rows.map(({ key, series: values = [] }, index) => ({
+    const drawn = withoutBegunBucket(answer);
+    const shown: ChartSeries[] = drawn.rows.map(({ key, series: values = [] }, index) => ({
       label: nameOf(key[0]),
       color: colorName(index),
       values,
     }));
     if (answer.others.keys > 0) {
-      shown.push({ label: "Others", color: "--c-others", values: answer.others.series ?? [] });
+      shown.push({ label: "Others", color: "--c-others", values: drawn.others.series ?? [] });
     }
-    return { times: (answer.times ?? []).map((time) => Date.parse(time) / 1000), series: shown };
+    return { times: (drawn.times ?? []).map((time) => Date.parse(time) / 1000), series: shown };
   }, [answer]);
   return (
     <div class="talkers">
