@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
+import { createInterfaceCounters, type InterfaceCounters } from "../../src/app/demo/interface-counters.ts";
 import { createDemoExporter, createRandom } from "../../src/app/index.ts";
 import { until } from "../support/until.ts";
 
 /** The first `count` datagrams of an exporter with this seed at a fixed time, by protocol version. */
-async function datagrams(seed: number, count: number): Promise<Map<number, Buffer[]>> {
+async function datagrams(
+  seed: number,
+  count: number,
+  counters: InterfaceCounters = createInterfaceCounters(),
+): Promise<Map<number, Buffer[]>> {
   const socket = createSocket("udp4");
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
@@ -17,7 +22,7 @@ async function datagrams(seed: number, count: number): Promise<Map<number, Buffe
   });
   const clock = { now: () => 1_700_000_000_123, monotonic: () => 0 };
   const { port } = socket.address();
-  const exporter = createDemoExporter({ port, random: createRandom(seed), clock, intervalMs: 1 });
+  const exporter = createDemoExporter({ port, random: createRandom(seed), clock, intervalMs: 1, counters });
   await exporter.start();
   await until(`${count} datagrams`, () => total >= count);
   await exporter.stop();
@@ -52,4 +57,29 @@ test("headers tell lengths, counts and sequence in the unit of their protocol; t
     [...received.values()].map((list) => list.length),
     [45, 45, 45],
   );
+});
+
+test("the counters of the interfaces are what the flows account for", async () => {
+  const counters = createInterfaceCounters();
+  // The exporter may send more than what is received here.
+  let rounds = 0;
+  const watched: InterfaceCounters = {
+    add(exporter, flows) {
+      if (exporter === "127.0.1.5" && rounds++ < 10) counters.add(exporter, flows);
+    },
+    bytes: (exporter, index) => counters.bytes(exporter, index),
+  };
+  const received = (await datagrams(1, 30, watched)).get(5) ?? [];
+  assert.equal(received.length, 10);
+  for (const index of [1, 2]) {
+    let [into, outOf] = [0, 0];
+    for (const datagram of received) {
+      for (let at = 24; at < datagram.length; at += 48) {
+        if (datagram.readUInt16BE(at + 12) === index) into += datagram.readUInt32BE(at + 20);
+        if (datagram.readUInt16BE(at + 14) === index) outOf += datagram.readUInt32BE(at + 20);
+      }
+    }
+    assert.ok(into > 0 && outOf > 0);
+    assert.deepEqual(counters.bytes("127.0.1.5", index), { into, outOf });
+  }
 });

@@ -1,6 +1,7 @@
 import type { Clock } from "../../report/index.ts";
 import { compareOids, parseOid, type Oid, type VarBind } from "../../snmp/index.ts";
 import { createDemoAgent, type DemoAgent } from "./demo-agent.ts";
+import type { InterfaceCounters } from "./interface-counters.ts";
 
 const community = "public";
 const pollSeconds = 2;
@@ -11,11 +12,13 @@ const devices = [
 ] as const;
 
 /** Agents of two of the exporters, so that their flows carry the names of the interfaces. */
-export function createDemoDevices(clock: Clock): readonly DemoAgent[] {
+export function createDemoDevices(clock: Clock, counters: InterfaceCounters): readonly DemoAgent[] {
   const startedAt = clock.monotonic();
   const uptime = (): number => (clock.monotonic() - startedAt) / 1000;
   return devices.map(({ name, ip, interfaces }) =>
-    createDemoAgent(ip, community, () => deviceValues(name, interfaces, uptime())),
+    createDemoAgent(ip, community, () =>
+      deviceValues(name, interfaces, uptime(), (index) => counters.bytes(ip, index)),
+    ),
   );
 }
 
@@ -32,7 +35,12 @@ export function deviceDefinitions(agents: readonly DemoAgent[]): string {
 }
 
 /** The system group, ifTable and ifXTable (RFC 3418, RFC 2863) of a device that is up for so many seconds. */
-function deviceValues(name: string, interfaces: readonly string[], uptime: number): VarBind[] {
+function deviceValues(
+  name: string,
+  interfaces: readonly string[],
+  uptime: number,
+  bytes: (index: number) => ReturnType<InterfaceCounters["bytes"]>,
+): VarBind[] {
   const system: VarBind[] = [
     octets("1.3.6.1.2.1.1.1.0", "a simulated router"),
     // The enterprise number for documentation (RFC 5612).
@@ -44,8 +52,7 @@ function deviceValues(name: string, interfaces: readonly string[], uptime: numbe
     const index = i + 1;
     const entry = (column: number): Oid => oid(`1.3.6.1.2.1.2.2.1.${column}.${index}`);
     const extended = (column: number): Oid => oid(`1.3.6.1.2.1.31.1.1.1.${column}.${index}`);
-    const bytesIn = Math.floor((uptime + 60) * 125_000 * index);
-    const bytesOut = Math.floor((uptime + 60) * 80_000 * index);
+    const { into, outOf } = bytes(index);
     return [
       { oid: entry(1), type: "Integer32", value: index },
       { oid: entry(2), type: "OctetString", value: Buffer.from(interfaceName) },
@@ -54,11 +61,11 @@ function deviceValues(name: string, interfaces: readonly string[], uptime: numbe
       { oid: entry(5), type: "Gauge32", value: 1_000_000_000 },
       { oid: entry(7), type: "Integer32", value: 1 },
       { oid: entry(8), type: "Integer32", value: 1 },
-      { oid: entry(10), type: "Counter32", value: bytesIn % 2 ** 32 },
-      { oid: entry(16), type: "Counter32", value: bytesOut % 2 ** 32 },
+      { oid: entry(10), type: "Counter32", value: into % 2 ** 32 },
+      { oid: entry(16), type: "Counter32", value: outOf % 2 ** 32 },
       { oid: extended(1), type: "OctetString", value: Buffer.from(interfaceName) },
-      { oid: extended(6), type: "Counter64", value: BigInt(bytesIn) },
-      { oid: extended(10), type: "Counter64", value: BigInt(bytesOut) },
+      { oid: extended(6), type: "Counter64", value: BigInt(into) },
+      { oid: extended(10), type: "Counter64", value: BigInt(outOf) },
       { oid: extended(15), type: "Gauge32", value: 1000 },
     ];
   });

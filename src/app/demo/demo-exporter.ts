@@ -9,6 +9,7 @@ import { encodeIpfix } from "./encode-ipfix.ts";
 import { encodeNetflowV5 } from "./encode-netflow-v5.ts";
 import { encodeNetflowV9 } from "./encode-netflow-v9.ts";
 import type { ExportState } from "./export-state.ts";
+import type { InterfaceCounters } from "./interface-counters.ts";
 import type { Random } from "./random.ts";
 
 export interface DemoExporterOptions {
@@ -22,6 +23,8 @@ export interface DemoExporterOptions {
   readonly conversations?: number;
   /** Further sites and tenants, and what goes wrong there. */
   readonly story?: DemoStory;
+  /** Counts what went through the interfaces. */
+  readonly counters?: InterfaceCounters;
 }
 
 type Encode = (flows: readonly DemoFlow[], withTemplates: boolean, state: ExportState) => Buffer;
@@ -53,7 +56,7 @@ const templateEvery = 20;
  * the loopback network. Where only 127.0.0.1 exists (not on Linux), all send from there.
  */
 export function createDemoExporter(options: DemoExporterOptions): Component {
-  const { port, random, clock, intervalMs = 500, conversations = 1, story } = options;
+  const { port, random, clock, intervalMs = 500, conversations = 1, story, counters } = options;
   const network = createDemoNetwork(random, { hasTenants: story !== undefined });
   const sockets: Socket[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -69,6 +72,7 @@ export function createDemoExporter(options: DemoExporterOptions): Component {
       const families = Array.from({ length: conversations }, () => protocol.families).flat();
       const flows = families.flatMap((family): DemoFlow[] => network.conversation(family, now));
       flows.push(...(story?.flows(i, now) ?? []));
+      counters?.add(protocol.address, flows);
       const sequence = sequences[i] ?? 0;
       const state = { now, bootTime, sequence, domain: i + 1 };
       sequences[i] = sequence + (protocol.counts === "records" ? flows.length : 1);

@@ -5,6 +5,7 @@ import { curlLine } from "../quickstart.ts";
 import { createDemoDevices, deviceDefinitions } from "./demo-devices.ts";
 import { createDemoExporter } from "./demo-exporter.ts";
 import { createDemoStory } from "./demo-story.ts";
+import { createInterfaceCounters } from "./interface-counters.ts";
 import { createRandom } from "./random.ts";
 import type { RecentRecords } from "./recent-records.ts";
 import { interfaceTable, recordTable } from "./record-table.ts";
@@ -49,7 +50,8 @@ export function createDemo(options: DemoOptions): Component {
   return {
     name: "demo",
     async start() {
-      const agents = createDemoDevices(clock);
+      const counters = createInterfaceCounters();
+      const agents = createDemoDevices(clock, counters);
       await startComponents(agents, log);
       running = [...agents];
       let port = 0;
@@ -60,7 +62,15 @@ export function createDemo(options: DemoOptions): Component {
         port = collector.flowPorts()[0] ?? 0;
         const random = createRandom(seed);
         const story = createDemoStory(random, clock.now());
-        const exporter = createDemoExporter({ port, random, clock, intervalMs: sendMs, conversations: 2, story });
+        const exporter = createDemoExporter({
+          port,
+          random,
+          clock,
+          intervalMs: sendMs,
+          conversations: 2,
+          story,
+          counters,
+        });
         await startComponents([exporter], log);
         running = [...agents, collector, exporter];
       } catch (error) {
