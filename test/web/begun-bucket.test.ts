@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExploreAnswer } from "../../web/src/api/explore.ts";
-import { withoutBegunBucket } from "../../web/src/format/begun-bucket.ts";
+import { withoutBegunBucket } from "../../web/src/api/begun-bucket.ts";
 
 const at = (second: string): string => `2026-03-01T10:00:${second}Z`;
 

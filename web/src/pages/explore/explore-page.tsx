@@ -19,7 +19,7 @@ import { formatDuration, formatNumber } from "../../format/numbers.ts";
 import { formatTime } from "../../format/times.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
-import { withoutBegunBucket } from "../../format/begun-bucket.ts";
+import { withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Page, Section } from "../../ui/page.tsx";

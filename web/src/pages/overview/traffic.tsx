@@ -6,7 +6,7 @@ import { filterTerm } from "../../format/filter-terms.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
-import { withoutBegunBucket } from "../../format/begun-bucket.ts";
+import { withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
