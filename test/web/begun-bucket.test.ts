@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ExploreAnswer } from "../../web/src/api/explore.ts";
+import type { ExploreAnswer } from "../../web/src/api/explore-answer.ts";
 import { withoutBegunBucket } from "../../web/src/api/begun-bucket.ts";
 
 const at = (second: string): string => `2026-03-01T10:00:${second}Z`;

@@ -1,4 +1,4 @@
-import type { ExploreAnswer, ExploreValue } from "./explore.ts";
+import type { ExploreAnswer, ExploreValue } from "./explore-answer.ts";
 
 /**
  * An answer without the last value over time, when the range ends before half of its bucket: records of the last second are still on

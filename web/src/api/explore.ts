@@ -1,4 +1,5 @@
 import type { ApiCall } from "./call.ts";
+import type { ExploreAnswer } from "./explore-answer.ts";
 
 /** A field that Explore keeps, as `GET /api/v1/explore/status` has it. */
 export interface ExploreField {
@@ -24,39 +25,6 @@ export interface ExploreStatus {
 }
 
 export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
-export type KeyValue = string | number | boolean | null;
-
-export interface ExploreValue {
-  readonly value: number;
-  readonly previous?: number;
-  readonly series?: readonly number[];
-  readonly percentile?: number;
-}
-
-export interface ExploreRow extends ExploreValue {
-  readonly key: readonly KeyValue[];
-  readonly share: number;
-}
-
-export interface ExploreAnswer {
-  readonly from: string;
-  readonly to: string;
-  readonly granularitySeconds: number;
-  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s";
-  readonly dimensions: readonly string[];
-  readonly times?: readonly string[];
-  readonly rows: readonly ExploreRow[];
-  readonly others: ExploreValue & { readonly keys: number; readonly share: number };
-  readonly total: ExploreValue;
-  readonly sampling: number;
-  readonly complete: boolean;
-  /** Where it comes from: single records, or sums by minute. The oldest first. */
-  readonly parts: readonly { readonly kind: "records" | "minutes"; readonly from: string; readonly to: string }[];
-  readonly missing?: { readonly to: string; readonly lacking: readonly string[] };
-  readonly store: string;
-  readonly elapsedMs: number;
-}
-
 export interface ExploreQuestion {
   readonly from: string;
   readonly to: string;

@@ -2,16 +2,15 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ApiFailure } from "../../api/api-failure.ts";
 import { request } from "../../api/call.ts";
+import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import {
   exploreQueryCall,
   exploreStatusCall,
   keptFrom,
   keptSince,
   shownUnit,
-  type ExploreAnswer,
   type ExploreField,
   type ExploreStatus,
-  type KeyValue,
 } from "../../api/explore.ts";
 import { useCall } from "../../api/use-call.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { sankey, sankeyLinkHorizontal } from "d3-sankey";
-import type { ExploreAnswer, KeyValue } from "../../api/explore.ts";
+import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import { flowPicture, type PictureLink, type PictureNode } from "../../format/flow-picture.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { colorName, seriesColors } from "../../ui/charts/palette.ts";

@@ -1,4 +1,5 @@
-import type { ExploreField, KeyValue } from "../../api/explore.ts";
+import type { KeyValue } from "../../api/explore-answer.ts";
+import type { ExploreField } from "../../api/explore.ts";
 
 /** A value of a dimension as it is shown. */
 export function keyText(value: KeyValue): string {

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { ExploreAnswer, KeyValue } from "../../api/explore.ts";
+import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import { formatChange, formatNumber, formatShare, type Unit } from "../../format/numbers.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";

@@ -1,12 +1,7 @@
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
-import {
-  exploreQueryCall,
-  exploreStatusCall,
-  keptFrom,
-  type ExploreAnswer,
-  type ExploreStatus,
-} from "../../api/explore.ts";
+import type { ExploreAnswer } from "../../api/explore-answer.ts";
+import { exploreQueryCall, exploreStatusCall, keptFrom, type ExploreStatus } from "../../api/explore.ts";
 import { useCall, type Loaded } from "../../api/use-call.ts";
 import { formatDuration, formatNumber, formatWhole } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";

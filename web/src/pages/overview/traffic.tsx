@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { exploreQueryCall, keptFrom, type ExploreAnswer, type ExploreQuestion } from "../../api/explore.ts";
+import type { ExploreAnswer } from "../../api/explore-answer.ts";
+import { exploreQueryCall, keptFrom, type ExploreQuestion } from "../../api/explore.ts";
 import { useCall } from "../../api/use-call.ts";
 import { filterTerm } from "../../format/filter-terms.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
