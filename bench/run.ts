@@ -38,6 +38,7 @@ const benches: Readonly<Record<string, string>> = {
   "snmp-definitions": "snmp/definitions-bench.js",
   "snmp-discovery": "snmp/discovery-bench.js",
   "snmp-poller": "snmp/poller-bench.js",
+  "snmp-many": "snmp/poller-bench.js many",
   "snmp-hostile": "snmp/hostile-bench.js",
   "snmp-traps": "snmp/traps-bench.js",
 };
@@ -78,7 +79,8 @@ function withRatio(row: Row): Row & { readonly ratio?: number } {
 
 async function runBench(script: string, keep: (rows: readonly Row[]) => void): Promise<void> {
   const rows: Row[] = [];
-  const child = fork(join(import.meta.dirname, script));
+  const [file = "", ...args] = script.split(" ");
+  const child = fork(join(import.meta.dirname, file), args);
   child.on("message", ({ row }: { row: Row }) => {
     rows.push(row);
     console.log(formatRow(row));

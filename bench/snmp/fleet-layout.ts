@@ -18,6 +18,14 @@ export const fleetLayout: FleetLayout = [
 /** Milliseconds before a slow device answers. */
 export const slowDelay = 1000;
 
+/** 10 000, as in a network of access switches. */
+export const manyLayout: FleetLayout = [
+  ["24 interfaces", 9000],
+  ["48 interfaces", 960],
+  ["slow", 20],
+  ["dead", 20],
+];
+
 /** 2 000 good ones, and 100 that are not. */
 export const hostileLayout: FleetLayout = [
   ["24 interfaces", 1620],
