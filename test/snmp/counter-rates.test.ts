@@ -195,5 +195,5 @@ test("records have what their counters did, from the second poll on and not over
     rig.records.slice(before).find((record) => record["snmp.object.name"] === "IF-MIB::ifXTable");
   await until("a restart", async () => ((await rig.count("restarts_total")) ?? 0) > 0);
   await until("a record", () => later() !== undefined);
-  assert.equal(await rig.metrics.value("netgloss_snmp_counter_rates_refused_total", { reason: "narrow" }), 0);
+  assert.equal(await rig.metrics.value("netgloss_snmp_rates_refused_total", { reason: "narrow" }), 0);
 });

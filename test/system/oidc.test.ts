@@ -52,13 +52,16 @@ test("users sign in at a real issuer, with the role of their group", async (t) =
 
   const [admin, viewer, stranger] = [createBrowser(), createBrowser(), createBrowser()];
   const landed = await signIn(admin, api, "admin");
-  assert.deepEqual([landed.status, await landed.json()], [200, { name: "admin", role: "admin", by: "session" }]);
+  assert.deepEqual([landed.status, new URL(landed.url).pathname], [200, "/"]);
+  const session = await admin(`${api}/session`);
+  assert.deepEqual(await session.json(), { name: "admin", role: "admin", by: "session" });
   assert.equal((await create(admin, "192.0.2.1", "https://evil.example")).status, 403);
   assert.equal((await create(admin, "192.0.2.1", api)).status, 200);
   const written = collector.log().find(({ msg }) => msg === "metadata written");
   assert.ok(JSON.stringify(written).includes('"admin"'), JSON.stringify(written));
 
-  assert.equal(((await (await signIn(viewer, api, "viewer")).json()) as { role: string }).role, "viewer");
+  assert.equal((await signIn(viewer, api, "viewer")).status, 200);
+  assert.equal(((await (await viewer(`${api}/session`)).json()) as { role: string }).role, "viewer");
   assert.equal((await create(viewer, "192.0.2.2", api)).status, 403);
 
   const refused = await signIn(stranger, api, "mallory");

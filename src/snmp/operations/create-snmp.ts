@@ -104,19 +104,19 @@ export function createSnmp(options: SnmpOptions): Snmp {
   }
   const rates = createRateBudget(maxCountedRows);
   metrics.gaugeFrom(
-    "netgloss_snmp_counter_rows",
+    "netgloss_snmp_rates_rows",
     "Rows of tables whose counters are kept, to compare them with the next poll",
     [],
     () => rates.used,
   );
   metrics.counterFrom(
-    "netgloss_snmp_counter_rows_left_out_total",
+    "netgloss_snmp_rates_rows_left_out_total",
     "Rows whose counters were not kept for want of room: they have no rates",
     [],
     () => rates.leftOut,
   );
   metrics.counterFrom(
-    "netgloss_snmp_counter_rates_refused_total",
+    "netgloss_snmp_rates_refused_total",
     "Counters without a rate between two polls, by reason",
     ["reason"],
     () => rateRefusals.map((reason) => [{ reason }, rates.refused[reason]] as const),
