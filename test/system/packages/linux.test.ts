@@ -36,7 +36,9 @@ test("the Debian and RPM packages pass their linters; installed, they start, ans
   build(version, "old", "xz");
   build(newVersion, "new", "gzip");
 
-  const packages = readdirSync(join(directory, "old")).map((name) => join(directory, "old", name));
+  const packages = readdirSync(join(directory, "old"))
+    .toSorted()
+    .map((name) => join(directory, "old", name));
   assert.deepEqual(
     packages.map((path) => path.slice(path.lastIndexOf(".") + 1)),
     ["deb", "rpm"],
