@@ -36,13 +36,8 @@ test("the Debian and RPM packages pass their linters; installed, they start, ans
   build(version, "old", "xz");
   build(newVersion, "new", "gzip");
 
-  const packages = readdirSync(join(directory, "old"))
-    .toSorted()
-    .map((name) => join(directory, "old", name));
-  assert.deepEqual(
-    packages.map((path) => path.slice(path.lastIndexOf(".") + 1)),
-    ["deb", "rpm"],
-  );
+  const packages = readdirSync(join(directory, "old")).map((name) => join(directory, "old", name));
+  assert.deepEqual(packages.map((path) => path.slice(path.lastIndexOf(".") + 1)).toSorted(), ["deb", "rpm"]);
   for (const path of packages) {
     t.diagnostic(`${path.slice(path.lastIndexOf("/") + 1)}: ${(statSync(path).size / 1e6).toFixed(1)} MB`);
   }
