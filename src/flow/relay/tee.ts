@@ -30,7 +30,7 @@ export interface Tee extends Component {
   port(): number;
 }
 
-/** A sender that was silent for so long gives its socket back. */
+/** The socket of a sender that is silent this long is closed, milliseconds. */
 const idleMs = 30 * 60_000;
 const tidyEveryMs = 60_000;
 

@@ -90,7 +90,7 @@ export async function learnInterfaces(
   return mergeLearnt(before, found, new Set(columns.filter((_, i) => ends[i] === "end")));
 }
 
-/** Of one device that is looked at once; with more it is told apart by something else. */
+/** The most addresses that are read of a device to recognise it. */
 const maxOwnAddresses = 2000;
 
 /** Reads the addresses of a device. What could not be read to its end is there as far as it was read. */

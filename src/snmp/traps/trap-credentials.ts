@@ -15,7 +15,7 @@ export interface TrapCredentials {
 
 /**
  * Reads a directory of files with `communities` and `v3_credentials`, in the form that devices have them. Without a directory every
- * community counts. Files with faults are left out, and the faults told.
+ * community counts. Files with faults are left out; `findings` has the faults.
  */
 export async function readTrapCredentials(directory: string): Promise<TrapCredentials> {
   if (directory === "") return { communities: undefined, users: [], findings: [] };

@@ -62,7 +62,7 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
   const choose = (view: number, family: Family, address: Int32Array): number => {
     const states = stateCount(views, view);
     const first = firstState(view);
-    // One state has nobody to be told from.
+    // With one state there is nothing to pass over.
     const bits = states > 1 ? placesOf(family, address) : -1;
     let count = 0;
     for (let s = 0; s < states; s++) {

@@ -95,7 +95,7 @@ export function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Relea
     pack(items);
   };
 
-  /** The same for a branch that only this edit knows: it is made anew only when a child of its is split, or starts earlier. */
+  /** The same for a branch that only this edit knows: it is replaced only when one of its children is split, or starts earlier. */
   const putBelow = (level: number, node: number, at: number, key: KeyWords, item: number): void => {
     const startsEarlier = compareFirst(words, layout, node, at, key.first) > 0;
     put(level + 1, itemAt(words, layout, node, at), key, item, true);

@@ -6,7 +6,7 @@ export interface FollowerOptions {
   readonly access: DatabaseAccess;
   /** A session was made: what is needed before it is of use. When it fails, the session is given up. */
   readonly connected: (session: Session) => Promise<void>;
-  /** The database has told something. */
+  /** A notification of the database has come. */
   readonly notified: (session: Session, payload: string) => void;
   /** Asks whether all is well, every {@link heartbeatMs}. When it fails, the session is given up. */
   readonly beat: (session: Session) => Promise<void>;

@@ -72,7 +72,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   let headFields: RecordHead = [];
   let output: DecodeOutput | undefined;
   let canWrite = false;
-  /** Whether the kernel has been told what it may list. */
+  /** Whether the kernel has the list of what it may write. */
   let isListing = false;
 
   /** Has a sample listed by the one who reads it. */
