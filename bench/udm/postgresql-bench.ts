@@ -7,9 +7,9 @@ import postgres from "postgres";
 import { parseKey } from "../../src/ip/index.ts";
 import { startUdmFileThread } from "../../src/app/start-udm-file-thread.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { parseServerAddress } from "../../src/postgresql/index.ts";
 import {
   createUdmPostgresqlStore,
-  parseServerAddress,
   type CollectorUdmStore,
   type UdmPostgresqlStoreOptions,
   type UdmWrite,

@@ -58,6 +58,7 @@ export default defineConfig({
           page("Take names from an IPAM", "sources"),
           page("Bring in sheets", "column-maps"),
           page("Share names by PostgreSQL", "postgresql"),
+          page("A fleet of collectors", "fleet"),
           page("Search networks for devices", "discovery"),
           page("Write SNMP definitions", "generate"),
           page("Enrich by files and databases", "enrichment"),

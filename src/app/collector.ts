@@ -9,6 +9,7 @@ import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
 import { createFlows, createFlowState, decodingThreads } from "./parts/flow-parts.ts";
+import { createFleetPart } from "./parts/fleet-parts.ts";
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
@@ -93,6 +94,7 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, reporting);
+  const fleet = createFleetPart(settings, reporting);
   const { outputs, stores, explore } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
@@ -212,6 +214,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
+  if (fleet !== undefined) components.push(fleet);
   if (metadata !== undefined) components.push(metadata);
   if (metadataSources !== undefined) components.push(metadataSources);
   components.push(...enrichment.components, ...outputs);

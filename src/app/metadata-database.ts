@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { parseServerAddress, type ServerAddress, type UdmPostgresqlStoreOptions } from "../udm/index.ts";
+import { parseServerAddress, type ServerAddress, type TlsFiles } from "../postgresql/index.ts";
+import type { UdmPostgresqlStoreOptions } from "../udm/index.ts";
 import { SettingsError, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 
@@ -32,10 +33,9 @@ export function metadataDatabaseTls(settings: Settings): {
 export function metadataDatabaseOptions(
   settings: Settings,
 ): Omit<UdmPostgresqlStoreOptions, "owned" | "log" | "metrics" | "clock" | "health"> {
-  const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
   return {
-    address: orProblem(urlName, () => metadataDatabaseAddress(settings)),
-    tls: { ca: contentOf(caPath), cert: contentOf(certPath), key: contentOf(keyPath) },
+    address: orSettingsProblem(urlName, () => metadataDatabaseAddress(settings)),
+    tls: metadataDatabaseTlsFiles(settings),
     timeoutMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TIMEOUT * 1000,
     collector: settings.SVC_INSTANCE_NAME || hostname(),
     stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
@@ -47,11 +47,18 @@ export function metadataDatabaseOptions(
   };
 }
 
-function contentOf(path: string): string | undefined {
-  return path === "" ? undefined : orProblem("the database of the metadata", () => readFileSync(path, "utf8"));
+/** @throws SettingsError for a file that cannot be read. */
+export function metadataDatabaseTlsFiles(settings: Settings): TlsFiles {
+  const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
+  return { ca: contentOf(caPath), cert: contentOf(certPath), key: contentOf(keyPath) };
 }
 
-function orProblem<T>(subject: string, action: () => T): T {
+function contentOf(path: string): string | undefined {
+  return path === "" ? undefined : orSettingsProblem("the database of the metadata", () => readFileSync(path, "utf8"));
+}
+
+/** @throws SettingsError in place of an error of the action. */
+export function orSettingsProblem<T>(subject: string, action: () => T): T {
   try {
     return action();
   } catch (error) {

@@ -29,7 +29,6 @@ export type {
 export { createUdmPostgresqlStore } from "./postgresql/udm-postgresql-store.ts";
 export type { UdmPostgresqlStoreOptions } from "./postgresql/postgresql-store-contract.ts";
 export { migrateDatabase } from "./postgresql/migrate-database.ts";
-export { parseServerAddress, type ServerAddress } from "./postgresql/server-address.ts";
 export type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history/history-contract.ts";
 export { isChange, type EntryChange } from "./model/apply-writes.ts";
 export type { LayerChanges, LayeredEntry, UdmLayer, UdmLayers } from "./store/udm-layers.ts";

@@ -10,10 +10,10 @@ import {
 } from "../../src/report/index.ts";
 import {
   createUdmPostgresqlStore,
-  parseServerAddress,
   type CollectorUdmStore,
   type UdmPostgresqlStoreOptions,
 } from "../../src/udm/index.ts";
+import { parseServerAddress } from "../../src/postgresql/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 import { startPartner } from "./partner.ts";
 import { leastEntries } from "./shared-index.ts";

@@ -1,3 +1,4 @@
+import { fleetDatabaseAddress } from "../fleet-database.ts";
 import { readTlsCredentials } from "../../api/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
@@ -60,9 +61,14 @@ function checkDatabase(
   attempt: (subject: string, read: () => unknown) => void,
   checkPair: (subject: string, certPath: string, keyPath: string) => void,
 ): void {
-  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE !== "postgresql") return;
+  const isShared = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql";
+  const isFleet = settings.SVC_FLEET_NAME !== "";
+  if (!isShared && !isFleet) return;
   const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
   const subject = "database of the metadata";
+  if (isFleet && settings.SVC_FLEET_POSTGRESQL_URL.isSet) {
+    attempt("SVC_FLEET_POSTGRESQL_URL", () => fleetDatabaseAddress(settings));
+  }
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet) {
     attempt("SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL", () => metadataDatabaseAddress(settings));
   }

@@ -8,6 +8,7 @@ import { addConfigCommand } from "./config-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addFilterCommand } from "./filter-command.ts";
+import { addFleetCommand } from "./fleet-command.ts";
 import { addFlowsCommand } from "./flows/flows-command.ts";
 import { addHealthCommand } from "./health-command.ts";
 import { addMetricsCommand } from "./metrics-command.ts";
@@ -61,6 +62,7 @@ export function createProgram(terminal: Terminal, setExitCode: (code: number) =>
   addReplayCommand(program, terminal, setExitCode);
   addTeeCommand(program, terminal, setExitCode);
   addSnmpCommand(program, terminal, setExitCode);
+  addFleetCommand(program, terminal);
   addOutputCommand(program, terminal, setExitCode);
   addFilterCommand(program, terminal, setExitCode);
   addAccessCommands(program, terminal);

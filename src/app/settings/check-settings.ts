@@ -26,7 +26,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
-  problems.push(...exploreProblems(settings), ...metadataDatabaseProblems(settings));
+  problems.push(...exploreProblems(settings), ...metadataDatabaseProblems(settings), ...fleetProblems(settings));
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;
@@ -211,6 +211,23 @@ function metadataDatabaseProblems(settings: Settings): string[] {
     );
   }
   return problems;
+}
+
+function fleetProblems(settings: Settings): string[] {
+  const isDatabaseSet =
+    settings.SVC_FLEET_POSTGRESQL_URL.isSet || settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet;
+  if (settings.SVC_FLEET_NAME === "") {
+    const names = ["SVC_FLEET_MEMBER", "SVC_FLEET_POSTGRESQL_URL"] as const;
+    const set = names.filter((name) => {
+      const value = settings[name];
+      return typeof value === "string" ? value !== "" : value.isSet;
+    });
+    return set.map((name) => `${name} has no use without SVC_FLEET_NAME`);
+  }
+  if (isDatabaseSet) return [];
+  return [
+    "SVC_FLEET_POSTGRESQL_URL or SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL must be set, because SVC_FLEET_NAME is",
+  ];
 }
 
 function exploreProblems(settings: Settings): string[] {

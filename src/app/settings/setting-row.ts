@@ -15,6 +15,7 @@ export const settingGroups = [
   "API",
   "Flows",
   "SNMP",
+  "Fleet",
   "Records",
   "Enrichment",
   "Outputs",

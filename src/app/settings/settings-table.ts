@@ -23,6 +23,7 @@ import {
 } from "./setting-type.ts";
 import { deliverySettings } from "./delivery-settings.ts";
 import { exploreSettings } from "./explore-settings.ts";
+import { fleetSettings } from "./fleet-settings.ts";
 import type { OutputInstance } from "./output-instances.ts";
 import { metadataDatabaseSettings } from "./metadata-database-settings.ts";
 import { netifSnmpSettings } from "./netif-snmp-settings.ts";
@@ -500,6 +501,8 @@ export const settingsTable = {
     "The directory that keeps the plans of discovered devices over a restart. Empty: each start discovers again.",
     "/var/lib/netgloss/snmp",
   ),
+
+  ...fleetSettings,
 
   SVC_PROCESSOR_FILTER_KEEP: row(
     "Records",

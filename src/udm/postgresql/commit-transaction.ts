@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openSession, messageOf, type DatabaseAccess, type Session } from "./session.ts";
+import { messageOf, nextDelay, openSession, type DatabaseAccess, type Session } from "../../postgresql/index.ts";
 import { readState, type DatabaseState } from "./fetch-commits.ts";
-import { nextDelay } from "./backoff.ts";
 
 /** What a transaction whose answer was lost has become. */
 export type LostAnswer = "committed" | "not_committed" | "unknown";

@@ -1,7 +1,7 @@
+import { messageOf } from "../../postgresql/index.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/entry-texts.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
-import { messageOf } from "./session.ts";
 
 /** Both sides of a change as columns of `udm_change`. */
 export interface ChangeColumns {

@@ -1,4 +1,4 @@
-import type { Session } from "./session.ts";
+import type { Session } from "../../postgresql/index.ts";
 import type { SharedIndex } from "../index/index-contract.ts";
 import { createLentBuilder } from "../index/lent-builder.ts";
 import { nextTurn } from "../model/next-turn.ts";

@@ -1,17 +1,14 @@
-import { migrate } from "./schema.ts";
-import { openSession } from "./session.ts";
+import { migrateDatabase as migrateSchema } from "../../postgresql/index.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
-
-/** For making tables; an index of millions of rows takes a while. */
-export const migrateMs = 600_000;
+import { udmSchema } from "./schema.ts";
 
 /**
- * Makes the tables of a database, or brings them to what this version needs.
+ * Makes the tables of metadata in a database, or brings them to what this version needs.
  *
  * @returns the steps that were made.
  * @throws Error that says why they cannot be made.
  */
-export async function migrateDatabase(
+export function migrateDatabase(
   {
     address,
     tls,
@@ -21,11 +18,5 @@ export async function migrateDatabase(
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const applicationName = `netgloss ${collector}`;
-  const access = { address, files: tls, timeoutMs, lockTimeoutMs: migrateMs, applicationName };
-  const session = await openSession(access, signal);
-  try {
-    return await migrate(session, migrateMs);
-  } finally {
-    session.close();
-  }
+  return migrateSchema(udmSchema, { address, files: tls, timeoutMs, applicationName }, signal);
 }

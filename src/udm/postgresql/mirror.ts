@@ -1,3 +1,4 @@
+import type { Session } from "../../postgresql/index.ts";
 import type { SharedIndex } from "../index/index-contract.ts";
 import type { UdmChange } from "../history/history-contract.ts";
 import { nextTurn } from "../model/next-turn.ts";
@@ -6,7 +7,6 @@ import type { PublishedState } from "../store/published-state.ts";
 import { commitsAfter, LogGapError, type DatabaseState, type FetchedCommit, type Position } from "./fetch-commits.ts";
 import { loadEntries } from "./load-entries.ts";
 import type { FullLoadReason, PostgresqlMetrics } from "./postgresql-metrics.ts";
-import type { Session } from "./session.ts";
 
 /** The commits behind a position cannot be applied one by one: all entries must be read. */
 export class ReloadNeeded extends Error {

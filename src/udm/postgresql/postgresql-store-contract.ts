@@ -1,8 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { FileIo } from "../../file/index.ts";
+import type { ServerAddress, TlsFiles } from "../../postgresql/index.ts";
 import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
-import type { TlsFiles } from "./open-socket.ts";
-import type { ServerAddress } from "./server-address.ts";
 
 export interface UdmPostgresqlStoreOptions {
   readonly address: ServerAddress;

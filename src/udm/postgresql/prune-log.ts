@@ -1,4 +1,4 @@
-import type { Session } from "./session.ts";
+import type { Session } from "../../postgresql/index.ts";
 
 /** Commits removed at a time: whoever commits waits for the end of one removal only. */
 const commitsAtOnce = 500;

@@ -1,5 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { nodeFileIo, runAfter } from "../../file/index.ts";
+import {
+  createFollower,
+  messageOf,
+  migrate,
+  migrateMs,
+  showDatabase,
+  stateOf,
+  type DatabaseAccess,
+  type Session,
+} from "../../postgresql/index.ts";
 import { limitLog } from "../../report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
@@ -19,17 +29,13 @@ import { createUdmLayers } from "../store/udm-layers.ts";
 import { createStoreMetrics } from "../store/udm-store-metrics.ts";
 import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
 import { createDatabaseHealth } from "./database-health.ts";
-import { createFollower } from "./follow-database.ts";
-import { migrateMs } from "./migrate-database.ts";
 import { createMirror, ReloadNeeded } from "./mirror.ts";
 import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
 import { pruneLog } from "./prune-log.ts";
 import { readState, type Position } from "./fetch-commits.ts";
 import { DivergenceError, saveCommits, type NewCommit } from "./save-commits.ts";
-import { channel, migrate } from "./schema.ts";
-import { showPlace } from "./server-address.ts";
-import { messageOf, stateOf, type DatabaseAccess, type Session } from "./session.ts";
+import { channel, udmSchema } from "./schema.ts";
 import { createSharedHistory } from "./shared-history.ts";
 import { createStateCopies } from "./state-copies.ts";
 
@@ -75,7 +81,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     lockTimeoutMs: Math.min(lockTimeoutMs, options.timeoutMs),
     applicationName: `netgloss ${collector}`,
   };
-  const place = `postgresql://${address.places.map(showPlace).join(",")}/${address.database}`;
+  const place = showDatabase(address);
   const shared = createSharedIndex({
     maxEntries: options.maxEntries,
     ...(options.limitName !== undefined && { limitName: options.limitName }),
@@ -189,12 +195,13 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
 
   const follower = createFollower({
     access,
+    what: "the database of the metadata",
     after,
     random,
     clock,
     log,
     async connected(session) {
-      const made = await migrate(session, migrateMs);
+      const made = await migrate(session, udmSchema, migrateMs);
       if (made.length > 0) log.info({ database: place, steps: made }, "the tables of the metadata were made");
       await session.ask((sql) => sql.unsafe(`listen ${channel}`));
       await queue.alone(async () => {

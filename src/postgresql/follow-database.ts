@@ -1,13 +1,15 @@
-import { isExpected, type Clock, type Log } from "../../report/index.ts";
+import { isExpected, type Clock, type Log } from "../report/index.ts";
 import { nextDelay } from "./backoff.ts";
 import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
 
 export interface FollowerOptions {
   readonly access: DatabaseAccess;
+  /** What the database is called in the log. */
+  readonly what: string;
   /** A session was made: what is needed before it is of use. When it fails, the session is given up. */
   readonly connected: (session: Session) => Promise<void>;
   /** A notification of the database has come. */
-  readonly notified: (session: Session, payload: string) => void;
+  readonly notified: (session: Session, payload: string, channel: string) => void;
   /** Asks whether all is well, every {@link heartbeatMs}. When it fails, the session is given up. */
   readonly beat: (session: Session) => Promise<void>;
   /** Called when a session ended and each time that none could be made. */
@@ -33,7 +35,7 @@ export interface Follower {
 const heartbeatMs = 5000;
 
 export function createFollower(options: FollowerOptions): Follower {
-  const { access, connected, notified, beat, lost, after, random, log } = options;
+  const { access, what, connected, notified, beat, lost, after, random, log } = options;
   let stopping = new AbortController();
   let session: Session | undefined;
   let running: Promise<void> | undefined;
@@ -63,7 +65,7 @@ export function createFollower(options: FollowerOptions): Follower {
     let end = (): void => {};
     const ended = new Promise<void>((resolve) => (end = resolve));
     const open = await openSession(access, stopping.signal, {
-      onNotify: (_channel, payload) => notified(open, payload),
+      onNotify: (channel, payload) => notified(open, payload, channel),
       onEnd: () => end(),
     });
     try {
@@ -91,7 +93,7 @@ export function createFollower(options: FollowerOptions): Follower {
         reason = await follow(ready);
       } catch (error) {
         reason = messageOf(error);
-        if (!isExpected(error)) log.debug({ error }, "an attempt to follow the database of the metadata failed");
+        if (!isExpected(error)) log.debug({ error }, `an attempt to follow ${what} failed`);
       }
       if (stopping.signal.aborted) break;
       lost(reason);

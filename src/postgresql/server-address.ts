@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { quote } from "../../text/index.ts";
+import { quote } from "../text/index.ts";
 
 /** How the connection is encrypted, by the names of libpq's `sslmode`. `require` encrypts without knowing the server. */
 export type TlsMode = "disable" | "require" | "verify-ca" | "verify-full";
@@ -46,7 +46,7 @@ export function parseServerAddress(url: string): ServerAddress {
   }
   const target = parameters.get("target_session_attrs") ?? "read-write";
   if (target !== "read-write" && target !== "primary") {
-    throw new Error(`target_session_attrs must be read-write, not ${quote(target)}: metadata is written`);
+    throw new Error(`target_session_attrs must be read-write, not ${quote(target)}: the database is written`);
   }
   if (user === "") throw new Error("names no user");
   const decoded = { user: decode(user, "user"), password: decode(password, "password") };
@@ -96,4 +96,9 @@ function decode(text: string, part: string): string {
 /** `host:port`, for messages. */
 export function showPlace({ host, port }: ServerPlace): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The database as a URL without who asks it, for messages. */
+export function showDatabase({ places, database }: ServerAddress): string {
+  return `postgresql://${places.map(showPlace).join(",")}/${database}`;
 }

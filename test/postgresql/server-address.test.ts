@@ -1,7 +1,7 @@
 // Connection URLs of a metadata database.
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { parseServerAddress } from "../../src/udm/index.ts";
+import { parseServerAddress } from "../../src/postgresql/index.ts";
 
 suite("the address of a database", { concurrency: true }, () => {
   test("has hosts, user, password and database, with what is written in percent", () => {

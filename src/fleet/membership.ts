@@ -1,0 +1,209 @@
+import { isExpected, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
+import type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
+
+/** Whether this collector is a living member of its fleet, and who the others are. */
+export interface Membership extends Component {
+  /** The name of this collector. */
+  readonly member: string;
+  /** The session while its lease is held by this collector's own clocks; undefined: it must not do what members share. */
+  session(): string | undefined;
+  /** Those that lived at the last answer, this one included, by name; none while the lease is not held. */
+  members(): readonly FleetMember[];
+  /** Calls the listener when `session` or `members` have changed. @returns what ends that. */
+  watch(listener: () => void): () => void;
+}
+
+export interface MembershipOptions {
+  readonly tables: MembershipTables;
+  readonly fleet: string;
+  readonly member: string;
+  readonly leaseMs: number;
+  readonly newSession: () => string;
+  readonly after: (action: () => void, ms: number) => () => void;
+  readonly clock: Clock;
+  /** Limited in rate. */
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: Health;
+}
+
+const results = ["ok", "failed", "expired", "replaced"] as const;
+const losses = ["no_answer", "replaced"] as const;
+/** Name of the readiness check. */
+const checkName = "fleet";
+
+/**
+ * Keeps this collector a member of its fleet.
+ *
+ * - The lease ends so long after the request was sent, not after its answer came: the database counts from a later time.
+ * - It ends a little earlier here than there, for clocks that run at different speeds, and by whichever clock of this host says so first: the
+ *   monotonic one stands still while a virtual machine does, the other one may be set back.
+ * - A collector whose name another one has taken stays out until that one is gone: two with one name would take it from each other.
+ */
+export function createMembership(options: MembershipOptions): Membership {
+  const { tables, fleet, member, leaseMs, newSession, after, clock, log, metrics, health } = options;
+  const renewMs = leaseMs / 3;
+  const retryMs = Math.max(100, leaseMs / 20);
+  const ownMs = leaseMs - Math.max(100, leaseMs / 20);
+  const watchers = new Set<() => void>();
+  let isRunning = false;
+  /** The session in the database; undefined: this collector is to join. */
+  let mine: FleetMember | undefined;
+  let members: readonly FleetMember[] = [];
+  /** When the request was sent that the lease counts from. */
+  let heldSince: { readonly monotonic: number; readonly wall: number } | undefined;
+  let isHeld = false;
+  let isReplaced = false;
+  let busy: Promise<void> | undefined;
+  let isAskedAgain = false;
+  let cancelNext = (): void => {};
+  let cancelEnd = (): void => {};
+
+  const renewals = metrics.counter("netgloss_fleet_renewals_total", "Renewals of the lease in the fleet, by result.", {
+    result: results,
+  });
+  const lost = metrics.counter("netgloss_fleet_leases_lost_total", "Leases in the fleet that were lost, by reason.", {
+    reason: losses,
+  });
+  metrics.gaugeFrom("netgloss_fleet_members", "Living members of the fleet that this collector knows of.", [], () =>
+    isHeldNow() ? members.length : 0,
+  );
+  metrics.gaugeFrom("netgloss_fleet_lease_held", "Whether this collector is a living member of its fleet.", [], () =>
+    isHeldNow() ? 1 : 0,
+  );
+
+  const leftMs = (): number => {
+    if (heldSince === undefined) return 0;
+    const passed = Math.max(clock.monotonic() - heldSince.monotonic, clock.now() - heldSince.wall);
+    return ownMs - passed;
+  };
+  const isHeldNow = (): boolean => isHeld && leftMs() > 0;
+  const tell = (): void => watchers.forEach((listener) => listener());
+  const say = (detail: string): void =>
+    health.set({ name: checkName, ready: true, degraded: true, detail: `not a member of the fleet ${fleet}: ${detail}` });
+
+  const lose = (reason: (typeof losses)[number], detail: string): void => {
+    if (!isHeld) return;
+    isHeld = false;
+    members = [];
+    cancelEnd();
+    lost.add(1, { reason });
+    log.warn({ fleet, member, reason: detail }, "the lease in the fleet is lost");
+    say(detail);
+    tell();
+  };
+  const watchEnd = (): void => {
+    cancelEnd();
+    const left = leftMs();
+    if (left <= 0) lose("no_answer", "the database did not renew the lease in time");
+    else cancelEnd = after(watchEnd, Math.ceil(left));
+  };
+
+  const take = (standing: Standing, sent: NonNullable<typeof heldSince>): void => {
+    if (standing.state !== "held") {
+      heldSince = undefined;
+      mine = undefined;
+      const isTaken = standing.state === "replaced";
+      if (isTaken && !isReplaced) log.error({ fleet, member }, "another collector has the name of this one in the fleet");
+      isReplaced = isTaken;
+      if (isTaken) say(`another collector has the name ${member}; give each its own SVC_FLEET_MEMBER`);
+      lose(isTaken ? "replaced" : "no_answer", isTaken ? `another collector has the name ${member}` : "the lease is over");
+      return;
+    }
+    heldSince = sent;
+    isReplaced = false;
+    const wasHeld = isHeld;
+    const isSame = wasHeld && sameMembers(members, standing.members);
+    members = standing.members;
+    isHeld = leftMs() > 0;
+    if (!isHeld) return;
+    watchEnd();
+    if (!wasHeld) {
+      health.set({ name: checkName, ready: true, detail: `a member of the fleet ${fleet} as ${member}` });
+      log.info({ fleet, member, members: members.length }, "a member of the fleet");
+    }
+    if (!isSame) tell();
+  };
+
+  const ask = async (): Promise<void> => {
+    const sent = { monotonic: clock.monotonic(), wall: clock.now() };
+    try {
+      let standing: Standing;
+      if (mine !== undefined) standing = await tables.renew(mine, leaseMs);
+      else {
+        const joining = { name: member, session: newSession() };
+        standing = await tables.join(joining, leaseMs, !isReplaced);
+        if (standing.state === "held") mine = joining;
+      }
+      renewals.add(1, { result: standing.state === "held" ? "ok" : standing.state });
+      take(standing, sent);
+      if (standing.state === "expired") isAskedAgain = true;
+    } catch (error) {
+      renewals.add(1, { result: "failed" });
+      if (!isHeldNow()) say(error instanceof Error ? error.message : String(error));
+      if (!isExpected(error)) log.debug({ fleet, error }, "the lease in the fleet was not renewed");
+      next(retryMs);
+      return;
+    }
+    next(renewMs);
+  };
+  const next = (ms: number): void => {
+    cancelNext();
+    if (isRunning) cancelNext = after(() => void renew(), ms);
+  };
+  /** One request at a time; what is asked meanwhile is one more. */
+  const renew = (): Promise<void> => {
+    if (busy !== undefined) {
+      isAskedAgain = true;
+      return busy;
+    }
+    isAskedAgain = false;
+    busy = ask().finally(() => {
+      busy = undefined;
+      if (isAskedAgain && isRunning) void renew();
+    });
+    return busy;
+  };
+
+  let endWatch = (): void => {};
+  return {
+    name: `fleet ${fleet}`,
+    member,
+    session: () => (isHeldNow() ? mine?.session : undefined),
+    members: () => (isHeldNow() ? members : []),
+    watch(listener) {
+      watchers.add(listener);
+      return () => void watchers.delete(listener);
+    },
+    async start() {
+      isRunning = true;
+      say("it has not joined yet");
+      endWatch = tables.watch(() => void (isRunning && renew()));
+      await renew();
+    },
+    async stop() {
+      isRunning = false;
+      endWatch();
+      cancelNext();
+      await busy;
+      cancelNext();
+      cancelEnd();
+      const leaving = mine;
+      mine = undefined;
+      heldSince = undefined;
+      if (isHeld) {
+        isHeld = false;
+        members = [];
+        tell();
+      }
+      if (leaving === undefined) return;
+      await tables.leave(leaving).catch((error: unknown) => {
+        log.warn({ fleet, member, error }, "the lease in the fleet was not given up: it ends by itself");
+      });
+    },
+  };
+}
+
+function sameMembers(a: readonly FleetMember[], b: readonly FleetMember[]): boolean {
+  return a.length === b.length && a.every(({ session }, i) => session === b[i]?.session);
+}
