@@ -80,7 +80,12 @@ export function createMembership(options: MembershipOptions): Membership {
   const isHeldNow = (): boolean => isHeld && leftMs() > 0;
   const tell = (): void => watchers.forEach((listener) => listener());
   const say = (detail: string): void =>
-    health.set({ name: checkName, ready: true, degraded: true, detail: `not a member of the fleet ${fleet}: ${detail}` });
+    health.set({
+      name: checkName,
+      ready: true,
+      degraded: true,
+      detail: `not a member of the fleet ${fleet}: ${detail}`,
+    });
 
   const lose = (reason: (typeof losses)[number], detail: string): void => {
     if (!isHeld) return;
@@ -104,10 +109,14 @@ export function createMembership(options: MembershipOptions): Membership {
       heldSince = undefined;
       mine = undefined;
       const isTaken = standing.state === "replaced";
-      if (isTaken && !isReplaced) log.error({ fleet, member }, "another collector has the name of this one in the fleet");
+      if (isTaken && !isReplaced)
+        log.error({ fleet, member }, "another collector has the name of this one in the fleet");
       isReplaced = isTaken;
       if (isTaken) say(`another collector has the name ${member}; give each its own SVC_FLEET_MEMBER`);
-      lose(isTaken ? "replaced" : "no_answer", isTaken ? `another collector has the name ${member}` : "the lease is over");
+      lose(
+        isTaken ? "replaced" : "no_answer",
+        isTaken ? `another collector has the name ${member}` : "the lease is over",
+      );
       return;
     }
     heldSince = sent;

@@ -11,7 +11,7 @@ export interface MemoryFleet {
 export function createMemoryFleet(now: () => number): MemoryFleet {
   const rows = new Map<string, { session: string; until: number }>();
   const watchers = new Set<() => void>();
-  const changed = (): void => void queueMicrotask(() => watchers.forEach((listener) => listener()));
+  const changed = (): void => queueMicrotask(() => watchers.forEach((listener) => listener()));
   const removeExpired = (): void => {
     for (const [name, { until }] of rows) {
       if (until > now()) continue;
