@@ -10,4 +10,4 @@ if (status !== 0) console.error("there are type errors; the commands are generat
 const load = (name) => import(pathToFileURL(`dist/${name}`).href);
 const { commandsPage, createProgram } = await load("src/app/index.js");
 const { createFakeTerminal } = await load("test/support/fake-terminal.js");
-writeFileSync("docs/commands.md", commandsPage(createProgram(createFakeTerminal([]), () => {})));
+writeFileSync("docs/commands.md", commandsPage(await createProgram(createFakeTerminal([]), () => {})));

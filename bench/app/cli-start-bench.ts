@@ -13,6 +13,9 @@ const commands: Readonly<Record<string, { readonly argv: readonly string[]; read
   "netgloss config print": { argv: [bin, "config", "print"], code: 0 },
   // Nobody listens on the discard port: what remains is the client.
   "netgloss udm list": { argv: [bin, "udm", "list", "--url", "http://127.0.0.1:9"], code: 6 },
+  "netgloss udm get": { argv: [bin, "udm", "get", "192.0.2.1", "--url", "http://127.0.0.1:9"], code: 6 },
+  "netgloss udm explain": { argv: [bin, "udm", "explain", "192.0.2.1", "--url", "http://127.0.0.1:9"], code: 6 },
+  "netgloss serve --help": { argv: [bin, "serve", "--help"], code: 0 },
 };
 
 const fastest = new Map<string, number>();

@@ -8,8 +8,8 @@ import { createFakeTerminal } from "../support/fake-terminal.ts";
 const root = join(import.meta.dirname, "../../..");
 const page = readFileSync(join(root, "docs/commands.md"), "utf8");
 
-test("docs/commands.md is what `npm run generate` writes", () => {
-  const program = createProgram(createFakeTerminal([]), () => {});
+test("docs/commands.md is what `npm run generate` writes", async () => {
+  const program = await createProgram(createFakeTerminal([]), () => {});
   assert.equal(page, commandsPage(program));
 });
 

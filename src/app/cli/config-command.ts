@@ -1,17 +1,33 @@
-import type { Command } from "commander";
 import { formatSettings, type Settings } from "../settings/index.ts";
-import { addSettingsOptions, commandSettings, unknownNamesWarning } from "./settings-options.ts";
+import { addCommands, type CommandRow, type DefineCommand } from "./command-row.ts";
+import { commandSettings } from "./config-option.ts";
+import { addSettingsOptions, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 
-/** `config check` judges the settings without starting anything; `config print` shows them. */
-export function addConfigCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const config = program.command("config").description("check, show or migrate the settings");
+const rows: readonly CommandRow[] = [
+  {
+    usage: "check",
+    description: `find what a start would find, without starting: settings, files, certificates, directories, ports; exit code ${exitCodes.config} when they cannot be used`,
+    load: () => defineCheck,
+  },
+  {
+    usage: "migrate <file...>",
+    description:
+      "print the settings of files, of ElastiFlow NetObserv or of netgloss, by our names, with a comment on each that changes",
+    load: () => defineMigrate,
+  },
+  {
+    usage: "print",
+    description: "show every setting and the source of its value, without secrets",
+    load: () => definePrint,
+  },
+];
 
-  const check = config
-    .command("check")
-    .description(
-      `find what a start would find, without starting: settings, files, certificates, directories, ports; exit code ${exitCodes.config} when they cannot be used`,
-    )
+/** `config …`: the settings, without starting anything. */
+export const defineConfig: DefineCommand = (config, context) => addCommands(config, rows, context);
+
+const defineCheck: DefineCommand = (check, { terminal, setExitCode }) => {
+  check
     .option("--strict", "refuse unknown names, too")
     .option("--running", "a collector with these settings runs: do not open its ports");
   addSettingsOptions(check).action(async (options: { strict?: boolean; running?: boolean }) => {
@@ -33,12 +49,10 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
       setExitCode(exitCodes.config);
     else terminal.out("settings are valid\n");
   });
+};
 
-  config
-    .command("migrate <file...>")
-    .description(
-      "print the settings of files, of ElastiFlow NetObserv or of netgloss, by our names, with a comment on each that changes",
-    )
+const defineMigrate: DefineCommand = (migrate, { terminal, setExitCode }) => {
+  migrate
     .option("--check", "only report what would change")
     .addHelpText(
       "after",
@@ -48,12 +62,13 @@ export function addConfigCommand(program: Command, terminal: Terminal, setExitCo
       const { migrateFiles } = await import("./migrate-files.ts");
       if (!(await migrateFiles(files, options.check === true, terminal))) setExitCode(exitCodes.failure);
     });
+};
 
-  const print = config.command("print").description("show every setting and the source of its value, without secrets");
+const definePrint: DefineCommand = (print, { terminal }) => {
   addSettingsOptions(print).action(async () => {
     terminal.out(formatSettings(await commandSettings(print, terminal)));
   });
-}
+};
 
 /** Only what the definitions are checked for is worth a line here. */
 async function areDefinitionsWell(settings: Settings, terminal: Terminal): Promise<boolean> {

@@ -1,6 +1,6 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { logLevels, type LogLevel } from "../../report/index.ts";
-import type { Terminal } from "./terminal.ts";
+import type { DefineCommand } from "./command-row.ts";
 
 export interface DemoCommandOptions {
   readonly apiPort: string;
@@ -10,13 +10,10 @@ export interface DemoCommandOptions {
 
 /**
  * `demo`: a collector with data of its own in a temporary directory, exporters that send to it and SNMP agents that it
- * polls. The system chooses its
- * ports, so several run at a time.
+ * polls. The system chooses its ports, so several run at a time.
  */
-export function addDemoCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  program
-    .command("demo")
-    .description("run a collector with three exporters and two SNMP devices of its own, and show its records")
+export const defineDemo: DefineCommand = (demo, { terminal, setExitCode }) => {
+  demo
     .option("--api-port <port>", "the port of the API (0: the system chooses)", "0")
     .option("--interval <seconds>", "how often records are shown", seconds, 3)
     .addOption(new Option("--log-level <level>", "what is logged").choices(logLevels).default("warn"))
@@ -24,7 +21,7 @@ export function addDemoCommand(program: Command, terminal: Terminal, setExitCode
       const { runDemo } = await import("./run-demo.ts");
       setExitCode(await runDemo(options, terminal));
     });
-}
+};
 
 function seconds(text: string): number {
   const value = Number(text);

@@ -1,6 +1,7 @@
-import { Option, type Command } from "commander";
+import { Option } from "commander";
+import type { DefineCommand } from "./command-row.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import { exitCodes } from "./terminal.ts";
 
 /** What the API answers; docs/doctor.md describes it. */
 interface DiagnosisJson {
@@ -18,9 +19,8 @@ interface DiagnosisJson {
 }
 
 /** `doctor`: asks a running collector why flows are missing or wrong. */
-export function addDoctorCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const doctor = addClientOptions(program.command("doctor [exporter]"))
-    .description("say why flows are missing or wrong, of all exporters or of one; exit code 1 with findings")
+export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) => {
+  addClientOptions(doctor)
     .addOption(new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text"))
     .action(async (exporter: string | undefined, { output }: { output: string }) => {
       const client = await clientOf(doctor, terminal);
@@ -32,7 +32,7 @@ export function addDoctorCommand(program: Command, terminal: Terminal, setExitCo
       terminal.out(output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : formatDiagnosis(answer));
       if (!answer.healthy) setExitCode(exitCodes.failure);
     });
-}
+};
 
 function formatDiagnosis({ diagnoses, ports, exporters }: DiagnosisJson): string {
   const many = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;

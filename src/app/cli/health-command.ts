@@ -1,15 +1,12 @@
-import type { Command } from "commander";
 import type { Check } from "../../report/index.ts";
+import type { DefineCommand } from "./command-row.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { textTable } from "./text-table.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import { exitCodes } from "./terminal.ts";
 
 /** `health`: whether a running collector is ready, for people and for health checks of containers. */
-export function addHealthCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const health = addClientOptions(program.command("health"))
-    .description(
-      "say whether a running collector is ready, check by check; exit code 1 when it is not, 6 when it does not answer",
-    )
+export const defineHealth: DefineCommand = (health, { terminal, setExitCode }) => {
+  addClientOptions(health)
     .option("--live", "ask only whether it runs")
     .action(async ({ live = false }: { live?: boolean }) => {
       const client = await clientOf(health, terminal);
@@ -25,7 +22,7 @@ export function addHealthCommand(program: Command, terminal: Terminal, setExitCo
       terminal.out(textTable(["STATE", "CHECK", "DETAIL"], rows));
       if (!ready) setExitCode(exitCodes.failure);
     });
-}
+};
 
 function stateOf({ ready, degraded }: Check): string {
   if (!ready) return "not ready";

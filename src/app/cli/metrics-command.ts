@@ -1,12 +1,10 @@
-import type { Command } from "commander";
+import type { DefineCommand } from "./command-row.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { CommandError } from "./command-error.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** `metrics`: what a running collector counts. */
-export function addMetricsCommand(program: Command, terminal: Terminal): void {
-  const metrics = addClientOptions(program.command("metrics [names...]"))
-    .description("show the metrics of a running collector, or those whose names contain one of these words")
+export const defineMetrics: DefineCommand = (metrics, { terminal }) => {
+  addClientOptions(metrics)
     .option("--changed", "leave out samples that are 0")
     .action(async (names: readonly string[], { changed = false }: { changed?: boolean }) => {
       const parts: Uint8Array[] = [];
@@ -21,4 +19,4 @@ export function addMetricsCommand(program: Command, terminal: Terminal): void {
         throw new CommandError("not_found", `there is no metric whose name contains ${names.join(" or ")}`);
       terminal.out(lines.map((line) => `${line}\n`).join(""));
     });
-}
+};

@@ -1,13 +1,12 @@
-import type { Command } from "commander";
 import { systemClock } from "../../report/index.ts";
 import { storeKinds, storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
-import { addConfigOption, commandSettings } from "./settings-options.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import type { DefineCommand } from "./command-row.ts";
+import { addConfigOption, commandSettings } from "./config-option.ts";
+import { exitCodes } from "./terminal.ts";
 
 /** `output test`: sends one record to a store and says what came of it. */
-export function addOutputCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const output = program.command("output").description("test the outputs to stores");
+export const defineOutput: DefineCommand = (output, { terminal, setExitCode }) => {
   const test = addConfigOption(output.command("test <name>"))
     .description(
       `send one record to an output, also to one that is off: ${storeKinds.join(", ")}, or one of yours such as kafka-edge`,
@@ -30,4 +29,4 @@ export function addOutputCommand(program: Command, terminal: Terminal, setExitCo
       terminal.err(`error: ${name}: ${fault}\n`);
       setExitCode(exitCodes.failure);
     });
-}
+};

@@ -1,31 +1,21 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Argument } from "commander";
 import { packageVersion } from "../package-root.ts";
-import { SettingsError } from "../settings/index.ts";
+import { SettingsError } from "../settings/settings-error.ts";
 import { CommandError, exitCodeOf } from "./command-error.ts";
-import { addAccessCommands } from "./access/user-command.ts";
-import { addCompletionCommand } from "./completion/completion-command.ts";
-import { addConfigCommand } from "./config-command.ts";
-import { addDemoCommand } from "./demo-command.ts";
-import { addDoctorCommand } from "./doctor-command.ts";
-import { addFilterCommand } from "./filter-command.ts";
-import { addFleetCommand } from "./fleet-command.ts";
-import { addFlowsCommand } from "./flows/flows-command.ts";
-import { addHealthCommand } from "./health-command.ts";
-import { addMetricsCommand } from "./metrics-command.ts";
-import { addOutputCommand } from "./output-command.ts";
-import { addReplayCommand } from "./replay-command.ts";
-import { addServeCommand } from "./serve-command.ts";
+import { addCommands } from "./command-row.ts";
+import { commandTable } from "./command-table.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
-import { addSnmpCommand } from "./snmp-command.ts";
-import { addSourceCommand } from "./source-command.ts";
-import { addTeeCommand } from "./tee-command.ts";
-import { addUdmCommand } from "./udm/udm-command.ts";
 
 /** Runs the command line. @returns the exit code. */
 export async function runProgram(terminal: Terminal): Promise<number> {
   let exitCode: number = exitCodes.ok;
-  const program = createProgram(terminal, (code) => void (exitCode = code));
+  const words = new Set(terminal.argv);
   try {
+    const program = await createProgram(
+      terminal,
+      (code) => void (exitCode = code),
+      (name) => words.has(name),
+    );
     await program.parseAsync([...terminal.argv], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -33,8 +23,17 @@ export async function runProgram(terminal: Terminal): Promise<number> {
   }
 }
 
-/** The table of commands. A command that ends with another code than 0 calls `setExitCode`. */
-export function createProgram(terminal: Terminal, setExitCode: (code: number) => void): Command {
+/**
+ * The program with all its commands.
+ *
+ * @param setExitCode is called by a command that ends with another code than 0.
+ * @param isNamed which commands are defined whole, with their options; of the others the parent's help knows what it shows.
+ */
+export async function createProgram(
+  terminal: Terminal,
+  setExitCode: (code: number) => void,
+  isNamed: (name: string) => boolean = () => true,
+): Promise<Command> {
   const program = new Command("netgloss")
     .description(
       "Network data collector: NetFlow, IPFIX, sFlow and SNMP in; records with your own names on every address out.",
@@ -45,33 +44,22 @@ export function createProgram(terminal: Terminal, setExitCode: (code: number) =>
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
     })
+    // Almost all have options, and those that are not loaded cannot say so.
+    .configureHelp({
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(shown)].join(" "),
+    })
     .addHelpText(
       "after",
       "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 refused, 6 not reachable, 78 bad settings.",
     )
     .showHelpAfterError("(run netgloss --help for the commands, netgloss <command> --help for their options)");
-  addServeCommand(program, terminal, setExitCode);
-  addDemoCommand(program, terminal, setExitCode);
-  addConfigCommand(program, terminal, setExitCode);
-  addDoctorCommand(program, terminal, setExitCode);
-  addUdmCommand(program, terminal, setExitCode);
-  addSourceCommand(program, terminal, setExitCode);
-  addFlowsCommand(program, terminal);
-  addHealthCommand(program, terminal, setExitCode);
-  addMetricsCommand(program, terminal);
-  addReplayCommand(program, terminal, setExitCode);
-  addTeeCommand(program, terminal, setExitCode);
-  addSnmpCommand(program, terminal, setExitCode);
-  addFleetCommand(program, terminal);
-  addOutputCommand(program, terminal, setExitCode);
-  addFilterCommand(program, terminal, setExitCode);
-  addAccessCommands(program, terminal);
-  addCompletionCommand(program, terminal);
-  program
-    .command("version")
-    .description("show the versions of netgloss and of Node")
-    .action(() => terminal.out(`netgloss ${packageVersion()}, Node ${process.version}\n`));
+  await addCommands(program, commandTable, { terminal, setExitCode, isNamed });
   return program;
+}
+
+function shown(argument: Argument): string {
+  const name = argument.name() + (argument.variadic ? "..." : "");
+  return argument.required ? `<${name}>` : `[${name}]`;
 }
 
 /** Errors that the user can fix get one line each; any other is a bug and is thrown on. */

@@ -1,6 +1,6 @@
-import { InvalidArgumentError, type Command } from "commander";
-import { addConfigOption, commandSettings } from "./settings-options.ts";
-import type { Terminal } from "./terminal.ts";
+import { InvalidArgumentError } from "commander";
+import type { DefineCommand } from "./command-row.ts";
+import { addConfigOption, commandSettings } from "./config-option.ts";
 
 export interface ReplayOptions {
   /** Whether records go to the outputs of the settings. */
@@ -9,9 +9,8 @@ export interface ReplayOptions {
 }
 
 /** `replay`: the flows of a capture as records, by the settings of a collector, without one. */
-export function addReplayCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const replay = addConfigOption(program.command("replay <file...>"))
-    .description("decode the flows in captures (pcap or pcapng, - for the standard input) and write their records")
+export const defineReplay: DefineCommand = (replay, { terminal, setExitCode }) => {
+  addConfigOption(replay)
     .option("--outputs", "send the records to the outputs of the settings instead of the standard output")
     .option("--port <ports>", "only datagrams to these UDP ports, separated by commas (default: to any)", ports)
     .action(async (files: readonly string[], options: ReplayOptions) => {
@@ -19,7 +18,7 @@ export function addReplayCommand(program: Command, terminal: Terminal, setExitCo
       const { replayCaptures } = await import("./replay-captures.ts");
       setExitCode(await replayCaptures(files, settings, options, terminal));
     });
-}
+};
 
 function ports(text: string): readonly number[] {
   const numbers = text.split(",").map((part) => (/^\s*\d{1,5}\s*$/.test(part) ? Number(part) : 65_536));

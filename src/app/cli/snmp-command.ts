@@ -1,7 +1,8 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { addConfigOption, commandSettings } from "./settings-options.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import { offline, throughApi, type CommandContext, type DefineCommand } from "./command-row.ts";
+import { addConfigOption, commandSettings } from "./config-option.ts";
+import { exitCodes } from "./terminal.ts";
 import { whyText, type ExplainedDevice } from "./snmp-why.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
 import { textTable } from "./text-table.ts";
@@ -22,10 +23,10 @@ interface DeviceJson {
 }
 
 /** `snmp …`: the operations and the state of a running collector, and a check of definitions without one. */
-export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const snmp = program.command("snmp").description("SNMP devices of a running collector, and checks of definitions");
+export const defineSnmp: DefineCommand = (snmp, context) => {
+  const { terminal, setExitCode } = context;
   const client = (name: string, description: string): Command =>
-    addClientOptions(snmp.command(name).description(description));
+    addClientOptions(snmp.command(name).description(description).helpGroup(throughApi));
   const show = (answer: unknown): void => terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
 
   const apply = client("apply", "read all definitions again and apply them")
@@ -88,7 +89,7 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
     });
 
   const check = addConfigOption(snmp.command("check [dir]"))
-    .helpGroup("Offline:")
+    .helpGroup(offline)
     .description(
       "check the definitions in a directory, or those of the settings; faults are reported as file:line:column",
     )
@@ -97,14 +98,14 @@ export function addSnmpCommand(program: Command, terminal: Terminal, setExitCode
       const from = directory ?? (await commandSettings(check, terminal)).settings;
       if (!(await checkDefinitions(from, terminal))) setExitCode(exitCodes.failure);
     });
-  addGenerateCommand(snmp, terminal, setExitCode);
-}
+  addGenerateCommand(snmp, context);
+};
 
-function addGenerateCommand(snmp: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
+function addGenerateCommand(snmp: Command, { terminal, setExitCode }: CommandContext): void {
   const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   snmp
     .command("generate <file...>")
-    .helpGroup("Offline:")
+    .helpGroup(offline)
     .description(
       "make definitions of MIB modules: files, directories, or names of modules; those made before keep their edits",
     )

@@ -1,7 +1,9 @@
 import { Option, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { CommandError } from "./command-error.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import { throughApi, type CommandContext, type DefineCommand } from "./command-row.ts";
+import { sourceListDescription } from "./source-list-description.ts";
+import { exitCodes } from "./terminal.ts";
 import { textTable } from "./text-table.ts";
 
 interface SourceJson {
@@ -48,11 +50,9 @@ interface EntryJson {
 const path = "/api/v1/enrich/sources";
 
 /** `source`: the sources of metadata of a running collector. */
-export function addSourceCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const source = program
-    .command("source")
-    .description("look at the sources of metadata of a running collector, and run them");
-  addSourceList(source, "list", terminal);
+export const defineSource: DefineCommand = (source, context) => {
+  const { terminal, setExitCode } = context;
+  defineSourceList(source.command("list").description(sourceListDescription).helpGroup(throughApi), context);
 
   const named = (
     name: string,
@@ -60,7 +60,7 @@ export function addSourceCommand(program: Command, terminal: Terminal, setExitCo
     show: (answer: unknown) => string,
     isBad: (answer: unknown) => boolean,
   ): void => {
-    const command = addClientOptions(source.command(`${name} <name>`))
+    const command = addClientOptions(source.command(`${name} <name>`).helpGroup(throughApi))
       .description(description)
       .addOption(format())
       .action(async (which: string, { output }: { output: string }) => {
@@ -88,7 +88,7 @@ export function addSourceCommand(program: Command, terminal: Terminal, setExitCo
     (answer) => runText(answer as SourceJson),
     () => false,
   );
-}
+};
 
 const format = (): Option =>
   new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text");
@@ -98,9 +98,8 @@ function written<T>(output: string, answer: T, text: (answer: T) => string): str
 }
 
 /** `source list`, and `udm sources`. */
-export function addSourceList(parent: Command, name: string, terminal: Terminal): void {
-  const list = addClientOptions(parent.command(name))
-    .description("list the sources of metadata with their state and their last run")
+export const defineSourceList = (list: Command, { terminal }: CommandContext): void => {
+  addClientOptions(list)
     .addOption(format())
     .action(async ({ output }: { output: string }) => {
       const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as {
@@ -114,7 +113,7 @@ export function addSourceList(parent: Command, name: string, terminal: Terminal)
         );
       terminal.out(written(output, answer, ({ sources }) => listText(sources)));
     });
-}
+};
 
 function listText(sources: readonly SourceJson[]): string {
   const time = (ms: number | undefined): string =>

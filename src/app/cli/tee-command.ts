@@ -1,7 +1,7 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { parseAddress } from "../../ip/index.ts";
 import { logFormats, logLevels, type LogFormat, type LogLevel } from "../../report/index.ts";
-import type { Terminal } from "./terminal.ts";
+import type { DefineCommand } from "./command-row.ts";
 
 /** An address, or a name, and a port. An empty host is all addresses of this one. */
 export interface HostPort {
@@ -21,10 +21,8 @@ export interface TeeCommandOptions {
 }
 
 /** `tee`: passes flow datagrams on to other collectors. */
-export function addTeeCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  program
-    .command("tee")
-    .description("receive flow datagrams by UDP and pass each on to other collectors, with the sender's address inside")
+export const defineTee: DefineCommand = (tee, { terminal, setExitCode }) => {
+  tee
     .requiredOption("--listen <[address:]port>", "where datagrams come in", listenPlace)
     .requiredOption("--to <host:port>", "a collector; may be repeated", addTarget)
     .option("--mtu <bytes>", "the longest payload of a datagram that is sent", mtu, 1472)
@@ -39,7 +37,7 @@ export function addTeeCommand(program: Command, terminal: Terminal, setExitCode:
       const { runTee } = await import("./run-tee.ts");
       setExitCode(await runTee(options, terminal));
     });
-}
+};
 
 const expectedPlace = "expected a port, or an address and a port: 2055, 192.0.2.1:2055, [2001:db8::1]:2055.";
 

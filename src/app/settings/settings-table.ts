@@ -21,6 +21,7 @@ import {
   size,
   userName,
 } from "./setting-type.ts";
+import { defaultApi } from "./default-api.ts";
 import { deliverySettings } from "./delivery-settings.ts";
 import { exploreSettings } from "./explore-settings.ts";
 import { fleetSettings } from "./fleet-settings.ts";
@@ -113,8 +114,13 @@ export const settingsTable = {
     "Applies a change of the metadata from the next datagram on. With false, cached addresses keep their old values until their TTL ends.",
   ),
 
-  SVC_API_IP: row("API", listenAddress, "127.0.0.1", "The address on which the port listens."),
-  SVC_API_PORT: row("API", int(0, 65_535), 8080, "The port of the API, health and metrics. 0 lets the system choose."),
+  SVC_API_IP: row("API", listenAddress, defaultApi.ip, "The address on which the port listens."),
+  SVC_API_PORT: row(
+    "API",
+    int(0, 65_535),
+    defaultApi.port,
+    "The port of the API, health and metrics. 0 lets the system choose.",
+  ),
   SVC_API_BASIC_AUTH_ENABLE: row(
     "API",
     bool,

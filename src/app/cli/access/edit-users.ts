@@ -14,7 +14,7 @@ import {
 } from "../../../access/index.ts";
 import { nodeFileIo, replaceContent, resolveTarget } from "../../../file/index.ts";
 import { CommandError } from "../command-error.ts";
-import { commandSettings } from "../settings-options.ts";
+import { commandSettings } from "../config-option.ts";
 import type { Terminal } from "../terminal.ts";
 import { textTable } from "../text-table.ts";
 import type { TokenOptions, UserOptions, UsersFileOptions } from "./user-command.ts";

@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
-import { addConfigOption } from "../settings-options.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DefineCommand } from "../command-row.ts";
+import { addConfigOption } from "../config-option.ts";
 
 /** As in src/access/role.ts, which no start loads. */
 const roleNames = ["viewer", "editor", "admin"] as const;
@@ -23,16 +23,15 @@ export interface TokenOptions extends UsersFileOptions {
   readonly expires: string;
 }
 
-/** `user …` and `token …`: the file of users, on the host of the collector. The collector reads it again by itself. */
-export function addAccessCommands(program: Command, terminal: Terminal): void {
-  const onFile = (parent: Command, name: string, description: string): Command =>
-    addConfigOption(parent.command(name).description(description)).option(
-      "--users-file <file>",
-      "the file of users (default: SVC_API_USERS_PATH of the settings)",
-    );
-  const role = (): Option => new Option("--role <role>", "what the user may do").choices(roleNames);
+const onFile = (parent: Command, name: string, description: string): Command =>
+  addConfigOption(parent.command(name).description(description)).option(
+    "--users-file <file>",
+    "the file of users (default: SVC_API_USERS_PATH of the settings)",
+  );
+const role = (): Option => new Option("--role <role>", "what the user may do").choices(roleNames);
 
-  const user = program.command("user").description("users of the API, in the file of SVC_API_USERS_PATH");
+/** `user …`: users in the file of users, on the host of the collector. The collector reads it again by itself. */
+export const defineUser: DefineCommand = (user, { terminal }) => {
   const set = onFile(user, "set <name>", "add a user, or change one; the password is asked for, or read from a file")
     .addOption(role())
     .option("--password-file <file>", "a file whose first line is the password")
@@ -49,8 +48,10 @@ export function addAccessCommands(program: Command, terminal: Terminal): void {
       await (await import("./edit-users.ts")).removeAccess("users", name, options, removeUser, terminal);
     },
   );
+};
 
-  const token = program.command("token").description("API tokens, in the file of SVC_API_USERS_PATH");
+/** `token …`: API tokens in the same file. */
+export const defineToken: DefineCommand = (token, { terminal }) => {
   const create = onFile(token, "create <name>", "make a token and show it; the file keeps its hash alone")
     .addOption(role().default("viewer"))
     .addOption(new Option("--area <area...>", "what it is for (default: everything)").choices(areaNames))
@@ -66,4 +67,4 @@ export function addAccessCommands(program: Command, terminal: Terminal): void {
       await (await import("./edit-users.ts")).removeAccess("tokens", name, options, removeToken, terminal);
     },
   );
-}
+};

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Command } from "commander";
+import { defaultApi } from "../../settings/default-api.ts";
+import { environmentSettings } from "../../settings/settings-source.ts";
 import { CommandError } from "../command-error.ts";
-import { addConfigOption, commandSettings } from "../settings-options.ts";
+import { addConfigOption, commandSettings } from "../config-option.ts";
 import type { Terminal } from "../terminal.ts";
 import { createApiClient, type ApiClient } from "./api-call.ts";
 import { placeOfSettings, placeOfUrl, type ApiPlace } from "./api-place.ts";
@@ -23,7 +25,6 @@ interface ClientOptions {
 /** Adds the options of a command that asks a running collector. */
 export function addClientOptions(command: Command): Command {
   return addConfigOption(command)
-    .helpGroup("Through the API:")
     .option(
       "--url <url>",
       "the URL of the API (or NETGLOSS_URL; default: of the profile, or from the settings)",
@@ -55,8 +56,7 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
   const givenUrl = options.url ?? (options.profile === undefined ? checkedUrl(env["NETGLOSS_URL"]) : undefined);
   const profile = await profileOf(options, terminal, givenUrl);
   const url = givenUrl ?? profile.url;
-  const found =
-    url === undefined ? placeOfSettings((await commandSettings(command, terminal)).settings) : placeOfUrl(url);
+  const found = url === undefined ? await localPlace(command, terminal) : placeOfUrl(url);
 
   const file = (option: string, path: string | undefined): string | undefined =>
     path === undefined ? undefined : readText(option, path);
@@ -74,6 +74,13 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
   };
+}
+
+/** The collector on this host. Where nothing is set, the table of settings need not be loaded to know its place. */
+async function localPlace(command: Command, terminal: Terminal): Promise<ApiPlace> {
+  const isSet = command.opts<ClientOptions>().config !== undefined || environmentSettings(terminal.env).length > 0;
+  if (!isSet) return placeOfUrl(`http://${defaultApi.ip}:${defaultApi.port}`);
+  return placeOfSettings((await commandSettings(command, terminal)).settings);
 }
 
 function fail(message: string): never {

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { nearName } from "../../../text/index.ts";
 
 /** What a profile says of a collector. Paths are absolute. */
 export interface Profile {
@@ -59,6 +58,7 @@ export async function readProfile(
   if (wanted === undefined) return {};
   const found = profiles.get(wanted);
   if (found === undefined) {
+    const { nearName } = await import("../../../text/index.ts");
     const near = nearName(wanted, [...profiles.keys()]);
     return fail(`there is no profile ${wanted} in ${path}${near === undefined ? "" : `: is ${near} meant?`}`);
   }

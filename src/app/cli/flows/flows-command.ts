@@ -1,8 +1,8 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import { collect } from "../settings-options.ts";
 import { CommandError } from "../command-error.ts";
-import type { Terminal } from "../terminal.ts";
+import { throughApi, type DefineCommand } from "../command-row.ts";
+import { collect } from "../config-option.ts";
 
 export interface TailOptions {
   readonly filter?: string;
@@ -22,11 +22,10 @@ export interface TopOptions {
 }
 
 /** `flows …`: flows of a running collector while they go by. */
-export function addFlowsCommand(program: Command, terminal: Terminal): void {
-  const flows = program.command("flows").description("watch the flows of a running collector");
+export const defineFlows: DefineCommand = (flows, { terminal }) => {
   const filter = "such as 'src in 10.0.0.0/8 and bytes > 1MB'; see docs/filters.md";
 
-  const tail = addClientOptions(flows.command("tail"))
+  const tail = addClientOptions(flows.command("tail").helpGroup(throughApi))
     .description("show flows while they go by, a part of them when they are many")
     .option("--filter <expression>", filter)
     .option("--rate <number>", "as many a second at most", numberFrom1, 100)
@@ -37,7 +36,7 @@ export function addFlowsCommand(program: Command, terminal: Terminal): void {
       await tailFlows(await clientOf(tail, terminal), options, terminal);
     });
 
-  const top = addClientOptions(flows.command("top"))
+  const top = addClientOptions(flows.command("top").helpGroup(throughApi))
     .description(
       "sum up flows by a field, the largest first: those of the next seconds, or with --last 1h those that Explore keeps",
     )
@@ -58,7 +57,7 @@ export function addFlowsCommand(program: Command, terminal: Terminal): void {
       const { topFlows } = await import("./top-flows.ts");
       await topFlows(() => clientOf(top, terminal), options, terminal);
     });
-}
+};
 
 /** As Explore takes it. */
 function rangeOf(text: string): string {

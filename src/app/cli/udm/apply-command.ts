@@ -1,6 +1,6 @@
-import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import { exitCodes, type Terminal } from "../terminal.ts";
+import type { DefineCommand } from "../command-row.ts";
+import { exitCodes } from "../terminal.ts";
 import { replaceOption, type ReplaceScope } from "./replace-option.ts";
 
 export interface ApplyOptions {
@@ -12,11 +12,11 @@ export interface ApplyOptions {
   readonly maxDeletes?: string;
 }
 
-/** `udm apply` and `udm diff`. */
-export function addApplyCommand(udm: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const file = "a metadata file, or JSON as `udm list` writes it; - is the standard input";
-  const apply = addClientOptions(udm.command("apply"))
-    .description("create and replace entries as a file has them, after showing what changes; other entries stay")
+const file = "a metadata file, or JSON as `udm list` writes it; - is the standard input";
+
+/** `udm apply`. */
+export const defineApply: DefineCommand = (apply, { terminal }) => {
+  addClientOptions(apply)
     .requiredOption("-f, --filename <file>", file)
     .addOption(replaceOption())
     .option("--max-deletes <number>", "with --replace: refuse to delete more, a number or a percentage (default 20%)")
@@ -26,9 +26,11 @@ export function addApplyCommand(udm: Command, terminal: Terminal, setExitCode: (
       const { applyFile } = await import("./apply-file.ts");
       await applyFile(() => clientOf(apply, terminal), options, terminal);
     });
+};
 
-  const diff = addClientOptions(udm.command("diff"))
-    .description("show what `udm apply` would change")
+/** `udm diff`. */
+export const defineDiff: DefineCommand = (diff, { terminal, setExitCode }) => {
+  addClientOptions(diff)
     .requiredOption("-f, --filename <file>", file)
     .addOption(replaceOption())
     .option("--exit-code", "end with exit code 1 when something would change")
@@ -41,4 +43,4 @@ export function addApplyCommand(udm: Command, terminal: Terminal, setExitCode: (
       );
       if (exitCode === true && changes > 0) setExitCode(exitCodes.failure);
     });
-}
+};

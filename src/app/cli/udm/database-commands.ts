@@ -1,6 +1,6 @@
-import { Option, type Command } from "commander";
-import { addConfigOption, commandSettings } from "../settings-options.ts";
-import type { Terminal } from "../terminal.ts";
+import { Option } from "commander";
+import type { DefineCommand } from "../command-row.ts";
+import { addConfigOption, commandSettings } from "../config-option.ts";
 
 export interface CopyOptions {
   readonly from: "file" | "postgresql";
@@ -11,12 +11,11 @@ export interface CopyOptions {
   readonly yes?: boolean;
 }
 
-/** `udm copy` and `udm migrate`: metadata in a database, without a collector. */
-export function addDatabaseCommands(udm: Command, terminal: Terminal): void {
-  const places = ["file", "postgresql"] as const;
-  const copy = addConfigOption(udm.command("copy"))
-    .helpGroup("Offline:")
-    .description("copy the entries of the metadata file into the PostgreSQL database of the settings, or back")
+const places = ["file", "postgresql"] as const;
+
+/** `udm copy`: metadata between a file and a database, without a collector. */
+export const defineCopy: DefineCommand = (copy, { terminal }) => {
+  addConfigOption(copy)
     .addOption(new Option("--from <store>", "where the entries are").choices(places).makeOptionMandatory())
     .addOption(new Option("--to <store>", "where they go").choices(places).makeOptionMandatory())
     .option("--replace", "delete what only the target has; else it stays")
@@ -27,12 +26,12 @@ export function addDatabaseCommands(udm: Command, terminal: Terminal): void {
       const { copyMetadata } = await import("./copy-metadata.ts");
       await copyMetadata((await commandSettings(copy, terminal)).settings, options, terminal);
     });
+};
 
-  const migrate = addConfigOption(udm.command("migrate"))
-    .helpGroup("Offline:")
-    .description("make the tables of metadata in the PostgreSQL database of the settings, or bring them up to date")
-    .action(async () => {
-      const { migrateMetadata } = await import("./copy-metadata.ts");
-      await migrateMetadata((await commandSettings(migrate, terminal)).settings, terminal);
-    });
-}
+/** `udm migrate`: the tables of metadata in a database. */
+export const defineMigrate: DefineCommand = (migrate, { terminal }) => {
+  addConfigOption(migrate).action(async () => {
+    const { migrateMetadata } = await import("./copy-metadata.ts");
+    await migrateMetadata((await commandSettings(migrate, terminal)).settings, terminal);
+  });
+};

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { CommandError } from "../command-error.ts";
+import type { DefineCommand } from "../command-row.ts";
 import { confirm } from "../confirm.ts";
-import type { Terminal } from "../terminal.ts";
 import { currentEntries } from "./entry-changes.ts";
 import { callTools, searchUdms } from "./tools-json.ts";
 import { callUdm, noEntries } from "./udm-json.ts";
@@ -16,9 +15,8 @@ interface DeleteOptions {
 }
 
 /** `udm delete`. */
-export function addDeleteCommand(udm: Command, terminal: Terminal): void {
-  const remove = addClientOptions(udm.command("delete [keys...]"))
-    .description("delete the entries with exactly these keys, or those that a filter is true of: all or none")
+export const defineDelete: DefineCommand = (remove, { terminal }) => {
+  addClientOptions(remove)
     .option("--filter <udm-filter>", "such as 'tag = old'; shows the keys and asks")
     .option("--ignore-missing", "a key without an entry is no fault")
     .option("--dry-run", "only show which entries would be deleted")
@@ -38,7 +36,7 @@ export function addDeleteCommand(udm: Command, terminal: Terminal): void {
       if (doomed.length === 1 && !ignoreMissing) await callUdm(client, "DeleteUdm", { key: doomed[0] });
       else await callTools(client, "BatchDeleteUdms", { keys: doomed, ignore_missing: ignoreMissing });
     });
-}
+};
 
 async function keysOf(client: ApiClient, filter: string): Promise<readonly string[]> {
   const keys: string[] = [];

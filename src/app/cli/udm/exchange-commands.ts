@@ -1,6 +1,6 @@
-import { Option, type Command } from "commander";
+import { Option } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DefineCommand } from "../command-row.ts";
 import { replaceOption, type ReplaceScope } from "./replace-option.ts";
 import { callTools } from "./tools-json.ts";
 
@@ -19,10 +19,9 @@ export interface ImportOptions {
 const formats = ["csv", "json", "ndjson", "yaml"] as const;
 const maps = "netgloss, sheet, netbox, phpipam, infoblox, netdisco";
 
-/** `udm import` and `udm export`. */
-export function addExchangeCommands(udm: Command, terminal: Terminal): void {
-  const bringIn = addClientOptions(udm.command("import <file>"))
-    .description("create and replace entries from a sheet (CSV), JSON or YAML, after showing what changes")
+/** `udm import`. */
+export const defineImport: DefineCommand = (bringIn, { terminal }) => {
+  addClientOptions(bringIn)
     .addOption(new Option("--format <format>", "what the file is (default: by its name)").choices(formats))
     .option("--map <name>", `how columns become fields: ${maps}, or the name of a JSON file with a map of columns`)
     .option("--select <jsonata>", "of JSON: an expression whose value is the rows")
@@ -36,9 +35,11 @@ export function addExchangeCommands(udm: Command, terminal: Terminal): void {
       const { importFile } = await import("./import-file.ts");
       await importFile(() => clientOf(bringIn, terminal), file, options, terminal);
     });
+};
 
-  const takeOut = addClientOptions(udm.command("export"))
-    .description("write all entries, or those of a filter, in a form that import reads back as they were")
+/** `udm export`. */
+export const defineExport: DefineCommand = (takeOut, { terminal }) => {
+  addClientOptions(takeOut)
     .addOption(new Option("--format <format>", "what to write").choices(formats).default("csv"))
     .option("--filter <udm-filter>", "such as 'tag = pci'")
     .action(async ({ format, filter = "" }: { format: string; filter?: string }) => {
@@ -47,4 +48,4 @@ export function addExchangeCommands(udm: Command, terminal: Terminal): void {
       const { text = "" } = (await callTools(client, "ExportUdms", { format, filter })) as { text?: string };
       terminal.out(text);
     });
-}
+};

@@ -1,6 +1,6 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DefineCommand } from "../command-row.ts";
 import { callTools } from "./tools-json.ts";
 
 interface ExplainOptions {
@@ -44,9 +44,8 @@ function readNetif(text: string): Netif {
 }
 
 /** `udm explain`. */
-export function addExplainCommand(udm: Command, terminal: Terminal): void {
-  const explain = addClientOptions(udm.command("explain <ip>"))
-    .description("show what records get of an address: each field, what gave it, and what lost")
+export const defineExplain: DefineCommand = (explain, { terminal }) => {
+  addClientOptions(explain)
     .addOption(
       new Option("--context <name>", "only as this end of a flow, or as this device").choices([
         "src",
@@ -71,4 +70,4 @@ export function addExplainCommand(udm: Command, terminal: Terminal): void {
       else if (output === "yaml") terminal.out((await import("js-yaml")).dump(answer, { lineWidth: -1 }));
       else terminal.out((await import("./show-explanation.ts")).showExplanation(answer));
     });
-}
+};

@@ -1,11 +1,11 @@
-import { Option, type Command } from "commander";
+import { Option } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DefineCommand } from "../command-row.ts";
 import { confirm } from "../confirm.ts";
 import type { EntryChange } from "./entry-changes.ts";
-import { wholeNumber } from "./search-command.ts";
-import { countChanges, showChanges } from "./show-changes.ts";
+import { countChanges, showChanges, showCommit } from "./show-changes.ts";
 import { callTools, listChanges, type ChangeJson } from "./tools-json.ts";
+import { wholeNumber } from "./whole-number.ts";
 import { writeAll } from "./write-all.ts";
 
 interface HistoryOptions {
@@ -16,10 +16,9 @@ interface HistoryOptions {
   readonly output: "text" | "short" | "ndjson";
 }
 
-/** `udm history` and `udm undo`. */
-export function addHistoryCommands(udm: Command, terminal: Terminal): void {
-  const history = addClientOptions(udm.command("history [key]"))
-    .description("show what was changed, by whom and when, the newest first")
+/** `udm history`. */
+export const defineHistory: DefineCommand = (history, { terminal }) => {
+  addClientOptions(history)
     .option("--author <name>", "only changes by this author")
     .option("--after <number>", "only changes with higher numbers", wholeNumber)
     .option("--limit <number>", "as many at most", wholeNumber, 20)
@@ -39,10 +38,15 @@ export function addHistoryCommands(udm: Command, terminal: Terminal): void {
       const changes = listChanges(await clientOf(history, terminal), request, limit);
       await writeAll(terminal, changes, (batch) => batch.map(text).join(""));
     });
+};
 
-  const undo = addClientOptions(udm.command("undo"))
-    .argument("<number>", "the number of the change", wholeNumber)
-    .description("put back what a change of the history has changed")
+/** `udm undo`. */
+export const defineUndo: DefineCommand = (undo, { terminal }) => {
+  for (const number of undo.registeredArguments) {
+    number.description = "the number of the change";
+    number.argParser(wholeNumber);
+  }
+  addClientOptions(undo)
     .option("--dry-run", "only show what would be done")
     .option("-y, --yes", "do not ask")
     .action(async (id: number, { dryRun = false, yes = false }: { dryRun?: boolean; yes?: boolean }) => {
@@ -56,23 +60,4 @@ export function addHistoryCommands(udm: Command, terminal: Terminal): void {
       const { change } = await ask(false);
       terminal.out(change === undefined ? "nothing had to be undone\n" : `undone by change ${change}\n`);
     });
-}
-
-/** A change as a person reads it. */
-export function showCommit({
-  number,
-  time,
-  author = "unknown",
-  method = "",
-  entries = 0,
-  changes = [],
-  cut = false,
-  layer = "",
-  collector = "",
-}: ChangeJson): string {
-  const many = (entries === 1 ? "1 entry" : `${entries} entries`) + (layer === "" ? "" : ` of the source ${layer}`);
-  const kept = changes.length === 0 ? "too many to be kept" : `${changes.length} are kept`;
-  const by = collector === "" ? author : `${author} on ${collector}`;
-  const head = `${number}  ${time}  ${by.replace(/\p{Cc}/gu, "?")}  ${method}  ${many}${cut ? ` (${kept})` : ""}\n`;
-  return head + showChanges(changes).replace(/^(?=.)/gm, "  ");
-}
+};

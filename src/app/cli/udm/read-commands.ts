@@ -1,6 +1,5 @@
-import type { Command } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import type { Terminal } from "../terminal.ts";
+import type { DefineCommand } from "../command-row.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
 import { writeAll } from "./write-all.ts";
 import { findFullUdm, readFullUdms } from "./full-entries.ts";
@@ -12,10 +11,9 @@ interface ListOptions {
   readonly output: FormatName;
 }
 
-/** `udm get`, `list`, `count`. */
-export function addReadCommands(udm: Command, terminal: Terminal): void {
-  const get = addClientOptions(udm.command("get <keys...>"))
-    .description("show the entries with exactly these keys")
+/** `udm get`. */
+export const defineGet: DefineCommand = (get, { terminal }) => {
+  addClientOptions(get)
     .addOption(outputOption())
     .action(async (keys: readonly string[], { output }: { output: FormatName }) => {
       const client = await clientOf(get, terminal);
@@ -34,9 +32,11 @@ export function addReadCommands(udm: Command, terminal: Terminal): void {
       }
       if (missing.length > 0) throw noEntries(missing);
     });
+};
 
-  const list = addClientOptions(udm.command("list [key]"))
-    .description("show all entries, or those related to an address, CIDR or range")
+/** `udm list`. */
+export const defineList: DefineCommand = (list, { terminal }) => {
+  addClientOptions(list)
     .option("--exact", "only the entry with exactly this key")
     .addOption(outputOption())
     .option("--json", "short for --output ndjson: one JSON object per line")
@@ -51,13 +51,14 @@ export function addReadCommands(udm: Command, terminal: Terminal): void {
       const format = await entryFormat(output);
       if (await writeAll(terminal, readFullUdms(client, selection), format.batch)) terminal.out(format.end());
     });
+};
 
-  const count = addClientOptions(udm.command("count"))
-    .description("show how many entries there are")
-    .action(async () => {
-      const { count: entries = 0 } = (await callUdm(await clientOf(count, terminal), "CountUdms", {})) as {
-        count?: number;
-      };
-      terminal.out(`${entries}\n`);
-    });
-}
+/** `udm count`. */
+export const defineCount: DefineCommand = (count, { terminal }) => {
+  addClientOptions(count).action(async () => {
+    const { count: entries = 0 } = (await callUdm(await clientOf(count, terminal), "CountUdms", {})) as {
+      count?: number;
+    };
+    terminal.out(`${entries}\n`);
+  });
+};

@@ -1,10 +1,10 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { networkOfKey, parseKey } from "../../../ip/index.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { UdmContext } from "../../../udm/index.ts";
-import { collect } from "../settings-options.ts";
-import type { Terminal } from "../terminal.ts";
+import { collect } from "../config-option.ts";
+import type { DefineCommand } from "../command-row.ts";
 import { callTools } from "./tools-json.ts";
 import { callUdm, type UdmJson } from "./udm-json.ts";
 
@@ -22,9 +22,8 @@ interface SetOptions {
 }
 
 /** `udm set`: creates an entry, or changes single fields, tags and values of one. */
-export function addSetCommand(udm: Command, terminal: Terminal): void {
-  const set = addClientOptions(udm.command("set <key>"))
-    .description("create an entry, or change the given fields of an existing one")
+export const defineSet: DefineCommand = (set, { terminal }) => {
+  addClientOptions(set)
     .option("--name <name>", "its name")
     .option(
       "--tag <tag>",
@@ -60,7 +59,7 @@ export function addSetCommand(udm: Command, terminal: Terminal): void {
       const network = networkOfKey(parseKey(key));
       if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
     });
-}
+};
 
 /** Changes what the options name, and creates the entry where it is not there: one request, so that nobody else's change is lost. */
 async function setEntry(client: ApiClient, key: string, options: SetOptions): Promise<unknown> {

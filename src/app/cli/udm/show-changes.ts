@@ -1,4 +1,5 @@
 import type { EntryChange } from "./entry-changes.ts";
+import type { ChangeJson } from "./tools-json.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** Changes as a person reads them: `+` is created, `-` deleted, `~` changed, with the fields that differ. */
@@ -13,6 +14,25 @@ export function countChanges(changes: readonly EntryChange[]): string {
   const updated = changes.length - created - deleted;
   const all = changes.length === 1 ? "1 change" : `${changes.length} changes`;
   return `${all}: ${created} to create, ${updated} to update, ${deleted} to delete`;
+}
+
+/** A change as a person reads it. */
+export function showCommit({
+  number,
+  time,
+  author = "unknown",
+  method = "",
+  entries = 0,
+  changes = [],
+  cut = false,
+  layer = "",
+  collector = "",
+}: ChangeJson): string {
+  const many = (entries === 1 ? "1 entry" : `${entries} entries`) + (layer === "" ? "" : ` of the source ${layer}`);
+  const kept = changes.length === 0 ? "too many to be kept" : `${changes.length} are kept`;
+  const by = collector === "" ? author : `${author} on ${collector}`;
+  const head = `${number}  ${time}  ${by.replace(/\p{Cc}/gu, "?")}  ${method}  ${many}${cut ? ` (${kept})` : ""}\n`;
+  return head + showChanges(changes).replace(/^(?=.)/gm, "  ");
 }
 
 function showChange({ key, before, after }: EntryChange): string {

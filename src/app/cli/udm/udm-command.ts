@@ -1,33 +1,116 @@
-import type { Command } from "commander";
-import { addSourceList } from "../source-command.ts";
-import type { Terminal } from "../terminal.ts";
-import { addApplyCommand } from "./apply-command.ts";
-import { addCheckCommand } from "./check-command.ts";
-import { addDatabaseCommands } from "./database-commands.ts";
-import { addDeleteCommand } from "./delete-command.ts";
-import { addEditCommand } from "./edit-command.ts";
-import { addExchangeCommands } from "./exchange-commands.ts";
-import { addExplainCommand } from "./explain-command.ts";
-import { addHistoryCommands } from "./history-command.ts";
-import { addReadCommands } from "./read-commands.ts";
-import { addSearchCommand } from "./search-command.ts";
-import { addSetCommand } from "./set-command.ts";
-import { addWatchCommand } from "./watch-command.ts";
+import { addCommands, offline, throughApi, type CommandRow, type DefineCommand } from "../command-row.ts";
+import { sourceListDescription } from "../source-list-description.ts";
+
+const readCommands = () => import("./read-commands.ts");
+const applyCommands = () => import("./apply-command.ts");
+const exchangeCommands = () => import("./exchange-commands.ts");
+const historyCommands = () => import("./history-command.ts");
+const databaseCommands = () => import("./database-commands.ts");
+
+const ofCollector: readonly CommandRow[] = [
+  {
+    usage: "get <keys...>",
+    description: "show the entries with exactly these keys",
+    load: async () => (await readCommands()).defineGet,
+  },
+  {
+    usage: "list [key]",
+    description: "show all entries, or those related to an address, CIDR or range",
+    load: async () => (await readCommands()).defineList,
+  },
+  {
+    usage: "count",
+    description: "show how many entries there are",
+    load: async () => (await readCommands()).defineCount,
+  },
+  {
+    usage: "search [text]",
+    description: "show the entries with a text in key, name, tags or metadata, or those that a filter is true of",
+    load: async () => (await import("./search-command.ts")).defineSearch,
+  },
+  {
+    usage: "explain <ip>",
+    description: "show what records get of an address: each field, what gave it, and what lost",
+    load: async () => (await import("./explain-command.ts")).defineExplain,
+  },
+  {
+    usage: "set <key>",
+    description: "create an entry, or change the given fields of an existing one",
+    load: async () => (await import("./set-command.ts")).defineSet,
+  },
+  {
+    usage: "edit <keys...>",
+    description:
+      "edit entries in $VISUAL or $EDITOR; one that is not there is created, one that is taken out is deleted",
+    load: async () => (await import("./edit-command.ts")).defineEdit,
+  },
+  {
+    usage: "apply",
+    description: "create and replace entries as a file has them, after showing what changes; other entries stay",
+    load: async () => (await applyCommands()).defineApply,
+  },
+  {
+    usage: "diff",
+    description: "show what `udm apply` would change",
+    load: async () => (await applyCommands()).defineDiff,
+  },
+  {
+    usage: "delete [keys...]",
+    description: "delete the entries with exactly these keys, or those that a filter is true of: all or none",
+    load: async () => (await import("./delete-command.ts")).defineDelete,
+  },
+  {
+    usage: "import <file>",
+    description: "create and replace entries from a sheet (CSV), JSON or YAML, after showing what changes",
+    load: async () => (await exchangeCommands()).defineImport,
+  },
+  {
+    usage: "export",
+    description: "write all entries, or those of a filter, in a form that import reads back as they were",
+    load: async () => (await exchangeCommands()).defineExport,
+  },
+  {
+    usage: "history [key]",
+    description: "show what was changed, by whom and when, the newest first",
+    load: async () => (await historyCommands()).defineHistory,
+  },
+  {
+    usage: "undo <number>",
+    description: "put back what a change of the history has changed",
+    load: async () => (await historyCommands()).defineUndo,
+  },
+  {
+    usage: "watch",
+    description: "show changes of the metadata as they are made, until it is interrupted",
+    load: async () => (await import("./watch-command.ts")).defineWatch,
+  },
+  {
+    usage: "sources",
+    description: sourceListDescription,
+    load: async () => (await import("../source-command.ts")).defineSourceList,
+  },
+];
+
+const withoutCollector: readonly CommandRow[] = [
+  {
+    usage: "copy",
+    description: "copy the entries of the metadata file into the PostgreSQL database of the settings, or back",
+    load: async () => (await databaseCommands()).defineCopy,
+  },
+  {
+    usage: "migrate",
+    description: "make the tables of metadata in the PostgreSQL database of the settings, or bring them up to date",
+    load: async () => (await databaseCommands()).defineMigrate,
+  },
+  {
+    usage: "check <file>",
+    description: "check a metadata file, or a pipe, without a collector; all faults are reported as file:line:column",
+    load: async () => (await import("./check-command.ts")).defineCheck,
+  },
+];
 
 /** `udm …`: the metadata of a running collector, and of files. */
-export function addUdmCommand(program: Command, terminal: Terminal, setExitCode: (code: number) => void): void {
-  const udm = program.command("udm").description("read and change the metadata of a running collector");
-  addReadCommands(udm, terminal);
-  addSearchCommand(udm, terminal);
-  addExplainCommand(udm, terminal);
-  addSetCommand(udm, terminal);
-  addEditCommand(udm, terminal);
-  addApplyCommand(udm, terminal, setExitCode);
-  addDeleteCommand(udm, terminal);
-  addExchangeCommands(udm, terminal);
-  addHistoryCommands(udm, terminal);
-  addWatchCommand(udm, terminal);
-  addSourceList(udm, "sources", terminal);
-  addDatabaseCommands(udm, terminal);
-  addCheckCommand(udm, terminal, setExitCode);
-}
+export const defineUdm: DefineCommand = async (udm, context) => {
+  await addCommands(udm, ofCollector, context, throughApi);
+  await addCommands(udm, withoutCollector, context, offline);
+};

@@ -1,10 +1,10 @@
-import { Option, type Command } from "commander";
+import { Option } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import { CommandError } from "../command-error.ts";
-import type { Terminal } from "../terminal.ts";
-import { showCommit } from "./history-command.ts";
-import { wholeNumber } from "./search-command.ts";
+import type { DefineCommand } from "../command-row.ts";
+import { showCommit } from "./show-changes.ts";
 import type { ChangeJson } from "./tools-json.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface WatchOptions {
   readonly filter?: string;
@@ -15,9 +15,8 @@ interface WatchOptions {
 }
 
 /** `udm watch`. */
-export function addWatchCommand(udm: Command, terminal: Terminal): void {
-  const watch = addClientOptions(udm.command("watch"))
-    .description("show changes of the metadata as they are made, until it is interrupted")
+export const defineWatch: DefineCommand = (watch, { terminal }) => {
+  addClientOptions(watch)
     .option("--filter <udm-filter>", "only changes of entries that it is true of, before or after")
     .option("--after <number>", "first those with higher numbers (default: only new ones)", wholeNumber)
     .option("--limit <number>", "end after so many", wholeNumber)
@@ -44,7 +43,7 @@ export function addWatchCommand(udm: Command, terminal: Terminal): void {
         if (!(await terminal.drained()) || left === 0) return;
       }
     });
-}
+};
 
 /** Server-sent events with JSON as their data. */
 async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: unknown }> {

@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import type { Terminal } from "./terminal.ts";
+
+/** What a command has of the program. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** For a command that ends with another code than 0. */
+  readonly setExitCode: (code: number) => void;
+  /** Whether a command of this name is to be defined whole: the command line has the word, or all are wanted. */
+  readonly isNamed: (name: string) => boolean;
+}
+
+/** Gives a command its options, the commands below it, and what it does. */
+export type DefineCommand = (command: Command, context: CommandContext) => void | Promise<void>;
+
+/** A command as the help of its parent shows it. All else is loaded when the command line names it: a start stays quick. */
+export interface CommandRow {
+  /** Its name and its arguments: `get <keys...>`. */
+  readonly usage: string;
+  readonly description: string;
+  /** The heading that it stands under in the help of its parent. */
+  readonly helpGroup?: string;
+  readonly hidden?: true;
+  readonly load: () => DefineCommand | Promise<DefineCommand>;
+}
+
+/** Adds the commands of a table, in its order. @param under the heading of those that name none */
+export async function addCommands(
+  parent: Command,
+  rows: readonly CommandRow[],
+  context: CommandContext,
+  under?: string,
+): Promise<void> {
+  for (const { usage, description, helpGroup = under, hidden = false, load } of rows) {
+    const command = parent.command(usage, { hidden }).description(description);
+    if (helpGroup !== undefined) command.helpGroup(helpGroup);
+    if (context.isNamed(command.name())) await (await load())(command, context);
+  }
+}
+
+/** The heading of commands that ask a running collector. */
+export const throughApi = "Through the API:";
+/** The heading of commands that need no collector, next to others. */
+export const offline = "Offline:";

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import {
+  environmentSettings,
+  isEnvFile,
+  parseEnvFile,
+  readSettings,
+  SettingsError,
+  type GivenSetting,
+  type SettingsReading,
+} from "../settings/index.ts";
+import type { Terminal } from "./terminal.ts";
+
+/**
+ * The settings that a command is given: by its settings files, the environment and its flags.
+ *
+ * @throws SettingsError
+ */
+export async function readCommandSettings(command: Command, terminal: Terminal): Promise<SettingsReading> {
+  const options = command.opts<{ config?: readonly string[] } & Record<string, unknown>>();
+  const fromFiles = await Promise.all((options.config ?? []).map(readSettingsFile));
+  const fromFlags: GivenSetting[] = [];
+  for (const option of command.options) {
+    const text = options[option.attributeName()];
+    if (typeof text !== "string" || !option.long?.startsWith("--svc-")) continue;
+    const name = option.long.slice(2).toUpperCase().replaceAll("-", "_");
+    fromFlags.push({ name, text, origin: `flag ${option.long}` });
+  }
+  return readSettings([...fromFiles, environmentSettings(terminal.env), fromFlags], (path) =>
+    readFileSync(path, "utf8"),
+  );
+}
+
+/**
+ * What a file of settings says, YAML or environment variables.
+ *
+ * @throws SettingsError
+ */
+export async function readSettingsFile(file: string): Promise<GivenSetting[]> {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new SettingsError([`cannot read the settings file: ${(error as Error).message}`]);
+  }
+  if (isEnvFile(file, text)) return parseEnvFile(file, text);
+  const { parseSettingsFile } = await import("../settings/settings-file.ts");
+  return parseSettingsFile(file, text);
+}

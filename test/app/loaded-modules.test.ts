@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = join(import.meta.dirname, "../../..");
+
+/** Writes the URL of each module that is loaded to the standard error, behind a mark. */
+const hook = `export async function load(url, context, next) {
+  if (url.startsWith("file:")) process._rawDebug("loaded " + url);
+  return next(url, context);
+}`;
+const dataUrl = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
+const register = `import { register } from "node:module"; register(${JSON.stringify(dataUrl(hook))});`;
+
+/** The files of the package that a command loads until it has ended, seen from its root; packages by their names. */
+async function loadedBy(argv: readonly string[], code = 0): Promise<readonly string[]> {
+  const args = ["--import", dataUrl(register), join(root, "bin/netgloss.js"), ...argv];
+  const child = spawn(process.execPath, args, { env: { PATH: process.env["PATH"], HOME: "/nowhere" }, stdio: "pipe" });
+  let text = "";
+  child.stderr.setEncoding("utf8").on("data", (piece: string) => void (text += piece));
+  child.stdout.resume();
+  const ended = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  assert.equal(ended, code, text);
+  const files = Array.from(text.matchAll(/^loaded (.+)$/gm), ([, url = ""]) => relative(root, fileURLToPath(url)));
+  return [...new Set(files.map((file) => file.replace(/^node_modules\/([^/]+)\/.*$/, "$1")))].toSorted();
+}
+
+const inProgram = (name: string): string => `dist/src/app/${name}.js`;
+/** What every start loads. */
+const always = [
+  "bin/netgloss.js",
+  "commander",
+  ...["main", "package-root", "settings/settings-error"].map(inProgram),
+  ...["command-error", "command-row", "command-table", "program", "terminal"].map((name) => inProgram(`cli/${name}`)),
+].toSorted();
+
+test("help and version load the table of commands and nothing of any command", async () => {
+  const [help, version] = await Promise.all([loadedBy(["--help"]), loadedBy(["version"])]);
+  assert.deepEqual(help, always);
+  assert.deepEqual(version, always);
+});
+
+test("a command that asks a collector loads its own files and the client: no room, no other command, no settings", async () => {
+  const [given, local] = await Promise.all([
+    loadedBy(["udm", "get", "192.0.2.1", "--url", "http://127.0.0.1:9"], 6),
+    loadedBy(["udm", "explain", "--help"]),
+  ]);
+  const commands = new Set(["udm-command", "read-commands", "explain-command"]);
+  for (const file of [...given, ...local]) {
+    if (always.includes(file)) continue;
+    assert.match(file, /^dist\/src\/app\/(?:cli|settings\/(?:default-api|settings-source)\.js$)/);
+    const [, command] = /\/([\w-]+-commands?)\.js$/.exec(file) ?? [];
+    assert.ok(command === undefined || commands.has(command), file);
+  }
+  assert.ok(given.includes(inProgram("cli/client/api-call")));
+  assert.ok(!given.includes(inProgram("cli/udm/explain-command")));
+});
+
+test("only a command that has settings loads their table, and no more rooms than it takes", async () => {
+  const files = await loadedBy(["config", "print"]);
+  const rooms = files.flatMap((file) => /^dist\/src\/(\w+)\//.exec(file)?.[1] ?? []);
+  assert.deepEqual([...new Set(rooms)], ["app", "ip", "report", "text"]);
+  assert.ok(files.includes(inProgram("settings/settings-table")));
+  assert.ok(!files.some((file) => file.includes("/cli/udm/")));
+});
