@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { compareKeys, formatAddress, parseKey } from "../../src/ip/index.ts";
-import type { UdmEntry, UdmIndex } from "../../src/udm/index.ts";
+import { compareKeys, formatAddress, parseKey, type Address } from "../../src/ip/index.ts";
+import type { UdmEntry, UdmIndex, UdmText } from "../../src/udm/index.ts";
 import { buildIndex, emptyIndex } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { modelIndex } from "../support/udm-model.ts";
@@ -87,6 +87,36 @@ test("addresses that are alike in some of their words, and those beside them, ar
     }),
     { numRuns: 30 },
   );
+});
+
+test("more entries cover an address than a search has room for at first: each question finds all, asked first", () => {
+  for (const [family, address] of [
+    [4, "10.0.0.40"],
+    [6, "2001:db8::40"],
+  ] as const) {
+    const base = parseKey(address).first;
+    const text = (value: bigint): string => formatAddress({ family, value });
+    for (const count of [64, 65, 300]) {
+      const entries = Array.from({ length: count }, (_, i) =>
+        udmEntry(`${text(base - BigInt(i % 60))}-${text(base + BigInt(Math.floor(i / 60)))}`, { name: `${i}` }),
+      );
+      const asked = { family, value: base };
+      const model = modelIndex(entries, 1);
+      const jsonOf = (index: UdmIndex, kind: UdmText): string =>
+        Buffer.concat([...index.render({ covering: asked }, kind, ",", 32_768)]).toString();
+      for (const kind of ["json", "key", "yaml"] as const) {
+        assert.equal(jsonOf(buildIndex(entries), kind), jsonOf(model, kind));
+      }
+      assertSameEntries(buildIndex(entries).covering(asked), model.covering(asked));
+      assert.deepEqual(shownTexts(buildIndex(entries), asked), shownTexts(model, asked));
+      const words = family === 4 ? [0, 0, 0xffff, Number(base)] : [0x2001_0db8, 0, 0, 0x40];
+      const [a, b, c, d] = words as [number, number, number, number];
+      const found = buildIndex(entries).texts(a, b, c, d, ({ bytes, starts, ends, count: texts }) =>
+        Array.from({ length: texts }, (_, i) => Buffer.from(bytes.slice(starts[i], ends[i])).toString()),
+      );
+      assert.deepEqual(found.toSorted(), shownTexts(model, asked).toSorted());
+    }
+  }
 });
 
 test("an index grown entry by entry answers as the slow model", () => {
@@ -270,6 +300,15 @@ function sizedTable(maxLength: number): fc.Arbitrary<string[]> {
 
 function ipText(n: number): string {
   return `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
+}
+
+/** The JSON of what covers an address, copied from where it lies. */
+function shownTexts(index: UdmIndex, covering: Address): string[] {
+  const texts: string[] = [];
+  for (const { bytes, starts, ends, count } of index.jsonTexts({ covering }, 32_768)) {
+    for (let i = 0; i < count; i++) texts.push(Buffer.from(bytes.slice(starts[i], ends[i])).toString());
+  }
+  return texts;
 }
 
 function contents(index: UdmIndex): UdmEntry[] {

@@ -36,6 +36,8 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
   const lengths: number[] = [];
   /** Of each text found: the number of its layer. */
   const layers: number[] = [];
+  /** Of each text found: how many addresses its key has, less one; undefined until it is asked for. */
+  const sizes: (bigint | undefined)[] = [];
   const rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
   const put = (to: number, from: number): void => {
@@ -46,10 +48,12 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     contexts[to] = contexts[from] as number;
     lengths[to] = lengths[from] as number;
     layers[to] = layers[from] as number;
+    sizes[to] = sizes[from];
   };
 
-  /** How many addresses a text's key has, less one. */
-  const sizeOf = (i: number, bits: number): bigint => {
+  const sizeOf = (i: number, bits: number): bigint => (sizes[i] ??= countAddresses(i, bits));
+
+  const countAddresses = (i: number, bits: number): bigint => {
     const length = lengths[i] as number;
     if (length >= 0) return length === lengthOfIp ? 0n : (1n << BigInt(bits - length)) - 1n;
     const block = ids[2 * i] as number;
@@ -101,6 +105,7 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     contexts[to] = contextMask(words, bytes, block);
     lengths[to] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(words, block);
     layers[to] = layer;
+    sizes[to] = undefined;
   };
 
   /** Keys that differ only in how they are written stay in the order of lists. @param spare a position that is not in use. */

@@ -50,8 +50,11 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
     const select = (selection: UdmSelection): TreeCursor[] => {
       if (selection === "all") return all();
       if ("within" in selection) return [inBounds(selection.within)];
-      // What the search has found is gone with the next one.
-      if ("covering" in selection) return [cursorOver(search.items.slice(0, find(selection.covering)))];
+      if ("covering" in selection) {
+        const count = find(selection.covering);
+        // Asked for after the search, which may have taken a longer list; copied, because it is gone with the next search.
+        return [cursorOver(search.items.slice(0, count))];
+      }
       const item = itemOf(selection.key);
       return item === 0 ? [] : [cursorOver([item])];
     };
