@@ -64,14 +64,15 @@ const settleTicks = 3;
 export function createEmbeddedExplore(options: EmbeddedExploreOptions): EmbeddedExplore {
   const { config, clock, random, log, metrics, onFault } = options;
   const sampler = createSampler(random, config.maxRate);
+  const isCalm = (): boolean => sampler.isCalm(clock.monotonic());
   const usual = exploreColumns(config.fields);
   const isRolledUp = createRollupFields(config.rollups.fields);
   let open: OpenedDuckDb | undefined;
   let intake: Intake | undefined;
   let timer: NodeJS.Timeout | undefined;
   let ticking: Promise<void> = Promise.resolve();
-  /** Of which rollups are being made. */
-  let rolling: Partition | undefined;
+  /** What is being sorted or rolled up. */
+  let inWork: Partition | undefined;
   let namesSeen = 0;
   let settled = 0;
   let judgedAt = clock.monotonic();
@@ -117,11 +118,15 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     log.info({ fields: added.map(({ field }) => field) }, "Explore keeps further fields, which metadata adds");
   };
 
-  /** Beside what comes: one file after the other, the oldest first. */
-  const rollNext = ({ store, rollups }: OpenedDuckDb): void => {
-    if (rolling !== undefined) return;
-    rolling = rollups.next(store.partitions());
-    if (rolling !== undefined) void rollups.add(rolling).finally(() => (rolling = undefined));
+  /** Beside what comes, complete files are sorted and rolled up: one after the other, the oldest first. */
+  const workNext = ({ store, rollups }: OpenedDuckDb): void => {
+    if (inWork !== undefined) return;
+    const { sorter } = store;
+    const unsorted = sorter.next();
+    inWork = unsorted ?? rollups.next(store.partitions());
+    if (inWork === undefined) return;
+    const work = unsorted === undefined ? rollups.add(inWork) : sorter.sort(inWork);
+    void work.finally(() => (inWork = undefined));
   };
 
   const tick = async (): Promise<void> => {
@@ -135,9 +140,9 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
       reader.flush();
       store.flush();
       await learnNames(store, reader);
-      await store.tidy((each) => (each === rolling ? "bytes" : rollups.lacks(each) ? "age" : undefined));
+      await store.tidy((each) => (each === inWork ? "bytes" : rollups.lacks(each) ? "age" : undefined));
       await rollups.tidy();
-      rollNext(open);
+      workNext(open);
       setFault(undefined);
     } catch (error) {
       setFault(error);
@@ -165,7 +170,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
 
   return {
     async start() {
-      open = await openDuckDb(usual, isRolledUp, { ...config, clock, log });
+      open = await openDuckDb(usual, isRolledUp, { ...config, isCalm, clock, log });
       const { store } = open;
       intake = createIntake({
         columns: store.columns(),

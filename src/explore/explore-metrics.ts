@@ -26,6 +26,24 @@ export function reportMetrics(metrics: Metrics, { intake, store, rollups, factor
   metrics.gaugeFrom("netgloss_explore_bytes", "Bytes of Explore's files of records.", [], () => [
     [{}, store()?.bytes() ?? 0],
   ]);
+  metrics.gaugeFrom(
+    "netgloss_explore_unsorted_files",
+    "Complete files of records that Explore has still to sort; none is sorted while records wait to be taken.",
+    [],
+    () => [[{}, store()?.sorter.waiting ?? 0]],
+  );
+  metrics.counterFrom(
+    "netgloss_explore_sorted_rows_total",
+    "Flow records of files that Explore has sorted.",
+    [],
+    () => [[{}, store()?.sorter.sortedRows ?? 0]],
+  );
+  metrics.counterFrom(
+    "netgloss_explore_sort_failures_total",
+    "Files of records that Explore could not sort; they stay as they are and take more room.",
+    [],
+    () => [[{}, store()?.sorter.failures ?? 0]],
+  );
   metrics.gaugeFrom("netgloss_explore_rollup_bytes", "Bytes of Explore's rollups.", [], () => [
     [{}, rollups()?.bytes() ?? 0],
   ]);

@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Log } from "../../report/index.ts";
@@ -14,7 +14,7 @@ export interface DatabaseFilesOptions {
 
 /** Files of DuckDB of one kind in a directory. A name is that of a file without its ending, and of its schema while it is attached. */
 export interface DatabaseFiles {
-  /** The oldest first. */
+  /** The oldest first. Of a file and the sorted one that replaces it both, the sorted one first. */
   list(): readonly string[];
   /** A name that no file has. @param time as the file is called, such as `20261122T04`. */
   newName(time: string): string;
@@ -26,8 +26,17 @@ export interface DatabaseFiles {
    * @returns undefined for one that was set aside. @throws Error when another process has it open.
    */
   attachOld<T>(name: string, prepare: () => Promise<T>): Promise<T | undefined>;
+  /**
+   * Writes a sorted file for one that gets no more rows; both are attached afterwards. After a crash at any point either the old file alone is
+   * in the list, or both with the same rows.
+   *
+   * @param aside does the work. @param write is given the schema of the new file. @returns the name of the new file.
+   */
+  writeSorted(aside: DuckDBConnection, name: string, write: (schema: string) => Promise<void>): Promise<string>;
   /** Detaches a file and deletes it. */
   remove(name: string): Promise<void>;
+  /** Deletes what a crash left of sorted files that were not complete. Only while no other process uses the directory. */
+  removeDrafts(): void;
   /** On disk, with what is not yet in its place. */
   bytes(name: string): number;
   /** Files that could not be read and were set aside since the start. */
@@ -36,9 +45,21 @@ export interface DatabaseFiles {
 
 const ending = ".duckdb";
 const damaged = ".damaged";
+const draft = ".draft";
+const sorted = "-sorted";
+
+/** Whether a file has the rows of another one, sorted. */
+export function isSorted(name: string): boolean {
+  return name.endsWith(sorted);
+}
+
+/** The name that a file was begun with. It stays when the rows are sorted. */
+export function firstName(name: string): string {
+  return isSorted(name) ? name.slice(0, -sorted.length) : name;
+}
 
 export function createDatabaseFiles({ connection, directory, kind, log }: DatabaseFilesOptions): DatabaseFiles {
-  const pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}\\${ending}$`);
+  const pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}(?:${sorted})?\\${ending}$`);
   let setAsideCount = 0;
 
   const pathOf = (name: string): string => join(directory, `${name}${ending}`);
@@ -46,7 +67,7 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
     readdirSync(directory)
       .filter((file) => pattern.test(file))
       .map((file) => file.slice(0, -ending.length))
-      .toSorted();
+      .toSorted(oldestFirst);
   const detach = (name: string): Promise<unknown> => connection.run(`DETACH DATABASE IF EXISTS ${quoted(name)}`);
 
   /** Of the files that were set aside before, none is kept. @returns where it is. */
@@ -60,8 +81,7 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
   };
 
   const attach = async <T>(name: string, prepare: () => Promise<T>): Promise<T> => {
-    const path = pathOf(name).replaceAll("'", "''");
-    await connection.run(`ATTACH '${path}' AS ${quoted(name)} (STORAGE_VERSION 'v1.5.0')`);
+    await connection.run(attachStatement(pathOf(name), name));
     try {
       return await prepare();
     } catch (error) {
@@ -73,7 +93,7 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
   return {
     list,
     newName(time) {
-      const taken = new Set(list());
+      const taken = new Set(list().map(firstName));
       for (let number = 0; ; number++) {
         const name = `${kind}-${time}-${String(number).padStart(4, "0")}`;
         if (!taken.has(name)) return name;
@@ -97,20 +117,72 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
         return undefined;
       }
     },
+    async writeSorted(aside, name, write) {
+      const made = `${name}${sorted}`;
+      const path = `${pathOf(made)}${draft}`;
+      removeFile(path);
+      await aside.run(attachStatement(path, made));
+      try {
+        await write(made);
+        // Writes all of it to the disk.
+        await aside.run(`CHECKPOINT ${quoted(made)}`);
+        await aside.run(`DETACH DATABASE ${quoted(made)}`);
+        renameSync(path, pathOf(made));
+      } catch (error) {
+        await detach(made);
+        removeFile(path);
+        throw error;
+      }
+      syncDirectory(directory);
+      await aside.run(attachStatement(pathOf(made), made));
+      return made;
+    },
     async remove(name) {
       await detach(name);
-      const path = pathOf(name);
-      rmSync(path, { force: true });
-      rmSync(`${path}.wal`, { force: true });
+      removeFile(pathOf(name));
+    },
+    removeDrafts() {
+      for (const file of readdirSync(directory)) {
+        if (file.startsWith(`${kind}-`) && file.includes(`${ending}${draft}`))
+          rmSync(join(directory, file), { force: true });
+      }
     },
     bytes(name) {
-      const path = pathOf(name);
-      return sizeOf(path) + sizeOf(`${path}.wal`);
+      return sizesOf(pathOf(name)) + sizesOf(`${pathOf(`${name}${sorted}`)}${draft}`);
     },
     get setAside() {
       return setAsideCount;
     },
   };
+}
+
+function attachStatement(path: string, name: string): string {
+  return `ATTACH '${path.replaceAll("'", "''")}' AS ${quoted(name)} (STORAGE_VERSION 'v1.5.0')`;
+}
+
+function oldestFirst(a: string, b: string): number {
+  const [first, second] = [firstName(a), firstName(b)];
+  if (first !== second) return first < second ? -1 : 1;
+  return isSorted(a) ? -1 : 1;
+}
+
+function removeFile(path: string): void {
+  rmSync(path, { force: true });
+  rmSync(`${path}.wal`, { force: true });
+}
+
+/** So that a name is there after a loss of power. */
+function syncDirectory(directory: string): void {
+  const handle = openSync(directory, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function sizesOf(path: string): number {
+  return sizeOf(path) + sizeOf(`${path}.wal`);
 }
 
 function sizeOf(path: string): number {

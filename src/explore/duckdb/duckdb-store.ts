@@ -3,10 +3,11 @@ import type { Clock, Log } from "../../report/index.ts";
 import { columnOf, isMetadataName, withoutTwins, type Column } from "../columns/column.ts";
 import type { Block } from "../intake/block.ts";
 import { createChunkWriter, type ChunkWriter } from "./append-block.ts";
-import { createDatabaseFiles, type DatabaseFiles } from "./database-files.ts";
+import { createDatabaseFiles, firstName, type DatabaseFiles } from "./database-files.ts";
 import { quoted } from "./duckdb-dialect.ts";
 import type { DuckDb } from "./load-duckdb.ts";
 import { noteBlock, readPartition, type Partition } from "./partition.ts";
+import { createSorter, type Sorter } from "./sorter.ts";
 
 export interface DuckDbStoreOptions {
   readonly duckDb: DuckDb;
@@ -14,6 +15,8 @@ export interface DuckDbStoreOptions {
   readonly directory: string;
   readonly maxBytes: number;
   readonly maxHours: number;
+  /** Whether nothing waits that is more urgent than to sort complete files. */
+  readonly isCalm: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -23,6 +26,7 @@ export interface DuckDbStore {
   /** The oldest first. */
   partitions(): readonly Partition[];
   bytes(): number;
+  readonly sorter: Sorter;
   /** Files that could not be read and were set aside since the start. */
   readonly setAside: number;
   /** Those that blocks must have. */
@@ -61,13 +65,22 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
   const connection = await instance.connect();
   const files = createDatabaseFiles({ connection, directory, kind: "flows", log });
   const partitions: Partition[] = [];
+  const superseded: string[] = [];
   for (const name of files.list()) {
+    // A sorted file comes before the one whose rows it has.
+    if (partitions.at(-1)?.id === firstName(name)) {
+      superseded.push(name);
+      continue;
+    }
     const partition = await files.attachOld(name, () => readPartition(connection, name, columns));
     if (partition === undefined) continue;
     partition.isComplete = true;
     if (partition.rows > 0) partitions.push(partition);
     else await files.remove(name);
   }
+  // All files could be opened, so no other process uses them.
+  for (const name of superseded) await files.remove(name);
+  files.removeDrafts();
   const writer = createStoreWriter({ ...options, connection, files, partitions }, withFound(columns, partitions));
   await writer.setColumns(writer.columns(), () => {});
   return writer;
@@ -89,6 +102,7 @@ interface WriterOptions extends DuckDbStoreOptions {
 
 function createStoreWriter(options: WriterOptions, columns: readonly Column[]): DuckDbStore {
   const { duckDb, instance, connection, files, partitions, maxBytes, maxHours, clock } = options;
+  const sorter = createSorter(options);
   let wanted = columns;
   let current: Current | undefined;
   let settling: Promise<void> = Promise.resolve();
@@ -130,6 +144,7 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
   return {
     partitions: () => partitions,
     bytes,
+    sorter,
     columns: () => wanted,
     get setAside() {
       return files.setAside;
@@ -153,15 +168,17 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
       const isLarge = files.bytes(current.partition.name) > Math.min(maxBytes / minFiles, maxFileBytes);
       const isOver = Math.floor(clock.now() / hourMs) !== current.hour;
       if ((isLarge || isOver) && current.partition.rows > 0) await begin(() => {});
+      const limit = maxBytes * (1 - 1 / minFiles);
       const oldest = clock.now() - maxHours * hourMs;
       for (const partition of partitions.filter((each) => each.isComplete && keep(each) !== "bytes")) {
         const isOld = (partition.to === undefined || partition.to < oldest) && keep(partition) === undefined;
-        if (!isOld && bytes() <= maxBytes * (1 - 1 / minFiles)) continue;
+        if (!isOld && bytes() <= limit - sorter.reservedBytes) continue;
         partitions.splice(partitions.indexOf(partition), 1);
         await files.remove(partition.name);
       }
     },
     async close() {
+      await sorter.close();
       const last = current;
       current = undefined;
       if (last !== undefined) finish(last);

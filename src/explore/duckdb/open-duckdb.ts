@@ -21,6 +21,7 @@ export interface OpenDuckDbOptions {
   readonly maxHours: number;
   readonly rollups: { readonly maxDays: number; readonly maxBytes: number };
   readonly memoryBytes: number;
+  readonly isCalm: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -2,24 +2,40 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column } from "../columns/column.ts";
 import type { Block } from "../intake/block.ts";
 import { sqlType } from "./append-block.ts";
+import { firstName } from "./database-files.ts";
 import { quoted } from "./duckdb-dialect.ts";
 
 /** A file with the rows of an hour, or of a part of it. */
 export interface Partition {
+  /** The name that the file was begun with. It stays when the rows are sorted. */
+  readonly id: string;
+  /** Of the file, and of its schema while it is attached. */
   readonly name: string;
   /** What is there of the columns. */
   readonly columns: ReadonlySet<string>;
+  /** Those whose times are kept in milliseconds. */
+  readonly milliseconds: ReadonlySet<string>;
   rows: number;
   maxWeight: number;
   /** Of the oldest record, milliseconds since the epoch; undefined: there is none. */
   from: number | undefined;
   to: number | undefined;
-  /** No row comes any more, and the file is in order. */
+  /** No row comes any more, and the file is compressed. */
   isComplete: boolean;
 }
 
 /** The column of how many records a row stands for. */
 export const weightColumn = "explore.weight";
+
+/** Of a column of times in milliseconds. */
+export const millisecondType = "TIMESTAMP_MS";
+
+/** The value of a column in a file: NULL when it lacks the column, a time always in nanoseconds. */
+export function cellOf(column: Column, { columns, milliseconds }: Pick<Partition, "columns" | "milliseconds">): string {
+  const name = quoted(column.field);
+  if (!columns.has(column.field)) return `CAST(NULL AS ${sqlType(column)})`;
+  return milliseconds.has(column.field) ? `CAST(${name} AS ${sqlType(column)})` : name;
+}
 
 export function tableOf(name: string): string {
   return `${quoted(name)}.main.flows`;
@@ -34,7 +50,13 @@ export async function readPartition(
   const table = tableOf(name);
   const definitions = columns.map((column) => `${quoted(column.field)} ${sqlType(column)}`).join(", ");
   await connection.run(`CREATE TABLE IF NOT EXISTS ${table} (${definitions}, "${weightColumn}" UINTEGER)`);
-  const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
+  return describePartition(connection, name);
+}
+
+/** Says what is in an attached file that has a table. */
+export async function describePartition(connection: DuckDBConnection, name: string): Promise<Partition> {
+  const table = tableOf(name);
+  const described = (await connection.runAndReadAll(`DESCRIBE ${table}`)).getRows();
   const time = `epoch_ms("${timeField}")`;
   const counted = await connection.runAndReadAll(
     `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}") FROM ${table}`,
@@ -42,8 +64,10 @@ export async function readPartition(
   const [rows, from, to, weight] = counted.getRows()[0] ?? [];
   const bound = (value: unknown): number | undefined => (value === null ? undefined : Number(value));
   return {
+    id: firstName(name),
     name,
-    columns: new Set(described.getRows().map(([column]) => String(column))),
+    columns: new Set(described.map(([column]) => String(column))),
+    milliseconds: new Set(described.filter(([, type]) => type === millisecondType).map(([column]) => String(column))),
     rows: Number(rows),
     maxWeight: Math.max(1, Number(weight ?? 1)),
     from: bound(from),

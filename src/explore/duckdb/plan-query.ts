@@ -34,7 +34,7 @@ const minuteMs = 60_000;
  * asked for.
  */
 export function planQuery(asked: ExploreQuery, { partitions, rollups }: Kept): QueryPlan {
-  const names = new Set(partitions.map(({ name }) => name));
+  const names = new Set(partitions.map(({ id }) => id));
   // A file of records and its rollups say the same: it is read once.
   const older = rollups
     .map((file) => ({ file, sources: file.sources.filter(({ name }) => !names.has(name)) }))

@@ -1,9 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column } from "../columns/column.ts";
 import { recordSum, type Summand } from "../query/record-sum.ts";
-import { sqlType } from "./append-block.ts";
 import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
-import { tableOf, weightColumn, type Partition } from "./partition.ts";
+import { cellOf, tableOf, weightColumn, type Partition } from "./partition.ts";
 import { minutesOf, sourceColumn, sourcesOf, sumColumns, type RolledUp } from "./rollup-file.ts";
 
 export interface RollUpOptions {
@@ -25,7 +24,7 @@ const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
 const summands: readonly Summand[] = ["bytes", "packets", "flows"];
 const time = quoted(timeField);
-const minute = `epoch_ns(${time}) // ${minuteNs}`;
+const minuteOf = (instant: string): string => `epoch_ns(${instant}) // ${minuteNs}`;
 
 /**
  * Adds the sums of the rows of a file by minute to a file of rollups: all of them, or none when it fails or the process dies.
@@ -34,8 +33,9 @@ const minute = `epoch_ns(${time}) // ${minuteNs}`;
  */
 export async function rollUp(options: RollUpOptions): Promise<RolledUp | undefined> {
   const { connection, partition, target, id } = options;
-  const { name, from, to, maxWeight } = partition;
+  const { id: source, name, from, to, maxWeight } = partition;
   if (from === undefined || to === undefined) return undefined;
+  const minute = minuteOf(cellOf(options.columnOf(timeField), partition));
   const counted = await connection.runAndReadAll(
     `SELECT ${minute} AS m, count(*) FROM ${tableOf(name)} WHERE ${time} IS NOT NULL GROUP BY m ORDER BY m`,
   );
@@ -49,7 +49,7 @@ export async function rollUp(options: RollUpOptions): Promise<RolledUp | undefin
     }
     await connection.run(`INSERT INTO ${sourcesOf(target)} VALUES ($id, $name, $from, $to, $weight)`, {
       id,
-      name,
+      name: source,
       from: BigInt(from),
       to: BigInt(to),
       weight: maxWeight,
@@ -60,7 +60,7 @@ export async function rollUp(options: RollUpOptions): Promise<RolledUp | undefin
     throw error;
   }
   await connection.run(`CHECKPOINT ${quoted(target)}`);
-  return { id, name, from, to, maxWeight };
+  return { id, name: source, from, to, maxWeight };
 }
 
 /** The first and last minutes of slices that have not many rows. */
@@ -79,8 +79,7 @@ function* slicesOf(minutes: readonly (readonly [bigint, number])[]): Generator<r
 }
 
 function sliceStatement({ partition, target, columns, columnOf }: RollUpOptions): string {
-  const has = (column: Column): string =>
-    partition.columns.has(column.field) ? quoted(column.field) : `CAST(NULL AS ${sqlType(column)})`;
+  const has = (column: Column): string => cellOf(column, partition);
   const dialect = { ...duckDbDialect, column: has };
   const weight = partition.maxWeight > 1 ? quoted(weightColumn) : undefined;
   const sums = summands.map((summand) => {
@@ -99,8 +98,9 @@ function sliceStatement({ partition, target, columns, columnOf }: RollUpOptions)
   const names = columns.map(({ field }) => quoted(field));
   const values = columns.map((column, i) => `${has(column)} AS c${i}`);
   const keys = ["m", ...columns.map((_, i) => `c${i}`)].join(", ");
-  const rows = `SELECT ${minute} AS m, ${[...values, ...sums].join(", ")} FROM ${tableOf(partition.name)}
-    WHERE ${time} >= make_timestamp_ns($from::BIGINT) AND ${time} < make_timestamp_ns($to::BIGINT) GROUP BY ${keys}`;
+  const instant = has(columnOf(timeField));
+  const rows = `SELECT ${minuteOf(instant)} AS m, ${[...values, ...sums].join(", ")} FROM ${tableOf(partition.name)}
+    WHERE ${instant} >= make_timestamp_ns($from::BIGINT) AND ${instant} < make_timestamp_ns($to::BIGINT) GROUP BY ${keys}`;
   const into = [`"${sourceColumn}"`, time, ...names, ...halves.map(([name]) => `"${name}"`)].join(", ");
   const cells = [
     "$id::UINTEGER",

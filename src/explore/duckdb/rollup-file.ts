@@ -7,7 +7,7 @@ import { quoted } from "./duckdb-dialect.ts";
 export interface RolledUp {
   /** Of the rows in the file of rollups. */
   readonly id: number;
-  /** Of the file of rows. */
+  /** The id of the file of rows. */
   readonly name: string;
   /** Of the records, milliseconds since the epoch. */
   readonly from: number;

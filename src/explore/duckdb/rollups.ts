@@ -66,13 +66,13 @@ export async function openRollups(options: RollupsOptions): Promise<Rollups> {
   const worker = await instance.connect();
 
   const bytes = (): number => files.reduce((sum, { name }) => sum + own.bytes(name), 0);
-  const lacks = ({ name, isComplete, rows, to }: Partition): boolean =>
-    isComplete && rows > 0 && maxDays > 0 && (to ?? 0) >= oldest() && !done.has(name);
+  const lacks = ({ id, isComplete, rows, to }: Partition): boolean =>
+    isComplete && rows > 0 && maxDays > 0 && (to ?? 0) >= oldest() && !done.has(id);
   const oldest = (): number => clock.now() - maxDays * dayMs;
 
   /** The file for the rows of a partition: the last one, or a new one. */
-  const fileFor = async ({ name }: Partition): Promise<RollupFile> => {
-    const day = name.slice("flows-".length, "flows-".length + 8);
+  const fileFor = async ({ id }: Partition): Promise<RollupFile> => {
+    const day = id.slice("flows-".length, "flows-".length + 8);
     const last = files.at(-1);
     const isLarge = last !== undefined && own.bytes(last.name) > Math.min(maxBytes / minFiles, maxFileBytes);
     if (
@@ -112,7 +112,7 @@ export async function openRollups(options: RollupsOptions): Promise<Rollups> {
     next: (partitions) => (clock.monotonic() - failedAt < pauseMs ? undefined : partitions.find(lacks)),
     async add(partition) {
       adding = make(partition).then(
-        () => void done.add(partition.name),
+        () => void done.add(partition.id),
         (error: unknown) => {
           if (closing.signal.aborted) return;
           failures++;

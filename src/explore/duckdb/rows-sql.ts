@@ -1,9 +1,8 @@
 import type { Column } from "../columns/column.ts";
 import type { RecordSource } from "../query/record-source.ts";
 import { recordSum, summandColumns, sumName, type Summand } from "../query/record-sum.ts";
-import { sqlType } from "./append-block.ts";
 import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
-import { tableOf, weightColumn, type Partition } from "./partition.ts";
+import { cellOf, tableOf, weightColumn, type Partition } from "./partition.ts";
 import type { UsedRollups } from "./plan-query.ts";
 import { minutesOf, sourceColumn, sumColumns } from "./rollup-file.ts";
 
@@ -20,16 +19,16 @@ export function rowsOf({ partitions, rollups, columnOf }: RowsOptions): RecordSo
   const records = (columns: readonly Column[], summand: Summand | undefined): string => {
     const summed = summand === undefined ? [] : summandColumns(summand, columnOf);
     const all = [...new Map([...columns, ...summed].map((column) => [column.field, column])).values()];
-    const selects = partitions.map(({ name, columns: has }) => {
-      const cells = all.map((column) => cellOf(column, has));
-      return `SELECT ${[...cells, ...(weight === undefined ? [] : [weight])].join(", ") || "1 AS one"} FROM ${tableOf(name)}`;
+    const selects = partitions.map((partition) => {
+      const cells = all.map((column) => namedCell(column, partition));
+      return `SELECT ${[...cells, ...(weight === undefined ? [] : [weight])].join(", ") || "1 AS one"} FROM ${tableOf(partition.name)}`;
     });
     const cells = columns.map(({ field }) => quoted(field));
     const sum = summand && `${recordSum(summand, { dialect: duckDbDialect, columnOf, weight })} AS ${sumName}`;
     return `SELECT ${[...cells, ...(sum === undefined ? [] : [sum])].join(", ")} FROM (${selects.join(" UNION ALL ")})`;
   };
   const minutes = (columns: readonly Column[], summand: Summand, { file, sources }: UsedRollups): string => {
-    const cells = columns.map((column) => cellOf(column, file.columns));
+    const cells = columns.map((column) => namedCell(column, file));
     const [low, high] = sumColumns[summand].map(quoted);
     const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}`;
     const ids = sources.map(({ id }) => id).join(", ");
@@ -44,7 +43,13 @@ export function rowsOf({ partitions, rollups, columnOf }: RowsOptions): RecordSo
   };
 }
 
-function cellOf(column: Column, has: ReadonlySet<string>): string {
-  const name = quoted(column.field);
-  return has.has(column.field) ? name : `CAST(NULL AS ${sqlType(column)}) AS ${name}`;
+const noMilliseconds: ReadonlySet<string> = new Set();
+
+function namedCell(column: Column, { columns, milliseconds = noMilliseconds }: Has): string {
+  return `${cellOf(column, { columns, milliseconds })} AS ${quoted(column.field)}`;
+}
+
+interface Has {
+  readonly columns: ReadonlySet<string>;
+  readonly milliseconds?: ReadonlySet<string>;
 }

@@ -16,6 +16,8 @@ export interface Sampler {
    * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
    */
   adapt(backlog: number, now: number): void;
+  /** Whether the reader has kept up for a while. @param now milliseconds, monotonic. */
+  isCalm(now: number): boolean;
 }
 
 /**
@@ -65,6 +67,7 @@ export function createSampler(random: () => number, maxRate: number): Sampler {
       }
       return left-- === chosen ? group : 0;
     },
+    isCalm: (now) => byLag === 1 && now - busyAt >= calmMs,
     adapt(backlog, now) {
       if (backlog > lowBacklog) busyAt = now;
       if (backlog > highBacklog && now - changedAt >= settleMs && byLag < maxFactor) {
