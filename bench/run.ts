@@ -39,6 +39,7 @@ const benches: Readonly<Record<string, string>> = {
   "snmp-discovery": "snmp/discovery-bench.js",
   "snmp-poller": "snmp/poller-bench.js",
   "snmp-many": "snmp/poller-bench.js many",
+  "snmp-poller-short": "snmp/poller-bench.js short",
   "snmp-hostile": "snmp/hostile-bench.js",
   "snmp-traps": "snmp/traps-bench.js",
 };

@@ -26,6 +26,9 @@ export const manyLayout: FleetLayout = [
   ["dead", 20],
 ];
 
+/** A fifth of {@link fleetLayout}. */
+export const shortLayout: FleetLayout = fleetLayout.map(([name, count]) => [name, count / 5]);
+
 /** 2 000 good ones, and 100 that are not. */
 export const hostileLayout: FleetLayout = [
   ["24 interfaces", 1620],

@@ -14,7 +14,7 @@ import {
   type Fleet,
 } from "../../test/support/snmp-agent/index.ts";
 import { misbehave } from "./hostile-agent.ts";
-import { classesOf, fleetLayout, hostileLayout, interfacesOf, manyLayout, slowDelay } from "./fleet-layout.ts";
+import { classesOf, fleetLayout, hostileLayout, interfacesOf, manyLayout, shortLayout, slowDelay } from "./fleet-layout.ts";
 
 export interface FleetStatus {
   readonly addresses: readonly string[];
@@ -23,7 +23,7 @@ export interface FleetStatus {
   readonly requests: readonly number[];
 }
 
-const layouts = { hostile: hostileLayout, many: manyLayout };
+const layouts = { hostile: hostileLayout, many: manyLayout, short: shortLayout };
 const deviceClasses = classesOf(layouts[process.argv[2] as keyof typeof layouts] ?? fleetLayout);
 const tables = new Map<number, AgentTable>();
 const tableOf = (interfaces: number): AgentTable => {

@@ -280,12 +280,15 @@ test("closing a session fails what waits and what comes after, and nothing of ot
   client.close();
 });
 
-test("closing the client fails what waits", async () => {
-  const { open, agent, client } = createSessionFixture();
+test("closing the client fails what waits and what comes after, and no socket is opened for it", async () => {
+  const { open, agent, client, network } = createSessionFixture();
   agent.faults.drops = () => true;
+  const later = open();
   const waiting = [open().get([sysName]), open({ credential: usmUser }).get([sysName])];
   client.close();
   for (const request of waiting) await assert.rejects(request, { code: "closed" });
+  await assert.rejects(later.get([sysName]), { code: "closed" });
+  assert.equal(network.opened, 1);
 });
 
 test("sessions of one agent share its counts", async () => {

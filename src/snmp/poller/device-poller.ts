@@ -1,68 +1,27 @@
-import type { Clock, Log } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import { getScalars } from "../discovery/get-scalars.ts";
 import { sysDescrOid, textOf } from "../discovery/identify.ts";
 import { formatOid } from "../session/oid.ts";
-import { createRepetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
-import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import type { NameTables } from "../values/put-value.ts";
 import { createAccessProbe } from "./access-probe.ts";
-import { createCounterRates } from "./counter-rates.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
-import { createDeviceNames, givesNames } from "./device-names.ts";
+import { givesNames } from "./device-names.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
-import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
 import { createHeartbeat, type Pulse } from "./heartbeat.ts";
-import { createInterfaceStates, interfaceCounters, type InterfaceView } from "./interface-states.ts";
-import type { RateBudget } from "./kept-counters.ts";
+import type { InterfaceView } from "./interface-states.ts";
+import { createLearntDevice } from "./learnt-device.ts";
 import { createLimiter } from "./limiter.ts";
-import { createMemoryBudget, type MemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createNameOrder } from "./name-order.ts";
-import { createOctetCounters, type OctetBudget, type OctetReading } from "./octet-counters.ts";
-import { createOversizedObjects } from "./oversized-objects.ts";
+import { createObjectPolls } from "./object-polls.ts";
+import type { OctetReading } from "./octet-counters.ts";
 import { lastTurn, placeOf } from "./place-of.ts";
 import { createPollGrid } from "./poll-grid.ts";
-import { pollObject, type PolledRows } from "./poll-object.ts";
-import type { CompilePollPlan, PolledObject, PolledType } from "./poll-plan.ts";
-import { isNaming, runPollTurn, type ReadingOf } from "./poll-turn.ts";
+import type { PolledType } from "./poll-plan.ts";
+import { isNaming } from "./poll-turn.ts";
+import type { PollerParts } from "./poller-parts.ts";
 import { createProber } from "./prober.ts";
-import type { RecordWriter } from "./record-writer.ts";
-import { createRowNames } from "./row-names.ts";
-import type { Schedule } from "./schedule.ts";
-import { createVanishedRows } from "./vanished-rows.ts";
-import { createWatchedValues } from "./watched-values.ts";
-
-/** What all devices share. */
-export interface PollerParts {
-  readonly client: SnmpClient;
-  readonly schedule: Schedule;
-  readonly writer: RecordWriter;
-  readonly compile: CompilePollPlan;
-  /** For the rows of all devices. */
-  readonly memory: MemoryBudget;
-  /** For readings of counters; left out: none are kept. */
-  readonly octets?: OctetBudget | undefined;
-  /** For the counters that are compared with those of the poll before. */
-  readonly rates: RateBudget;
-  /** Whether all counters are compared; else those of interfaces are. */
-  readonly comparesAll: boolean;
-  /** Resolves when a long table may go on. */
-  readonly turn: () => Promise<void>;
-  readonly clock: Clock;
-  /** Limited in rate. */
-  readonly log: Log;
-  /** Asks for a discovery; the poller goes on with the plan it has. */
-  readonly rediscover: (deviceId: string, reason: string) => void;
-  /** A device that was silent answers; it is polled again unless it first has to be discovered. */
-  readonly answersAgain: (deviceId: string) => void;
-  /** What was read of an object, unless reading it was given up. */
-  readonly seen?: ((deviceId: string, object: PolledObject, polled: PolledRows) => void) | undefined;
-  /** The names and addresses of a device have changed. */
-  readonly learnt: (device: DevicePoller) => void;
-}
 
 /** Turns that nobody took. */
 export interface MissedTurns {
@@ -107,12 +66,6 @@ export interface DevicePoller extends MeasuredDevice {
 /** A link that goes up and down all the time is no reason to poll all the time. */
 const minInterfacePollMs = 10_000;
 
-/** Its enumeration has the labels of PhysicalClass. */
-const entPhysicalClass = ".1.3.6.1.2.1.47.1.1.1.1.5";
-
-/** For the rows of all tables of a device that are read at the same time. */
-const maxDeviceBytes = 48 * 1024 * 1024;
-
 /** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
 function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {
   return rediscoverIntervalMs === 0 ? Infinity : rediscoverIntervalMs * (0.95 + placeOf(id) / 10);
@@ -130,28 +83,14 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   let lastPoll: number | undefined;
   let lastError: DevicePoller["lastError"];
   let isStopped = false;
-  /** Restarts of the device: what was read before one has no names of after it. */
   let restarts = 0;
   /** Whether the numbers of interfaces may be others than those of the names. */
   let areNamesOld = false;
-  let areRowNamesGone = false;
   let interfacesPolledAt = -Infinity;
   const counts = createDeviceCounts();
   const running = new Set<Promise<void>>();
-  const repetitions = createRepetitions();
-  const watched = createWatchedValues();
-  const vanished = createVanishedRows();
-  const names = createDeviceNames();
-  const rowNames = createRowNames();
-  const interfaces = createInterfaceStates();
-  const rates = createCounterRates(
-    parts.rates,
-    ({ metric, oidText }) => interfaceCounters.has(oidText) || (parts.comparesAll && metric === "counter"),
-  );
-  const octets = createOctetCounters(parts.octets);
+  const learnt = createLearntDevice(parts);
   const nameOrder = createNameOrder();
-  const oversized = createOversizedObjects();
-  const memory = createMemoryBudget(maxDeviceBytes, parts.memory);
   const limiter = createLimiter(() => device.maxConcurrentPolls);
   const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
   const accessProbe = createAccessProbe(client);
@@ -162,6 +101,27 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     () => device.pollIntervalMs,
     () => track(probe()),
   );
+  const note = (message: string): void => void (lastError = { at: clock.now(), message });
+  const objectPolls = createObjectPolls({
+    shared: parts,
+    now: () => ({
+      device,
+      definitions,
+      hostName: hostName ?? plan?.sysName ?? device.name,
+      facts: plan?.facts ?? new Map(),
+      restarts,
+      isPolled: !isStopped && state === "up",
+      isStopped,
+    }),
+    learnt,
+    sessions,
+    limiter,
+    counts,
+    onSilence: () => isAlive(sessions.single),
+    confirm: () => isAlive(sessions.polling),
+    onNames: () => parts.learnt(poller),
+    note,
+  });
   const grid = createPollGrid({
     schedule,
     clock,
@@ -169,14 +129,6 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     onMissed: (polls) => void (counts.skipped += polls),
   });
 
-  /** What was read of them says nothing any more. */
-  const forgetInterfaces = (): void => {
-    names.distrust();
-    interfaces.forget();
-    rates.forget();
-  };
-  const isWanted = (): boolean => !isStopped;
-  const note = (message: string): void => void (lastError = { at: clock.now(), message });
   const types = (): ReadonlyMap<string, PolledType> =>
     (compiled ??= plan === undefined ? new Map<string, PolledType>() : parts.compile(plan, definitions, device));
   /** Each device has a place of its own in the interval, the same after a restart. */
@@ -210,7 +162,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     const type = types().get(name);
     if (type === undefined || isStopped) return;
     const start = clock.monotonic();
-    const objects = type.objects.filter(({ id }) => oversized.mayRead(id));
+    const objects = objectPolls.readable(type.objects);
     const turn = nameOrder.begin(start - lagMs, objects.filter(isNaming).length);
     counts.polls++;
     counts.lag = lagMs / 1000;
@@ -219,20 +171,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (!(await isAlive(sessions.polling))) return;
       if (areNamesOld && objects.some(givesNames)) {
         areNamesOld = false;
-        forgetInterfaces();
+        learnt.forgetInterfaces();
       }
-      const restartsBefore = new Map<string, number>();
-      const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
-      await runPollTurn(objects, turn, limiter, {
-        read(object) {
-          restartsBefore.set(object.id, restarts);
-          return readOne(object, leases.get(object.id) as MemoryLease);
-        },
-        complete,
-        confirm: () => isAlive(sessions.polling),
-        write: (object, polled) => writeOne(object, polled, restartsBefore.get(object.id) === restarts),
-        done: ({ id }) => leases.get(id)?.end(),
-      });
+      await objectPolls.run(objects, turn);
       counts.duration = (clock.monotonic() - start) / 1000;
     } finally {
       turn.end();
@@ -265,10 +206,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     if (isRestarted) {
       restarts++;
       counts.restarts++;
-      octets.clear();
-      forgetInterfaces();
-      rowNames.forget();
-      areRowNamesGone = true;
+      learnt.restarted();
       log.info({ device: device.id }, "an SNMP device has restarted");
       if (watchesResets()) parts.rediscover(device.id, "restart");
       else void track(lookForChange());
@@ -296,80 +234,6 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     [...types().values()].some(({ objects }) =>
       objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
     );
-
-  /** @returns undefined when the object cannot be read now. */
-  async function readOne(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
-    const by = sessions.polling;
-    if (by === undefined || isStopped || state !== "up") return undefined;
-    const { maxOids, maxRepetitions, maxRows } = device;
-    const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: parts.turn, isWanted };
-    const startedAt = clock.now();
-    const polled = await pollObject(by, object, limits, repetitions, clock);
-    if (!isStopped && !polled.isCut) octets.see(object, polled, (startedAt + clock.now()) / 2);
-    // The other objects need not find out one by one, each with all its retries.
-    if (polled.error?.code === "timeout") await isAlive(sessions.single);
-    return { object, polled };
-  }
-
-  /** Reads what depends on other objects, and learns from what was read. */
-  async function complete(read: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
-    const { object } = read;
-    let { polled } = read;
-    const by = sessions.polling;
-    if (object.overridden.length > 0 && by !== undefined)
-      polled = await fillOverridden(by, read, readingOf, (work) => limiter.run(work), device.maxOids);
-    if (polled.error?.code === "closed") return undefined;
-    if (polled.isCut) noteCut(object, polled);
-    else oversized.fits(object.id);
-    // The names of an endless table are no names.
-    if (!isStopped && !polled.isCut) {
-      const reason = watched.see(object, polled, clock.monotonic());
-      if (reason !== undefined) parts.rediscover(device.id, reason);
-      if (names.see(object, polled)) parts.learnt(poller);
-      rowNames.see(object, polled);
-      parts.seen?.(device.id, object, polled);
-      interfaces.see(object, polled);
-    }
-    if (!polled.isComplete) {
-      counts.partial++;
-      note(`${object.id}: ${polled.detail ?? "incomplete"}`);
-    }
-    return polled;
-  }
-
-  function noteCut(object: PolledObject, { detail }: PolledRows): void {
-    counts.cut++;
-    const leftOut = oversized.cut(object.id);
-    const found = { device: device.id, object: object.id, reason: detail, leftOut };
-    log.warn(
-      found,
-      "an SNMP table is larger than what is read of one: its records are partial, and its next polls are left out",
-    );
-  }
-
-  async function writeOne(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean): Promise<void> {
-    const interfaceName = (index: number): string | undefined => (isOfThisBoot ? names.nameOf(index) : undefined);
-    const { enums } = definitions;
-    const classes = enums.integer.get(entPhysicalClass);
-    const related: NameTables["related"] = (kind, index) => rowNames.of(kind, index, (value) => classes?.get(value));
-    const written = await parts.writer.write(
-      {
-        deviceId: device.id,
-        ip: device.ip,
-        hostName: hostName ?? plan?.sysName ?? device.name,
-        names: { enums, interfaceName, related },
-        count: (one, at) => (isOfThisBoot ? rates.begin(one, at, (index) => interfaces.speedOf(index)) : undefined),
-        facts: plan?.facts ?? new Map(),
-      },
-      object,
-      polled,
-      isWanted,
-    );
-    counts.rows += written.records;
-    counts.unreadable += written.unreadable;
-    counts.badIndexes += written.badIndexes;
-    if (polled.isComplete) counts.vanished += vanished.see(object.id, polled.rows);
-  }
 
   function goDown(message: string): void {
     note(message);
@@ -409,14 +273,11 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     hostName = next.sysName;
     heartbeat.forget(next.marks);
     if (next.problem !== undefined) note(next.problem);
-    names.set(next.learnt);
-    watched.clear();
-    vanished.keep(next.objects);
+    const areRowNamesGone = learnt.discovered(next);
     prober.stop();
     planGrid(missed);
     // What names the rows of other tables is polled once an hour or less.
     if (areRowNamesGone) grid.pollAll();
-    areRowNamesGone = false;
     parts.learnt(poller);
   }
 
@@ -437,17 +298,14 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       return state === "up";
     },
     get interfaces() {
-      return names.interfaces;
+      return learnt.names.interfaces;
     },
     get addresses() {
-      return names.addresses;
+      return learnt.names.addresses;
     },
-    lldpPort(port) {
-      const name = rowNames.of("lldp-port", port, () => undefined).find(([field]) => field === "name")?.[1];
-      return name === undefined ? undefined : String(name);
-    },
-    interfaceViews: () => interfaces.view(names.interfaces, (oid, key) => rates.rateOf(oid, key)),
-    octets: () => octets.readings(),
+    lldpPort: (port) => learnt.lldpPort(port),
+    interfaceViews: () => learnt.interfaceViews(),
+    octets: () => learnt.octets(),
     get lastPoll() {
       return lastPoll;
     },
@@ -485,8 +343,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     },
     async stop() {
       isStopped = true;
-      octets.clear();
-      rates.forget();
+      learnt.end();
       grid.clear();
       prober.stop();
       await Promise.allSettled(running);

@@ -44,7 +44,7 @@ export interface Exchanges {
   cancel(owner: object): void;
   /** Nothing more is asked of this agent. */
   release(peer: Peer): void;
-  /** Fails all that wait and closes the sockets; a later request opens them again. */
+  /** Fails all that wait, and all that is asked after it, and closes the sockets. */
   close(): void;
 }
 
@@ -80,6 +80,8 @@ interface Pending {
   call: Call | undefined;
 }
 
+const clientClosed = "the SNMP client was closed";
+
 /** A send that failed like this is like a datagram lost on the way: the next try may do better. */
 const passingSendErrors = new Set(["ENOBUFS", "EAGAIN", "EWOULDBLOCK", "EINTR", "ENOMEM", "ECONNREFUSED"]);
 
@@ -88,6 +90,7 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
   const { counts, log, nextId } = options;
   const pendings = new Map<number, Pending>();
   const retired = createRetiredIds();
+  let isClosed = false;
 
   const finish = (pending: Pending, outcome: object | SnmpError): void => {
     const { call } = pending;
@@ -240,12 +243,14 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
         counts.requests++;
         exchange.peer.counts.requests++;
         const call: Call = { exchange, owner, lastIgnored: undefined, settle };
-        attempt({ ids: [], timer: undefined, call }, call);
+        if (isClosed) settle(new SnmpError("closed", clientClosed));
+        else attempt({ ids: [], timer: undefined, call }, call);
       }),
     cancel: (owner) => finishWhere((call) => call.owner === owner, "closed", "the session was closed"),
     release: (peer) => streams.release(peer),
     close() {
-      finishWhere(() => true, "closed", "the SNMP client was closed");
+      isClosed = true;
+      finishWhere(() => true, "closed", clientClosed);
       sockets.close();
       streams.close();
     },

@@ -59,7 +59,7 @@ export interface SnmpClient {
    * @throws SnmpError `invalid` when the target breaks a rule.
    */
   open(target: SessionTarget): Session;
-  /** Closes sockets and connections. Requests that wait fail with `closed`. */
+  /** Closes sockets and connections for good. Requests that wait, and those of sessions that are still open, fail with `closed`. */
   close(): void;
 }
 

@@ -8,7 +8,6 @@ import type { OpenUdpSocket, UdpSocket } from "./udp-socket.ts";
 export interface SocketPool {
   /** Never waits. `onError` is called for a datagram that the host refuses to send. */
   send(peer: Peer, datagram: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void;
-  /** A later send opens sockets again. */
   close(): void;
 }
 

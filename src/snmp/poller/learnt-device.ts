@@ -1,0 +1,121 @@
+import type { DevicePlan } from "../discovery/device-plan.ts";
+import type { EnumTables, NameTables } from "../values/put-value.ts";
+import { createCounterRates, type CountedRows } from "./counter-rates.ts";
+import { createDeviceNames, type DeviceNames } from "./device-names.ts";
+import { createInterfaceStates, interfaceCounters, type InterfaceView } from "./interface-states.ts";
+import type { RateBudget } from "./kept-counters.ts";
+import { createOctetCounters, type OctetBudget, type OctetReading } from "./octet-counters.ts";
+import type { PolledRows } from "./poll-object.ts";
+import type { PolledObject } from "./poll-plan.ts";
+import { createRowNames } from "./row-names.ts";
+import { createVanishedRows } from "./vanished-rows.ts";
+import { createWatchedValues } from "./watched-values.ts";
+
+/** What the polls of a device have learnt of it, for its records, for flows and for people. */
+export interface LearntDevice {
+  readonly names: Pick<DeviceNames, "interfaces" | "addresses">;
+  interfaceViews(): readonly InterfaceView[];
+  octets(): ReadonlyMap<number, readonly OctetReading[]>;
+  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
+  lldpPort(port: number): string | undefined;
+  /** Keeps counters of bytes. @param at milliseconds since the epoch. */
+  countOctets(object: PolledObject, polled: PolledRows, at: number): void;
+  /** Learns from a poll that was not cut short. @param at monotonic milliseconds. */
+  see(object: PolledObject, polled: PolledRows, at: number): SeenChanges;
+  /** @returns how many rows the object had in its last complete poll, and has no longer. */
+  vanished(object: PolledObject, polled: PolledRows): number;
+  /** @param isOfThisBoot false: the names may be those of other interfaces. */
+  nameTables(enums: EnumTables, isOfThisBoot: boolean): NameTables;
+  /** Compares counters with those of the poll before. */
+  count(object: PolledObject, at: number): CountedRows | undefined;
+  /** Takes over what a discovery learnt. @returns whether names of rows were lost since the last discovery. */
+  discovered(plan: DevicePlan): boolean;
+  /** The numbers of interfaces may be others: what was read of them says nothing any more. */
+  forgetInterfaces(): void;
+  /** The device has restarted. */
+  restarted(): void;
+  /** The device is polled no more: gives back its part of shared budgets. */
+  end(): void;
+}
+
+export interface SeenChanges {
+  /** What calls for a discovery: the name of an attribute that went back or changed. */
+  readonly rediscover: string | undefined;
+  /** Whether the names or addresses are others. */
+  readonly areNamesOthers: boolean;
+}
+
+export interface LearntDeviceOptions {
+  readonly octets: OctetBudget | undefined;
+  readonly rates: RateBudget;
+  /** Whether all counters are compared; else those of interfaces are. */
+  readonly comparesAll: boolean;
+}
+
+/** Its enumeration has the labels of PhysicalClass. */
+const entPhysicalClass = ".1.3.6.1.2.1.47.1.1.1.1.5";
+
+export function createLearntDevice(options: LearntDeviceOptions): LearntDevice {
+  const watched = createWatchedValues();
+  const vanishedRows = createVanishedRows();
+  const names = createDeviceNames();
+  const rowNames = createRowNames();
+  const interfaces = createInterfaceStates();
+  const octets = createOctetCounters(options.octets);
+  const rates = createCounterRates(
+    options.rates,
+    ({ metric, oidText }) => interfaceCounters.has(oidText) || (options.comparesAll && metric === "counter"),
+  );
+  let areRowNamesGone = false;
+  const forgetInterfaces = (): void => {
+    names.distrust();
+    interfaces.forget();
+    rates.forget();
+  };
+  return {
+    names,
+    interfaceViews: () => interfaces.view(names.interfaces, (oid, key) => rates.rateOf(oid, key)),
+    octets: () => octets.readings(),
+    lldpPort(port) {
+      const name = rowNames.of("lldp-port", port, () => undefined).find(([field]) => field === "name")?.[1];
+      return name === undefined ? undefined : String(name);
+    },
+    countOctets: (object, polled, at) => octets.see(object, polled, at),
+    see(object, polled, at) {
+      const rediscover = watched.see(object, polled, at);
+      const areNamesOthers = names.see(object, polled);
+      rowNames.see(object, polled);
+      interfaces.see(object, polled);
+      return { rediscover, areNamesOthers };
+    },
+    vanished: (object, polled) => vanishedRows.see(object.id, polled.rows),
+    nameTables(enums, isOfThisBoot) {
+      const classes = enums.integer.get(entPhysicalClass);
+      return {
+        enums,
+        interfaceName: (index) => (isOfThisBoot ? names.nameOf(index) : undefined),
+        related: (kind, index) => rowNames.of(kind, index, (value) => classes?.get(value)),
+      };
+    },
+    count: (object, at) => rates.begin(object, at, (index) => interfaces.speedOf(index)),
+    discovered(plan) {
+      names.set(plan.learnt);
+      watched.clear();
+      vanishedRows.keep(plan.objects);
+      const wereGone = areRowNamesGone;
+      areRowNamesGone = false;
+      return wereGone;
+    },
+    forgetInterfaces,
+    restarted() {
+      octets.clear();
+      forgetInterfaces();
+      rowNames.forget();
+      areRowNamesGone = true;
+    },
+    end() {
+      octets.clear();
+      rates.forget();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import type { Definitions, Device } from "../definitions/definitions.ts";
+import type { DeviceFacts } from "../discovery/describe-device.ts";
+import { createMemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
+import { createRepetitions } from "../session/repetitions.ts";
+import type { DeviceCounts } from "./device-counts.ts";
+import type { DeviceSessions } from "./device-sessions.ts";
+import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
+import type { LearntDevice } from "./learnt-device.ts";
+import type { Limiter } from "./limiter.ts";
+import type { NameTurn } from "./name-order.ts";
+import { createOversizedObjects } from "./oversized-objects.ts";
+import { pollObject, type PolledRows } from "./poll-object.ts";
+import type { PolledObject } from "./poll-plan.ts";
+import { runPollTurn, type ReadingOf } from "./poll-turn.ts";
+import type { PollerParts } from "./poller-parts.ts";
+
+/** What the polls of objects need to know of their device, as it is at that time. */
+export interface PolledDevice {
+  readonly device: Device;
+  readonly definitions: Definitions;
+  /** `system.host.name` */
+  readonly hostName: string;
+  readonly facts: DeviceFacts;
+  /** Restarts of the device: what was read before one has no names of after it. */
+  readonly restarts: number;
+  /** Whether it answers and is to be polled. */
+  readonly isPolled: boolean;
+  readonly isStopped: boolean;
+}
+
+/** Reads the objects of a device and writes their records. */
+export interface ObjectPolls {
+  /** Objects of these that may be read: not those that were too large lately. */
+  readable(objects: readonly PolledObject[]): readonly PolledObject[];
+  run(objects: readonly PolledObject[], turn: NameTurn): Promise<void>;
+}
+
+export interface ObjectPollsParts {
+  readonly shared: PollerParts;
+  readonly now: () => PolledDevice;
+  readonly learnt: LearntDevice;
+  readonly sessions: Pick<DeviceSessions, "polling">;
+  readonly limiter: Limiter;
+  readonly counts: DeviceCounts;
+  /** The device did not answer: whether it answers at all is found out. */
+  readonly onSilence: () => Promise<unknown>;
+  /** Names have been read: whether the device is still what it was is found out. */
+  readonly confirm: () => Promise<unknown>;
+  /** The names or addresses of the device are others. */
+  readonly onNames: () => void;
+  readonly note: (message: string) => void;
+}
+
+/** For the rows of all tables of a device that are read at the same time. */
+const maxDeviceBytes = 48 * 1024 * 1024;
+
+export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
+  const { shared, now, learnt, sessions, limiter, counts, note } = parts;
+  const { clock } = shared;
+  const repetitions = createRepetitions();
+  const oversized = createOversizedObjects();
+  const memory = createMemoryBudget(maxDeviceBytes, shared.memory);
+  const isWanted = (): boolean => !now().isStopped;
+
+  /** @returns undefined when the object cannot be read now. */
+  async function read(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
+    const by = sessions.polling;
+    const { device, isPolled } = now();
+    if (by === undefined || !isPolled) return undefined;
+    const { maxOids, maxRepetitions, maxRows } = device;
+    const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: shared.turn, isWanted };
+    const startedAt = clock.now();
+    const polled = await pollObject(by, object, limits, repetitions, clock);
+    if (isWanted() && !polled.isCut) learnt.countOctets(object, polled, (startedAt + clock.now()) / 2);
+    // The other objects need not find out one by one, each with all its retries.
+    if (polled.error?.code === "timeout") await parts.onSilence();
+    return { object, polled };
+  }
+
+  /** Reads what depends on other objects, and learns from what was read. */
+  async function complete(readObject: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
+    const { object } = readObject;
+    let { polled } = readObject;
+    const by = sessions.polling;
+    const { device } = now();
+    if (object.overridden.length > 0 && by !== undefined)
+      polled = await fillOverridden(by, readObject, readingOf, (work) => limiter.run(work), device.maxOids);
+    if (polled.error?.code === "closed") return undefined;
+    if (polled.isCut) noteCut(device.id, object, polled);
+    else oversized.fits(object.id);
+    // The names of an endless table are no names.
+    if (isWanted() && !polled.isCut) {
+      const { rediscover, areNamesOthers } = learnt.see(object, polled, clock.monotonic());
+      if (rediscover !== undefined) shared.rediscover(device.id, rediscover);
+      if (areNamesOthers) parts.onNames();
+      shared.seen?.(device.id, object, polled);
+    }
+    if (!polled.isComplete) {
+      counts.partial++;
+      note(`${object.id}: ${polled.detail ?? "incomplete"}`);
+    }
+    return polled;
+  }
+
+  function noteCut(device: string, object: PolledObject, { detail }: PolledRows): void {
+    counts.cut++;
+    const leftOut = oversized.cut(object.id);
+    const found = { device, object: object.id, reason: detail, leftOut };
+    shared.log.warn(
+      found,
+      "an SNMP table is larger than what is read of one: its records are partial, and its next polls are left out",
+    );
+  }
+
+  async function write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean): Promise<void> {
+    const { device, definitions, hostName, facts } = now();
+    const written = await shared.writer.write(
+      {
+        deviceId: device.id,
+        ip: device.ip,
+        hostName,
+        names: learnt.nameTables(definitions.enums, isOfThisBoot),
+        count: (one, at) => (isOfThisBoot ? learnt.count(one, at) : undefined),
+        facts,
+      },
+      object,
+      polled,
+      isWanted,
+    );
+    counts.rows += written.records;
+    counts.unreadable += written.unreadable;
+    counts.badIndexes += written.badIndexes;
+    if (polled.isComplete) counts.vanished += learnt.vanished(object, polled);
+  }
+
+  return {
+    readable: (objects) => objects.filter(({ id }) => oversized.mayRead(id)),
+    async run(objects, turn) {
+      const restartsBefore = new Map<string, number>();
+      const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
+      await runPollTurn(objects, turn, limiter, {
+        read(object) {
+          restartsBefore.set(object.id, now().restarts);
+          return read(object, leases.get(object.id) as MemoryLease);
+        },
+        complete,
+        confirm: parts.confirm,
+        write: (object, polled) => write(object, polled, restartsBefore.get(object.id) === now().restarts),
+        done: ({ id }) => leases.get(id)?.end(),
+      });
+    },
+  };
+}
