@@ -14,7 +14,15 @@ import {
   type Fleet,
 } from "../../test/support/snmp-agent/index.ts";
 import { misbehave } from "./hostile-agent.ts";
-import { classesOf, fleetLayout, hostileLayout, interfacesOf, manyLayout, shortLayout, slowDelay } from "./fleet-layout.ts";
+import {
+  classesOf,
+  fleetLayout,
+  hostileLayout,
+  interfacesOf,
+  manyLayout,
+  shortLayout,
+  slowDelay,
+} from "./fleet-layout.ts";
 
 export interface FleetStatus {
   readonly addresses: readonly string[];
