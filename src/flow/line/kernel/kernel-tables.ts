@@ -1,6 +1,6 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
-import { base64Pairs, digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
+import { digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
 import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
@@ -57,7 +57,6 @@ export function writeKernelTables({ bytes, view }: Workspace, counters: CounterN
   put(milliseconds, layout.millisecondTable);
   put(hexPairs, layout.hexPairTable);
   put(zeroGroupGaps, layout.gapTable);
-  put(base64Pairs, layout.base64Table);
   put(partnerTable(icmpPartners), layout.icmpPartnerTable);
   put(partnerTable(icmpV6Partners), layout.icmpV6PartnerTable);
   put(icmpV6Types, layout.icmpV6TypeTable);

@@ -226,7 +226,6 @@ export const icmpPartnerTable = 5120;
 export const icmpV6PartnerTable = 5632;
 export const dottedOctetTable = 6144;
 export const millisecondTable = 7168;
-export const base64Table = 11_264;
 export const octetTable = 20_480;
 /** Each second that was written lately: its number, then its text of twenty characters. */
 export const secondTable = 100_480;
@@ -234,8 +233,11 @@ export const secondBytes = 32;
 export const cachedSeconds = 1024;
 export const lastSecond = 253_402_300_799;
 
-/** Eighty words of SHA-1. */
-export const shaBlock = 133_248;
+/** Eighty words of SHA-1, each of as many digests; the blocks that they are of, and the places of their texts. */
+export const shaWords = 11_264;
+export const digestLanes = 4;
+export const digestBlocks = 12_544;
+export const digestPlaces = 12_800;
 
 /** The datagram, or a set of it. */
 export const input = 135_168;

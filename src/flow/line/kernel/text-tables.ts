@@ -13,9 +13,3 @@ export const octetsWithDot = Uint32Array.from({ length: 256 }, (_, i) => code(`$
 export const milliseconds = Uint32Array.from({ length: 1000 }, (_, i) => code(`.${String(i).padStart(3, "0")}`));
 /** Two lower-case digits. */
 export const hexPairs = Uint16Array.from({ length: 256 }, (_, i) => code(i.toString(16).padStart(2, "0")));
-
-const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** Twelve bits as two characters. */
-export const base64Pairs = Uint16Array.from({ length: 4096 }, (_, i) =>
-  code(`${base64Digits[i >>> 6]}${base64Digits[i & 63]}`),
-);

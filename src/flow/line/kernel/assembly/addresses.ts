@@ -42,6 +42,7 @@ import {
   sourceAsSlot,
   sourceLabelText,
 } from "../layout";
+import { moveDigest } from "./community-id";
 import { keepsFields, moveNoted, note, noteText } from "./ends";
 import { locate } from "./imports";
 import { placeOfNumber, setPlace, slot } from "./slots";
@@ -201,6 +202,7 @@ function replaceZero(systemSlot: i32, number: u32, p: usize): usize {
   memory.copy(place + 1 + more, place + 1, p - place - 1);
   memory.copy(place, digits, more + 1);
   moveNoted(place, more);
+  moveDigest(place, more);
   // The source's is replaced first.
   const other = placeOfNumber(destinationAsSlot);
   if (other > place) setPlace(destinationAsSlot, other + more);

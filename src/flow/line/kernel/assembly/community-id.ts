@@ -1,126 +1,209 @@
-// The Community ID (specification: https://github.com/corelight/community-id-spec), version 1.
-import { base64Table, communityIdSeed, communityIdText, icmpPartnerTable, icmpV6PartnerTable, shaBlock } from "../layout";
+// The Community ID (specification: https://github.com/corelight/community-id-spec), version 1. Lines are written with room for it. SHA-1 of four
+// is made at once, one in each lane of a vector: that takes little longer than one alone.
+import {
+  communityIdSeed,
+  communityIdText,
+  digestBlocks,
+  digestLanes,
+  digestPlaces,
+  icmpPartnerTable,
+  icmpV6PartnerTable,
+  shaWords,
+} from "../layout";
 import { putText } from "./values";
 
-@inline
-function pair(p: usize, bits: u32): void {
-  store<u16>(p, load<u16>(base64Table + (bits << 1)));
+/** How many lines have room for a digest that is not there yet. */
+let waiting: i32 = 0;
+const blockBytes = 64;
+/** Of a digest in base64. */
+const textBytes = 28;
+
+/** Forgets what a call left behind that did not come to its end. */
+export function beginDigests(): void {
+  waiting = 0;
 }
 
-/**
- * The words of SHA-1 (RFC 3174) that follow from the sixteen of the block, four at a time: the last of four needs the first,
- * whose share is added when that is known.
- */
+@inline
+function rotate(words: v128, bits: i32): v128 {
+  return v128.or(i32x4.shl(words, bits), i32x4.shr_u(words, 32 - bits));
+}
+
+/** Sixteen bytes of a block as numbers: SHA-1 has their first byte highest. */
+@inline
+function wordsOf(block: usize, at: usize): v128 {
+  const bytes = v128.load(block + at);
+  return v128.shuffle<u8>(bytes, bytes, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+}
+
+/** The eighty words of SHA-1 (RFC 3174) of each block, those of one number side by side. */
 @inline
 function schedule(): void {
-  let w0 = v128.load(shaBlock);
-  let w1 = v128.load(shaBlock, 16);
-  let w2 = v128.load(shaBlock, 32);
-  let w3 = v128.load(shaBlock, 48);
-  const zero = i32x4.splat(0);
-  for (let i = 64; i < 320; i += 16) {
-    const at: usize = shaBlock + i;
-    const x = v128.xor(
-      v128.xor(w0, v128.shuffle<i32>(w0, w1, 2, 3, 4, 5)),
-      v128.xor(w2, v128.shuffle<i32>(w3, zero, 1, 2, 3, 4)),
-    );
-    const turned = v128.or(i32x4.shl(x, 1), i32x4.shr_u(x, 31));
-    const first = v128.shuffle<i32>(zero, turned, 0, 1, 2, 4);
-    const next = v128.xor(turned, v128.or(i32x4.shl(first, 1), i32x4.shr_u(first, 31)));
-    v128.store(at, next);
-    w0 = w1;
-    w1 = w2;
-    w2 = w3;
-    w3 = next;
+  for (let at: usize = 0; at < 64; at += 16) {
+    const a = wordsOf(digestBlocks, at);
+    const b = wordsOf(digestBlocks + blockBytes, at);
+    const c = wordsOf(digestBlocks + 2 * blockBytes, at);
+    const d = wordsOf(digestBlocks + 3 * blockBytes, at);
+    const lower = v128.shuffle<i32>(a, b, 0, 4, 1, 5);
+    const upper = v128.shuffle<i32>(a, b, 2, 6, 3, 7);
+    const lowerToo = v128.shuffle<i32>(c, d, 0, 4, 1, 5);
+    const upperToo = v128.shuffle<i32>(c, d, 2, 6, 3, 7);
+    const words: usize = shaWords + 4 * at;
+    v128.store(words, v128.shuffle<i64>(lower, lowerToo, 0, 2));
+    v128.store(words, v128.shuffle<i64>(lower, lowerToo, 1, 3), 16);
+    v128.store(words, v128.shuffle<i64>(upper, upperToo, 0, 2), 32);
+    v128.store(words, v128.shuffle<i64>(upper, upperToo, 1, 3), 48);
+  }
+  const end: usize = shaWords + 80 * 16;
+  for (let at: usize = shaWords; at < end - 256; at += 16) {
+    const first = v128.xor(v128.load(at), v128.load(at, 2 * 16));
+    const second = v128.xor(v128.load(at, 8 * 16), v128.load(at, 13 * 16));
+    v128.store(at, rotate(v128.xor(first, second), 1), 16 * 16);
   }
 }
 
-/** SHA-1 of the block, in base64, and a quote. Five rounds at a time, so that no value has to change its name. */
-function writeDigest(p: usize): usize {
+@inline
+function add(a: v128, b: v128): v128 {
+  return i32x4.add(a, b);
+}
+
+/** What a round adds, less what it takes of the word and its function. */
+@inline
+function turned(a: v128, f: v128, k: v128, word: v128): v128 {
+  return add(add(rotate(a, 5), f), add(k, word));
+}
+
+@inline
+function choose(b: v128, c: v128, d: v128): v128 {
+  return v128.xor(d, v128.and(b, v128.xor(c, d)));
+}
+
+@inline
+function parity(b: v128, c: v128, d: v128): v128 {
+  return v128.xor(v128.xor(b, c), d);
+}
+
+@inline
+function majority(b: v128, c: v128, d: v128): v128 {
+  return v128.or(v128.and(b, c), v128.and(d, v128.or(b, c)));
+}
+
+/** Writes three bytes of each digest as four characters of base64, at their places in the lines. */
+@inline
+function putGroup(bytes: v128, at: usize, isLast: bool): void {
+  const mask = i32x4.splat(0x3f);
+  const digits = v128.or(
+    v128.or(i32x4.shr_u(bytes, 18), v128.and(i32x4.shr_u(bytes, 4), i32x4.shl(mask, 8))),
+    v128.or(v128.and(i32x4.shl(bytes, 10), i32x4.shl(mask, 16)), v128.and(i32x4.shl(bytes, 24), i32x4.shl(mask, 24))),
+  );
+  // What is added to a digit: 0 for letters that are small, 1 to 10 for numbers, 11 and 12 for the signs, 13 for capital letters.
+  const isCapital = v128.and(i8x16.lt_s(digits, i8x16.splat(26)), i8x16.splat(13));
+  const kind = v128.or(i8x16.sub_sat_u(digits, i8x16.splat(51)), isCapital);
+  const offsets = i8x16(71, -4, -4, -4, -4, -4, -4, -4, -4, -4, -4, -19, -16, 65, 0, 0);
+  let text = i8x16.add(digits, i8x16.swizzle(offsets, kind));
+  if (isLast) text = v128.or(v128.and(text, i32x4.splat(0xffffff)), i32x4.splat(0x3d000000));
+  v128.store_lane<u32>(<usize>load<u32>(digestPlaces) + at, text, 0);
+  v128.store_lane<u32>(<usize>load<u32>(digestPlaces, 4) + at, text, 1);
+  v128.store_lane<u32>(<usize>load<u32>(digestPlaces, 8) + at, text, 2);
+  v128.store_lane<u32>(<usize>load<u32>(digestPlaces, 12) + at, text, 3);
+}
+
+@inline
+function putDigests(h0: v128, h1: v128, h2: v128, h3: v128, h4: v128): void {
+  putGroup(i32x4.shr_u(h0, 8), 0, false);
+  putGroup(v128.or(v128.and(i32x4.shl(h0, 16), i32x4.splat(0xff0000)), i32x4.shr_u(h1, 16)), 4, false);
+  putGroup(v128.or(v128.and(i32x4.shl(h1, 8), i32x4.splat(0xffff00)), i32x4.shr_u(h2, 24)), 8, false);
+  putGroup(v128.and(h2, i32x4.splat(0xffffff)), 12, false);
+  putGroup(i32x4.shr_u(h3, 8), 16, false);
+  putGroup(v128.or(v128.and(i32x4.shl(h3, 16), i32x4.splat(0xff0000)), i32x4.shr_u(h4, 16)), 20, false);
+  // The last two bytes, with zeros behind them; the padding.
+  putGroup(v128.and(i32x4.shl(h4, 8), i32x4.splat(0xffff00)), 24, true);
+}
+
+/** Writes the digests that lines have room for. Five rounds at a time, so that no value has to change its name. */
+export function writeDigests(): void {
+  if (waiting == 0) return;
+  // Lanes that nobody waits for write where nobody reads.
+  for (; waiting < digestLanes; waiting++) store<u32>(digestPlaces + 4 * waiting, shaWords);
+  waiting = 0;
   schedule();
-  let a: u32 = 0x67452301;
-  let b: u32 = 0xefcdab89;
-  let c: u32 = 0x98badcfe;
-  let d: u32 = 0x10325476;
-  let e: u32 = 0xc3d2e1f0;
-  let w: usize = shaBlock;
-  for (let t = 0; t < 20; t += 5, w += 20) {
-    e += rotl<u32>(a, 5) + (d ^ (b & (c ^ d))) + 0x5a827999 + load<u32>(w);
-    b = rotl<u32>(b, 30);
-    d += rotl<u32>(e, 5) + (c ^ (a & (b ^ c))) + 0x5a827999 + load<u32>(w, 4);
-    a = rotl<u32>(a, 30);
-    c += rotl<u32>(d, 5) + (b ^ (e & (a ^ b))) + 0x5a827999 + load<u32>(w, 8);
-    e = rotl<u32>(e, 30);
-    b += rotl<u32>(c, 5) + (a ^ (d & (e ^ a))) + 0x5a827999 + load<u32>(w, 12);
-    d = rotl<u32>(d, 30);
-    a += rotl<u32>(b, 5) + (e ^ (c & (d ^ e))) + 0x5a827999 + load<u32>(w, 16);
-    c = rotl<u32>(c, 30);
+  let a = i32x4.splat(0x67452301);
+  let b = i32x4.splat(0xefcdab89);
+  let c = i32x4.splat(0x98badcfe);
+  let d = i32x4.splat(0x10325476);
+  let e = i32x4.splat(0xc3d2e1f0);
+  let w: usize = shaWords;
+  let k = i32x4.splat(0x5a827999);
+  for (let t = 0; t < 20; t += 5, w += 80) {
+    e = add(e, turned(a, choose(b, c, d), k, v128.load(w)));
+    b = rotate(b, 30);
+    d = add(d, turned(e, choose(a, b, c), k, v128.load(w, 16)));
+    a = rotate(a, 30);
+    c = add(c, turned(d, choose(e, a, b), k, v128.load(w, 32)));
+    e = rotate(e, 30);
+    b = add(b, turned(c, choose(d, e, a), k, v128.load(w, 48)));
+    d = rotate(d, 30);
+    a = add(a, turned(b, choose(c, d, e), k, v128.load(w, 64)));
+    c = rotate(c, 30);
   }
-  for (let t = 20; t < 40; t += 5, w += 20) {
-    e += rotl<u32>(a, 5) + (b ^ c ^ d) + 0x6ed9eba1 + load<u32>(w);
-    b = rotl<u32>(b, 30);
-    d += rotl<u32>(e, 5) + (a ^ b ^ c) + 0x6ed9eba1 + load<u32>(w, 4);
-    a = rotl<u32>(a, 30);
-    c += rotl<u32>(d, 5) + (e ^ a ^ b) + 0x6ed9eba1 + load<u32>(w, 8);
-    e = rotl<u32>(e, 30);
-    b += rotl<u32>(c, 5) + (d ^ e ^ a) + 0x6ed9eba1 + load<u32>(w, 12);
-    d = rotl<u32>(d, 30);
-    a += rotl<u32>(b, 5) + (c ^ d ^ e) + 0x6ed9eba1 + load<u32>(w, 16);
-    c = rotl<u32>(c, 30);
+  k = i32x4.splat(0x6ed9eba1);
+  for (let t = 20; t < 40; t += 5, w += 80) {
+    e = add(e, turned(a, parity(b, c, d), k, v128.load(w)));
+    b = rotate(b, 30);
+    d = add(d, turned(e, parity(a, b, c), k, v128.load(w, 16)));
+    a = rotate(a, 30);
+    c = add(c, turned(d, parity(e, a, b), k, v128.load(w, 32)));
+    e = rotate(e, 30);
+    b = add(b, turned(c, parity(d, e, a), k, v128.load(w, 48)));
+    d = rotate(d, 30);
+    a = add(a, turned(b, parity(c, d, e), k, v128.load(w, 64)));
+    c = rotate(c, 30);
   }
-  for (let t = 40; t < 60; t += 5, w += 20) {
-    e += rotl<u32>(a, 5) + ((b & c) | (d & (b | c))) + 0x8f1bbcdc + load<u32>(w);
-    b = rotl<u32>(b, 30);
-    d += rotl<u32>(e, 5) + ((a & b) | (c & (a | b))) + 0x8f1bbcdc + load<u32>(w, 4);
-    a = rotl<u32>(a, 30);
-    c += rotl<u32>(d, 5) + ((e & a) | (b & (e | a))) + 0x8f1bbcdc + load<u32>(w, 8);
-    e = rotl<u32>(e, 30);
-    b += rotl<u32>(c, 5) + ((d & e) | (a & (d | e))) + 0x8f1bbcdc + load<u32>(w, 12);
-    d = rotl<u32>(d, 30);
-    a += rotl<u32>(b, 5) + ((c & d) | (e & (c | d))) + 0x8f1bbcdc + load<u32>(w, 16);
-    c = rotl<u32>(c, 30);
+  k = i32x4.splat(0x8f1bbcdc);
+  for (let t = 40; t < 60; t += 5, w += 80) {
+    e = add(e, turned(a, majority(b, c, d), k, v128.load(w)));
+    b = rotate(b, 30);
+    d = add(d, turned(e, majority(a, b, c), k, v128.load(w, 16)));
+    a = rotate(a, 30);
+    c = add(c, turned(d, majority(e, a, b), k, v128.load(w, 32)));
+    e = rotate(e, 30);
+    b = add(b, turned(c, majority(d, e, a), k, v128.load(w, 48)));
+    d = rotate(d, 30);
+    a = add(a, turned(b, majority(c, d, e), k, v128.load(w, 64)));
+    c = rotate(c, 30);
   }
-  for (let t = 60; t < 80; t += 5, w += 20) {
-    e += rotl<u32>(a, 5) + (b ^ c ^ d) + 0xca62c1d6 + load<u32>(w);
-    b = rotl<u32>(b, 30);
-    d += rotl<u32>(e, 5) + (a ^ b ^ c) + 0xca62c1d6 + load<u32>(w, 4);
-    a = rotl<u32>(a, 30);
-    c += rotl<u32>(d, 5) + (e ^ a ^ b) + 0xca62c1d6 + load<u32>(w, 8);
-    e = rotl<u32>(e, 30);
-    b += rotl<u32>(c, 5) + (d ^ e ^ a) + 0xca62c1d6 + load<u32>(w, 12);
-    d = rotl<u32>(d, 30);
-    a += rotl<u32>(b, 5) + (c ^ d ^ e) + 0xca62c1d6 + load<u32>(w, 16);
-    c = rotl<u32>(c, 30);
+  k = i32x4.splat(0xca62c1d6);
+  for (let t = 60; t < 80; t += 5, w += 80) {
+    e = add(e, turned(a, parity(b, c, d), k, v128.load(w)));
+    b = rotate(b, 30);
+    d = add(d, turned(e, parity(a, b, c), k, v128.load(w, 16)));
+    a = rotate(a, 30);
+    c = add(c, turned(d, parity(e, a, b), k, v128.load(w, 32)));
+    e = rotate(e, 30);
+    b = add(b, turned(c, parity(d, e, a), k, v128.load(w, 48)));
+    d = rotate(d, 30);
+    a = add(a, turned(b, parity(c, d, e), k, v128.load(w, 64)));
+    c = rotate(c, 30);
   }
-  const h0 = a + 0x67452301;
-  const h1 = b + 0xefcdab89;
-  const h2 = c + 0x98badcfe;
-  const h3 = d + 0x10325476;
-  const h4 = e + 0xc3d2e1f0;
-  pair(p, h0 >>> 20);
-  pair(p + 2, (h0 >>> 8) & 4095);
-  pair(p + 4, ((h0 & 255) << 4) | (h1 >>> 28));
-  pair(p + 6, (h1 >>> 16) & 4095);
-  pair(p + 8, (h1 >>> 4) & 4095);
-  pair(p + 10, ((h1 & 15) << 8) | (h2 >>> 24));
-  pair(p + 12, (h2 >>> 12) & 4095);
-  pair(p + 14, h2 & 4095);
-  pair(p + 16, h3 >>> 20);
-  pair(p + 18, (h3 >>> 8) & 4095);
-  pair(p + 20, ((h3 & 255) << 4) | (h4 >>> 28));
-  pair(p + 22, (h4 >>> 16) & 4095);
-  pair(p + 24, (h4 >>> 4) & 4095);
-  // The last four bits, with zeros behind them; the padding and the quote.
-  pair(p + 26, (h4 & 15) << 8);
-  store<u8>(p, 0x3d, 27);
-  store<u8>(p, 0x22, 28);
-  return p + 29;
+  putDigests(
+    add(a, i32x4.splat(0x67452301)),
+    add(b, i32x4.splat(0xefcdab89)),
+    add(c, i32x4.splat(0x98badcfe)),
+    add(d, i32x4.splat(0x10325476)),
+    add(e, i32x4.splat(0xc3d2e1f0)),
+  );
+}
+
+/** Says that what stands behind a place in the line under way was moved. */
+export function moveDigest(place: usize, by: i32): void {
+  if (waiting == 0) return;
+  const last: usize = digestPlaces + 4 * (waiting - 1);
+  if (load<u32>(last) > <u32>place) store<u32>(last, load<u32>(last) + by);
 }
 
 /** A block of seed, addresses of as many bytes, protocol, ports. */
 function hashInput(first: usize, second: usize, length: i32, protocol: u32, ports: u32, hasPorts: bool): void {
-  const block: usize = shaBlock;
-  for (let i = 0; i < 64; i += 16) v128.store(block + i, i32x4.splat(0));
+  const block: usize = digestBlocks + blockBytes * waiting;
+  for (let i = 0; i < blockBytes; i += 16) v128.store(block + i, i32x4.splat(0));
   store<u16>(block, load<u16>(communityIdSeed));
   let at = block + 2;
   memory.copy(at, first, length);
@@ -134,9 +217,7 @@ function hashInput(first: usize, second: usize, length: i32, protocol: u32, port
     at += 4;
   }
   store<u8>(at, 0x80);
-  const bits = <u32>(at - block) << 3;
-  for (let i = 0; i < 44; i += 4) store<u32>(block + i, bswap(load<u32>(block + i)));
-  store<u32>(block, bits, 60);
+  store<u32>(block, bswap(<u32>(at - block) << 3), 60);
 }
 
 function compare(first: usize, second: usize, length: i32): i32 {
@@ -153,7 +234,11 @@ function isPort(value: i64): bool {
   return <u64>value <= 65535;
 }
 
-/** Writes the field, or nothing where the rules give none. Numbers that the record does not have are -1. */
+/**
+ * Writes the field, or nothing where the rules give none. Its digest is there after {@link writeDigests}.
+ *
+ * Numbers that the record does not have are -1.
+ */
 export function writeCommunityId(
   p: usize,
   source: usize,
@@ -188,5 +273,11 @@ export function writeCommunityId(
   const isOrdered = isOneWay || order < 0 || (order == 0 && first <= second);
   if (isOrdered) hashInput(source, destination, length, <u32>protocol, (first << 16) | second, hasPorts);
   else hashInput(destination, source, length, <u32>protocol, (second << 16) | first, hasPorts);
-  return writeDigest(putText(p, communityIdText));
+  p = putText(p, communityIdText);
+  v128.store(p, i32x4.splat(0));
+  v128.store(p, i32x4.splat(0), 16);
+  store<u8>(p, 0x22, textBytes);
+  store<u32>(digestPlaces + 4 * waiting, <u32>p);
+  if (++waiting == digestLanes) writeDigests();
+  return p + textBytes + 1;
 }

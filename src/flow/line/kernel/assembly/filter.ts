@@ -1,6 +1,7 @@
 // Whether a record is wanted, as far as the values say that are kept of it: runs the program that src/flow/line/program/filter-program.ts
 // makes of a filter.
 import * as L from "../layout";
+import { writeDigests } from "./community-id";
 import { judgeLine } from "./imports";
 import { slot } from "./slots";
 
@@ -107,7 +108,9 @@ export function isWanted(): bool {
 /** Whether its line is wanted, which is asked of the other side where its values were not enough. */
 @inline
 export function isLineWanted(start: usize, end: usize): bool {
-  if (!isAsked || judgeLine(<i32>start, <i32>end) != 0) return true;
+  if (!isAsked) return true;
+  writeDigests();
+  if (judgeLine(<i32>start, <i32>end) != 0) return true;
   countUnwanted();
   return false;
 }

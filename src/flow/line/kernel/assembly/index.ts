@@ -10,6 +10,7 @@ import {
   prefetchSlots,
   prefetchTexts,
 } from "./addresses";
+import { beginDigests, writeDigests } from "./community-id";
 import { beginUptime, isPadding, locateFields, readBootTime } from "./fields";
 import { bare, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
@@ -47,6 +48,7 @@ export function run(
   let status: i32 = L.isDone;
   direction = first;
   beginUptime();
+  beginDigests();
   clearSlots();
   while (end - at >= minLength && !isPadding(program, at, start, end)) {
     const next = varies ? locateFields(program, at, end) : at + minLength;
@@ -84,6 +86,7 @@ export function run(
     count++;
     if (status != L.isDone) break;
   }
+  writeDigests();
   endAddresses();
   store<u32>(L.resultEnd, <u32>p);
   store<u32>(L.resultNext, <u32>at);

@@ -9,6 +9,7 @@ import {
   prefetchSlots,
   prefetchTexts,
 } from "./addresses";
+import { beginDigests, writeDigests } from "./community-id";
 import { forgetNoted } from "./ends";
 import { isLineWanted } from "./filter";
 import { beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
@@ -38,6 +39,7 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
   let i = first;
   let lines = 0;
   let status: i32 = L.isDone;
+  beginDigests();
   for (; i < end; i++) {
     const block: usize = L.samples + L.sampleBlock * i;
     if (p + load<u32>(block, L.sampleRoom) > limit) {
@@ -69,6 +71,7 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
     countAdditions();
     p = line + 2;
   }
+  writeDigests();
   endAddresses();
   store<u32>(L.resultEnd, <u32>p);
   store<u32>(L.resultCount, i);
