@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { sameEntry } from "../model/same-entry.ts";
-import { arrayLiteral, plainArrayLiteral, bytesOf, changeColumns, readRow, type ChangeColumns } from "./entry-rows.ts";
+import { arrayLiteral, bytesOf, changeColumns, joinTexts, listed, readRow, type ChangeColumns } from "./entry-rows.ts";
 import { channel } from "./schema.ts";
 
 /** A commit to be made. */
@@ -72,14 +72,10 @@ function writeChanges(
     columns.map((one, position) => ({ ...one, number: commit.number, position })),
   );
   if (rows.length === 0) return [];
-  const column = (name: keyof ChangeColumns): string => plainArrayLiteral(rows.map((row) => row[name]));
-  const numbers = (name: "number" | "position"): string => arrayLiteral(rows.map((row) => row[name]));
-  return [
-    sql`insert into netgloss.udm_change (number, position, key, before, before_file_only, after, after_file_only)
-      select * from unnest(${numbers("number")}::text::bigint[], ${numbers("position")}::text::int[], ${column("key")}::text::text[],
-        ${column("before")}::text::json[], ${column("beforeFileOnly")}::text::json[],
-        ${column("after")}::text::json[], ${column("afterFileOnly")}::text::json[])`,
-  ];
+  const query = `insert into netgloss.udm_change (number, position, key, before, before_file_only, after, after_file_only)
+    select number::bigint, position::int, key, before::json, before_file_only::json, after::json, after_file_only::json
+    from ${tableOf("number", "position", "key", "before", "before_file_only", "after", "after_file_only")}`;
+  return [ask(sql, query, rows, ["number", "position", "key", "before", "beforeFileOnly", "after", "afterFileOnly"])];
 }
 
 /** Every entry must be there as the log says it was. */
@@ -87,31 +83,41 @@ function writeEntries(sql: Sql, net: readonly ChangeColumns[]): Promise<unknown>
   const created = net.filter(({ before, after }) => before === null && after !== null);
   const changed = net.filter(({ before, after }) => before !== null && after !== null);
   const gone = net.filter(({ before, after }) => before !== null && after === null);
-  const list = (rows: readonly ChangeColumns[], name: keyof ChangeColumns): string =>
-    plainArrayLiteral(rows.map((row) => row[name]));
   const steps: Promise<unknown>[] = [];
   if (created.length > 0) {
-    const query = sql`insert into netgloss.udm_entry (key, entry, file_only)
-      select * from unnest(${list(created, "key")}::text::text[], ${list(created, "after")}::text::json[],
-        ${list(created, "afterFileOnly")}::text::json[]) on conflict do nothing`;
-    steps.push(expect(query, created));
+    const query = `insert into netgloss.udm_entry (key, entry, file_only) select key, after::json, after_file_only::json
+      from ${tableOf("key", "after", "after_file_only")} on conflict do nothing`;
+    steps.push(expect(ask(sql, query, created, ["key", "after", "afterFileOnly"]), created));
   }
+  const isAsKnown =
+    "e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only";
   if (changed.length > 0) {
-    const query = sql`update netgloss.udm_entry e set entry = u.after, file_only = u.after_file_only
-      from unnest(${list(changed, "key")}::text::text[], ${list(changed, "before")}::text::text[],
-        ${list(changed, "beforeFileOnly")}::text::text[], ${list(changed, "after")}::text::json[],
-        ${list(changed, "afterFileOnly")}::text::json[]) as u (key, before, before_file_only, after, after_file_only)
-      where e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only`;
-    steps.push(expect(query, changed));
+    const query = `update netgloss.udm_entry e set entry = u.after::json, file_only = u.after_file_only::json
+      from ${tableOf("key", "before", "before_file_only", "after", "after_file_only")} where ${isAsKnown}`;
+    const columns = ["key", "before", "beforeFileOnly", "after", "afterFileOnly"] as const;
+    steps.push(expect(ask(sql, query, changed, columns), changed));
   }
   if (gone.length > 0) {
-    const query = sql`delete from netgloss.udm_entry e
-      using unnest(${list(gone, "key")}::text::text[], ${list(gone, "before")}::text::text[],
-        ${list(gone, "beforeFileOnly")}::text::text[]) as u (key, before, before_file_only)
-      where e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only`;
-    steps.push(expect(query, gone));
+    const query = `delete from netgloss.udm_entry e using ${tableOf("key", "before", "before_file_only")} where ${isAsKnown}`;
+    steps.push(expect(ask(sql, query, gone, ["key", "before", "beforeFileOnly"]), gone));
   }
   return steps;
+}
+
+/** Lists of the parameters, in their order, as a table `u` with these columns of texts. */
+function tableOf(...columns: readonly string[]): string {
+  return `unnest(${columns.map((_, i) => listed(i + 1)).join(", ")}) as u (${columns.join(", ")})`;
+}
+
+/** Asks with a list for each column. */
+function ask<C extends string>(
+  sql: Sql,
+  query: string,
+  rows: readonly Readonly<Record<C, string | number | null>>[],
+  columns: readonly C[],
+): Promise<{ readonly count: number }> {
+  const lists = columns.map((name) => joinTexts(rows.map((row) => row[name])));
+  return sql.unsafe(query, lists, { prepare: true }).execute();
 }
 
 async function expect(query: Promise<{ readonly count: number }>, rows: readonly ChangeColumns[]): Promise<void> {
@@ -142,7 +148,7 @@ async function respell(sql: Sql, net: readonly ChangeColumns[]): Promise<void> {
   if (known.size === 0) return;
   const rows = await sql<{ key: string; entry: string; fileOnly: string | null }[]>`
     select key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry
-    where key = any(${plainArrayLiteral([...known.keys()])}::text::text[])`;
+    where key = any(${arrayLiteral([...known.keys()])}::text::text[])`;
   for (const { key, entry, fileOnly } of rows) {
     const { before, beforeFileOnly } = known.get(key) as ChangeColumns;
     if (entry === before && fileOnly === beforeFileOnly) continue;
