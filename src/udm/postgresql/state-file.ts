@@ -11,8 +11,9 @@ interface CopyHead extends Position {
   readonly heardAt: number;
 }
 
-/** A copy of all entries on disk. Its entries are bytes of a metadata file, comments included. */
+/** A copy of all entries on disk. */
 export interface StateCopy extends CopyHead {
+  /** All of the file, which is a metadata file that begins with a comment. A part of them could not be handed to a thread without a copy. */
   readonly bytes: Uint8Array;
 }
 
@@ -34,7 +35,7 @@ export async function readCopy(io: FileIo, path: string): Promise<StateCopy | un
   if (!line.startsWith(headMark)) throw new Error(`${path} is no copy of the metadata`);
   const head = JSON.parse(line.slice(headMark.length)) as CopyHead;
   if (head.format !== 1) throw new Error(`${path} is a copy of another version`);
-  return { ...head, bytes: bytes.subarray(end + 1) };
+  return { ...head, bytes };
 }
 
 export interface StateFile {
