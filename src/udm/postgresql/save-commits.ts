@@ -1,5 +1,6 @@
 import type { Sql } from "postgres";
 import type { EntryChange } from "../model/apply-writes.ts";
+import { itemsATurn, nextTurn } from "../model/next-turn.ts";
 import { sameEntry } from "../model/same-entry.ts";
 import { arrayLiteral, bytesOf, changeColumns, joinTexts, listed, readRow, type ChangeColumns } from "./entry-rows.ts";
 import { channel } from "./schema.ts";
@@ -46,9 +47,12 @@ export async function saveCommits(
   const last = commits.at(-1)?.number ?? 0;
   const net = netChanges(log.flatMap(({ commit, columns }) => (commit.layer === undefined ? columns : [])));
   if (isSpeltFreely) await respell(sql, net);
-  // All of them are on their way before the first is answered.
+  // All of them are on their way before the first is answered; the server works on the entries while the lists of the log are made.
+  const written = Promise.all(writeEntries(sql, net));
+  written.catch(() => {});
+  if (net.length > itemsATurn) await nextTurn();
   await Promise.all([
-    ...writeEntries(sql, net),
+    written,
     sql`insert into netgloss.udm_commit (number, save, at, author, method, collector, layer, entries, is_cut, bytes)
       select n, ${save}::uuid, to_timestamp(${time / 1000}::float8), author, method, ${collector}, layer, entries, is_cut, bytes
       from unnest(${arrayLiteral(commits.map(({ number }) => number))}::text::bigint[],
