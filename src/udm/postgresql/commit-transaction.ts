@@ -62,6 +62,22 @@ export async function beginTransaction(session: Session, number: number): Promis
   return state;
 }
 
+/** So often a transaction in which nothing happens says that it lives: the server ends one that is silent for ten seconds. */
+const signOfLifeMs = 3000;
+
+/** Keeps an open transaction while work of this side is done. It must not use the session. */
+export async function keepTransaction<T>(session: Session, work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {
+    // One that fails has closed the session, which whoever asks next is told.
+    session.ask((sql) => sql.unsafe("select")).catch(() => {});
+  }, signOfLifeMs);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 /** Ends a transaction without a trace; a session that cannot is of no use any more. */
 export async function rollBack(session: Session | undefined): Promise<void> {
   if (session?.isOpen() !== true) return;

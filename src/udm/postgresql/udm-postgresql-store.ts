@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { nodeFileIo, runAfter } from "../../file/index.ts";
 import {
   createFollower,
@@ -6,59 +5,36 @@ import {
   migrate,
   migrateMs,
   showDatabase,
-  stateOf,
   type DatabaseAccess,
   type Session,
 } from "../../postgresql/index.ts";
 import { limitLog } from "../../report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { UdmError } from "../model/udm-error.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import type { UdmCommit, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import type { NewLayerChange } from "../history/store-history.ts";
-import type { UdmChange } from "../history/history-contract.ts";
 import { createAddressWatch } from "../store/address-watch.ts";
-import { applyBatches } from "../store/apply-batches.ts";
 import { createAuditLog } from "../store/audit-log.ts";
-import { createCommitQueue, type Outcome } from "../store/commit-queue.ts";
+import { createCommitQueue } from "../store/commit-queue.ts";
 import type { CollectorUdmStore } from "../store/file-store-contract.ts";
 import { createPublishedState } from "../store/published-state.ts";
+import { createSubmit, type Batch } from "../store/submit-writes.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
 import { createStoreMetrics } from "../store/udm-store-metrics.ts";
-import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
+import { createCommitter } from "./commit-batches.ts";
+import { createWriter } from "./commit-transaction.ts";
 import { createDatabaseHealth } from "./database-health.ts";
 import { createMirror, ReloadNeeded } from "./mirror.ts";
 import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
 import { pruneLog } from "./prune-log.ts";
-import { readState, type Position } from "./fetch-commits.ts";
-import { DivergenceError, saveCommits, type NewCommit } from "./save-commits.ts";
+import { readState } from "./fetch-commits.ts";
 import { channel, udmSchema } from "./schema.ts";
 import { createSharedHistory } from "./shared-history.ts";
 import { createStateCopies } from "./state-copies.ts";
 
-/** One call of `commit`. */
-interface Batch {
-  readonly writes: readonly UdmWrite[];
-  readonly origin: WriteOrigin;
-  readonly onVersion: number | undefined;
-}
-
-/** What a transaction is to save. */
-interface Plan {
-  readonly commits: readonly NewCommit[];
-  /** The state with them. */
-  readonly next: UdmIndex;
-}
-
-/** How long a write waits to learn what became of a commit whose answer was lost. */
-const lostAnswerMs = 60_000;
 /** The longest wait for somebody else's lock: others that wait must be answered, too. */
 const lockTimeoutMs = 3000;
-/** What an answer may take longer for each entry that is written. */
-const msForAnEntry = 0.5;
 /** A start that has a copy waits so long for the database before it goes on with that. */
 const waitWithCopyMs = 2000;
 
@@ -258,132 +234,33 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     }
   };
 
-  /**
-   * Runs one transaction on top of all that is committed.
-   *
-   * @param plan what to save, given the state with all commits; undefined for nothing.
-   * @throws UdmError; nothing has changed then, or the message says that it is not known.
-   */
-  const transact = async (plan: (from: Position) => Promise<Plan | undefined>): Promise<void> => {
-    for (let attempt = 0; ; attempt++) {
-      connected();
-      let session: Session | undefined;
-      try {
-        session = await writer.session();
-        await tryTransaction(session, plan, attempt > 0);
-        return;
-      } catch (error) {
-        await rollBack(session);
-        const isDivergence = error instanceof DivergenceError;
-        if (attempt === 0 && isDivergence) continue;
-        const again = isDivergence ? new ReloadNeeded("changed_by_hand") : error;
-        if (!(again instanceof ReloadNeeded) || attempt > 1 || session === undefined) throw refusal(error);
-        await reload(session, again).catch((failure: unknown) => {
-          throw refusal(failure);
-        });
-      }
-    }
-  };
+  const committer = createCommitter({
+    access,
+    place,
+    collector,
+    writer,
+    connected,
+    mirror,
+    current,
+    release: shared.release,
+    reload,
+    now: () => clock.now() + clockOffset,
+    log,
+    report: database,
+  });
 
-  const refusal = (error: unknown): unknown => {
-    if (error instanceof UdmError || error instanceof TypeError) return error;
-    database.failed("commit");
-    log.error({ error, database: place }, "a write of metadata has failed");
-    const why = stateOf(error) === "55P03" ? "somebody else holds a lock on its tables" : messageOf(error);
-    return new UdmError("unavailable", `the database of the metadata takes no write, nothing has changed: ${why}`, [], {
-      cause: error,
-    });
-  };
-
-  const tryTransaction = async (
-    session: Session,
-    plan: (from: Position) => Promise<Plan | undefined>,
-    isSpeltFreely: boolean,
-  ): Promise<void> => {
-    const found = await beginTransaction(session, mirror.position()?.number ?? 0);
-    mirror.check(found);
-    if (found.last > (mirror.position()?.number ?? 0)) {
-      database.overtaken();
-      database.followed((await mirror.catchUp(session)).length);
-    }
-    const from = mirror.position() as Position;
-    const planned = await plan(from);
-    if (planned === undefined) {
-      await rollBack(session);
-      return;
-    }
-    const { commits, next } = planned;
-    const save = randomUUID();
-    const time = clock.now() + clockOffset;
-    try {
-      const entries = commits.reduce((sum, { changes }) => sum + changes.length, 0);
-      const limitMs = access.timeoutMs + entries * msForAnEntry;
-      await session.ask((sql) => saveCommits(sql, { save, collector, time, isSpeltFreely, commits }), limitMs);
-      await finish(session, from.number + commits.length, save);
-    } catch (error) {
-      if (next !== published.index()) shared.release(next);
-      throw error;
-    }
-    const changes = commits.map((commit): UdmChange => {
-      const { layer, ...rest } = commit;
-      const isCut = commit.entries > commit.changes.length;
-      return { ...rest, time: Math.round(time), collector, isCut, ...(layer !== undefined && { layer }) };
-    });
-    mirror.take(next, { store: from.store, number: from.number + commits.length, save }, changes);
-  };
-
-  /** Commits, and finds out what became of it when no answer comes. */
-  const finish = async (session: Session, number: number, save: string): Promise<void> => {
-    let lost: unknown;
-    try {
-      const { command } = await session.ask((sql) => sql.unsafe("commit"));
-      if (command === "COMMIT") return;
-      throw new Error("the transaction was rolled back");
-    } catch (error) {
-      lost = error;
-    }
-    session.close(new Error(messageOf(lost)));
-    const outcome = await writer.outcomeOf(number, save, lostAnswerMs);
-    database.resolved(outcome);
-    if (outcome === "committed") return;
-    if (outcome === "not_committed") throw lost;
-    const message = `the connection to the database broke while it saved: whether change ${number} was made is not known (${messageOf(lost)})`;
-    throw new UdmError("unavailable", message, [], { cause: lost });
-  };
-
-  const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> => {
-    let outcomes: readonly Outcome<readonly EntryChange[]>[] = [];
-    let numbers: readonly (number | undefined)[] = [];
-    await transact(async (from) => {
-      const applied = await applyBatches(current(), batches);
-      outcomes = applied.outcomes;
-      numbers = [];
-      if (applied.changed === undefined) return undefined;
-      const commits = newCommits(batches, outcomes, from.number);
-      numbers = commits.map((commit) => commit?.number);
-      const real = commits.filter((commit) => commit !== undefined);
-      if (real.length === 0) {
-        shared.release(applied.changed.next);
-        return undefined;
-      }
-      report.groupSize(batches.length);
-      return { commits: real, next: applied.changed.next };
-    });
+  const queue = createCommitQueue(async (batches: readonly Batch[]) => {
+    const { outcomes, changed } = await committer.commit(batches);
+    if (changed.size > 0) report.groupSize(batches.length);
     const { version } = current();
-    for (const [i, { writes, origin }] of batches.entries()) {
-      if (numbers[i] !== undefined) audit.written(writes, version, origin);
-    }
-    return outcomes.map((outcome, i) =>
-      "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
-    );
-  };
-
-  const queue = createCommitQueue(commitGroup);
+    for (const batch of changed) audit.written(batch.writes, version, batch.origin);
+    return outcomes;
+  });
 
   const noteLayer = async (change: NewLayerChange): Promise<void> => {
     if (!owned || follower.session() === undefined) return;
     try {
-      await transact(async ({ number }) => ({ commits: [{ ...change, number: number + 1 }], next: current() }));
+      await committer.note(change);
     } catch {
       // It is logged and counted; what a source says counts even when it cannot be noted.
     }
@@ -397,19 +274,15 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     note: noteLayer,
   });
 
-  const submit: CollectorUdmStore["submit"] = async (writes, origin = {}, onVersion) => {
-    const start = clock.monotonic();
-    try {
+  const submits = createSubmit({
+    queue,
+    report,
+    clock,
+    check() {
       if (!owned) throw new UdmError("unavailable", "the metadata is only read here, not written");
       connected();
-      const committed = await queue.submit({ writes, origin, onVersion });
-      report.committed("ok", clock.monotonic() - start);
-      return committed;
-    } catch (error) {
-      report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
-      throw error;
-    }
-  };
+    },
+  });
 
   return {
     name: "metadata",
@@ -454,8 +327,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
 
     current,
     history,
-    submit,
-    commit: async (writes, origin) => (await submit(writes, origin)).entries,
+    ...submits,
     layers,
     places: { file: place, linesOf: async (keys) => keys.map(() => undefined) },
     watchAddresses: (listener) => addresses.add(listener, published.index() !== undefined || layers.list().length > 0),
@@ -463,26 +335,4 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     closeReader: (handle) => shared.closeReader(handle),
     watch: (listener) => published.watch(listener),
   };
-}
-
-/** The commits of a group's batches; undefined for those that change nothing. */
-function newCommits(
-  batches: readonly Batch[],
-  outcomes: readonly Outcome<readonly EntryChange[]>[],
-  last: number,
-): readonly (NewCommit | undefined)[] {
-  let number = last;
-  return batches.map(({ writes, origin }, i) => {
-    const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
-    const changes = "result" in outcome ? outcome.result.filter(isChange) : [];
-    if (changes.length === 0) return undefined;
-    number++;
-    const method = origin.method ?? writes[0]?.op ?? "";
-    const author = origin.user ?? origin.author ?? "";
-    return { number, author, method, layer: undefined, entries: changes.length, changes };
-  });
-}
-
-function entriesOf(done: readonly EntryChange[]): readonly UdmEntry[] {
-  return done.flatMap(({ before, after }) => after ?? before ?? []);
 }

@@ -19,23 +19,16 @@ import { contentError, LoadError, readMetadataFile } from "./read-metadata-file.
 import { loadBytes } from "./load-bytes.ts";
 import { createPublishedState } from "./published-state.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createAddressWatch } from "./address-watch.ts";
+import { createSubmit, entriesOf, originOf, type Batch } from "./submit-writes.ts";
 import { createUdmLayers } from "./udm-layers.ts";
 import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
-import type { UdmCommit, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { UdmCommit } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { createHistory } from "../history/history.ts";
-
-/** One call of `commit`. */
-interface Batch {
-  readonly writes: readonly UdmWrite[];
-  readonly origin: WriteOrigin;
-  readonly onVersion: number | undefined;
-}
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
@@ -135,10 +128,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     batches: readonly Batch[],
     outcomes: readonly Outcome<readonly EntryChange[]>[],
   ): Promise<readonly (number | undefined)[]> => {
-    const group = batches.map(({ writes, origin }, i) => {
+    const group = batches.map((batch, i) => {
       const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
-      const method = origin.method ?? writes[0]?.op ?? "";
-      return { author: origin.user ?? origin.author ?? "", method, changes: "result" in outcome ? outcome.result : [] };
+      return { ...originOf(batch), changes: "result" in outcome ? outcome.result : [] };
     });
     try {
       return await history.append(group);
@@ -241,18 +233,14 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     }
   };
 
-  const submit: CollectorUdmStore["submit"] = async (writes, origin = {}, onVersion) => {
-    const start = clock.monotonic();
-    try {
+  const submits = createSubmit({
+    queue,
+    report,
+    clock,
+    check() {
       if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
-      const committed = await queue.submit({ writes, origin, onVersion });
-      report.committed("ok", clock.monotonic() - start);
-      return committed;
-    } catch (error) {
-      report.committed(error instanceof UdmError ? error.code : "error", clock.monotonic() - start);
-      throw error;
-    }
-  };
+    },
+  });
 
   return {
     name: "metadata",
@@ -290,8 +278,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     current,
 
     history,
-    submit,
-    commit: async (writes, origin) => (await submit(writes, origin)).entries,
+    ...submits,
 
     layers,
 
@@ -316,10 +303,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
     watch: published.watch,
   };
-}
-
-function entriesOf(done: readonly EntryChange[]): readonly UdmEntry[] {
-  return done.map(({ before, after }) => after ?? before).filter((entry) => entry !== undefined);
 }
 
 function messageOf(error: unknown): string {

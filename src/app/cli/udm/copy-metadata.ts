@@ -27,8 +27,6 @@ interface Change {
   readonly after: UdmEntry | undefined;
 }
 
-/** Entries of one commit. All others follow it entry by entry; a bigger one they would have to read the database for. */
-const entriesOfCommit = 50_000;
 const urlName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
 const pathName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH";
 
@@ -117,10 +115,8 @@ async function copy(
   terminal.out(`${to}: ${created} to create, ${changes.length - created} to update, ${same} the same, ${rest}\n`);
   if (dryRun || wanted.length === 0) return;
   if (!yes) await confirm(`Change ${wanted.length} ${wanted.length === 1 ? "entry" : "entries"}?`, terminal);
-  for (let at = 0; at < wanted.length; at += entriesOfCommit) {
-    const writes = wanted.slice(at, at + entriesOfCommit).map(writeOf);
-    await target.commit(writes, { author: "cli", method: "Copy" });
-  }
+  // One commit: a copy that fails has changed nothing.
+  await target.commit(wanted.map(writeOf), { author: "cli", method: "Copy" });
   terminal.out(`${wanted.length} ${wanted.length === 1 ? "entry" : "entries"} changed\n`);
 }
 
