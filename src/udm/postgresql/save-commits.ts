@@ -52,7 +52,10 @@ export async function saveCommits(
     const [from, to] = [part * rowsOfPart, (part + 1) * rowsOfPart];
     const columnsOf = rememberColumns();
     const entries = net.slice(from, to).map(columnsOf);
-    const rows = log.slice(from, to).map(({ change, ...row }): LogRow => ({ ...columnsOf(change), ...row }));
+    const rows = log.slice(from, to).map(({ change, number, position }): LogRow => {
+      const { key, before, beforeFileOnly, after, afterFileOnly } = columnsOf(change);
+      return { number, position, key, before, beforeFileOnly, after, afterFileOnly };
+    });
     for (const row of rows) bytes.set(row.number, (bytes.get(row.number) ?? 0) + bytesOf(row));
     if (isSpeltFreely) await respell(sql, entries);
     const written = Promise.all([...writeEntries(sql, entries), ...writeLog(sql, rows)]);

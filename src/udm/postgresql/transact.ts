@@ -92,10 +92,9 @@ export function createTransact(options: TransactOptions): Transact {
       if (next !== current()) release(next);
       throw error;
     }
-    const changes = commits.map((commit): UdmChange => {
-      const { layer, ...rest } = commit;
-      const isCut = commit.entries > commit.changes.length;
-      return { ...rest, time: Math.round(time), collector, isCut, ...(layer !== undefined && { layer }) };
+    const changes = commits.map(({ layer, ...rest }): UdmChange => {
+      const isCut = rest.entries > rest.changes.length;
+      return Object.assign(rest, { time: Math.round(time), collector, isCut }, layer === undefined ? {} : { layer });
     });
     mirror.take(next, { store: from.store, number, save }, changes);
   };

@@ -242,7 +242,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     connected,
     mirror,
     current,
-    release: shared.release,
+    release: (index) => shared.release(index),
     reload,
     now: () => clock.now() + clockOffset,
     log,
