@@ -324,19 +324,22 @@ test("what the receiver of values throws comes out of the walk", async () => {
   client.close();
 });
 
-test("repetitions: halved at a failure, grown with care, a failed size avoided until it is forgotten", () => {
+test("repetitions: halved at a failure, doubled until one, grown by quarters after, a failed size avoided until it is forgotten", () => {
   const repetitions = createRepetitions(64, 256);
   const full = (times: number): number => {
     for (let i = 0; i < times; i++) repetitions.onFull();
     return repetitions.values();
   };
   assert.equal(repetitions.values(), 64);
-  assert.equal(full(7), 64);
-  assert.equal(full(1), 80);
+  assert.equal(full(1), 64);
+  assert.equal(full(1), 128);
+  assert.equal(full(2), 256);
   assert.equal(full(400), 256);
   repetitions.onFailure(256);
   assert.equal(repetitions.values(), 128);
-  assert.equal(full(400), 192);
+  assert.equal(full(7), 128);
+  assert.equal(full(1), 160);
+  assert.equal(full(392), 192);
   assert.equal(full(200), 256);
   for (let i = 0; i < 20; i++) repetitions.onFailure(repetitions.values());
   assert.equal(repetitions.values(), 1);

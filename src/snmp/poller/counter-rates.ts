@@ -27,7 +27,7 @@ export interface CountedRows {
    * Compares a row with that of the poll before, and keeps it.
    *
    * @param key what follows the OIDs of the attributes, as text.
-   * @returns undefined: the row is new, or has no counters.
+   * @returns undefined: the row is new or has no counters, or changes are not wanted.
    */
   row(key: string, cells: readonly Cell[]): RowChange | undefined;
   /** All rows of the object were there: those that were not are no more. */
@@ -47,8 +47,15 @@ export interface CounterRates {
   forget(): void;
 }
 
-/** @param isCounted which counters are kept. */
-export function createCounterRates(budget: RateBudget, isCounted: (attribute: Attribute) => boolean): CounterRates {
+/**
+ * @param isCounted which counters are kept.
+ * @param givesChanges whether the changes of a row are wanted, or its rates alone.
+ */
+export function createCounterRates(
+  budget: RateBudget,
+  isCounted: (attribute: Attribute) => boolean,
+  givesChanges = true,
+): CounterRates {
   const objects = new Map<string, KeptCounters>();
   const layouts = new WeakMap<PolledObject, RowLayout>();
 
@@ -74,7 +81,7 @@ export function createCounterRates(budget: RateBudget, isCounted: (attribute: At
         drop(object.id);
         objects.set(object.id, (kept = createKeptCounters(layout, budget)));
       }
-      return countRows(kept, at, budget, speedOf);
+      return countRows(kept, at, budget, givesChanges, speedOf);
     },
     rateOf(oid, key) {
       for (const kept of objects.values()) {
@@ -94,6 +101,7 @@ function countRows(
   kept: KeptCounters,
   at: number,
   budget: RateBudget,
+  givesChanges: boolean,
   speedOf: (index: number) => number | undefined,
 ): CountedRows {
   const { counters, places, discontinuity, isOfInterface } = kept.layout;
@@ -109,7 +117,8 @@ function countRows(
       const speed = isOfInterface ? speedOf(Number(key)) : undefined;
       const changes: CounterChange[] = [];
       read.fill(0);
-      for (const [target, value] of cells) {
+      for (let i = 0; i < cells.length; i++) {
+        const [target, value] = cells[i] as Cell;
         const place = places.get(target);
         const number = place === undefined ? undefined : readNumber(value);
         if (place === undefined || number === undefined || number < 0) continue;
@@ -122,17 +131,18 @@ function countRows(
         const counted = judgeChange(change, isReset, value.type === "Counter32", mostIn(attribute, speed, elapsed));
         if (typeof counted === "string") {
           budget.refused[counted]++;
-          changes.push({ attribute, refused: counted });
+          if (givesChanges) changes.push({ attribute, refused: counted });
           continue;
         }
         numbers[to + 2] = (counted * 1000) / elapsed;
+        if (!givesChanges) continue;
         const delta = convertValue(attribute.syntax, { type: "Counter64", value: counted });
         if (typeof delta !== "number" && typeof delta !== "bigint") continue;
         changes.push({ attribute, delta, perSecond: toMilli(Number(delta) / (elapsed / 1000)) });
       }
       // A counter that is missing once has no rate the next time: the two readings are further apart than the rows.
-      for (const [place, isRead] of read.entries())
-        if (isRead === 0)
+      for (let place = 0; place < read.length; place++)
+        if (read[place] === 0)
           numbers.fill(Number.NaN, slot + rowHead + counterWidth * place, slot + rowHead + counterWidth * (place + 1));
       return changes.length === 0 ? undefined : { seconds: elapsed / 1000, changes };
     },

@@ -59,7 +59,7 @@ export function createDeviceNames(): DeviceNames {
     see(object, polled) {
       const columns = object.columns.map(({ learnt: column }) => column);
       const seen = columns.filter((column): column is LearntColumn => column !== undefined);
-      if (seen.length === 0) return false;
+      if (seen.length === 0 || (suspect.size === 0 && saysTheSame(learnt, columns, polled))) return false;
       const learner = createInterfaceLearner();
       for (const row of polled.rows) {
         const suffix = suffixOf(row);
@@ -77,6 +77,35 @@ export function createDeviceNames(): DeviceNames {
     },
   };
 }
+
+/**
+ * Whether names are what they were, which they nearly always are. To find that out makes nothing that stays: tables of names
+ * that are made again at each poll are the greater part of what the garbage collector has to look for.
+ */
+function saysTheSame(
+  learnt: LearntInterfaces,
+  columns: readonly (LearntColumn | undefined)[],
+  { rows, isComplete }: PolledRows,
+): boolean {
+  if (!isComplete) return false;
+  for (let i = 0; i < columns.length; i++) {
+    const column = columns[i];
+    if (column === undefined) continue;
+    if (column !== "names" && column !== "descriptions") return false;
+    let same = 0;
+    for (const { key, values } of rows) {
+      const text = values[i]?.value;
+      if (text === undefined || text === "") continue;
+      // The octets of other text than ASCII are not what it is known as.
+      if (typeof text !== "string" || learnt[column].get(Number(key)) !== text || !isAscii(text)) return false;
+      same++;
+    }
+    if (same !== learnt[column].size) return false;
+  }
+  return true;
+}
+
+const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
 
 function isSame(before: ReadonlyMap<number, string>, after: ReadonlyMap<number, string>): boolean {
   return before.size === after.size && [...after].every(([index, name]) => before.get(index) === name);

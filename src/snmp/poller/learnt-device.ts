@@ -48,7 +48,7 @@ export interface SeenChanges {
 export interface LearntDeviceOptions {
   readonly octets: OctetBudget | undefined;
   readonly rates: RateBudget;
-  /** Whether all counters are compared; else those of interfaces are. */
+  /** Whether all counters are compared, for records; else those of interfaces are, for people. */
   readonly comparesAll: boolean;
 }
 
@@ -65,6 +65,7 @@ export function createLearntDevice(options: LearntDeviceOptions): LearntDevice {
   const rates = createCounterRates(
     options.rates,
     ({ metric, oidText }) => interfaceCounters.has(oidText) || (options.comparesAll && metric === "counter"),
+    options.comparesAll,
   );
   let areRowNamesGone = false;
   const forgetInterfaces = (): void => {

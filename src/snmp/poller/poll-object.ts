@@ -20,7 +20,7 @@ export interface PolledRow {
 
 /** What follows the attributes' OIDs. */
 export function suffixOf({ key }: PolledRow): Oid {
-  return key.split(".").map(Number);
+  return key.includes(".") ? key.split(".").map(Number) : [Number(key)];
 }
 
 export interface PolledRows {
@@ -102,7 +102,7 @@ async function pollTable(
   const start = clock.monotonic();
   let cut: string | undefined;
   const add = (root: number, varbind: VarBind): void => {
-    const key = varbind.oid.slice((roots[root] as Oid).length).join(".");
+    const key = keyBelow(roots[root] as Oid, varbind.oid);
     const value = holdValue(varbind);
     let row = rows.get(key);
     const bytes = bytesOf(value) + (row === undefined ? bytesOfRow(key, object.columns.length) : 0);
@@ -150,6 +150,11 @@ async function pollTable(
     error,
     isCut: cut !== undefined,
   };
+}
+
+/** What follows the root, as text. Most rows have one number. */
+function keyBelow({ length }: Oid, oid: Oid): string {
+  return oid.length === length + 1 ? String(oid[length]) : oid.slice(length).join(".");
 }
 
 /** What a row takes without its values, roughly: the objects, the key and its place in the map. */

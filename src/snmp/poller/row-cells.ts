@@ -6,7 +6,7 @@ import type { Cell } from "../values/put-row.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import type { Oid } from "../session/oid.ts";
 import type { SnmpValue } from "../values/snmp-value.ts";
-import type { PolledObject } from "./poll-plan.ts";
+import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 import { suffixOf, type PolledRow } from "./poll-object.ts";
 
 /** What a row says, and whether its instance is no index of the object. */
@@ -39,14 +39,16 @@ export function rowCells(object: PolledObject, row: PolledRow): RowCells {
       parts = decodeWithoutLength(object.indexTypes, suffix);
       cells.push([rawInstance, { type: "ObjectIdentifier", value: suffix }]);
     }
-    for (const [i, field] of object.indexFields.entries()) {
+    for (let i = 0; i < object.indexFields.length; i++) {
       const part = parts?.[i];
-      if (part !== undefined) cells.push([field, part]);
+      if (part !== undefined) cells.push([object.indexFields[i] as FieldDefinition, part]);
     }
   }
   const states: [string, string][] = [];
-  for (const [i, { attribute }] of object.columns.entries()) {
+  const { columns } = object;
+  for (let i = 0; i < columns.length; i++) {
     const value = row.values[i];
+    const { attribute } = columns[i] as PolledColumn;
     if (value === undefined || value.type === "Null" || hasNoValue(object, row, attribute)) continue;
     const reason = attribute.noValue?.get(Number(value.value));
     if (reason === undefined) cells.push([attribute, heldValue(value)]);

@@ -11,32 +11,35 @@ export interface Repetitions {
   onFailure(asked: number): void;
 }
 
-/** Full answers in a row before more is tried. */
+/** Full answers in a row before more is tried: twice as much until a size has failed, then a quarter more. */
+const answersToDouble = 2;
 const answersToGrow = 8;
 /** Answers in a row, each full, after which a size that failed is tried again: the network may have changed. */
 const answersToForget = 512;
 
 /**
- * Halves at a failure and grows by a quarter after some full answers, up to `most`; a size that failed is approached to
- * three quarters only, until many answers went well.
+ * Doubles after some full answers, up to `most`. It halves at a failure, and grows by a quarter from then on; a size that
+ * failed is approached to three quarters only, until many answers went well.
  */
 export function createRepetitions(first = 60, most = 240): Repetitions {
   let values = Math.min(first, most);
   let failedAt = Infinity;
   let full = 0;
   let sinceFailure = 0;
+  let hasFailed = false;
   return {
     values: () => values,
     onFull() {
       full++;
       sinceFailure++;
       if (sinceFailure >= answersToForget) failedAt = Infinity;
-      if (full < answersToGrow) return;
+      if (full < (hasFailed ? answersToGrow : answersToDouble)) return;
       full = 0;
       const ceiling = Math.min(most, Math.floor(failedAt * 0.75));
-      values = Math.max(values, Math.min(ceiling, values + Math.ceil(values / 4)));
+      values = Math.max(values, Math.min(ceiling, hasFailed ? values + Math.ceil(values / 4) : 2 * values));
     },
     onFailure(asked) {
+      hasFailed = true;
       failedAt = asked;
       values = Math.max(1, Math.floor(asked / 2));
       full = 0;

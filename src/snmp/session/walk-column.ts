@@ -34,19 +34,17 @@ export function endColumn(column: WalkColumn, end: WalkEnd, detail?: string): vo
   if (end !== "end") column.detail = `${formatOid(column.prefix)}: ${detail ?? end}`;
 }
 
-/** Moves the column over the answers for it, in their order; gives those that lie below its root. */
-export function advanceColumn(column: WalkColumn, varbinds: readonly VarBind[], maxValues: number): VarBind[] {
-  const taken: VarBind[] = [];
-  for (const varbind of varbinds) {
-    if (isException(varbind)) endColumn(column, "end");
-    else if (compareOids(varbind.oid, column.last) <= 0) {
-      endColumn(column, "not_increasing", `${formatOid(varbind.oid)} follows ${formatOid(column.last)}`);
-    } else if (!oidStartsWith(varbind.oid, column.prefix)) endColumn(column, "end");
-    else if (column.values === maxValues) endColumn(column, "too_many", `more than ${maxValues} values`);
-    if (column.end !== undefined) break;
+/** Moves the column to the next answer for it, or ends it. @returns whether the answer lies below its root. */
+export function advanceColumn(column: WalkColumn, varbind: VarBind, maxValues: number): boolean {
+  if (isException(varbind)) endColumn(column, "end");
+  else if (compareOids(varbind.oid, column.last) <= 0) {
+    endColumn(column, "not_increasing", `${formatOid(varbind.oid)} follows ${formatOid(column.last)}`);
+  } else if (!oidStartsWith(varbind.oid, column.prefix)) endColumn(column, "end");
+  else if (column.values === maxValues) endColumn(column, "too_many", `more than ${maxValues} values`);
+  else {
     column.last = varbind.oid;
     column.values++;
-    taken.push(varbind);
+    return true;
   }
-  return taken;
+  return false;
 }

@@ -133,10 +133,12 @@ function deliver(
   onValues: (root: number, varbinds: readonly VarBind[]) => void,
 ): void {
   for (const [i, column] of group.entries()) {
-    const own: VarBind[] = [];
-    for (let j = i; j < varbinds.length; j += group.length) own.push(varbinds[j] as VarBind);
     if (varbinds.length === 0) endColumn(column, "empty_answer");
-    const taken = advanceColumn(column, own, maxValues);
+    const taken: VarBind[] = [];
+    for (let j = i; j < varbinds.length && column.end === undefined; j += group.length) {
+      const varbind = varbinds[j] as VarBind;
+      if (advanceColumn(column, varbind, maxValues)) taken.push(varbind);
+    }
     if (taken.length > 0) onValues(column.root, taken);
   }
 }

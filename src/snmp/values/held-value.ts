@@ -15,8 +15,9 @@ export function holdValue({ type, value }: SnmpValue): HeldValue {
   return { type, value: value instanceof Uint8Array ? textOf(value) : value };
 }
 
-export function heldValue({ type, value }: HeldValue): SnmpValue {
-  return { type, value: typeof value === "string" ? Buffer.from(value, "latin1") : value };
+export function heldValue(held: HeldValue): SnmpValue {
+  const { type, value } = held;
+  return typeof value === "string" ? { type, value: Buffer.from(value, "latin1") } : (held as SnmpValue);
 }
 
 /** Arguments of one call; more would overflow the stack. */

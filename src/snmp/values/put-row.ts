@@ -15,7 +15,10 @@ export type Cell = readonly [FieldDefinition, SnmpValue];
  */
 export function putRow(fields: RecordFields, cells: readonly Cell[], names: NameTables): FieldDefinition[] {
   const unreadable: FieldDefinition[] = [];
-  for (const [target, value] of cells) {
+  for (let i = 0; i < cells.length; i++) {
+    const cell = cells[i] as Cell;
+    const target = cell[0];
+    const value = cell[1];
     const { kind } = target.syntax;
     if (kind === "blocks" || kind === "sensor") {
       const number = kind === "blocks" ? readBlocks(value, cells) : readSensor(value, cells);

@@ -69,11 +69,11 @@ export function putValue(fields: RecordFields, target: FieldDefinition, value: S
 /** The names that {@link putValue} may give to values of this definition. */
 export function fieldNames(target: FieldDefinition): string[] {
   const { kind } = target.syntax;
-  if (kind === "interface") return [suffixed(target.field, "index"), suffixed(target.field, "name")];
+  if (kind === "interface") return [suffixed(target, "index"), suffixed(target, "name")];
   if (isRelated(kind)) return [target.field, ...relatedNames[kind].map((rest) => `${relatedBase(target)}.${rest}`)];
-  if (kind === "enum-integer") return [suffixed(target.field, "id"), suffixed(target.field, "name")];
-  if (kind === "enum-oid") return [suffixed(target.field, "oid"), suffixed(target.field, "name")];
-  return [kind === "enum-bitmap" ? suffixed(target.field, "name") : plainName(target)];
+  if (kind === "enum-integer") return [suffixed(target, "id"), suffixed(target, "name")];
+  if (kind === "enum-oid") return [suffixed(target, "oid"), suffixed(target, "name")];
+  return [kind === "enum-bitmap" ? suffixed(target, "name") : plainName(target)];
 }
 
 /** The name of a value that gives one field. */
@@ -81,8 +81,20 @@ function plainName({ field, syntax }: FieldDefinition): string {
   return syntax.kind === "mac" && field.endsWith(".mac") ? `${field}.addr` : field;
 }
 
-function suffixed(field: string, suffix: string): string {
-  return `${field.replace(/\.(?:name|id|oid|index)$/, "")}.${suffix}`;
+type FieldSuffix = "name" | "id" | "oid" | "index";
+
+/** Made once for each definition, as every row needs them. */
+const suffixedNames = new WeakMap<FieldDefinition, Readonly<Record<FieldSuffix, string>>>();
+
+/** The name of the field with this last word, in place of such a word that it has. */
+function suffixed(target: FieldDefinition, suffix: FieldSuffix): string {
+  let names = suffixedNames.get(target);
+  if (names === undefined) {
+    const base = target.field.replace(/\.(?:name|id|oid|index)$/, "");
+    names = { name: `${base}.name`, id: `${base}.id`, oid: `${base}.oid`, index: `${base}.index` };
+    suffixedNames.set(target, names);
+  }
+  return names[suffix];
 }
 
 /** What may be said of each, after the name of the number without its last word. */
@@ -117,20 +129,20 @@ function putRelated(
 }
 
 function putInterface(fields: RecordFields, target: FieldDefinition, index: number, names: NameTables): void {
-  fields.set(suffixed(target.field, "index"), index);
+  fields.set(suffixed(target, "index"), index);
   const name = names.interfaceName(index);
-  if (name !== undefined) fields.set(suffixed(target.field, "name"), name);
+  if (name !== undefined) fields.set(suffixed(target, "name"), name);
 }
 
 function putLabel(
   fields: RecordFields,
   target: FieldDefinition,
-  idSuffix: string,
+  idSuffix: FieldSuffix,
   id: Scalar,
   label: string | undefined,
 ): void {
-  if (label === undefined || target.syntax.keepsId) fields.set(suffixed(target.field, idSuffix), id);
-  if (label !== undefined) fields.set(suffixed(target.field, "name"), label);
+  if (label === undefined || target.syntax.keepsId) fields.set(suffixed(target, idSuffix), id);
+  if (label !== undefined) fields.set(suffixed(target, "name"), label);
 }
 
 /** BITS count from the most significant bit of the first octet (RFC 2578), the bits of a number from the least. */
@@ -148,7 +160,7 @@ function putBits(fields: RecordFields, target: FieldDefinition, value: SnmpValue
   }
   if (bits.length > 0)
     fields.set(
-      suffixed(target.field, "name"),
+      suffixed(target, "name"),
       bits.map((bit) => labels?.get(bit) ?? String(bit)),
     );
   return true;

@@ -141,8 +141,13 @@ export function readOid(cursor: Cursor, tag: number): Oid {
   const end = readHeader(cursor, tag);
   if (cursor.at === end) return [0, 0];
   if ((bytes[end - 1] as number) > 0x7f) throw new DecodeError("object identifier cut off");
-  const oid: number[] = [];
+  // An array that grows takes more memory than the number of its parts is worth: this is done for every value that is read.
+  let parts = 1;
+  for (let at = cursor.at; at < end; at++) if ((bytes[at] as number) < 0x80) parts++;
+  if (parts > maxSubIdentifiers) throw new DecodeError("more than 128 sub-identifiers");
+  const oid = new Array<number>(parts);
   let value = 0;
+  let filled = 0;
   let limit = maxSubIdentifier + 80;
   for (let at = cursor.at; at < end; at++) {
     const octet = bytes[at] as number;
@@ -150,15 +155,13 @@ export function readOid(cursor: Cursor, tag: number): Oid {
     value = value * 128 + (octet & 0x7f);
     if (value > limit) throw new DecodeError("sub-identifier beyond 32 bits");
     if (octet > 0x7f) continue;
-    if (oid.length === 0) {
+    if (filled === 0) {
       // The first octets hold two sub-identifiers: 40 times the first plus the second (X.690 section 8.19.4).
       const first = value < 80 ? Math.floor(value / 40) : 2;
-      oid.push(first, value - first * 40);
+      oid[filled++] = first;
+      oid[filled++] = value - first * 40;
       limit = maxSubIdentifier;
-    } else {
-      if (oid.length === maxSubIdentifiers) throw new DecodeError("more than 128 sub-identifiers");
-      oid.push(value);
-    }
+    } else oid[filled++] = value;
     value = 0;
   }
   cursor.at = end;
