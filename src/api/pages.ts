@@ -1,6 +1,6 @@
 import type { Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
-import { sendBytes, sendJson } from "./http/send.ts";
+import { sendJson, writePieces } from "./http/send.ts";
 import { apiError } from "./error/api-error.ts";
 
 /**
@@ -56,8 +56,13 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
     );
   });
   pages.set("/metrics", async (call) => {
-    const text = await parts.metrics.render();
-    return sendBytes(call, 200, { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" }, text);
+    const headers = { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+    const pieces = parts.metrics.pieces()[Symbol.asyncIterator]();
+    // Once it is there, a fault of the metrics can still be answered as one.
+    const first = await pieces.next();
+    call.begin(200, headers, { hasTrailers: false });
+    if (call.method !== "HEAD") await writePieces(call, encoded(first, pieces));
+    call.end();
   });
   json("/openapi.json", parts.openApi);
   for (const [path, view] of parts.views) {
@@ -74,6 +79,13 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
     });
   }
   return pages;
+}
+
+async function* encoded(
+  first: IteratorResult<string>,
+  rest: AsyncIterator<string>,
+): AsyncGenerator<Uint8Array> {
+  for (let piece = first; piece.done !== true; piece = await rest.next()) yield Buffer.from(piece.value);
 }
 
 /** @returns undefined when the escapes are broken. */

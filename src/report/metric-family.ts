@@ -81,15 +81,36 @@ export async function seriesOf(
   return series;
 }
 
-/** The metric in the Prometheus text format 0.0.4, from `# HELP` on, without a line feed at the end. */
-export async function formatFamily(
-  family: FamilyReading,
+/** A piece is about this long, so that nobody has to put together, or to copy, a long answer at once. */
+const pieceLength = 65_536;
+
+/**
+ * Metrics in the Prometheus text format 0.0.4, in pieces.
+ *
+ * @param afterEach is awaited where it gives a promise.
+ * @throws Error when a reading has a label that the metric has not.
+ */
+export async function* formatFamilies(
+  families: Iterable<FamilyReading>,
   afterEach: () => Promise<void> | undefined,
-): Promise<readonly string[]> {
-  const { name, type, help } = family;
-  const lines = [`# HELP ${name} ${escapeHelp(help)}`, `# TYPE ${name} ${type}`];
-  for (const [series, value] of await seriesOf(family, afterEach)) lines.push(`${series} ${formatValue(value)}`);
-  return lines;
+): AsyncGenerator<string> {
+  let piece = "";
+  let between = "";
+  for (const family of families) {
+    const { name, type, help } = family;
+    const series = await seriesOf(family, afterEach);
+    piece += `${between}# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
+    between = "\n";
+    for (const [labelled, value] of series) {
+      piece += `${labelled} ${formatValue(value)}\n`;
+      const turn = afterEach();
+      if (turn !== undefined) await turn;
+      if (piece.length < pieceLength) continue;
+      yield piece;
+      piece = "";
+    }
+  }
+  yield piece;
 }
 
 /** `{a="1",b="2"}`, in the order of the metric's label names; empty without labels. */

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { createCounter, createGauge, createHistogram, type Instrument } from "./instruments.ts";
 import {
   checkNames,
-  formatFamily,
+  formatFamilies,
   joinFamilies,
   readFamily,
   seriesOf,
@@ -55,12 +55,17 @@ export interface Metrics {
   everything(): Promise<readonly FamilyReading[]>;
   /** All metrics in the Prometheus text format 0.0.4. */
   render(): Promise<string>;
+  /**
+   * The same in pieces, for an answer: thousands of devices make megabytes. What is a plain number or a list is as it was when the
+   * first piece was asked for; readings by a generator are made with their piece.
+   */
+  pieces(): AsyncIterable<string>;
   /** The current value of one time series; undefined when there is none with exactly these labels. */
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
-/** A scrape of more series than these gives the event loop its turn in between. */
-const seriesInOneTurn = 2000;
+/** A scrape reads so many series, or writes so many lines, before it gives the event loop its turn. */
+const stepsInOneTurn = 1000;
 
 export function createMetrics(): Metrics {
   /** In the order in which they were registered. */
@@ -86,6 +91,11 @@ export function createMetrics(): Metrics {
     }
     return [...byName.values()].map(joinFamilies);
   };
+  async function* pieces(): AsyncGenerator<string> {
+    let steps = 0;
+    const afterEach = (): Promise<void> | undefined => (++steps % stepsInOneTurn === 0 ? setImmediate() : undefined);
+    yield* formatFamilies(await readEverything(), afterEach);
+  }
   const registerRead =
     (type: ReadMetric["type"]) =>
     (name: string, help: string, labelNames: readonly string[], read: () => Reading): void =>
@@ -117,17 +127,11 @@ export function createMetrics(): Metrics {
         return { name, type, help, labelNames, samples: [...samples] };
       }),
     everything: readEverything,
+    pieces,
     async render() {
-      const families = await readEverything();
-      let series = 0;
-      const afterEach = (): Promise<void> | undefined =>
-        ++series % seriesInOneTurn === 0 ? setImmediate() : undefined;
-      const lines: string[] = [];
-      for (const family of families) {
-        for (const line of await formatFamily(family, afterEach)) lines.push(line);
-        lines.push("");
-      }
-      return lines.join("\n");
+      const texts: string[] = [];
+      for await (const piece of pieces()) texts.push(piece);
+      return texts.join("");
     },
     async value(name, labels = {}) {
       for (const family of await readEverything()) {

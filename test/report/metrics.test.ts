@@ -162,6 +162,19 @@ test("a long answer leaves others their turns, and is of one moment all the same
   assert.equal(text.match(/^# TYPE/gm)?.length, 4);
 });
 
+test("an answer is made in small pieces, which are the whole text together", async () => {
+  const metrics = createMetrics();
+  metrics.counter("empty_total", "Help.", ["reason"]);
+  const names = Array.from({ length: 5000 }, (_, i) => `device-${i}`);
+  metrics.gaugeFrom("netgloss_x", "Help.", ["device"], () => names.map((device) => [{ device }, 1] as const));
+  metrics.gauge("last", "Help.").set(1);
+  const pieces: string[] = [];
+  for await (const piece of metrics.pieces()) pieces.push(piece);
+  assert.ok(pieces.length >= 2 && pieces.every(({ length }) => length < 70_000));
+  assert.ok(pieces.every((piece) => piece.endsWith("\n")));
+  assert.equal(pieces.join(""), await metrics.render());
+});
+
 test("what Prometheus would refuse is refused", async () => {
   const metrics = createMetrics();
   metrics.counter("taken_total", "Help.");

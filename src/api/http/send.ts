@@ -39,8 +39,11 @@ export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
  * Writes what is made while it is sent: piece by piece, as fast as the client takes it, letting other requests run in between. For a
  * client that has gone nothing more is made.
  */
-export async function writePieces(call: Call, pieces: Iterable<Uint8Array>): Promise<void> {
-  for (const piece of pieces) {
+export async function writePieces(
+  call: Call,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
+  for await (const piece of pieces) {
     if (call.isGone()) return;
     if (!call.write(piece)) await call.drained();
     // A client that takes all at once drains a socket within the same turn.
