@@ -81,10 +81,7 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
   return pages;
 }
 
-async function* encoded(
-  first: IteratorResult<string>,
-  rest: AsyncIterator<string>,
-): AsyncGenerator<Uint8Array> {
+async function* encoded(first: IteratorResult<string>, rest: AsyncIterator<string>): AsyncGenerator<Uint8Array> {
   for (let piece = first; piece.done !== true; piece = await rest.next()) yield Buffer.from(piece.value);
 }
 

@@ -39,10 +39,7 @@ export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
  * Writes what is made while it is sent: piece by piece, as fast as the client takes it, letting other requests run in between. For a
  * client that has gone nothing more is made.
  */
-export async function writePieces(
-  call: Call,
-  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-): Promise<void> {
+export async function writePieces(call: Call, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
   for await (const piece of pieces) {
     if (call.isGone()) return;
     if (!call.write(piece)) await call.drained();
