@@ -145,7 +145,7 @@ export function readOid(cursor: Cursor, tag: number): Oid {
   let parts = 1;
   for (let at = cursor.at; at < end; at++) if ((bytes[at] as number) < 0x80) parts++;
   if (parts > maxSubIdentifiers) throw new DecodeError("more than 128 sub-identifiers");
-  // oxlint-disable-next-line unicorn/no-new-array: a length, and an array made of it is faster than one filled by Array.from
+  // oxlint-disable-next-line unicorn/no-new-array -- it is a length
   const oid = new Array<number>(parts);
   let value = 0;
   let filled = 0;
