@@ -18,6 +18,8 @@ export const shortNames: readonly ShortName[] = [
   one("src", "flow.src.ip.addr", "source address"),
   one("dst", "flow.dst.ip.addr", "destination address"),
   { name: "addr", fields: ["flow.src.ip.addr", "flow.dst.ip.addr"], description: "address of either end" },
+  // What most people type first.
+  ...ofEnds("ip", "ip.addr", "address"),
   ...ofEnds("port", "l4.port.id", "port"),
   one("proto", "l4.proto.id", "IP protocol: a number, or a name such as tcp"),
   one("bytes", "flow.bytes", "bytes"),
