@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import type { Clock } from "../../report/index.ts";
-import { columnOf, exploreColumns, type Column } from "../columns/column.ts";
+import { columnOf, timeField, exploreColumns, type Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { FlowsAnswer } from "../query/flows-answer.ts";
 import type { AnswerTable } from "../query/answer-table.ts";
@@ -80,13 +80,15 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
     source: {
       dialect,
       columnOf: keptColumn,
-      from(_, summand) {
+      from({ summand, range }) {
         const sum =
           summand === undefined
             ? ""
             : `, ${recordSum(summand, { dialect, columnOf: keptColumn, weight: undefined })} AS ${sumName}`;
         // Records that are no flows but of the exporters' own kinds.
-        return `(SELECT *${sum} FROM ${name} WHERE flow_record_type = '') r`;
+        const isFlow = "flow_record_type = ''";
+        const time = dialect.column(keptColumn(timeField));
+        return `(SELECT *${sum} FROM ${name} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
       },
     },
     rows: ({ sql, values }, signal) => rowsOf(sql, values, signal),

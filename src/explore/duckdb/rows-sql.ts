@@ -1,8 +1,8 @@
-import type { Column } from "../columns/column.ts";
-import type { RecordSource } from "../query/record-source.ts";
+import { timeField, type Column } from "../columns/column.ts";
+import type { RecordSource, WantedRows } from "../query/record-source.ts";
 import { recordSum, summandColumns, sumName, type Summand } from "../query/record-sum.ts";
 import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
-import { cellOf, tableOf, weightColumn, type Partition } from "./partition.ts";
+import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
 import type { UsedRollups } from "./plan-query.ts";
 import { minutesOf, sourceColumn, sumColumns } from "./rollup-file.ts";
 
@@ -16,31 +16,41 @@ export interface RowsOptions {
 export function rowsOf({ partitions, rollups, columnOf }: RowsOptions): RecordSource["from"] {
   const weight = partitions.some(({ maxWeight }) => maxWeight > 1) ? quoted(weightColumn) : undefined;
 
-  const records = (columns: readonly Column[], summand: Summand | undefined): string => {
+  const records = ({ columns, summand, range }: WantedRows): string => {
     const summed = summand === undefined ? [] : summandColumns(summand, columnOf);
-    const all = [...new Map([...columns, ...summed].map((column) => [column.field, column])).values()];
+    const read = [...new Map([...columns, ...summed].map((column) => [column.field, column])).values()];
     const selects = partitions.map((partition) => {
-      const cells = all.map((column) => namedCell(column, partition));
-      return `SELECT ${[...cells, ...(weight === undefined ? [] : [weight])].join(", ") || "1 AS one"} FROM ${tableOf(partition.name)}`;
+      const cells = read.map((column) => namedCell(column, partition));
+      const all = [...cells, ...(weight === undefined ? [] : [weight])].join(", ") || "1 AS one";
+      return `SELECT ${all} FROM ${tableOf(partition.name)} WHERE ${isWithin(range, partition)}`;
     });
     const cells = columns.map(({ field }) => quoted(field));
     const sum = summand && `${recordSum(summand, { dialect: duckDbDialect, columnOf, weight })} AS ${sumName}`;
     return `SELECT ${[...cells, ...(sum === undefined ? [] : [sum])].join(", ")} FROM (${selects.join(" UNION ALL ")})`;
   };
-  const minutes = (columns: readonly Column[], summand: Summand, { file, sources }: UsedRollups): string => {
+  const minutes = ({ columns, range }: WantedRows, summand: Summand, { file, sources }: UsedRollups): string => {
     const cells = columns.map((column) => namedCell(column, file));
     const [low, high] = sumColumns[summand].map(quoted);
     const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}`;
     const ids = sources.map(({ id }) => id).join(", ");
-    return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids})`;
+    return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isWithin(range, { milliseconds: noMilliseconds })}`;
   };
-  return (columns, summand) => {
+  return (wanted) => {
+    const { summand } = wanted;
     const selects = [
-      ...(partitions.length > 0 ? [records(columns, summand)] : []),
-      ...(summand === undefined ? [] : rollups.map((used) => minutes(columns, summand, used))),
+      ...(partitions.length > 0 ? [records(wanted)] : []),
+      ...(summand === undefined ? [] : rollups.map((used) => minutes(wanted, summand, used))),
     ];
     return `(${selects.join(" UNION ALL ")}) r`;
   };
+}
+
+/** In the type of the file's column: a conversion of each row costs as much as a sum. */
+function isWithin({ from, to }: WantedRows["range"], { milliseconds }: Pick<Partition, "milliseconds">): string {
+  const time = quoted(timeField);
+  const bound = (instant: string): string =>
+    milliseconds.has(timeField) ? `CAST(CAST(${instant} AS TIMESTAMP) AS ${millisecondType})` : instant;
+  return `${time} >= ${bound(from)} AND ${time} < ${bound(to)}`;
 }
 
 const noMilliseconds: ReadonlySet<string> = new Set();

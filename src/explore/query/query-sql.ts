@@ -2,7 +2,7 @@ import type { Filter } from "../../filter/index.ts";
 import { timeField, type Column } from "../columns/column.ts";
 import type { TimeRange } from "./explore-query.ts";
 import { filterSql } from "./filter-sql.ts";
-import type { RecordSource } from "./record-source.ts";
+import type { RecordSource, WantedRows } from "./record-source.ts";
 import { sumName, type Summand } from "./record-sum.ts";
 import { createSqlValues, type SqlValue, type SqlValues, type Statement } from "./sql-dialect.ts";
 
@@ -67,12 +67,14 @@ export function flowsStatement(
 ): Statement {
   const { source } = query;
   const values = createSqlValues(source.dialect);
-  const used = new Set<Column>(columns);
+  const timeColumn = source.columnOf(timeField);
+  const used = new Set<Column>([...columns, timeColumn]);
   const where = whereSql(query, used, values);
-  const time = source.dialect.column(source.columnOf(timeField));
+  const time = source.dialect.column(timeColumn);
+  const from = source.from({ columns: [...used], range: rangeSql(query, values) });
   const cells = columns.map((column, i) => `${source.dialect.column(column)} AS c${i}`);
   return {
-    sql: `SELECT ${cells.join(", ")} FROM ${source.from([...used])} WHERE ${where} ORDER BY ${time} DESC LIMIT ${limit}`,
+    sql: `SELECT ${cells.join(", ")} FROM ${from}${where} ORDER BY ${time} DESC LIMIT ${limit}`,
     values: values.list,
   };
 }
@@ -83,10 +85,12 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const { dialect } = source;
   const used = new Set<Column>(dimensions);
   const where = whereSql(query, used, values);
-  const time = dialect.column(source.columnOf(timeField));
-  const bucket = granularitySeconds === 0 ? "0" : dialect.bucket(time, granularitySeconds);
+  const timeColumn = source.columnOf(timeField);
+  if (granularitySeconds > 0) used.add(timeColumn);
+  const bucket = granularitySeconds === 0 ? "0" : dialect.bucket(dialect.column(timeColumn), granularitySeconds);
+  const from = source.from({ columns: [...used], summand: query.summand, range: rangeSql(query, values) });
   const cells = dimensions.map((column, i) => `${dialect.column(column)} AS d${i}`);
-  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${source.from([...used], query.summand)} WHERE ${where})`;
+  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${from}${where})`;
   // A list at a time, for two that are unfolded at once are put side by side.
   return dimensions.reduce((rows, { isArray }, i) => {
     if (!isArray) return rows;
@@ -96,16 +100,18 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
 }
 
 function whereSql(query: Omit<RecordsQuery, "dimensions" | "summand">, used: Set<Column>, values: SqlValues): string {
-  const { source, filter, from, to } = query;
-  const { dialect } = source;
+  const { source, filter } = query;
+  if (filter === undefined) return "";
   const columnOf = (field: string): Column => {
     const column = source.columnOf(field);
     used.add(column);
     return column;
   };
-  const time = dialect.column(columnOf(timeField));
+  return ` WHERE ${filterSql(filter, { dialect: source.dialect, values, columnOf })}`;
+}
+
+function rangeSql({ from, to }: TimeRange, values: SqlValues): WantedRows["range"] {
   const instant = (milliseconds: number): string =>
     values.add({ type: "time", value: BigInt(Math.round(milliseconds)) * 1_000_000n });
-  const range = `${time} >= ${instant(from)} AND ${time} < ${instant(to)}`;
-  return filter === undefined ? range : `${range} AND ${filterSql(filter, { dialect, values, columnOf })}`;
+  return { from: instant(from), to: instant(to) };
 }

@@ -8,8 +8,16 @@ export interface RecordSource {
   /** @throws ExploreError for a field that is not kept. */
   columnOf(field: string): Column;
   /**
-   * What stands behind FROM: rows with at least these columns, called as the dialect calls them, and with what each row adds to a sum
-   * as `explore_sum`.
+   * What stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, and with what each row adds
+   * to a sum as `explore_sum`.
    */
-  from(columns: readonly Column[], summand?: Summand): string;
+  from(wanted: WantedRows): string;
+}
+
+export interface WantedRows {
+  readonly columns: readonly Column[];
+  /** Left out: no sum is asked for. */
+  readonly summand?: Summand;
+  /** Expressions of times: the first one belongs to the range, the last one does not. */
+  readonly range: { readonly from: string; readonly to: string };
 }
