@@ -27,6 +27,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-layers": "udm/udm-layers-bench.js",
   "udm-postgresql": "udm/postgresql-bench.js",
   explore: "explore/explore-bench.js",
+  "explore-cost": "explore/explore-cost-bench.js",
   delivery: "output/delivery-bench.js",
   "delivery-ecs": "output/ecs-bench.js",
   "delivery-encoders": "output/encoders-bench.js",

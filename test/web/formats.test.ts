@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { keyText, rowText } from "../../web/src/format/key-text.ts";
 import { curlOf } from "../../web/src/format/curl.ts";
 import { formatChange, formatDuration, formatNumber, formatShare, formatWhole } from "../../web/src/format/numbers.ts";
 import { formatAge } from "../../web/src/format/times.ts";
@@ -87,4 +88,13 @@ test("commands are quoted for a shell, and hold no secret", () => {
     `curl -s 'http://h/a?b=c' \\\n  -u alice \\\n  -H 'content-type: application/json' \\\n  --data-raw '{"name":"it'\\''s"}'`,
   );
   assert.match(curlOf({ url: "http://h/", hasToken: true }), /Bearer \$NETGLOSS_TOKEN/);
+});
+
+test("a value that is not there: a name is called so, anything else is none", () => {
+  assert.equal(keyText(null, "flow.src.ip.subnet.name"), "without a name");
+  assert.equal(keyText(null, "flow.src.ip.subnet.tags"), "(none)");
+  assert.equal(keyText("", "flow.src.site.name"), "(empty)");
+  const fields = ["flow.src.ip.subnet.name", "flow.dst.l4.port.id"];
+  assert.equal(rowText(["web-1", 443], fields), "web-1 → 443");
+  assert.equal(rowText([null, null], fields), "without a name → (none)");
 });

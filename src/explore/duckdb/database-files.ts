@@ -39,6 +39,8 @@ export interface DatabaseFiles {
   removeDrafts(): void;
   /** On disk, with what is not yet in its place. */
   bytes(name: string): number;
+  /** The same of the sorted file that is being written for it. */
+  draftBytes(name: string): number;
   /** Files that could not be read and were set aside since the start. */
   readonly setAside: number;
 }
@@ -147,9 +149,8 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
           rmSync(join(directory, file), { force: true });
       }
     },
-    bytes(name) {
-      return sizesOf(pathOf(name)) + sizesOf(`${pathOf(`${name}${sorted}`)}${draft}`);
-    },
+    bytes: (name) => sizesOf(pathOf(name)),
+    draftBytes: (name) => sizesOf(`${pathOf(`${name}${sorted}`)}${draft}`),
     get setAside() {
       return setAsideCount;
     },

@@ -139,7 +139,7 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
       partition.isComplete = true;
     }
   };
-  const bytes = (): number => partitions.reduce((sum, { name }) => sum + files.bytes(name), 0);
+  const bytes = (): number => partitions.reduce((sum, { name }) => sum + files.bytes(name) + files.draftBytes(name), 0);
 
   return {
     partitions: () => partitions,

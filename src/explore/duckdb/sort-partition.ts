@@ -12,8 +12,10 @@ export interface SortPartitionOptions {
   readonly pause: () => Promise<void>;
 }
 
-/** So many rows are sorted at once: eight of the groups in which DuckDB compresses. */
-const sliceRows = 8 * 122_880;
+/** In groups of so many rows DuckDB compresses. */
+export const groupRows = 122_880;
+/** So many rows are sorted at once. */
+const sliceRows = 8 * groupRows;
 /** Rows of the same ends side by side have nearly the same names, and take a third of the room. */
 const order = ["flow.export.ip.addr", "flow.src.ip.addr", "flow.dst.ip.addr"];
 

@@ -3,7 +3,7 @@ import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Log } from "../../report/index.ts";
 import { isSorted, type DatabaseFiles } from "./database-files.ts";
 import { describePartition, type Partition } from "./partition.ts";
-import { sortPartition } from "./sort-partition.ts";
+import { groupRows, sortPartition } from "./sort-partition.ts";
 
 export interface SorterOptions {
   readonly instance: DuckDBInstance;
@@ -21,7 +21,7 @@ export interface Sorter {
   next(): Partition | undefined;
   /** Sorts a file, which must stay until then. One at a time. */
   sort(partition: Partition): Promise<void>;
-  /** What the file under way may need on the disk besides the one that it replaces. */
+  /** What the file under way, or the next one, may still need on the disk besides the one that it replaces. */
   readonly reservedBytes: number;
   /** Complete files that are still to be sorted. */
   readonly waiting: number;
@@ -32,15 +32,17 @@ export interface Sorter {
   close(): Promise<void>;
 }
 
+/** Rows that are less than a group of DuckDB's are written to its log first, uncompressed. */
+const loggedRowBytes = 400;
 /** How often it looks whether others still need the processor. */
 const pauseMs = 200;
 
 export function createSorter({ instance, files, partitions, isCalm, log }: SorterOptions): Sorter {
   const closing = new AbortController();
   const failed = new Set<string>();
+  let inWork: Partition | undefined;
   let connection: DuckDBConnection | undefined;
   let working: Promise<void> | undefined;
-  let reservedBytes = 0;
   let sortedRows = 0;
 
   const isWanted = ({ id, name, isComplete, rows }: Partition): boolean =>
@@ -74,7 +76,7 @@ export function createSorter({ instance, files, partitions, isCalm, log }: Sorte
   return {
     next: () => (isCalm() && !closing.signal.aborted ? partitions.find(isWanted) : undefined),
     async sort(partition) {
-      reservedBytes = files.bytes(partition.name);
+      inWork = partition;
       working = replace(partition).catch((error: unknown) => {
         if (closing.signal.aborted) return;
         failed.add(partition.id);
@@ -82,10 +84,13 @@ export function createSorter({ instance, files, partitions, isCalm, log }: Sorte
       });
       await working;
       working = undefined;
-      reservedBytes = 0;
+      inWork = undefined;
     },
     get reservedBytes() {
-      return reservedBytes;
+      const file = inWork ?? partitions.find(isWanted);
+      if (file === undefined) return 0;
+      const wanted = files.bytes(file.name) + loggedRowBytes * Math.min(file.rows, groupRows);
+      return Math.max(0, wanted - files.draftBytes(file.name));
     },
     get waiting() {
       return partitions.filter(isWanted).length;

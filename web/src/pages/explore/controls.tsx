@@ -3,7 +3,7 @@ import type { ExploreField } from "../../api/explore.ts";
 import { formatDate } from "../../format/times.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
 import { measures, moved, ranges, zoomedOut, type ExploreState } from "./explore-state.ts";
-import { fieldLabel } from "./key-text.ts";
+import { fieldLabel } from "./field-label.ts";
 
 export interface ControlsProps {
   readonly state: ExploreState;

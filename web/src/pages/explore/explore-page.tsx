@@ -26,7 +26,8 @@ import { Empty, Failure, Loading } from "../../ui/states.tsx";
 import { Controls } from "./controls.tsx";
 import { readState, writeState, type ExploreState } from "./explore-state.ts";
 import { FlowSankey } from "./flow-sankey.tsx";
-import { fieldLabel, rowText } from "./key-text.ts";
+import { rowText } from "../../format/key-text.ts";
+import { fieldLabel } from "./field-label.ts";
 import { RankedTable } from "./ranked-table.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import "./explore.css";
@@ -232,7 +233,7 @@ function chartOf(answer: ExploreAnswer): {
 } {
   const times = (answer.times ?? []).map((time) => Date.parse(time) / 1000);
   const rows: ChartSeries[] = answer.rows.map(({ key, series }, index) => ({
-    label: key.length === 0 ? "All" : rowText(key),
+    label: key.length === 0 ? "All" : rowText(key, answer.dimensions),
     color: colorName(index),
     values: series ?? [],
   }));

@@ -5,7 +5,7 @@ import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import { flowPicture, type PictureLink, type PictureNode } from "../../format/flow-picture.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { colorName, seriesColors } from "../../ui/charts/palette.ts";
-import { keyText } from "./key-text.ts";
+import { keyText } from "../../format/key-text.ts";
 
 export interface FlowSankeyProps {
   readonly answer: ExploreAnswer;
@@ -15,7 +15,9 @@ export interface FlowSankeyProps {
 }
 
 /** Narrower, and the names would lie on one another: the picture scrolls then. */
-const leastWidth = 520;
+/** For each column of nodes. */
+const leastWidth = 130;
+const letterWidth = 7;
 const nodeHeight = 34;
 
 /** The layout puts nodes where their ids were. */
@@ -23,16 +25,16 @@ const nodeOf = (end: unknown): PictureNode => end as PictureNode;
 
 /** Who talks to whom: the values of two or three dimensions, as broad as what went between them. */
 export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): JSX.Element {
+  const columns = Math.min(3, answer.dimensions.length);
   const holder = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
     const element = holder.current;
     if (element === null) return undefined;
-    const observer = new ResizeObserver(() => setWidth(Math.max(leastWidth, element.clientWidth)));
+    const observer = new ResizeObserver(() => setWidth(Math.max(leastWidth * columns, element.clientWidth)));
     observer.observe(element);
     return () => observer.disconnect();
-  }, []);
-  const columns = Math.min(3, answer.dimensions.length);
+  }, [columns]);
   const picture = useMemo(() => flowPicture(answer.rows, columns), [answer, columns]);
   const tallest = Math.max(
     ...labels.slice(0, columns).map((_, at) => picture.nodes.filter((n) => n.column === at).length),
@@ -52,6 +54,8 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
       ])({ nodes: picture.nodes.map((node) => ({ ...node })), links: picture.links.map((link) => ({ ...link })) });
   }, [picture, width, height]);
 
+  const textOf = ({ key, column }: PictureNode): string => keyText(key, answer.dimensions[column] ?? "");
+  const longest = Math.max(8, Math.min(30, Math.floor(width / columns / letterWidth)));
   const path = sankeyLinkHorizontal();
   const firsts = picture.nodes.filter(({ column }) => column === 0).map(({ id }) => id);
   const colorOfNode = (node: PictureNode): string =>
@@ -88,7 +92,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
                   stroke={`var(${colorOfNode(source)})`}
                   stroke-width={Math.max(1, link.width ?? 1)}
                 >
-                  <title>{`${keyText(source.key)} → ${keyText(target.key)}: ${formatNumber(link.value, unit)}`}</title>
+                  <title>{`${textOf(source)} → ${textOf(target)}: ${formatNumber(link.value, unit)}`}</title>
                 </path>
               );
             })}
@@ -96,7 +100,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
           {laid.nodes.map((node) => {
             const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node;
             const isLast = node.column === columns - 1;
-            const text = keyText(node.key);
+            const text = textOf(node);
             const pick = (): void => onPick(answer.dimensions[node.column] ?? "", node.key);
             return (
               <g
@@ -122,7 +126,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
                   fill={`var(${colorOfNode(node)})`}
                 />
                 <text x={isLast ? x0 - 7 : x1 + 7} y={(y0 + y1) / 2} dy="0.35em" text-anchor={isLast ? "end" : "start"}>
-                  {text.length > 30 ? `${text.slice(0, 29)}…` : text}
+                  {text.length > longest ? `${text.slice(0, longest - 1)}…` : text}
                 </text>
                 <title>{text}</title>
               </g>

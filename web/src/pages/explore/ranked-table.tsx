@@ -3,7 +3,7 @@ import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import { formatChange, formatNumber, formatShare, type Unit } from "../../format/numbers.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
-import { keyText, rowText } from "./key-text.ts";
+import { keyText, rowText } from "../../format/key-text.ts";
 
 export interface RankedTableProps {
   readonly answer: ExploreAnswer;
@@ -52,7 +52,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            <tr key={rowText(row.key)}>
+            <tr key={rowText(row.key, dimensions)}>
               <td>
                 <span class="chip" style={{ background: `var(${colorName(index)})` }} />
               </td>
@@ -62,16 +62,16 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                     <button
                       type="button"
                       class={value === null ? "key-value none" : "key-value"}
-                      title={`Only ${keyText(value)}`}
+                      title={`Only ${keyText(value, dimensions[at] ?? "")}`}
                       onClick={() => onPick(dimensions[at] ?? "", value, false)}
                     >
-                      {keyText(value)}
+                      {keyText(value, dimensions[at] ?? "")}
                     </button>
                     <button
                       type="button"
                       class="key-without"
-                      aria-label={`Without ${keyText(value)}`}
-                      title={`Without ${keyText(value)}`}
+                      aria-label={`Without ${keyText(value, dimensions[at] ?? "")}`}
+                      title={`Without ${keyText(value, dimensions[at] ?? "")}`}
                       onClick={() => onPick(dimensions[at] ?? "", value, true)}
                     >
                       ≠

@@ -1,19 +1,19 @@
 import type { JSX } from "preact";
-import { hrefOf } from "../../navigation/place.ts";
 import { Badge } from "../../ui/tile.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import type { Diagnosis } from "./exporter.ts";
+import { ExporterLink } from "./exporter-link.tsx";
 
 const states = { problem: "bad", warning: "warn", note: "plain" } as const;
 
 /** The doctor's sentences: what is wrong, what to do, and by what it was found. */
 export function Diagnoses({
   diagnoses,
-  hasLinks = true,
+  names,
 }: {
   readonly diagnoses: readonly Diagnosis[];
-  /** Whether each leads to its exporter. */
-  readonly hasLinks?: boolean;
+  /** Of exporters, by address. Left out: the sentences are all of one exporter, and no link leads to it. */
+  readonly names?: ReadonlyMap<string, string | undefined>;
 }): JSX.Element {
   return (
     <ul class="diagnoses">
@@ -32,7 +32,9 @@ export function Diagnoses({
               </pre>
             </details>
           </div>
-          {hasLinks && exporter !== undefined && <a href={hrefOf("exporters", { exporter })}>{exporter}</a>}
+          {names !== undefined && exporter !== undefined && (
+            <ExporterLink address={exporter} name={names.get(exporter)} />
+          )}
         </li>
       ))}
     </ul>

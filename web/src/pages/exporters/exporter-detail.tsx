@@ -52,7 +52,7 @@ export function ExporterDetail({
           return own.length === 0 ? (
             <p>The doctor finds nothing wrong with this exporter.</p>
           ) : (
-            <Diagnoses diagnoses={own} hasLinks={false} />
+            <Diagnoses diagnoses={own} />
           );
         }}
       </Shown>

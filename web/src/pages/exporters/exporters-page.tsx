@@ -3,13 +3,14 @@ import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
 import { formatNumber, formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
-import { hrefOf, usePlace } from "../../navigation/place.ts";
+import { usePlace } from "../../navigation/place.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Badge, Tile } from "../../ui/tile.tsx";
 import { ConnectRouter } from "./connect-router.tsx";
 import { Diagnoses } from "./diagnoses.tsx";
+import { ExporterLink } from "./exporter-link.tsx";
 import { ExporterDetail, exporterDiagnosisCall } from "./exporter-detail.tsx";
 import {
   lossOf,
@@ -52,7 +53,10 @@ export default function ExportersPage(): JSX.Element {
             )}
             {found !== undefined && found.length > 0 && chosen === null && (
               <Section title="What the doctor says">
-                <Diagnoses diagnoses={found} />
+                <Diagnoses
+                  diagnoses={found}
+                  names={new Map(answer.exporters.map(({ address, name }) => [address, name]))}
+                />
               </Section>
             )}
             <Section
@@ -81,6 +85,7 @@ function Totals({
   const worst = losses.length === 0 ? undefined : Math.max(...losses);
   const waiting = exporters.filter(({ domains }) => domains.some(({ waitingSets }) => waitingSets > 0)).length;
   const serious = diagnoses?.filter(({ severity }) => severity !== "note").length;
+  const notes = (diagnoses?.length ?? 0) - (serious ?? 0);
   return (
     <div class="tiles">
       <Tile label="Exporters" value={formatWhole(exporters.length)} />
@@ -101,7 +106,7 @@ function Totals({
         <Tile
           label="Findings"
           value={formatWhole(serious)}
-          detail="of the doctor"
+          detail={notes > 0 ? `and ${formatWhole(notes)} ${notes === 1 ? "note" : "notes"}` : "of the doctor"}
           state={serious > 0 ? "warn" : "good"}
         />
       )}
@@ -144,12 +149,7 @@ function columnsOf(diagnoses: readonly Diagnosis[]): readonly Column<Exporter>[]
   return [
     {
       name: "Exporter",
-      cell: ({ address, name }) => (
-        <a href={hrefOf("exporters", { exporter: address })}>
-          {name !== undefined && <strong>{name} </strong>}
-          <span class="mono">{address}</span>
-        </a>
-      ),
+      cell: ({ address, name }) => <ExporterLink address={address} name={name} />,
       sortBy: ({ address, name }) => name ?? address,
     },
     {

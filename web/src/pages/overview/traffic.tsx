@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { ExploreAnswer } from "../../api/explore-answer.ts";
+import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import { exploreQueryCall, keptFrom, type ExploreQuestion } from "../../api/explore.ts";
 import { useCall } from "../../api/use-call.ts";
 import { filterTerm } from "../../format/filter-terms.ts";
+import { keyText } from "../../format/key-text.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
@@ -106,8 +107,7 @@ function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
   );
 }
 
-const nameOf = (value: string | number | boolean | null | undefined): string =>
-  value === null || value === undefined || value === "" ? "without a name" : String(value);
+const nameOf = (value: KeyValue | undefined): string => keyText(value, sourceName);
 
 const unnamedQuestion = (end: "src" | "dst"): ExploreQuestion => ({
   ...lastHour,

@@ -1,0 +1,92 @@
+// What Explore costs the collector: CPU of a record at 100 000 a second, and what the output to a file takes, with Explore and without it in turns.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startCollectorTarget, type CollectorTarget } from "../flow/collector-target.ts";
+import type { Trial } from "../flow/find-rate.ts";
+import { recordsPerDatagram } from "../flow/packet-layout.ts";
+import { runTrial } from "../flow/trial.ts";
+import { reportRow } from "../support/bench-report.ts";
+import { startHelper } from "../support/child.ts";
+import { median } from "../support/median.ts";
+import { writeMetadataFile } from "../support/metadata-file.ts";
+
+const turns = 3;
+/** Records a second: what Explore is judged by, and more than is taken. */
+const usualRate = 100_000;
+const highRate = 400_000;
+const seconds = 4;
+const traffic = { protocol: "netflow9", exporters: 2, templates: 1, seconds } as const;
+
+interface Side {
+  readonly target: CollectorTarget;
+  readonly usual: Trial[];
+  readonly high: Trial[];
+}
+
+const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
+const generator = startHelper("flow/generator-process.js");
+const start = async (name: string, settings: Readonly<Record<string, string>>): Promise<Side> => {
+  const metadataPath = join(directory, `${name}.yml`);
+  writeMetadataFile(metadataPath, 1000);
+  const target = await startCollectorTarget({
+    metadataPath,
+    output: "/dev/null",
+    settings,
+    recordsPerDatagram: recordsPerDatagram.netflow9,
+  });
+  return { target, usual: [], high: [] };
+};
+const off = await start("without", {});
+const on = await start("with", { SVC_EXPLORE_ENABLE: "true", SVC_EXPLORE_PATH: join(directory, "explore") });
+try {
+  for (const { target } of [off, on]) await runTrial(generator, target, traffic, usualRate);
+  for (let turn = 0; turn < turns; turn++) {
+    for (const side of [off, on]) {
+      side.usual.push(await runTrial(generator, side.target, traffic, usualRate));
+      side.high.push(await runTrial(generator, side.target, traffic, highRate));
+    }
+  }
+  report();
+  await generator.end();
+} finally {
+  for (const { target } of [off, on]) await target.process.end("SIGKILL");
+  await rm(directory, { recursive: true });
+}
+
+function report(): void {
+  const cpu = ({ usual }: Side): number =>
+    median(usual.map((trial) => Object.values(trial.cpu).reduce((sum, each) => sum + each, 0)));
+  const late = ({ usual }: Side): number => median(usual.map(({ drainSeconds }) => 1000 * drainSeconds));
+  /** Records that the file takes a second, while more are offered. */
+  const rate = ({ high }: Side): number =>
+    median(high.map(({ received, drainSeconds }) => received / (seconds + drainSeconds)));
+  const dropped = ({ usual }: Side): number =>
+    usual.reduce((sum, { lost }) => sum + (lost["output"] ?? 0) + (lost["lines"] ?? 0), 0);
+
+  reportRow({
+    what: `CPU of a record with Explore, at ${String(usualRate)} records/s`,
+    value: cpu(on),
+    unit: "ns",
+    peer: { what: "without", value: cpu(off) },
+  });
+  reportRow({
+    what: "Explore's part of the CPU of the pipeline",
+    value: (100 * (cpu(on) - cpu(off))) / cpu(off),
+    unit: "%",
+    goal: "≤ 10 %",
+  });
+  reportRow({
+    what: "records that the file takes a second, of more",
+    value: rate(on),
+    unit: "records/s",
+    peer: { what: "without", value: rate(off) },
+  });
+  reportRow({
+    what: "how long the last records take to the file",
+    value: late(on),
+    unit: "ms",
+    peer: { what: "without", value: late(off) },
+  });
+  reportRow({ what: "records that an output drops with Explore", value: dropped(on), unit: "records", goal: "none" });
+}
