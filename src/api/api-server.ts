@@ -76,7 +76,7 @@ export interface ApiServerOptions {
   readonly viewDescriptions?: ReadonlyMap<string, ViewDescription>;
   /** Without it the SNMP operations answer 503. */
   readonly snmp?: SnmpOperations;
-  /** Without it the operations on sources of metadata answer 503. */
+  /** Without it the operations on sources of metadata are not implemented. */
   readonly sources?: SourceOperations;
   /** Further operations, by path. */
   readonly operations?: ReadonlyMap<string, Operation>;

@@ -15,3 +15,4 @@ export { toUdmEntry } from "./exchange-entry.ts";
 export { readColumnMap, readFixed } from "./map/read-column-map.ts";
 export { readyMap, readyMapNames, type ReadyMapName } from "./map/ready-maps.ts";
 export type { CsvOptions } from "./rows/csv-rows.ts";
+export { decodeText, wholeText } from "./rows/decode-text.ts";

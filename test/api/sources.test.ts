@@ -32,10 +32,10 @@ test("operations on sources answer what the source says, and name what is wrong"
   }
 });
 
-test("without sources the operations are unavailable", async (t) => {
+test("without sources the operations are not implemented", async (t) => {
   const { url } = await startApi(t);
   assert.deepEqual(await ask(url, "run", '{"name":"plan"}'), [
-    503,
-    "unavailable: no sources of metadata are set up in this collector",
+    501,
+    "unimplemented: no sources of metadata are set up in this collector",
   ]);
 });

@@ -199,7 +199,7 @@ test("udm check judges a file offline", async () => {
       'error 1:1: key "10.0.0.300" is not an IP ',
       "error 3:9: vlan must be a decimal integer",
       "error 4:13: internal must be true or false",
-      'warning 6:3: field "nmae" is kept but not u',
+      'warning 6:3: field "nmae" is not used: is n',
       'error 7:1: key "10.0.0.2" is given twice,',
       "error 8:11: the entry of 10.0.0.3 must be ",
       'error 10:1: key "2001:DB8::" is given twic',

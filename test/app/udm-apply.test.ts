@@ -74,7 +74,7 @@ test("apply names all that is wrong with a file, and changes nothing", async (t)
   const bad = "10.0.0.1: {name: 3}\nnonsense: {}\n10.0.0.3: {vlan: x}\n10.0.0.4:\n  tags: ['']\n10.0.0.5: {odd: 1}\n";
   const { code, out, err } = await runWith({ input: [bad] }, "udm", "apply", "-f", "-", "--yes");
   assert.deepEqual([code, out], [1, ""]);
-  assert.match(err, /^warning: -:6:12: field "odd" is kept but not used$/m);
+  assert.match(err, /^warning: -:6:12: field "odd" is not used$/m);
   assert.match(err, /^error: -:2:1: key "nonsense"/m);
   assert.match(err, /^error: -:3:18: vlan/m);
   assert.match(err, /^error: -:4:1: 10\.0\.0\.4: tag "" is empty$/m);

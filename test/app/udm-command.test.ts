@@ -71,6 +71,34 @@ test("set adds and removes single tags and metadata values, and leaves the other
   assert.match(mixed.err, /--tag: either all have a sign/);
 });
 
+test("what cannot be meant is refused with what is wrong, and what to do", async (t) => {
+  const { run, runWith } = await startCommandWorld(t);
+  const cases: readonly (readonly [argv: readonly string[], code: number, err: RegExp])[] = [
+    [["udm", "list", "--exact"], 2, /^error: --exact is of one key: give it\n$/],
+    [["udm", "explain", "10.0.0.0/8"], 2, /^error: explain takes one address; .*: netgloss udm list 10\.0\.0\.0\/8\n$/],
+    [
+      ["udm", "set", "nonsense", "--name", "x"],
+      5,
+      /^error: invalid_argument: key: key "nonsense" is not an IP address/,
+    ],
+    [["udm", "set"], 2, /\(netgloss udm set --help shows how\)\n$/],
+    [["udm", "gett"], 2, /Did you mean get\?\)\n\(netgloss udm --help shows how\)\n$/],
+    [["nonsense"], 2, /\(run netgloss --help for the commands/],
+    [["udm", "history", "--after", "x"], 2, /expected the number of a change, or 0\./],
+    [["udm", "sources"], 5, /^error: no sources are set up/],
+    [["source", "run", "x"], 5, /^error: unimplemented: no sources of metadata are set up/],
+  ];
+  for (const [argv, code, err] of cases) {
+    const run1 = await run(...argv);
+    assert.equal(run1.code, code, `${argv.join(" ")}: ${run1.err}`);
+    assert.match(run1.err, err);
+  }
+  await run("udm", "set", "192.0.2.1");
+  const env = { EDITOR: "no-such-editor", VISUAL: "" };
+  const { code, err } = await runWith({ env }, "udm", "edit", "192.0.2.1");
+  assert.deepEqual([code, err], [1, "error: there is no editor no-such-editor: $EDITOR names one\n"]);
+});
+
 test("set warns of host bits", async (t) => {
   const run = await start(t);
   const { code, out, err } = await run("set", "10.20.30.40/24", "--name", "x");

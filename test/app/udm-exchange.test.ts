@@ -89,6 +89,36 @@ test("import shows all faults with row and column, and changes nothing; export r
   }
 });
 
+test("a sheet in UTF-16 is read as it is; bytes in another encoding are refused, and nothing changes", async (t) => {
+  const { run } = await startCommandWorld(t);
+  const directory = tempDirectory(t);
+  const written = (name: string, bytes: Uint8Array): string => {
+    const path = join(directory, name);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  const sheet = "key;name\r\n192.0.2.1;Zürich\r\n";
+  const utf16 = written("utf16.csv", Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(sheet, "utf16le")]));
+  assert.equal((await run("udm", "import", utf16, "--delimiter", ";", "--yes")).code, 0);
+  assert.match((await run("udm", "get", "192.0.2.1")).out, /Zürich/);
+  const latin1 = written("latin1.csv", Buffer.from("key,name\n192.0.2.2,Zürich\n", "latin1"));
+  const refused = await run("udm", "import", latin1, "--yes");
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /^error: .*latin1\.csv: the text is not utf-8, near byte \d+: save it as UTF-8\n$/);
+  const json = written("latin1.json", Buffer.from('[{"key":"192.0.2.2","name":"Zürich"}]', "latin1"));
+  const applied = await run("udm", "apply", "-f", json, "--yes");
+  assert.equal(applied.code, 1, applied.out);
+  assert.match(applied.err, /^error: .*latin1\.json.*UTF-8/);
+  assert.equal((await run("udm", "count")).out, "1\n");
+});
+
+test("a sheet whose columns are not known is refused with what to do about it", async (t) => {
+  const { runWith } = await startCommandWorld(t);
+  const { code, err } = await runWith({ input: ["Prefix,Name\n10.1.0.0/16,x\n"] }, "udm", "import", "-", "--yes");
+  assert.equal(code, 1);
+  assert.match(err, /nothing was changed; --map says what the columns are: sheet, netbox and others\n$/);
+});
+
 test("watch shows what others change, from a number on", async (t) => {
   const { run } = await startCommandWorld(t, { SVC_STATE_DIRECTORY_PATH: tempDirectory(t) });
   await run("udm", "set", "10.0.0.1", "--name", "a");

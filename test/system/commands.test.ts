@@ -1,42 +1,149 @@
-// Commands against a collector with a million entries: into pipes, to readers that go away, into a full disk, with the collector away, with
-// a wrong password.
+// Every command, against a collector with a million entries where it asks one: into pipes, to readers that go away, into a full disk, with
+// the collector away, with a wrong password.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { createWriteStream } from "node:fs";
 import { once } from "node:events";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
+import type { Command } from "commander";
+import { createProgram } from "../../src/app/index.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
+import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 const bin = join(import.meta.dirname, "../../../bin/netgloss.js");
 const entries = 1_000_000;
-const readers: readonly (readonly string[])[] = [
-  ["udm", "list"],
-  ["udm", "list", "-o", "json"],
-  ["udm", "list", "-o", "yaml"],
-  ["udm", "list", "-o", "csv"],
-  ["udm", "list", "-o", "name"],
-  ["udm", "search", "host-1"],
-  ["metrics"],
-  ["doctor"],
-  ["snmp", "devices"],
+
+/** How a command that asks a collector is run; `silent` when it has nothing to write here, `public` when it asks for what all may read. */
+interface Case {
+  readonly argv?: readonly string[];
+  readonly silent?: true;
+  readonly public?: true;
+  /** When it is not 0. */
+  readonly code?: number;
+}
+
+/** By the names of commands; words in capitals are files and numbers of the test. */
+const asking: Readonly<Record<string, Case | readonly Case[]>> = {
+  doctor: { code: 1 },
+  health: { public: true },
+  metrics: { public: true },
+  "udm get": { argv: ["10.0.0.1"] },
+  "udm list": ["table", "json", "ndjson", "yaml", "csv", "name"].map((format) => ({ argv: ["-o", format] })),
+  "udm count": {},
+  "udm search": { argv: ["host-1"] },
+  "udm explain": { argv: ["10.0.0.1"] },
+  "udm set": { argv: ["10.0.0.1", "--tag", "+pci"] },
+  "udm edit": { argv: ["10.0.0.1"] },
+  "udm apply": { argv: ["-f", "FILE", "--yes"] },
+  "udm diff": { argv: ["-f", "FILE"] },
+  "udm delete": { argv: ["10.0.0.1", "--dry-run"] },
+  "udm import": { argv: ["SHEET", "--yes"] },
+  "udm export": { argv: ["--format", "ndjson"] },
+  "udm history": {},
+  "udm undo": { argv: ["CHANGE", "--dry-run"] },
+  "udm watch": { argv: ["--after", "0", "--limit", "1"] },
+  "udm sources": {},
+  "source list": {},
+  "source run": { argv: ["lines"] },
+  "source diff": { argv: ["lines"] },
+  "source accept": { argv: ["lines"], code: 3 },
+  "flows tail": { argv: ["--limit", "1"], silent: true },
+  "flows top": { argv: ["--by", "dst.name", "--for", "1"] },
+  "snmp apply": { silent: true },
+  "snmp rediscover": { argv: ["192.0.2.1"], silent: true },
+  "snmp discover": { argv: ["--dry-run"], silent: true },
+  "snmp candidates": { silent: true },
+  "snmp devices": {},
+};
+
+/** Commands that need no collector and write what may be long. */
+const offline: readonly (readonly string[])[] = [
+  ["--help"],
+  ["version"],
+  ["config", "print"],
+  ["config", "check", "--help"],
+  ["completion", "zsh"],
+  ["udm", "check", "FILE"],
+  ["snmp", "check"],
+  ["filter", "bytes > 1", "RECORDS"],
 ];
+
+/** The names of all commands that ask a collector. */
+function askingCommands(parent: Command, path: readonly string[] = []): readonly string[] {
+  return parent.commands.flatMap((command) => {
+    const names = [...path, command.name()];
+    if (command.commands.length > 0) return askingCommands(command, names);
+    return command.options.some(({ long }) => long === "--url") ? [names.join(" ")] : [];
+  });
+}
+
+test("every command that asks a collector is tried", async () => {
+  const program = await createProgram(createFakeTerminal([]), () => {});
+  assert.deepEqual(askingCommands(program).toSorted(), Object.keys(asking).toSorted());
+});
+
+type Shell = (script: string, words: readonly string[], env?: Record<string, string>) => Ended;
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command by a script of bash, in which `"$@"` is the command. */
+function shellIn(t: TestContext, given: Readonly<Record<string, string>>): Shell {
+  const home = tempDirectory(t);
+  return (script, words, env = {}) =>
+    spawnSync("bash", ["-c", script, "bash", process.execPath, bin, ...words], {
+      encoding: "utf8",
+      maxBuffer: 2 ** 28,
+      env: { PATH: process.env["PATH"], HOME: home, EDITOR: "true", ...given, ...env },
+    });
+}
+
+/** The reader goes away after a line, which is a clean end; a full disk is a failure that says so. */
+function endsWithItsReader(shell: Shell, words: readonly string[], code = 0): void {
+  const name = words.join(" ");
+  const head = shell('"$@" | head -n 1 > /dev/null; exit "${PIPESTATUS[0]}"', words);
+  assert.equal(head.status, code, `${name} | head: ${head.stderr}`);
+  if (code === 0) assert.doesNotMatch(head.stderr, /error/, name);
+  const full = shell('"$@" > /dev/full', words);
+  assert.equal(full.status, code === 0 ? 1 : code, `${name} into a full disk: ${full.stderr}`);
+  if (code <= 1) assert.match(full.stderr, /error: the output cannot be written: ENOSPC/, name);
+}
 
 test(
   "commands write whole, end cleanly with their reader, and say why they cannot",
-  { timeout: 600_000 },
+  { timeout: 900_000 },
   async (t) => {
-    const path = join(tempDirectory(t), "ipaddrs.yml");
+    const directory = tempDirectory(t);
+    const fileOf = (name: string, text: string): string => {
+      const path = join(directory, name);
+      writeFileSync(path, text);
+      return path;
+    };
+    const path = join(directory, "ipaddrs.yml");
     const file = createWriteStream(path);
     for (let i = 0; i < entries; i++) {
       if (!file.write(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}:\n  name: host-${i}\n`)) await once(file, "drain");
     }
     file.end();
     await once(file, "close");
+    const known: Readonly<Record<string, string>> = {
+      FILE: fileOf("some.yml", "10.0.0.9: {name: applied}\n"),
+      SHEET: fileOf("sheet.csv", "key,name\n10.0.0.8,imported\n"),
+    };
+    const lines = fileOf("lines.txt", "198.51.100.0/24\n");
     const collector = await startCollectorProcess({
       settings: {
         ...metadataSettings(path),
+        SVC_STATE_DIRECTORY_PATH: tempDirectory(t),
+        SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH: fileOf(
+          "sources.yml",
+          `sources:\n  - { name: lines, kind: list, path: ${lines} }\n`,
+        ),
         SVC_API_BASIC_AUTH_ENABLE: "true",
         SVC_API_BASIC_AUTH_USERNAME: "operator",
         SVC_API_BASIC_AUTH_PASSWORD: "right",
@@ -44,47 +151,46 @@ test(
       readyMs: 180_000,
     });
     t.after(() => collector.end());
-    const shell = (
-      script: string,
-      words: readonly string[],
-      env: Record<string, string> = {},
-    ): ReturnType<typeof spawnSync> =>
-      spawnSync("bash", ["-c", script, "bash", process.execPath, bin, ...words], {
-        encoding: "utf8",
-        env: {
-          PATH: process.env["PATH"],
-          HOME: tempDirectory(t),
-          NETGLOSS_URL: collector.api,
-          NETGLOSS_USER: "operator",
-          NETGLOSS_PASSWORD: "right",
-          ...env,
-        },
-      });
+    const shell = shellIn(t, {
+      NETGLOSS_URL: collector.api,
+      NETGLOSS_USER: "operator",
+      NETGLOSS_PASSWORD: "right",
+    });
+    assert.equal(shell('"$@"', ["udm", "set", "10.0.0.7", "--tag", "first"]).status, 0);
+    const { stdout: changes } = shell('"$@"', ["udm", "history", "10.0.0.7", "-o", "ndjson"]);
+    const { number } = JSON.parse(changes) as { number: number };
+    const placed = (word: string): string => (word === "CHANGE" ? String(number) : (known[word] ?? word));
 
-    assert.equal(String(shell('"$@" | wc -l', ["udm", "list", "-o", "name"]).stdout).trim(), String(entries));
-    assert.equal(String(shell('"$@" | wc -l', ["udm", "list", "-o", "csv"]).stdout).trim(), String(entries + 1));
-    for (const words of readers) {
-      const name = words.join(" ");
-      const head = shell('"$@" | head -n 1 > /dev/null; exit "${PIPESTATUS[0]}"', words);
-      assert.ok(
-        [0, 1].includes(head.status ?? -1) && !/error/.test(String(head.stderr)),
-        `${name} | head: ${head.status} ${String(head.stderr)}`,
-      );
-      if (words[0] !== "doctor") assert.equal(head.status, 0, name);
-      const full = shell('"$@" > /dev/full', words);
-      assert.equal(full.status, 1, name);
-      assert.match(String(full.stderr), /error: the output cannot be written: ENOSPC/, name);
-      const away = shell('"$@"', words, { NETGLOSS_URL: "http://127.0.0.1:9" });
-      assert.equal(away.status, 6, name);
-      assert.match(
-        String(away.stderr),
-        /^error: no answer from http:\/\/127\.0\.0\.1:9: .*Is netgloss running there\?\n$/,
-      );
-      // The metrics are for everybody.
-      if (words[0] === "metrics") continue;
-      const wrong = shell('"$@"', words, { NETGLOSS_PASSWORD: "wrong" });
-      assert.equal(wrong.status, 5, name);
-      assert.match(String(wrong.stderr), /^error: unauthenticated: credentials are missing or wrong\n$/);
+    assert.equal(shell('"$@" | wc -l', ["udm", "list", "-o", "name"]).stdout.trim(), String(entries));
+    assert.equal(shell('"$@" | wc -l', ["udm", "list", "-o", "csv"]).stdout.trim(), String(entries + 1));
+    assert.equal(shell('"$@" | wc -l', ["udm", "export", "--format", "ndjson"]).stdout.trim(), String(entries));
+    for (const [name, one] of Object.entries(asking)) {
+      for (const { argv = [], silent = false, public: isPublic = false, code = 0 } of [one].flat()) {
+        const words = [...name.split(" "), ...argv.map(placed)];
+        await t.test(words.join(" "), () => {
+          if (!silent) endsWithItsReader(shell, words, code);
+          const away = shell('"$@"', words, { NETGLOSS_URL: "http://127.0.0.1:9" });
+          assert.equal(away.status, 6, away.stderr);
+          assert.match(away.stderr, /^error: no answer from http:\/\/127\.0\.0\.1:9: .*Is netgloss running there\?\n$/);
+          if (isPublic) return;
+          const wrong = shell('"$@"', words, { NETGLOSS_PASSWORD: "wrong" });
+          assert.equal(wrong.status, 5, wrong.stderr);
+          assert.match(wrong.stderr, /^error: unauthenticated: credentials are missing or wrong\n$/);
+        });
+      }
     }
   },
 );
+
+test("commands that need no collector end cleanly with their reader, and say when they cannot write", async (t) => {
+  const directory = tempDirectory(t);
+  const files = { FILE: join(directory, "some.yml"), RECORDS: join(directory, "flows.ndjson") };
+  writeFileSync(files.FILE, "10.0.0.9: {name: one}\n");
+  writeFileSync(files.RECORDS, '{"flow.bytes":10}\n'.repeat(50_000));
+  const known: Readonly<Record<string, string>> = files;
+  const shell = shellIn(t, {});
+  for (const argv of offline) {
+    const words = argv.map((word) => known[word] ?? word);
+    await t.test(words.join(" "), () => endsWithItsReader(shell, words));
+  }
+});

@@ -30,7 +30,7 @@ export class SourceRefusal extends Error {
 
 export const sourcePath = (operation: SourceOperation): string => `/api/v1/enrich/sources/${operation}`;
 
-/** The handler of an operation: its body is `{"name": …}`. Without sources it answers 503. */
+/** The handler of an operation: its body is `{"name": …}`. Without sources it is not implemented. */
 export function createSourceEndpoint(
   operation: SourceOperation,
   sources: SourceOperations | undefined,
@@ -38,7 +38,7 @@ export function createSourceEndpoint(
 ): (call: Call) => Promise<void> {
   return async (call) => {
     if (sources === undefined) {
-      throw apiError("unavailable", "SOURCES_DISABLED", "no sources of metadata are set up in this collector");
+      throw apiError("unimplemented", "SOURCES_DISABLED", "no sources of metadata are set up in this collector");
     }
     const body = decodeJson(await bodies.readAll(call));
     const name = body instanceof Map ? body.get("name") : undefined;

@@ -108,7 +108,7 @@ export const defineSourceList = (list: Command, { terminal }: CommandContext): v
       };
       if (!answer.enabled)
         throw new CommandError(
-          "failed",
+          "unimplemented",
           "no sources are set up: SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH names their file",
         );
       terminal.out(written(output, answer, ({ sources }) => listText(sources)));

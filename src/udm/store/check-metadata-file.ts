@@ -1,4 +1,5 @@
 import { KeyError, networkOfKey, parseKey, type Key } from "../../ip/index.ts";
+import { nearName } from "../../text/index.ts";
 import {
   createPositions,
   isNullNode,
@@ -91,6 +92,8 @@ function readKey({ key }: YamlPair, note: Note): Key | undefined {
   }
 }
 
+const entryFields = ["name", "tags", "vlan", "internal", "metadata", "contexts"];
+
 /** @returns the entry; undefined when it cannot be used. */
 function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): UdmEntry | undefined {
   const whole = readOr(key, value);
@@ -111,7 +114,9 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): Ud
   }
   for (const name of unknownFields.keys()) {
     const field = value.kind === "mapping" ? value.pairs.find((pair) => pair.key.text === name) : undefined;
-    note("warning", `field ${JSON.stringify(name)} is kept but not used`, field?.key.at ?? keyNode.at);
+    const near = nearName(name, entryFields);
+    const hint = near === undefined ? "" : `: is ${near} meant?`;
+    note("warning", `field ${JSON.stringify(name)} is not used${hint}`, field?.key.at ?? keyNode.at);
   }
   return entry;
 }

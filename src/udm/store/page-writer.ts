@@ -49,7 +49,7 @@ export interface PageWriter {
   save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
   /**
    * The lines on which entries begin, from 1 on: by the bytes that it holds, else the file is read, once for its content. Undefined
-   * for entries that are not found, for all of them when the file is another one.
+   * for entries that are not found, for all of them when the file is not that of the stamp. @throws the errors of the system
    */
   linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
 }
@@ -94,6 +94,8 @@ export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
       return saved;
     },
     async linesOf(question) {
+      // Where the bytes are held: a thread asks the system without making the other one wait for it.
+      if (!sameStamp(question.stamp, await io.state(question.path))) return question.keys.map(() => undefined);
       const keys = question.keys.map(parseKey);
       if (pages === undefined) {
         const lines = await readLines(question);

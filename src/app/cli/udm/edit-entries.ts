@@ -123,6 +123,7 @@ function runEditor(path: string, env: Readonly<Record<string, string | undefined
     child.on("error", reject);
     child.on("close", (code) => {
       if (code === 0) resolve();
+      else if (code === 127) reject(new CommandError("failed", `there is no editor ${editor}: $EDITOR names one`));
       else reject(new CommandError("failed", `the editor ${editor} ended with ${code}`));
     });
   });

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { CommandError } from "../command-error.ts";
 import type { DefineCommand } from "../command-row.ts";
 import { callTools } from "./tools-json.ts";
 
@@ -64,6 +65,12 @@ export const defineExplain: DefineCommand = (explain, { terminal }) => {
       new Option("-o, --output <format>", "how to write it").choices(["table", "json", "yaml"]).default("table"),
     )
     .action(async (ip: string, { context = "", port, interface: netif, output }: ExplainOptions) => {
+      if (/[/-]/.test(ip)) {
+        throw new CommandError(
+          "usage",
+          `explain takes one address; what is about all of ${ip}: netgloss udm list ${ip}`,
+        );
+      }
       const question = { ip, context, ...port, ...netif };
       const answer = await callTools(await clientOf(explain, terminal), "ExplainAddress", question);
       if (output === "json") terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);

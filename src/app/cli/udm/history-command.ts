@@ -5,7 +5,7 @@ import { confirm } from "../confirm.ts";
 import type { EntryChange } from "./entry-changes.ts";
 import { countChanges, showChanges, showCommit } from "./show-changes.ts";
 import { callTools, listChanges, type ChangeJson } from "./tools-json.ts";
-import { wholeNumber } from "./whole-number.ts";
+import { afterNumber, wholeNumber } from "./whole-number.ts";
 import { writeAll } from "./write-all.ts";
 
 interface HistoryOptions {
@@ -20,7 +20,7 @@ interface HistoryOptions {
 export const defineHistory: DefineCommand = (history, { terminal }) => {
   addClientOptions(history)
     .option("--author <name>", "only changes by this author")
-    .option("--after <number>", "only changes with higher numbers", wholeNumber)
+    .option("--after <number>", "only changes with higher numbers", afterNumber)
     .option("--limit <number>", "as many at most", wholeNumber, 20)
     .option("--no-sources", "without what sources have changed")
     .addOption(

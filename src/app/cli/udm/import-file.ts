@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { decodeText, ExchangeError, wholeText } from "../../../exchange/index.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { showProgress } from "../client/show-progress.ts";
 import { CommandError } from "../command-error.ts";
@@ -45,7 +46,7 @@ export async function importFile(
     skipFaulty = false,
   } = options;
   const request = {
-    text: Buffer.from(await readInput(file, terminal)).toString("utf8"),
+    text: await textOf(file, terminal),
     format,
     map: await mapOf(options.map ?? "", terminal),
     select: options.select ?? "",
@@ -71,12 +72,28 @@ export async function importFile(
   if (faultCount > faults.length) terminal.err(`and ${faultCount - faults.length} more faults\n`);
   terminal.out(showChanges(changes));
   terminal.out(`${rows} rows; ${countChanges(changes)}; ${unchanged} unchanged\n`);
-  if (faultCount > 0 && !skipFaulty)
-    throw new CommandError("failed", `${faultCount} faults in ${file}: nothing was changed`);
+  if (faultCount > 0 && !skipFaulty) {
+    const isOfColumns = faults.some(({ row = 0, line = 0 }) => row + line === 0);
+    const isByName = options.map === undefined && isOfColumns;
+    const hint = isByName ? "; --map says what the columns are: sheet, netbox and others" : "";
+    const many = faultCount === 1 ? "1 fault" : `${faultCount} faults`;
+    throw new CommandError("failed", `${many} in ${file}: nothing was changed${hint}`);
+  }
   if (dryRun || changes.length === 0) return;
   if (!yes) await confirm("Import?", terminal);
   const { change = 0 } = await ask(false);
   terminal.out(`imported: change ${change}\n`);
+}
+
+/** The text of a file in UTF-8 or UTF-16: what a spreadsheet has written in another encoding would come in with other names. */
+async function textOf(file: string, terminal: Terminal): Promise<string> {
+  const bytes = await readInput(file, terminal);
+  try {
+    return await wholeText(decodeText([bytes], Infinity));
+  } catch (error) {
+    if (error instanceof ExchangeError) throw new CommandError("failed", `${file}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** The name of a map, or the text of a file with one. */

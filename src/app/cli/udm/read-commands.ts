@@ -1,4 +1,5 @@
 import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { CommandError } from "../command-error.ts";
 import type { DefineCommand } from "../command-row.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
 import { writeAll } from "./write-all.ts";
@@ -42,6 +43,8 @@ export const defineList: DefineCommand = (list, { terminal }) => {
     .option("--json", "short for --output ndjson: one JSON object per line")
     .action(async (key: string | undefined, options: ListOptions) => {
       const client = await clientOf(list, terminal);
+      if (options.exact === true && key === undefined)
+        throw new CommandError("usage", "--exact is of one key: give it");
       const selection = { ...(key !== undefined && { key }), exact: options.exact === true };
       if (options.output === "name" && options.json !== true) {
         await writeAll(terminal, readUdmKeys(client, selection), (keys) => keys.map((text) => `${text}\n`).join(""));

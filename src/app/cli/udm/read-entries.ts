@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { parseKey } from "../../../ip/index.ts";
 import { checkMetadataFile, checkUdm, udmContexts, type UdmEntry } from "../../../udm/index.ts";
 import type { UdmJson } from "./udm-json.ts";
@@ -23,8 +24,8 @@ export interface EntryFault {
  * those of the API.
  */
 export function readEntries(bytes: Uint8Array): EntriesRead {
-  const text = Buffer.from(bytes).toString("utf8");
-  const json = jsonEntries(text);
+  // What is no UTF-8 is a fault of the YAML reader, which names the place.
+  const json = isUtf8(bytes) ? jsonEntries(Buffer.from(bytes).toString("utf8")) : undefined;
   return json === undefined ? readYamlEntries(bytes) : readJsonEntries(json);
 }
 

@@ -4,6 +4,7 @@ import type { ApiClient } from "../client/api-call.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { UdmContext } from "../../../udm/index.ts";
 import { collect } from "../config-option.ts";
+import { CommandError } from "../command-error.ts";
 import type { DefineCommand } from "../command-row.ts";
 import { callTools } from "./tools-json.ts";
 import { callUdm, type UdmJson } from "./udm-json.ts";
@@ -79,6 +80,10 @@ async function setEntry(client: ApiClient, key: string, options: SetOptions): Pr
     requests: [request],
     // An empty mask would mean all fields where nothing is added or removed singly.
     ...(mask.length > 0 && { update_mask: mask.join(",") }),
+  }).catch((error: unknown) => {
+    // There is one request, of which the person at the command line knows nothing.
+    if (!(error instanceof CommandError)) throw error;
+    throw new CommandError(error.code, error.message.replaceAll(/requests\[0\]\.(?:udm\.)?/g, ""));
   })) as { udms: readonly UdmJson[] };
   return udms[0];
 }

@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 import type { DefineCommand } from "../command-row.ts";
 import { showCommit } from "./show-changes.ts";
 import type { ChangeJson } from "./tools-json.ts";
-import { wholeNumber } from "./whole-number.ts";
+import { afterNumber, wholeNumber } from "./whole-number.ts";
 
 interface WatchOptions {
   readonly filter?: string;
@@ -18,7 +18,7 @@ interface WatchOptions {
 export const defineWatch: DefineCommand = (watch, { terminal }) => {
   addClientOptions(watch)
     .option("--filter <udm-filter>", "only changes of entries that it is true of, before or after")
-    .option("--after <number>", "first those with higher numbers (default: only new ones)", wholeNumber)
+    .option("--after <number>", "first those with higher numbers, of all after 0 (default: only new ones)", afterNumber)
     .option("--limit <number>", "end after so many", wholeNumber)
     .option("--no-sources", "without what sources change")
     .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "ndjson"]).default("text"))
