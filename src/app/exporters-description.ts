@@ -21,7 +21,10 @@ const template = object(
     namesExporter: { type: "boolean", description: "Whether its records name the exporter (elements 130, 131)." },
     definedAt: time("When it came for the first time"),
     refreshedAt: time("When it came for the last time; for a restored one, when it was read"),
-    origin: { enum: ["received", "restored"], description: "Restored: known from an earlier run, not come again yet." },
+    origin: {
+      enum: ["received", "restored", "shared"],
+      description: "Restored: known from an earlier run, shared: from another collector of the fleet; not come again yet.",
+    },
   },
   "sampling",
 );

@@ -22,7 +22,9 @@ export interface ProtocolCounts {
   readonly drops: Record<DropReason, number>;
   /** Data sets that came before their template. */
   waited: number;
-  /** Those of them that were decoded when it came. */
+  /** Data sets that were held until other collectors had been asked. */
+  held: number;
+  /** Sets that waited and were decoded when their template came. */
   replayed: number;
   /** Units missing by sequence numbers. */
   missing: number;
@@ -51,6 +53,7 @@ export function createFlowCounts(): FlowCounts {
     templates: zeros(templateChanges, () => 0),
     drops: zeros(Object.keys(dropReasons) as DropReason[], () => 0),
     waited: 0,
+    held: 0,
     replayed: 0,
     missing: 0,
     recovered: 0,

@@ -4,12 +4,15 @@ import type { ExporterTraffic } from "./exporters/interface-traffic.ts";
 import { createFlowPipeline, tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
 import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
 import { createStateKeeper } from "./exporters/state/state-keeper.ts";
+import type { SharedExporters } from "./exporters/state/shared-exporters.ts";
 import type { StateStore } from "./exporters/state/state-store.ts";
 
 export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take" | "offer"> {
   readonly health: Health;
   /** Where what exporters say once outlives a restart; left out: it does not. */
   readonly state?: StateStore;
+  /** Where the collectors of a fleet share what exporters say; left out: this one is alone. */
+  readonly shared?: SharedExporters | undefined;
 }
 
 export interface FlowListener extends Component, Pick<FlowReceiver, "ports" | "streamPorts" | "setCredentials"> {
@@ -26,8 +29,8 @@ const checkName = "flow";
  * FlowListenError when a port cannot be opened.
  */
 export function createFlowListener(options: FlowListenerOptions): FlowListener {
-  const { health, state, log } = options;
-  const pipeline = createFlowPipeline(options);
+  const { health, state, shared, log } = options;
+  const pipeline = createFlowPipeline({ ...options, isShared: shared !== undefined });
   const receiver = createFlowReceiver({
     ...options,
     take: (bytes, address, port) => pipeline.process(bytes, address, port),
@@ -37,13 +40,15 @@ export function createFlowListener(options: FlowListenerOptions): FlowListener {
     },
   });
   const keeper =
-    state &&
-    createStateKeeper({
-      store: state,
-      sources: [pipeline],
-      responsible: () => 0,
-      failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
-    });
+    state === undefined && shared === undefined
+      ? undefined
+      : createStateKeeper({
+          store: state,
+          shared,
+          sources: [pipeline],
+          responsible: () => 0,
+          failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
+        });
   let timer: NodeJS.Timeout | undefined;
 
   health.set({ name: checkName, ready: false, detail: "not listening yet" });

@@ -3,6 +3,8 @@ import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import type { CompiledPlans } from "./line/program/compiled-plans.ts";
 import type { PathCounts } from "./wire/decoder/flow-reader.ts";
 import type { SlowFieldCounts } from "./line/writer/slow-fields.ts";
+import type { OpenQuestions } from "./exporters/open-questions.ts";
+import type { AdoptedCounts } from "./exporters/state/adopt-states.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 
@@ -51,6 +53,11 @@ export function registerFlowMetrics(
     "netgloss_flow_sets_replayed_total",
     "Waiting data sets that were decoded when their template came.",
     (of) => of.replayed,
+  );
+  byProtocol(
+    "netgloss_flow_sets_held_total",
+    "Data sets of exporters that were new here or came back, held until the other collectors of the fleet had been asked.",
+    (of) => of.held,
   );
   byProtocol(
     "netgloss_flow_missing_total",
@@ -161,5 +168,25 @@ export function registerRoleMetrics(metrics: Metrics, ends: Pick<FlowEnds, "meth
     "Flows between two addresses by the rule that says which is the client; none: no rule does.",
     ["method"],
     () => ends.methods().map(([method, flows]) => [{ method }, flows] as const),
+  );
+}
+
+/** Registers what other collectors of the fleet were asked, and what their answers were good for. */
+export function registerSharedMetrics(
+  metrics: Metrics,
+  adopted: Readonly<AdoptedCounts>,
+  questions: Pick<OpenQuestions, "refused"> | undefined,
+): void {
+  metrics.counterFrom(
+    "netgloss_flow_templates_shared_total",
+    "Templates that other collectors of the fleet know: taken, or left because the exporter has restarted since or was not heard there for long.",
+    ["result"],
+    () => Object.entries(adopted).map(([result, templates]): Series => [{ result }, templates]),
+  );
+  metrics.counterFrom(
+    "netgloss_flow_shared_refused_total",
+    "Exporters that other collectors were not asked about because too many questions were open.",
+    [],
+    () => questions?.refused ?? 0,
   );
 }

@@ -23,11 +23,13 @@ import type { Protocol } from "./protocol.ts";
 import type { CustomElement } from "./elements/custom/custom-element.ts";
 import { createElementSource } from "./elements/custom/element-source.ts";
 import { createExporterTable } from "./exporters/exporter-table.ts";
+import { isFarFromKept } from "./exporters/domain.ts";
+import type { Exporter } from "./exporters/exporter.ts";
 import { viewExporter, type ExporterView } from "./exporters/exporter-view.ts";
 import { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
 import { registerExporterMetrics } from "./exporter-metrics.ts";
-import { registerFlowMetrics, registerRoleMetrics } from "./flow-metrics.ts";
+import { registerFlowMetrics, registerRoleMetrics, registerSharedMetrics } from "./flow-metrics.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { nameCounters, plainCounters, scaledCounters } from "./elements/mapping/counter-names.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
@@ -41,8 +43,11 @@ import {
   exporterState,
   restoreExporter,
   type ExporterState,
-  type StateChange,
+  type StateReport,
 } from "./exporters/state/exporter-state.ts";
+import { adoptStates, type AdoptedCounts } from "./exporters/state/adopt-states.ts";
+import type { SharedAnswer } from "./exporters/state/shared-exporters.ts";
+import { createOpenQuestions } from "./exporters/open-questions.ts";
 import { buildPlan } from "./exporters/templates/build-plan.ts";
 import { createRecordReader } from "./wire/template/record-reader.ts";
 import type { TemplateSettings } from "./wire/template/decode-sets.ts";
@@ -75,6 +80,11 @@ export interface FlowPipelineOptions {
   /** Which samples of sFlow become records. Default: both. */
   readonly sflowSamples?: SflowSamples;
   readonly limits?: Partial<Limits>;
+  /**
+   * Whether other collectors are asked about exporters that are new here, come back, or of which data sets wait: the addresses are in what
+   * `exportState` gives, which is then to be called several times a second; the answers come by `importShared`. Default false.
+   */
+  readonly isShared?: boolean;
   /** Addresses and CIDRs in canonical text of senders whose records may name other exporters. Default: none. */
   readonly relays?: readonly string[];
   /** Whether it is added up what passes the interfaces of an exporter, given by its address. Left out: of none. */
@@ -113,13 +123,15 @@ export interface FlowPipeline {
    *
    * @param which `all`: as if everything had changed.
    */
-  exportState(which: "changed" | "all"): StateChange;
+  exportState(which: "changed" | "all"): StateReport;
   /**
    * Takes what earlier runs knew, before the first datagram. What is known already stands.
    *
    * @param states of the exporters that this pipeline is responsible for.
    */
   importState(states: readonly ExporterState[]): void;
+  /** Takes what other collectors know of senders that `exportState` asked about, and decodes what waited for it. */
+  importShared(answer: SharedAnswer): void;
   /** All exporters heard of, the one silent for longest first. */
   exporters(): readonly ExporterView[];
   /** What passed the interfaces of those that are measured, by whole minutes. */
@@ -130,6 +142,8 @@ export interface FlowPipeline {
 const waitingMaxAgeMs = 30 * 60_000;
 
 export const tidyEveryMs = 60_000;
+/** Who was heard is said in such intervals. */
+const heardEveryMs = 60_000;
 
 /**
  * Registers its metrics, so there is one for each {@link Metrics}.
@@ -157,6 +171,9 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
       buildPlan(template, { elements: template.scopeCount === undefined ? elements : optionsElements, splitBiflows }),
   };
   const restored = { templates: 0 };
+  const adopted: AdoptedCounts = { taken: 0, restarted: 0, stale: 0 };
+  const questions = options.isShared === true ? createOpenQuestions((address) => exporters.find(address)) : undefined;
+  let heardAt = clock.now();
   const limitedLog = limitLog(log, clock);
   const times = createTimeFormat();
   const reader = createRecordReader(times, templates.planTemplate, counters);
@@ -195,6 +212,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   });
   registerFlowMetrics(metrics, counts, exporters, restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
+  registerSharedMetrics(metrics, adopted, questions);
   metrics.counterFrom(
     "netgloss_flow_filtered_records_total",
     "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
@@ -223,6 +241,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
       samples,
       counters,
       settings: templates,
+      questions,
       ...(sflowSamples !== undefined && { sflowSamples }),
     }),
     off: new Set(protocolsOff),
@@ -233,6 +252,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     sink,
     communityId,
     communityIdSeed,
+    questions,
     shape: options.shape,
     ends,
     workspace,
@@ -253,12 +273,22 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     },
     exportState(which) {
       const now = clock.now();
+      for (const exporter of questions?.late(which === "all" ? Infinity : now) ?? []) processor.release(exporter);
       const changed: ExporterState[] = [];
+      const heard: [string, number][] = [];
+      const isHeardDue = now - heardAt >= heardEveryMs;
       const forgotten = [...exporters.takeForgotten()];
       for (const exporter of exporters.all()) {
+        if (isHeardDue && exporter.lastSeen > heardAt) {
+          heard.push([keyOf(exporter), exporter.lastSeen]);
+          for (const domain of exporter.domains()) if (isFarFromKept(domain)) exporter.isChanged = true;
+        }
         if (which === "changed" && !exporter.isChanged) continue;
         exporter.isChanged = false;
         exporter.keptAt = now;
+        for (const domain of exporter.domains()) {
+          domain.kept = { bootTime: domain.senders.latest()?.bootTime, number: domain.number };
+        }
         const state = exporterState(exporter);
         const { address, relay } = exporter;
         // Of one that is named and sends itself what it sends counts.
@@ -266,12 +296,22 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
         if (state !== undefined) changed.push(state);
         else if (relay === undefined || exporter.datagrams > 0) forgotten.push(address);
       }
-      return { changed, forgotten };
+      if (isHeardDue) heardAt = now;
+      return { changed, forgotten, heard, asked: questions?.due(now) ?? [] };
     },
     importState(states) {
       const now = clock.now();
       for (const state of states) {
         restored.templates += restoreExporter(exporters, state, now, templates, now - limits.silentMs);
+      }
+    },
+    importShared({ asked, states }) {
+      const now = clock.now();
+      for (const address of asked) {
+        const exporter = exporters.find(address);
+        if (exporter === undefined) continue;
+        adoptStates(exporters, exporter, states, now, templates, adopted);
+        processor.release(exporter);
       }
     },
     traffic() {
@@ -280,4 +320,9 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     },
     exporters: () => Array.from(exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen),
   };
+}
+
+/** What its state is kept by: see `exporterState`. */
+function keyOf({ address, relay, datagrams }: Exporter): string {
+  return stateKey(address, relay !== undefined && datagrams === 0 ? relay : undefined);
 }

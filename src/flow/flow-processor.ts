@@ -16,6 +16,7 @@ import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
+import type { OpenQuestions } from "./exporters/open-questions.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 import { isSessionEnd } from "./intake/tcp/session-port.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
@@ -29,6 +30,8 @@ export interface FlowProcessor {
    * @param receivedAt milliseconds since the epoch; left out: now.
    */
   process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
+  /** Decodes the data sets of an exporter that wait and whose templates are known by now. Nothing of it is held any more. */
+  release(exporter: Exporter): void;
 }
 
 export interface FlowProcessorOptions {
@@ -48,6 +51,8 @@ export interface FlowProcessorOptions {
   readonly traffic: TrafficMeter;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
+  /** Which exporters other collectors are to be asked about; left out: there are none. */
+  readonly questions?: OpenQuestions | undefined;
   /** Changes lines before they leave; left out: they stay as they are. */
   readonly shape?: ShapeLines | undefined;
   /** For what a stranger's datagram can cause again and again: limited in rate. */
@@ -126,6 +131,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         of.waited++;
         log.info({ protocol, ...detail }, "flow set waits for its template");
       },
+      held: () => void of.held++,
       replayed: (sets) => void (of.replayed += sets),
       sample({ missing, recovered, drops }) {
         of.samplesMissing += missing;
@@ -156,13 +162,13 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     settled = of.flows;
   }
 
-  const decode = (protocol: Protocol, decoder: Decoder, bytes: Buffer, exporter: Exporter, port: number): void => {
+  const decode = (protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void => {
     const of = counts[protocol];
     source = exporter;
     settled = of.flows;
     traffic.use(exporter);
     try {
-      decoder.decode({ bytes, port, receivedAt: exporter.lastSeen }, exporter, outputs[protocol]);
+      run(outputs[protocol]);
     } catch (error) {
       of.drops.internal++;
       log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
@@ -189,10 +195,23 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       }
       traffic.at(receivedAt);
       const exporter = exporters.get(senderAddress(address), receivedAt);
+      options.questions?.heard(exporter, receivedAt);
       exporter.lastSeen = receivedAt;
       exporter.datagrams++;
       ends.begin(receivedAt);
-      decode(protocol, decoder, bytes, exporter, port);
+      decode(protocol, exporter, (output) => decoder.decode({ bytes, port, receivedAt }, exporter, output));
+      flush();
+    },
+    release(exporter) {
+      exporter.heldUntil = 0;
+      if (!exporter.isWaiting()) return;
+      const now = clock.now();
+      traffic.at(now);
+      ends.begin(now);
+      for (const protocol of protocols) {
+        const decoder = decoders[protocol];
+        if (decoder?.replay !== undefined) decode(protocol, exporter, (output) => decoder.replay?.(exporter, output));
+      }
       flush();
     },
   };

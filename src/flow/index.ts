@@ -26,7 +26,10 @@ export { createRing, type RingHandle } from "./intake/ring/ring-layout.ts";
 export { createRingReader, type RingReader } from "./intake/ring/ring-reader.ts";
 export { createRingWriter, type RingWriter } from "./intake/ring/ring-writer.ts";
 export { decodeStateFile, encodeStateFile } from "./exporters/state/state-file.ts";
-export type { ExporterState, StateChange } from "./exporters/state/exporter-state.ts";
+export type { ExporterState, StateChange, StateReport } from "./exporters/state/exporter-state.ts";
+export { shiftTimes, type SharedAnswer, type SharedExporters } from "./exporters/state/shared-exporters.ts";
+export { readExporterState, writeExporterState } from "./exporters/state/state-text.ts";
+export { addressOfKey, stateKey } from "./exporters/relays.ts";
 export { createStateKeeper, type StateKeeper } from "./exporters/state/state-keeper.ts";
 export {
   createStateStore,
@@ -37,3 +40,5 @@ export {
 export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./line/kernel/end-names.ts";
 export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";
+export { createSharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
+export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-table.ts";

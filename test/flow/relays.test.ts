@@ -139,7 +139,8 @@ test("state by a relay goes to who decodes the relay, and is not that of the exp
   const keeper = createStateKeeper({
     store: { load: async () => states, put() {} },
     sources: taken.map((list) => ({
-      exportState: () => ({ changed: [], forgotten: [] }),
+      exportState: () => ({ changed: [], forgotten: [], heard: [], asked: [] }),
+      importShared() {},
       importState: (of) => void list.push(...of.map(({ address, relay: by }) => `${address} ${by ?? ""}`.trim())),
     })),
     responsible: (address) => (address === relay ? 0 : 1),

@@ -1,6 +1,6 @@
 // A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
 import { workerData } from "node:worker_threads";
-import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState } from "../../flow/index.ts";
+import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
 import { createLineOutbox } from "../../output/index.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
@@ -86,6 +86,7 @@ serveThread({
   reload: () => enrichment.reload(),
   wake: () => loop.wake(),
   importState: (states: readonly ExporterState[]) => pipeline.importState(states),
+  importShared: (answer: SharedAnswer) => pipeline.importShared(answer),
   exportState: (which: "changed" | "all") => pipeline.exportState(which),
   exporters: () => pipeline.exporters(),
   traffic: () => pipeline.traffic(),

@@ -7,8 +7,10 @@ import {
   type ExporterTraffic,
   type ExporterView,
   type RingHandle,
-  type StateChange,
+  type SharedAnswer,
+  type SharedExporters,
   type StateKeeper,
+  type StateReport,
   type StateStore,
   type StreamCredentials,
   type StreamOptions,
@@ -40,6 +42,8 @@ export interface FlowThreadsOptions {
   readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
   /** Where what exporters say once outlives a restart; absent: it does not. */
   readonly state?: StateStore | undefined;
+  /** Where the collectors of a fleet share what exporters say; absent: this one is alone. */
+  readonly shared?: SharedExporters | undefined;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly health: Health;
@@ -61,7 +65,7 @@ export interface FlowThreads extends Component {
   reload(): Promise<void>;
 }
 
-const nothingChanged: StateChange = { changed: [], forgotten: [] };
+const nothingChanged: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };
 const checkName = "flow";
 /** How long the decoding threads may take, when all ends, for what is in their rings. */
 const drainMs = 4000;
@@ -145,18 +149,21 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
   });
 
   const keeper: StateKeeper | undefined =
-    options.state &&
-    createStateKeeper({
-      store: options.state,
-      sources: decoders.map((decoder) => ({
-        exportState: async (which) =>
-          (await decoder.thread()?.call<StateChange>("exportState", which)) ?? nothingChanged,
-        // Done before the thread started.
-        importState() {},
-      })),
-      responsible: (address) => threadFor(address, count),
-      failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
-    });
+    options.state === undefined && options.shared === undefined
+      ? undefined
+      : createStateKeeper({
+          store: options.state,
+          shared: options.shared,
+          sources: decoders.map((decoder) => ({
+            exportState: async (which) =>
+              (await decoder.thread()?.call<StateReport>("exportState", which)) ?? nothingChanged,
+            // Done before the thread started.
+            importState() {},
+            importShared: async (answer: SharedAnswer) => void (await decoder.thread()?.call("importShared", answer)),
+          })),
+          responsible: (address) => threadFor(address, count),
+          failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
+        });
 
   metrics.addSource(async () => (await askAll<readonly MetricFamily[]>([receiver, ...decoders], "metrics")).flat());
 

@@ -18,9 +18,12 @@ export interface KnownTemplate {
   readonly definedAt: number;
   /** When it came for the last time; for one of an earlier run, when that was read. */
   refreshedAt: number;
-  /** Whether it is known from an earlier run and has not come again yet. */
-  isRestored: boolean;
+  /** Where it is known from; `received` as soon as it has come again. */
+  origin: TemplateOrigin;
 }
+
+/** From the exporter, from an earlier run, or from another collector. */
+export type TemplateOrigin = "received" | "restored" | "shared";
 
 /** One observation domain of an exporter, and what is kept for it. */
 export interface Domain {
@@ -41,6 +44,10 @@ export interface Domain {
   readonly options: DomainOptions;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
+  /** The sequence number in the last header, of IPFIX. */
+  number: number | undefined;
+  /** How far it was when it was last handed out to be kept. */
+  kept: { readonly bootTime: number | undefined; readonly number: number | undefined } | undefined;
   /** Export time less time of receipt of the last datagram, milliseconds, where the protocol has an export time. */
   clockOffset: number | undefined;
   /** The ports that its datagrams came from. */
@@ -75,4 +82,17 @@ export function noteUptime(domain: Domain, uptime: number): boolean {
   const before = domain.uptime;
   domain.uptime = uptime;
   return before !== undefined && ((uptime - before) | 0) < -overtakenMs;
+}
+
+/** What was handed out by which a restart of the exporter is found is good for so far. */
+const keptBootMs = 5000;
+const keptNumbers = 0x4000_0000;
+
+/** Whether the exporter's start by its own clock, or its sequence number, is far from what was handed out. */
+export function isFarFromKept({ senders, number, kept }: Domain): boolean {
+  if (kept === undefined) return false;
+  const bootTime = senders.latest()?.bootTime;
+  const { bootTime: keptBoot, number: keptNumber } = kept;
+  if (bootTime !== undefined && keptBoot !== undefined && Math.abs(bootTime - keptBoot) > keptBootMs) return true;
+  return number !== undefined && keptNumber !== undefined && (number - keptNumber) >>> 0 > keptNumbers;
 }

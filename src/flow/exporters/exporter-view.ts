@@ -6,7 +6,7 @@ import type { Template } from "./templates/template.ts";
 import type { SeenWindow } from "./seen-flows.ts";
 import type { Sender } from "./senders.ts";
 import type { Protocol } from "../protocol.ts";
-import type { Domain } from "./domain.ts";
+import type { Domain, TemplateOrigin } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";
 
 /** What is known of an exporter, for people: a copy. */
@@ -88,7 +88,7 @@ export interface TemplateView {
   /** When it came for the last time; for a restored one, when it was read. */
   readonly refreshedAt: number;
   /** `restored`: known from an earlier run, and has not come again yet. */
-  readonly origin: "received" | "restored";
+  readonly origin: TemplateOrigin;
 }
 
 export function viewExporter(exporter: Exporter): ExporterView {
@@ -119,7 +119,7 @@ function viewDomain(domain: Domain): DomainView {
     id,
     port: port === undefined ? undefined : senderPort(port),
     agent,
-    templates: Array.from(templates, ([templateId, { plan, definedAt, refreshedAt, isRestored }]) => ({
+    templates: Array.from(templates, ([templateId, { plan, definedAt, refreshedAt, origin }]) => ({
       id: templateId,
       kind: plan.template.scopeCount === undefined ? "flows" : "options",
       fields: plan.lengths.length,
@@ -127,7 +127,7 @@ function viewDomain(domain: Domain): DomainView {
       namesExporter: plan.exporterFields.length > 0,
       definedAt,
       refreshedAt,
-      origin: isRestored ? "restored" : "received",
+      origin,
     })),
     waitingSets: waiting.count(),
     waitingSince: waiting.since,

@@ -3,7 +3,7 @@ import { createOptionsShare, type Budget } from "./limits/options-share.ts";
 import { isSessionPort } from "../intake/tcp/session-port.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
-import { createKnownTemplates } from "./known-templates.ts";
+import { createKnownTemplates, type TemplateSource } from "./known-templates.ts";
 import type { Evictions, Limits } from "./limits/limits.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
 import { optionsOnly } from "./options-only.ts";
@@ -46,6 +46,11 @@ export interface Exporter {
   records: number;
   /** Over the time between the last two calls of {@link Exporter.measure}. */
   recordsPerSecond: number;
+  /**
+   * Until then its data sets are held: it is new here or comes back, so that other collectors may know more of it. Milliseconds since the
+   * epoch; 0 where nobody is asked.
+   */
+  heldUntil: number;
   /** Whether what is worth keeping over a restart has changed since this was last set to false. */
   isChanged: boolean;
   /** When it was last handed out to be kept, milliseconds since the epoch. */
@@ -75,8 +80,11 @@ export interface Exporter {
     plan: Define,
     now: number,
   ): "added" | "refreshed" | "changed" | "refused";
-  /** Takes a template of an earlier run, unless the domain has one of its id. Returns whether it was taken. */
-  restoreTemplate(domain: Domain, record: TemplateRecord, plan: Define, definedAt: number, now: number): boolean;
+  /**
+   * Takes a template of an earlier run, unless the domain has one of its id; or one that another collector knows, unless the domain has
+   * one of its id that came as late as that was defined. Returns whether it was taken.
+   */
+  restoreTemplate(domain: Domain, record: TemplateRecord, plan: Define, from: TemplateSource, now: number): boolean;
   /** Forgets a template. Returns whether there was one. */
   withdraw(domain: Domain, id: number): boolean;
   /**
@@ -87,14 +95,16 @@ export interface Exporter {
   template(domain: Domain, id: number): KnownTemplate | undefined;
   /** Takes a record of options data of the domain. */
   learnOptions(domain: Domain, options: Parameters<DomainOptions["learn"]>[0]): void;
-  /** Adds what options of an earlier run said of the domain, where nothing is known yet. */
-  restoreOptions(domain: Domain, state: DomainOptionsState): void;
+  /** Adds what options said of the domain in an earlier run or to another collector, where nothing newer is known. Returns whether that was new. */
+  restoreOptions(domain: Domain, state: DomainOptionsState): boolean;
   /** Forgets templates that did not come again since before a time, milliseconds since the epoch. */
   expireTemplates(before: number): void;
   /** Every template and where it is, the one that did not come again for longest first. */
   templates(): Iterable<readonly [KnownTemplate, Domain]>;
   /** Drops what has waited for a template since before a time, milliseconds since the epoch. Returns whether there was any. */
   dropWaiting(before: number): boolean;
+  /** Whether data sets wait. */
+  isWaiting(): boolean;
   /** What it makes the collector remember, in bytes by {@link memoryCosts}. */
   heldBytes(): number;
   /**
@@ -212,6 +222,8 @@ export function createExporter(options: ExporterOptions): Exporter {
           : noSampleSources,
       options: sibling(protocol, id)?.options ?? createDomainOptions(share),
       uptime: undefined,
+      number: undefined,
+      kept: undefined,
       clockOffset: undefined,
       senders: createSenders(),
     };
@@ -242,6 +254,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     datagrams: 0,
     records: 0,
     recordsPerSecond: 0,
+    heldUntil: 0,
     isChanged: false,
     keptAt: firstSeen,
     domain(protocol, id, port, agent) {
@@ -277,9 +290,9 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (change === "added" || change === "changed") noteChange();
       return change;
     },
-    restoreTemplate(domain, record, plan, definedAt, now) {
+    restoreTemplate(domain, record, plan, from, now) {
       optionsDomains.clear();
-      return templates.restore(domain, record, plan, definedAt, now);
+      return templates.restore(domain, record, plan, from, now);
     },
     withdraw(domain, id) {
       const isKnown = templates.withdraw(domain, id);
@@ -292,11 +305,11 @@ export function createExporter(options: ExporterOptions): Exporter {
       return templateOfOtherPorts(domains.values(), domain, id);
     },
     learnOptions(domain, record) {
-      if (domain.options.learn(record)) noteChange();
+      if (domain.options.learn(record, exporter.lastSeen)) noteChange();
     },
     restoreOptions(domain, state) {
       optionsDomains.clear();
-      domain.options.restore(state);
+      return domain.options.restore(state);
     },
     expireTemplates(before) {
       if (templates.expire(before) > 0) noteChange();
@@ -326,6 +339,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (sets > 0) for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
       return budget.sets < sets;
     },
+    isWaiting: () => budget.sets > 0,
     noteSeen(hash, directions) {
       if (seen === undefined) {
         seen = createSeenFlows();
@@ -370,10 +384,14 @@ function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number)
     if (other.id !== of.id || other.protocol !== of.protocol || isSessionPort(other.port ?? 0)) continue;
     const candidate = other.templates.get(id);
     if (candidate === undefined) continue;
-    if (only === undefined || (only.isRestored && !candidate.isRestored)) {
+    if (only === undefined || (isReceived(candidate) && !isReceived(only))) {
       only = candidate;
       isContested = false;
-    } else if (only.isRestored === candidate.isRestored && !only.raw.equals(candidate.raw)) isContested = true;
+    } else if (isReceived(only) === isReceived(candidate) && !only.raw.equals(candidate.raw)) isContested = true;
   }
   return isContested ? undefined : only;
+}
+
+function isReceived({ origin }: KnownTemplate): boolean {
+  return origin === "received";
 }

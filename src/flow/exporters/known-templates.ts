@@ -1,7 +1,7 @@
 import type { Budget } from "./limits/options-share.ts";
 import { isSessionPort } from "../intake/tcp/session-port.ts";
 import type { Template } from "./templates/template.ts";
-import type { Domain, KnownTemplate } from "./domain.ts";
+import type { Domain, KnownTemplate, TemplateOrigin } from "./domain.ts";
 import type { Evictions, Limits } from "./limits/limits.ts";
 import { memoryCosts, type MemoryShare } from "./limits/memory.ts";
 import type { Define, PlanCache, SharedPlan, TemplateRecord } from "./templates/plan-cache.ts";
@@ -15,8 +15,8 @@ export interface KnownTemplates {
     plan: Define,
     now: number,
   ): "added" | "refreshed" | "changed" | "refused";
-  /** Takes a template of an earlier run, unless one of its id is there. Returns whether it was taken. */
-  restore(domain: Domain, record: TemplateRecord, plan: Define, definedAt: number, now: number): boolean;
+  /** See {@link Exporter.restoreTemplate}. */
+  restore(domain: Domain, record: TemplateRecord, plan: Define, from: TemplateSource, now: number): boolean;
   /** Forgets a template. Returns whether there was one. */
   withdraw(domain: Domain, id: number): boolean;
   /** Forgets those of a domain. */
@@ -28,6 +28,13 @@ export interface KnownTemplates {
   /** Every template and where it is, the one that did not come again for longest first. */
   entries(): Iterable<readonly [KnownTemplate, Domain]>;
   readonly size: number;
+}
+
+/** Where a template that the exporter did not send now is known from. */
+export interface TemplateSource {
+  readonly origin: Exclude<TemplateOrigin, "received">;
+  /** When it came for the first time, milliseconds since the epoch. */
+  readonly definedAt: number;
 }
 
 export interface KnownTemplatesOptions {
@@ -53,7 +60,7 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
   const put = (
     domain: Domain,
     shared: SharedPlan,
-    times: Pick<KnownTemplate, "definedAt" | "refreshedAt" | "isRestored">,
+    times: Pick<KnownTemplate, "definedAt" | "refreshedAt" | "origin">,
   ) => {
     const { plan, raw, bytes } = shared;
     const known: KnownTemplate = { shared, plan, raw, ...times };
@@ -95,7 +102,7 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
         known !== undefined && known.raw.equals(raw) && isOptions(known.plan.template) === isOptions(template);
       if (isSame) {
         known.refreshedAt = now;
-        known.isRestored = false;
+        known.origin = "received";
         // The order of insertion is the order of age.
         order.delete(known);
         order.set(known, domain);
@@ -105,15 +112,19 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
       if (made === undefined) return "refused";
       if (known !== undefined) remove(domain, known);
       makeRoom(made.plan.lengths.length);
-      put(domain, made, { definedAt: now, refreshedAt: now, isRestored: false });
+      put(domain, made, { definedAt: now, refreshedAt: now, origin: "received" });
       return known === undefined ? "added" : "changed";
     },
-    restore(domain, record, plan, definedAt, now) {
-      if (domain.templates.has(record.template.id)) return false;
+    restore(domain, record, plan, { origin, definedAt }, now) {
+      const known = domain.templates.get(record.template.id);
+      if (known !== undefined && (origin === "restored" || !isOlder(known, definedAt) || known.raw.equals(record.raw))) {
+        return false;
+      }
       const made = plans.take(record, plan);
       if (made === undefined) return false;
+      if (known !== undefined) remove(domain, known);
       makeRoom(made.plan.lengths.length);
-      put(domain, made, { definedAt, refreshedAt: now, isRestored: true });
+      put(domain, made, { definedAt, refreshedAt: now, origin });
       return true;
     },
     withdraw(domain, id) {
@@ -144,6 +155,11 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
       return order.size;
     },
   };
+}
+
+/** Whether a template did not come since another one of its id was defined elsewhere. Of one that was only read, nobody knows when it came last. */
+function isOlder({ origin, definedAt, refreshedAt }: KnownTemplate, than: number): boolean {
+  return (origin === "received" ? refreshedAt : definedAt) < than;
 }
 
 function isOptions(template: Template): boolean {

@@ -10,6 +10,8 @@ export interface Sender {
 /** The ports that the datagrams of one domain came from: the few used last. */
 export interface Senders {
   note(port: number, at: number, bootTime: number | undefined): void;
+  /** The one that sent last. */
+  latest(): Readonly<Sender> | undefined;
   all(): readonly Readonly<Sender>[];
 }
 
@@ -38,6 +40,7 @@ export function createSenders(): Senders {
       last.lastSeen = at;
       last.bootTime = bootTime;
     },
+    latest: () => last,
     all: () => senders,
   };
 }

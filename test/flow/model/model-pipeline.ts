@@ -4,7 +4,7 @@ import { createExporterTable } from "../../../src/flow/exporters/exporter-table.
 import { defaultLimits } from "../../../src/flow/exporters/limits/limits.ts";
 import { registerExporterMetrics } from "../../../src/flow/exporter-metrics.ts";
 import { createFlowCounts } from "../../../src/flow/flow-counts.ts";
-import { registerFlowMetrics, registerRoleMetrics } from "../../../src/flow/flow-metrics.ts";
+import { registerFlowMetrics, registerRoleMetrics, registerSharedMetrics } from "../../../src/flow/flow-metrics.ts";
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
 import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
@@ -62,6 +62,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
     plans,
   );
   registerExporterMetrics(metrics, exporters);
+  registerSharedMetrics(metrics, { taken: 0, restarted: 0, stale: 0 }, undefined);
   metrics.counterFrom("netgloss_flow_filtered_records_total", "The model drops nothing.", [], () => 0);
   metrics.counterFrom("netgloss_flow_icmp_swapped_total", "Not counted by the model.", [], () => 0);
   const lines = createLineBuffer();

@@ -1,5 +1,5 @@
 import type { RecordFields } from "../../../record/index.ts";
-import { createSamplingTable, type SamplingState, type SamplingTable } from "../sampling/sampling-table.ts";
+import { createSamplingTable, newer, type SamplingState, type SamplingTable } from "../sampling/sampling-table.ts";
 import { createNameTable, type NamesState, type NameTable } from "./name-table.ts";
 import type { OptionsShare } from "../limits/options-share.ts";
 
@@ -11,11 +11,15 @@ export interface DomainOptions {
   readonly bootTime: number | undefined;
   /** Whether nothing was learned yet. */
   isEmpty(): boolean;
-  /** Takes an options record. Returns whether it said something new. */
-  learn(options: RecordFields): boolean;
+  /** Takes an options record. Returns whether it said something new. @param now milliseconds since the epoch. */
+  learn(options: RecordFields, now: number): boolean;
   state(): DomainOptionsState;
-  /** Adds what `state` gave, where nothing is known yet. */
-  restore(state: DomainOptionsState): void;
+  /**
+   * Adds what `state` gave, where nothing is known yet. What has changed since options came here counts before what is known.
+   *
+   * @returns whether nothing was known, or something older.
+   */
+  restore(state: DomainOptionsState): boolean;
   clear(): void;
 }
 
@@ -24,6 +28,8 @@ export interface DomainOptionsState {
   readonly sampling: SamplingState;
   readonly names: NamesState;
   readonly bootTime: number | null;
+  /** When it changed for the last time, milliseconds since the epoch. Left out: not known. */
+  readonly changedAt?: number;
 }
 
 /** Exporters that compute their start from an uptime send a slightly different one each time. */
@@ -31,6 +37,8 @@ const sameBootMs = 1000;
 
 /** Made when there is something to learn: most domains send no options, and there may be many. */
 export function createDomainOptions(share: OptionsShare): DomainOptions {
+  let heardAt = 0;
+  let changedAt = 0;
   const begin = (): void => {
     if (all.sampling !== noSampling) return;
     all.sampling = createSamplingTable(share);
@@ -50,18 +58,31 @@ export function createDomainOptions(share: OptionsShare): DomainOptions {
     names: noNames,
     bootTime: undefined,
     isEmpty: () => all.bootTime === undefined && all.names.version === 0 && all.sampling.isEmpty,
-    learn(options) {
+    learn(options, now) {
       begin();
+      heardAt = now;
       const isRate = all.sampling.learn(options);
       const isName = all.names.learn(options);
-      return learnBootTime(options) || isRate || isName;
+      const isChange = learnBootTime(options) || isRate || isName;
+      if (isChange) changedAt = now;
+      return isChange;
     },
-    state: () => ({ sampling: all.sampling.state(), names: all.names.state(), bootTime: all.bootTime ?? null }),
+    state: () => ({
+      sampling: all.sampling.state(),
+      names: all.names.state(),
+      bootTime: all.bootTime ?? null,
+      changedAt,
+    }),
     restore(state) {
+      const wasEmpty = all.isEmpty();
       begin();
-      all.sampling.restore(state.sampling);
-      all.names.restore(state.names);
-      all.bootTime ??= state.bootTime ?? undefined;
+      const saidAt = state.changedAt ?? 0;
+      const isNewer = saidAt > heardAt && saidAt > changedAt;
+      all.sampling.restore(state.sampling, isNewer);
+      all.names.restore(state.names, isNewer);
+      all.bootTime = newer(all.bootTime, state.bootTime, isNewer);
+      changedAt = Math.max(changedAt, saidAt);
+      return wasEmpty || isNewer;
     },
     clear() {
       all.bootTime = undefined;

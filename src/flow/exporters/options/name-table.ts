@@ -1,5 +1,6 @@
 import type { RecordFields } from "../../../record/index.ts";
-import { createLearntTable } from "../limits/learnt-table.ts";
+import { createLearntTable, type LearntTable } from "../limits/learnt-table.ts";
+import { newer } from "../sampling/sampling-table.ts";
 import type { OptionsShare } from "../limits/options-share.ts";
 
 /** Both sides of a flow record, by the names of their fields. */
@@ -46,8 +47,8 @@ export interface NameTable {
   /** For people. */
   counts(): NameCounts;
   state(): NamesState;
-  /** Adds what `state` gave, where nothing is known yet. */
-  restore(state: NamesState): void;
+  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
+  restore(state: NamesState, isNewer: boolean): void;
   clear(): void;
 }
 
@@ -139,14 +140,15 @@ export function createNameTable(share: OptionsShare): NameTable {
       rds: [...rds.entries()],
       domainName: domainName ?? null,
     }),
-    restore(state) {
+    restore(state, isNewer) {
       for (const [index, name, descr] of state.netifs) {
-        if (netifs.get(index) === undefined) netifs.set(index, { name: name ?? undefined, descr: descr ?? undefined });
+        const names = { name: cut(name), descr: cut(descr) };
+        if (isNewer || netifs.get(index) === undefined) netifs.set(index, names);
       }
-      for (const [id, name] of state.apps) if (apps.get(id) === undefined) apps.set(id, name);
-      for (const [id, name] of state.vrfs) if (vrfs.get(id) === undefined) vrfs.set(id, name);
-      for (const [id, rd] of state.rds) if (rds.get(id) === undefined) rds.set(id, rd);
-      domainName ??= state.domainName ?? undefined;
+      restoreTexts(apps, state.apps, isNewer);
+      restoreTexts(vrfs, state.vrfs, isNewer);
+      restoreTexts(rds, state.rds, isNewer);
+      domainName = newer(domainName, cut(state.domainName) ?? null, isNewer);
       version++;
     },
     clear() {
@@ -199,6 +201,17 @@ export function addNames(
   add(record, "flow.export.domain.name", own.domainName);
 }
 
+function restoreTexts<Key extends number | string>(
+  table: LearntTable<Key, string>,
+  rows: readonly (readonly [Key, string])[],
+  isNewer: boolean,
+): void {
+  for (const [id, name] of rows) {
+    const said = cut(name);
+    if (said !== undefined && (isNewer || table.get(id) === undefined)) table.set(id, said);
+  }
+}
+
 function add(record: RecordFields, name: string, value: string | undefined): void {
   if (value !== undefined && !record.has(name)) record.set(name, value);
 }
@@ -211,10 +224,14 @@ function number(options: RecordFields, names: readonly string[]): number | undef
   return undefined;
 }
 
-/** A text that says something, without blanks around it. */
 function text(options: RecordFields, name: string): string | undefined {
   const value = options.get(name);
-  const trimmed = typeof value === "string" ? value.trim() : "";
+  return typeof value === "string" ? cut(value) : undefined;
+}
+
+/** A text that says something, without blanks around it. */
+function cut(value: string | null): string | undefined {
+  const trimmed = value === null ? "" : value.trim();
   if (trimmed.length <= maxText) return trimmed === "" ? undefined : trimmed;
   // By way of bytes, because a slice of a text keeps the whole of it alive.
   return Buffer.from(trimmed.slice(0, maxText)).toString();

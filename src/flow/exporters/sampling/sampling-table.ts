@@ -23,8 +23,8 @@ export interface SamplingTable {
   /** The last change of a rate in this run; undefined while each scope had one rate. */
   readonly lastChange: RateChange | undefined;
   state(): SamplingState;
-  /** Adds what `state` gave, where nothing is known yet. */
-  restore(state: SamplingState): void;
+  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
+  restore(state: SamplingState, isNewer: boolean): void;
   clear(): void;
 }
 
@@ -112,10 +112,10 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       netifs: [...netifs.entries()],
       domainRate: domainRate ?? null,
     }),
-    restore(state) {
-      for (const [id, rate] of state.samplers) if (samplers.get(id) === undefined) samplers.set(id, rate);
-      for (const [index, rate] of state.netifs) if (netifs.get(index) === undefined) netifs.set(index, rate);
-      domainRate ??= state.domainRate ?? undefined;
+    restore(state, isNewer) {
+      for (const [id, rate] of state.samplers) if (isNewer || samplers.get(id) === undefined) samplers.set(id, rate);
+      for (const [index, rate] of state.netifs) if (isNewer || netifs.get(index) === undefined) netifs.set(index, rate);
+      domainRate = newer(domainRate, state.domainRate, isNewer);
       isCommonKnown = false;
     },
     clear() {
@@ -125,6 +125,11 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       isCommonKnown = false;
     },
   };
+}
+
+/** What is known, unless nothing is, or what comes counts before it. */
+export function newer<T>(known: T | undefined, given: T | null, isNewer: boolean): T | undefined {
+  return isNewer ? (given ?? known) : (known ?? given ?? undefined);
 }
 
 /** Flows are sampled where they were seen: at the way in, or at the way out where the record says so. -1 is nowhere. */

@@ -1,5 +1,6 @@
 import { isSessionPort } from "../../intake/tcp/session-port.ts";
 import type { ExporterTable } from "../exporter-table.ts";
+import type { Domain } from "../domain.ts";
 import type { Exporter } from "../exporter.ts";
 import type { TemplateRecord } from "../templates/plan-cache.ts";
 import { readIpfixTemplates } from "../../wire/ipfix/read-ipfix-templates.ts";
@@ -22,6 +23,20 @@ export interface ExporterState {
   /** The one that did not come again for longest first. */
   readonly templates: readonly TemplateState[];
   readonly options: readonly OptionsState[];
+  /** How far its domains were. Left out: not known. */
+  readonly domains?: readonly DomainState[];
+}
+
+/** By what is seen whether an exporter has started again since. Null where the protocol does not say. */
+export interface DomainState {
+  readonly protocol: StatefulProtocol;
+  readonly domain: number;
+  readonly port: number | null;
+  /** Milliseconds since the epoch, by the exporter's clock. */
+  readonly bootTime: number | null;
+  /** Milliseconds modulo 2^32. */
+  readonly uptime: number | null;
+  readonly sequence: number | null;
 }
 
 export interface TemplateState {
@@ -48,6 +63,14 @@ export interface StateChange {
   readonly forgotten: readonly string[];
 }
 
+/** What became of exporters, who was heard, and about whom other collectors are to be asked. */
+export interface StateReport extends StateChange {
+  /** By `stateKey`, with the time, milliseconds since the epoch: those heard since the last time this was said. */
+  readonly heard: readonly (readonly [key: string, lastSeen: number])[];
+  /** Addresses of senders whose data sets wait. */
+  readonly asked: readonly string[];
+}
+
 /** @returns undefined for an exporter that said nothing worth keeping. What it said by TCP ends with the connection. */
 export function exporterState(exporter: Exporter): ExporterState | undefined {
   const lasting = [...exporter.templates()].filter(([, domain]) => !isSessionPort(domain.port ?? 0));
@@ -71,7 +94,20 @@ export function exporterState(exporter: Exporter): ExporterState | undefined {
   if (templates.length === 0 && options.size === 0) return undefined;
   const { address, relay, datagrams, firstSeen, lastSeen } = exporter;
   const named = relay !== undefined && datagrams === 0 ? { relay } : {};
-  return { address, ...named, firstSeen, lastSeen, templates, options: [...options.values()] };
+  const domains = [...exporter.domains()].map(domainState).filter((state) => state !== undefined);
+  return { address, ...named, firstSeen, lastSeen, templates, options: [...options.values()], domains };
+}
+
+function domainState({ protocol, id, port, senders, uptime, number }: Domain): DomainState | undefined {
+  if (isSessionPort(port ?? 0) || (protocol !== "netflow9" && protocol !== "ipfix")) return undefined;
+  return {
+    protocol,
+    domain: id,
+    port: port ?? null,
+    bootTime: senders.latest()?.bootTime ?? null,
+    uptime: uptime ?? null,
+    sequence: number ?? null,
+  };
 }
 
 /**
@@ -93,10 +129,11 @@ export function restoreExporter(
   if (exporter === undefined) return 0;
   let taken = 0;
   for (const template of state.templates) {
-    const record = readTemplate(template);
+    const record = readTemplateState(template);
     if (record === undefined || record.template.fields.length > maxFields) continue;
     const domain = exporter.domain(template.protocol, template.domain, template.port ?? undefined);
-    if (exporter.restoreTemplate(domain, record, planTemplate, template.definedAt, now)) taken++;
+    const from = { origin: "restored", definedAt: template.definedAt } as const;
+    if (exporter.restoreTemplate(domain, record, planTemplate, from, now)) taken++;
   }
   for (const said of state.options) restoreOptions(exporter, said, state.relay !== undefined);
   return taken;
@@ -105,19 +142,20 @@ export function restoreExporter(
 /**
  * Options are shared by the ports of a domain: any of them will do. A domain of which no port is known is left out, unless a relay sends it, which has
  * the templates.
+ *
+ * @returns whether that was new.
  */
-function restoreOptions(exporter: Exporter, said: OptionsState, isRelayed: boolean): void {
+export function restoreOptions(exporter: Exporter, said: OptionsState, isRelayed: boolean): boolean {
   for (const domain of exporter.domains()) {
     if (domain.protocol !== said.protocol || domain.id !== said.domain) continue;
-    exporter.restoreOptions(domain, said);
-    return;
+    return exporter.restoreOptions(domain, said);
   }
-  if (said.protocol === "netflow9" || isRelayed)
-    exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
+  if (said.protocol !== "netflow9" && !isRelayed) return false;
+  return exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
 }
 
-/** The template is read again from its bytes, so that nothing but the wire format can be in a file. */
-function readTemplate({ protocol, isOptions, raw }: TemplateState): TemplateRecord | undefined {
+/** The template is read again from its bytes, so that nothing but the wire format can be where it was kept. */
+export function readTemplateState({ protocol, isOptions, raw }: TemplateState): TemplateRecord | undefined {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const range = { bytes, start: 0, end: bytes.length };
   const { records } =

@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from "../../../ip/index.ts";
-import type { ExporterState, OptionsState, TemplateState } from "./exporter-state.ts";
+import type { DomainState, ExporterState, OptionsState, TemplateState } from "./exporter-state.ts";
 
 /** An exporter's state as one line of JSON. */
 export function writeExporterState(state: ExporterState): string {
@@ -22,10 +22,21 @@ export function readExporterState(value: unknown): ExporterState | undefined {
   const { address, relay, firstSeen, lastSeen } = value;
   const templates = listOf(value["templates"], readTemplate);
   const options = listOf(value["options"], readOptions);
+  const domains = listOf(value["domains"] ?? [], readDomain);
   if (!isAddress(address) || !isNumber(firstSeen) || !isNumber(lastSeen)) return undefined;
   if (relay !== undefined && !isAddress(relay)) return undefined;
   const named = relay === undefined ? {} : { relay };
-  return templates && options && { address, ...named, firstSeen, lastSeen, templates, options };
+  return templates && options && domains && { address, ...named, firstSeen, lastSeen, templates, options, domains };
+}
+
+function readDomain(value: unknown): DomainState | undefined {
+  if (!isObject(value)) return undefined;
+  const { protocol, domain, port, bootTime, uptime, sequence } = value;
+  if (!isProtocol(protocol) || !isNumber(domain) || !isNumberOrNull(port)) return undefined;
+  // An exporter whose clock is unset started before the epoch.
+  if (bootTime !== null && typeof bootTime !== "number") return undefined;
+  if (!isNumberOrNull(uptime) || !isNumberOrNull(sequence)) return undefined;
+  return { protocol, domain, port, bootTime, uptime, sequence };
 }
 
 function readTemplate(value: unknown): TemplateState | undefined {
@@ -38,9 +49,10 @@ function readTemplate(value: unknown): TemplateState | undefined {
 
 function readOptions(value: unknown): OptionsState | undefined {
   if (!isObject(value)) return undefined;
-  const { protocol, domain, sampling, names, bootTime } = value;
+  const { protocol, domain, sampling, names, bootTime, changedAt } = value;
   if (!isProtocol(protocol) || !isNumber(domain) || !isNumberOrNull(bootTime)) return undefined;
   if (!isObject(sampling) || !isObject(names)) return undefined;
+  if (changedAt !== undefined && !isNumber(changedAt)) return undefined;
   const samplers = rows(sampling["samplers"], isNumber, isNumber);
   const rates = rows(sampling["netifs"], isNumber, isNumber);
   const netifs = rows(names["netifs"], isNumber, isTextOrNull, isTextOrNull);
@@ -56,6 +68,7 @@ function readOptions(value: unknown): OptionsState | undefined {
     protocol,
     domain,
     bootTime,
+    ...(changedAt !== undefined && { changedAt }),
     sampling: { samplers, netifs: rates, domainRate },
     names: { netifs, apps, vrfs, rds, domainName },
   };

@@ -1,19 +1,23 @@
 import type { RecordContext } from "./record-context.ts";
 import { memoryCosts, type MemoryShare } from "../limits/memory.ts";
 
-/** A data set that came before its template. */
+/** A data set that came before its template, or is held until other collectors were asked. */
 export interface WaitingSet {
   readonly templateId: number;
   /** Its content after the set header: a copy. */
   readonly bytes: Buffer;
   readonly context: RecordContext;
   readonly receivedAt: number;
+  /** Its template was known. */
+  readonly isHeld?: boolean;
 }
 
 /** Sets of one domain that wait for their templates, oldest first. */
 export interface WaitingSets {
   /** Takes a set. Returns how many were dropped: older ones to make room, the set itself when there is none. */
   add(set: WaitingSet): number;
+  /** Whether there is room for a set of so many bytes without dropping any. */
+  hasRoom(bytes: number): boolean;
   /** Hands over the sets of a template that is known at last. */
   take(templateId: number): readonly WaitingSet[];
   /** Drops the sets that came before a time, milliseconds since the epoch. Returns how many. */
@@ -61,8 +65,9 @@ export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOp
     }
     memory.add(sign * (set.bytes.length + memoryCosts.waitingSet));
   };
-  const fitsInto = (set: WaitingSet, { bytes, sets, maxBytes, maxSets }: WaitingBudget): boolean =>
-    bytes + set.bytes.length <= maxBytes && sets < maxSets;
+  const fits = (length: number, { bytes, sets, maxBytes, maxSets }: WaitingBudget): boolean =>
+    bytes + length <= maxBytes && sets < maxSets;
+  const fitsInto = (set: WaitingSet, budget: WaitingBudget): boolean => fits(set.bytes.length, budget);
 
   return {
     add(set) {
@@ -83,6 +88,7 @@ export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOp
       account(set, 1);
       return dropped;
     },
+    hasRoom: (bytes) => budgets.every((budget) => fits(bytes, budget)),
     take(templateId) {
       const mine = waiting.filter((set) => set.templateId === templateId);
       if (mine.length === 0) return mine;

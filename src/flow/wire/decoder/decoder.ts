@@ -81,7 +81,9 @@ export interface DecodeOutput {
   problem(reason: DropReason, detail: Detail): void;
   /** A data set is kept until its template comes. */
   waiting(detail: Detail): void;
-  /** Sets that waited have been decoded. */
+  /** A data set is kept until other collectors were asked about its exporter. */
+  held(): void;
+  /** Sets that waited for their template have been decoded. */
   replayed(sets: number): void;
   /** What the sequence numbers of a sample show. */
   sample(step: Readonly<SampleStep>): void;
@@ -96,4 +98,6 @@ export interface DecodeOutput {
  */
 export interface Decoder {
   decode(datagram: Datagram, exporter: Exporter, output: DecodeOutput): void;
+  /** Decodes the data sets of an exporter that wait and whose templates are known by now. */
+  replay?(exporter: Exporter, output: DecodeOutput): void;
 }

@@ -7,6 +7,7 @@ import {
   decodeDataSet,
   defineTemplates,
   detailOf,
+  replayWaiting,
   type Message,
   type TemplateDecoderParts,
 } from "../template/decode-sets.ts";
@@ -22,9 +23,11 @@ const firstDataSetId = 256;
  * IPFIX (RFC 7011). Templates are scoped by transport session (address and source port, or TCP connection) and observation
  * domain; see {@link Exporter.template} for a data set whose scope has none.
  */
-export function createIpfixDecoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
+export function createIpfixDecoder(parts: TemplateDecoderParts): Decoder {
+  const { times, reader, flows, settings, questions } = parts;
   const recordHead = createRecordHeads(times);
   return {
+    replay: (exporter, output) => replayWaiting(parts, "ipfix", exporter, output),
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
       if (bytes.length < headerLength) {
@@ -37,6 +40,7 @@ export function createIpfixDecoder({ times, reader, flows, settings }: TemplateD
       const sequence = view.getUint32(8);
       const domain = exporter.domain("ipfix", view.getUint32(12), datagram.port);
       noteHeader(domain, datagram, seconds * 1000, undefined);
+      domain.number = sequence;
       const head = recordHead(datagram, exporter, {
         type: "ipfix",
         version: 10,
@@ -45,7 +49,7 @@ export function createIpfixDecoder({ times, reader, flows, settings }: TemplateD
         domain: domain.id,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime: undefined }, bootTime: undefined };
-      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions };
       const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
 
       let units: SequenceUnits | undefined = noUnits;
@@ -55,9 +59,10 @@ export function createIpfixDecoder({ times, reader, flows, settings }: TemplateD
         output.problem("bad_length", detailOf(message, { length, bytes: bytes.length }));
       }
       const isWhole = length <= bytes.length && problem === undefined;
-      output.sequence(
-        accountSequence(domain.sequence, sequence, isWhole ? units : undefined, false, datagram.receivedAt),
-      );
+      const counted = isWhole ? units : undefined;
+      const step = accountSequence(domain.sequence, sequence, counted, false, datagram.receivedAt);
+      if (step.event === "reset") exporter.isChanged = true;
+      output.sequence(step);
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   decodeDataSet,
   defineTemplates,
   detailOf,
+  replayWaiting,
   type Message,
   type TemplateDecoderParts,
 } from "../template/decode-sets.ts";
@@ -23,9 +24,11 @@ const oneDatagram = { counted: 1, flows: 1 };
  * NetFlow v9 (RFC 3954). Templates are scoped by address and Source ID. The header's count of records is not relied on:
  * exporters disagree on what it counts.
  */
-export function createNetflow9Decoder({ times, reader, flows, settings }: TemplateDecoderParts): Decoder {
+export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
+  const { times, reader, flows, settings, questions } = parts;
   const recordHead = createRecordHeads(times);
   return {
+    replay: (exporter, output) => replayWaiting(parts, "netflow9", exporter, output),
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
       if (bytes.length < headerLength) {
@@ -47,13 +50,13 @@ export function createNetflow9Decoder({ times, reader, flows, settings }: Templa
         uptime,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
-      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions };
       const { sets, problem } = readSets(view, headerLength, bytes.length);
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
-      output.sequence(
-        accountSequence(domain.sequence, sequence, oneDatagram, noteUptime(domain, uptime), datagram.receivedAt),
-      );
+      const hasRestarted = noteUptime(domain, uptime);
+      if (hasRestarted) exporter.isChanged = true;
+      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
     },
   };
 }

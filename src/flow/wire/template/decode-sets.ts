@@ -4,11 +4,15 @@ import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder/decoder.ts";
 import type { Domain } from "../../exporters/domain.ts";
 import type { Exporter, TemplateRecord } from "../../exporters/exporter.ts";
+import { isSessionPort } from "../../intake/tcp/session-port.ts";
+import type { OpenQuestions } from "../../exporters/open-questions.ts";
+import type { Protocol } from "../../protocol.ts";
 import type { SequenceUnits } from "../../exporters/sequence/sequence.ts";
 import type { ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
+import type { WaitingSet } from "../../exporters/templates/waiting-sets.ts";
 import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
 import type { RecordReader } from "./record-reader.ts";
 
@@ -20,6 +24,8 @@ export interface TemplateDecoderParts {
   /** Reads flow records. */
   readonly flows: FlowReader;
   readonly settings: TemplateSettings;
+  /** Asks other collectors about exporters; left out: there are none. */
+  readonly questions?: OpenQuestions | undefined;
 }
 
 /** A message that is being decoded, and what its sets need of it. */
@@ -32,6 +38,7 @@ export interface Message {
   readonly reader: RecordReader;
   readonly flows: FlowReader;
   readonly settings: TemplateSettings;
+  readonly questions?: OpenQuestions | undefined;
 }
 
 /** What the operator decides of templates. */
@@ -57,22 +64,28 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
       continue;
     }
     output.template(change);
-    replay(message, id);
+    if (!isHeld(message)) replay(message, id);
   }
 }
 
 /**
- * Decodes a data set; one whose template is not known waits for it.
+ * Decodes a data set; one whose template is not known waits for it. One of an exporter that other collectors are being asked about is held
+ * until they have answered, as long as there is room.
  *
  * @returns the records that it holds; undefined when that is not known.
  */
 export function decodeDataSet(message: Message, templateId: number, range: ByteRange): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
   const known = exporter.template(domain, templateId);
-  if (known !== undefined) return decodeRecords(message, known.plan, range, context);
-
-  const bytes = copyOf(range);
-  const dropped = domain.waiting.add({ templateId, bytes, context, receivedAt: datagram.receivedAt });
+  const { receivedAt } = datagram;
+  if (known !== undefined && !mayHold(message, range)) return decodeRecords(message, known.plan, range, context);
+  const set = { templateId, bytes: copyOf(range), context, receivedAt, isHeld: known !== undefined };
+  const dropped = domain.waiting.add(set);
+  if (set.isHeld) {
+    output.held();
+    return undefined;
+  }
+  if (!isSessionPort(domain.port ?? 0)) message.questions?.need(exporter, receivedAt);
   const detail = detailOf(message, { template: templateId });
   for (let i = 0; i < dropped; i++) output.problem("no_template", detail);
   output.waiting(detail);
@@ -84,14 +97,58 @@ export function detailOf({ exporter, domain }: Message, more: Detail): Detail {
   return { exporter: exporter.address, domain: domain.id, ...more };
 }
 
+/** Decodes what waits of an exporter and can be decoded, whatever datagram it came with: options first. */
+export function replayWaiting(
+  parts: TemplateDecoderParts,
+  protocol: Protocol,
+  exporter: Exporter,
+  output: DecodeOutput,
+): void {
+  const waiting = [...exporter.domains()].filter((domain) => domain.protocol === protocol && domain.waiting.count() > 0);
+  const sets = waiting.flatMap((domain) =>
+    domain.waiting.templateIds().flatMap((id) => {
+      const known = exporter.template(domain, id);
+      return known === undefined ? [] : [{ domain, id, plan: known.plan }];
+    }),
+  );
+  const isOptions = ({ plan }: (typeof sets)[number]): boolean => plan.template.scopeCount !== undefined;
+  for (const { domain, id, plan } of [...sets.filter(isOptions), ...sets.filter((set) => !isOptions(set))]) {
+    const port = domain.port ?? domain.senders.latest()?.port ?? 0;
+    decodeWaiting(domain.waiting.take(id), plan, output, ({ bytes, context, receivedAt }) => {
+      return { ...parts, datagram: { bytes, port, receivedAt }, exporter, domain, context, output };
+    });
+  }
+}
+
 function replay(message: Message, templateId: number): void {
   const known = message.domain.templates.get(templateId);
   if (known === undefined) return;
-  const sets = message.domain.waiting.take(templateId);
-  for (const { bytes, context } of sets) {
-    decodeRecords(message, known.plan, { bytes, start: 0, end: bytes.length }, context);
+  decodeWaiting(message.domain.waiting.take(templateId), known.plan, message.output, () => message);
+}
+
+function decodeWaiting(
+  sets: readonly WaitingSet[],
+  plan: Plan,
+  output: DecodeOutput,
+  messageOf: (set: WaitingSet) => Message,
+): void {
+  for (const set of sets) {
+    const { bytes, context } = set;
+    decodeRecords(messageOf(set), plan, { bytes, start: 0, end: bytes.length }, context);
   }
-  if (sets.length > 0) message.output.replayed(sets.length);
+  const waited = sets.filter(({ isHeld }) => isHeld !== true).length;
+  if (waited > 0) output.replayed(waited);
+}
+
+/** Whether a set whose template is known is held: there is room, and it will be asked about. */
+function mayHold(message: Message, { start, end }: ByteRange): boolean {
+  if (!isHeld(message) || !message.domain.waiting.hasRoom(end - start)) return false;
+  return message.questions?.need(message.exporter, message.datagram.receivedAt) === true;
+}
+
+/** By TCP and TLS templates are of the connection, which goes to no other collector. */
+function isHeld({ exporter, domain, datagram }: Message): boolean {
+  return datagram.receivedAt < exporter.heldUntil && !isSessionPort(domain.port ?? 0);
 }
 
 function decodeRecords(

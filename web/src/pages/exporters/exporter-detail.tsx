@@ -163,10 +163,12 @@ function Templates({
         { name: "Received", cell: ({ refreshedAt }) => formatAge(refreshedAt, now), isNumber: true },
         {
           name: "Origin",
-          cell: ({ origin }) => (origin === "restored" ? "from an earlier run" : "received"),
+          cell: ({ origin }) => origins[origin],
           isMinor: true,
         },
       ]}
     />
   );
 }
+
+const origins = { received: "received", restored: "from an earlier run", shared: "from another collector" };

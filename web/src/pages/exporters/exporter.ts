@@ -41,7 +41,7 @@ export interface Template {
   readonly fields: number;
   readonly definedAt: number;
   readonly refreshedAt: number;
-  readonly origin: "received" | "restored";
+  readonly origin: "received" | "restored" | "shared";
 }
 
 export interface ExportersAnswer {

@@ -1,0 +1,76 @@
+import type { Exporter } from "./exporter.ts";
+
+/** About which exporters other collectors are to be asked: those of which data sets wait. Times in milliseconds since the epoch. */
+export interface OpenQuestions {
+  /** An exporter has sent a datagram. To be called before its `lastSeen` is set. One that is new, or was away, is held. */
+  heard(exporter: Exporter, now: number): void;
+  /** A data set of an exporter waits. Returns whether it will be asked about. */
+  need(exporter: Exporter, now: number): boolean;
+  /** The addresses that are to be asked about now. They come again, at growing intervals, while sets wait. */
+  due(now: number): readonly string[];
+  /** Exporters that nobody answered about in time: what is held of them is to be decoded with what is known. */
+  late(now: number): readonly Exporter[];
+  /** Those not taken because there were too many. */
+  readonly refused: number;
+}
+
+/** An exporter that was silent for longer may have been at another collector. */
+const awayMs = 30_000;
+/** Nobody is waited for longer. */
+const holdMs = 1000;
+/** Another collector may be about to write what it has just learnt. */
+const firstDelayMs = 250;
+const mostDelayMs = 60_000;
+const maxOpen = 10_000;
+const maxDue = 500;
+
+interface Question {
+  tries: number;
+  nextAt: number;
+}
+
+export function createOpenQuestions(find: (address: string) => Exporter | undefined): OpenQuestions {
+  const open = new Map<string, Question>();
+  let refused = 0;
+
+  return {
+    heard(exporter, now) {
+      if (exporter.datagrams === 0 || now - exporter.lastSeen > awayMs) exporter.heldUntil = now + holdMs;
+    },
+    need({ address, heldUntil }, now) {
+      const known = open.get(address);
+      if (known !== undefined) {
+        // It was away: what was asked before is of another time.
+        if (now < heldUntil && known.nextAt > heldUntil) open.set(address, { tries: 0, nextAt: now });
+        return true;
+      }
+      if (open.size >= maxOpen) {
+        refused++;
+        return false;
+      }
+      open.set(address, { tries: 0, nextAt: now });
+      return true;
+    },
+    due(now) {
+      const asked: string[] = [];
+      for (const [address, question] of open) {
+        if (find(address)?.isWaiting() !== true) {
+          open.delete(address);
+          continue;
+        }
+        if (now < question.nextAt || asked.length >= maxDue) continue;
+        asked.push(address);
+        question.nextAt = now + Math.min(firstDelayMs * 2 ** question.tries, mostDelayMs);
+        question.tries++;
+      }
+      return asked;
+    },
+    late(now) {
+      const exporters = Array.from(open.keys(), find).filter((exporter) => exporter !== undefined);
+      return exporters.filter(({ heldUntil }) => heldUntil > 0 && heldUntil <= now);
+    },
+    get refused() {
+      return refused;
+    },
+  };
+}
