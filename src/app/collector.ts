@@ -8,7 +8,7 @@ import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts"
 import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
-import { createFlows, createFlowState, decodingThreads } from "./parts/flow-parts.ts";
+import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
 import { createFleetPart } from "./parts/fleet-parts.ts";
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
@@ -109,7 +109,8 @@ export function createCollector(options: CollectorOptions): Collector {
   const snmp = createSnmpPart(settings, enrichment.addresses ?? nothingKnown, sink, progress, exporters, reporting);
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
-  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, sink };
+  const shared = createSharedExporters(settings, fleet, reporting);
+  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink };
   const flows = createFlows(settings, sources, reporting);
   const doctor = createDoctor({
     enabled: flows !== undefined,
@@ -222,6 +223,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (explore !== undefined) components.push(explore);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
+  if (shared !== undefined) components.push(shared);
   if (exporterInterfaces !== undefined) components.push(exporterInterfaces);
   components.push(doctor);
   if (flows !== undefined) components.push(flows);

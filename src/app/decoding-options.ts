@@ -57,7 +57,11 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     },
     relays: settings.SVC_FLOW_DECODER_RELAYS,
     templateTtlMs: settings.SVC_FLOW_DECODER_TEMPLATE_TTL * 60_000,
-    limits: { memoryInAll: Math.floor(settings.SVC_FLOW_DECODER_MEMORY_MAX_SIZE / threads) },
+    isShared: sharesExporters(settings),
+    limits: {
+      memoryInAll: Math.floor(settings.SVC_FLOW_DECODER_MEMORY_MAX_SIZE / threads),
+      ...(sharesExporters(settings) && heldLimits),
+    },
     filter: recordFilter(settings),
     shape: flowShape(settings, metrics, clock),
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
@@ -74,6 +78,14 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     metrics,
     clock,
   };
+}
+
+/** The datagrams of a busy exporter wait until the others have answered. */
+const heldLimits = { waitingSets: 4096, waitingBytes: 4 * 1024 * 1024 };
+
+/** Whether this collector and the others of its fleet share what exporters say. */
+export function sharesExporters(settings: Pick<PlainSettings, "SVC_FLEET_NAME" | "SVC_FLEET_EXPORTERS_ENABLE">): boolean {
+  return settings.SVC_FLEET_NAME !== "" && settings.SVC_FLEET_EXPORTERS_ENABLE;
 }
 
 /** Whether SNMP names the interfaces of exporters. */

@@ -1,4 +1,5 @@
 export type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
+export { createExporterTable, type ExporterTable, type ExporterRow, type FoundExporterRow } from "./exporter-table.ts";
 export type { FleetConnection } from "./fleet-connection.ts";
 export { fleetSchema } from "./fleet-schema.ts";
 export { createMembershipTables } from "./membership-tables.ts";

@@ -30,7 +30,7 @@ const checkName = "flow";
  */
 export function createFlowListener(options: FlowListenerOptions): FlowListener {
   const { health, state, shared, log } = options;
-  const pipeline = createFlowPipeline({ ...options, isShared: shared !== undefined });
+  const pipeline = createFlowPipeline(options);
   const receiver = createFlowReceiver({
     ...options,
     take: (bytes, address, port) => pipeline.process(bytes, address, port),

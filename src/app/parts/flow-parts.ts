@@ -1,12 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { nodeFileIo } from "../../file/index.ts";
-import { createFlowListener, createStateStore, type FlowListener, type StateStore } from "../../flow/index.ts";
+import { nodeFileIo, runAfter } from "../../file/index.ts";
+import {
+  createFlowListener,
+  createSharedStore,
+  createStateStore,
+  type FlowListener,
+  type SharedExporters,
+  type StateStore,
+} from "../../flow/index.ts";
+import { createExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
+import type { Component } from "../../report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../udm/index.ts";
-import { decodingOptions } from "../decoding-options.ts";
+import { decodingOptions, sharesExporters } from "../decoding-options.ts";
 import type { Enrichment } from "../enrichment.ts";
 import type { ExporterInterfaces } from "../exporter-interfaces.ts";
 import { flowElements } from "../flow-elements.ts";
@@ -31,6 +40,17 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
   return createStateStore({ ...reporting, files: createStateFiles(join(directory, "flow"), nodeFileIo, run) });
 }
 
+/** What exporters say, shared with the other collectors of the fleet; undefined where it is not. */
+export function createSharedExporters(
+  settings: Settings,
+  fleet: Fleet | undefined,
+  reporting: Reporting,
+): (SharedExporters & Component) | undefined {
+  if (fleet === undefined || !sharesExporters(settings) || !receivesFlows(settings)) return undefined;
+  const table = createExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
+  return createSharedStore({ ...reporting, table, after: runAfter, random: Math.random });
+}
+
 /** What decoding gets from the other parts, in whichever thread it runs. */
 export interface FlowSources {
   /** Of this thread. */
@@ -40,13 +60,15 @@ export interface FlowSources {
   /** Names the interfaces of exporters, polled ones included; undefined: SNMP does. */
   readonly exporterInterfaces: ExporterInterfaces | undefined;
   readonly state: StateStore | undefined;
+  /** Undefined: this collector does not share what exporters say. */
+  readonly shared: SharedExporters | undefined;
   readonly sink: Sink;
 }
 
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!receivesFlows(settings)) return undefined;
-  const { enrichment, metadata, snmp, exporterInterfaces, state, sink } = sources;
+  const { enrichment, metadata, snmp, exporterInterfaces, state, shared, sink } = sources;
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
@@ -65,6 +87,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
       sink,
       watchInterfaces,
       state,
+      shared,
     });
   }
   return createFlowListener({
@@ -82,6 +105,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
     streams,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
     ...(state !== undefined && { state }),
+    shared,
   });
 }
 

@@ -1,6 +1,6 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import { int, orEmpty, printable, secret } from "./setting-type.ts";
+import { bool, int, orEmpty, printable, secret } from "./setting-type.ts";
 
 const group = "Fleet";
 
@@ -31,5 +31,11 @@ export const fleetSettings = {
     int(3, 300, "seconds"),
     15,
     "How long a collector counts as living after it was heard of. It is heard of three times in that time. After it, others take over what it did.",
+  ),
+  SVC_FLEET_EXPORTERS_ENABLE: row(
+    group,
+    bool,
+    true,
+    "The collectors of the fleet share templates, sampling rates and names of flow exporters, so that an exporter may come to any of them.",
   ),
 } as const;
