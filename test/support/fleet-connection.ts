@@ -1,0 +1,25 @@
+import { runAfter } from "../../src/file/index.ts";
+import { createFleetConnection, type FleetConnection } from "../../src/fleet/index.ts";
+import { parseServerAddress } from "../../src/postgresql/index.ts";
+import { silentLog, systemClock } from "../../src/report/index.ts";
+import { until } from "./until.ts";
+
+/** A connection of a fleet, once it is there. */
+export async function openFleetConnection(url: string, name: string): Promise<FleetConnection> {
+  const connection = createFleetConnection({
+    access: {
+      address: parseServerAddress(url),
+      files: {},
+      timeoutMs: 5000,
+      lockTimeoutMs: 2000,
+      applicationName: `netgloss fleet ${name}`,
+    },
+    after: runAfter,
+    random: Math.random,
+    log: silentLog,
+    clock: systemClock,
+  });
+  await connection.start();
+  await until("a connection", () => connection.isThere());
+  return connection;
+}
