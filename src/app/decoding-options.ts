@@ -84,7 +84,9 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
 const heldLimits = { waitingSets: 4096, waitingBytes: 4 * 1024 * 1024 };
 
 /** Whether this collector and the others of its fleet share what exporters say. */
-export function sharesExporters(settings: Pick<PlainSettings, "SVC_FLEET_NAME" | "SVC_FLEET_EXPORTERS_ENABLE">): boolean {
+export function sharesExporters(
+  settings: Pick<PlainSettings, "SVC_FLEET_NAME" | "SVC_FLEET_EXPORTERS_ENABLE">,
+): boolean {
   return settings.SVC_FLEET_NAME !== "" && settings.SVC_FLEET_EXPORTERS_ENABLE;
 }
 

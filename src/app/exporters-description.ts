@@ -23,7 +23,8 @@ const template = object(
     refreshedAt: time("When it came for the last time; for a restored one, when it was read"),
     origin: {
       enum: ["received", "restored", "shared"],
-      description: "Restored: known from an earlier run, shared: from another collector of the fleet; not come again yet.",
+      description:
+        "Restored: known from an earlier run, shared: from another collector of the fleet; not come again yet.",
     },
   },
   "sampling",

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSharedStore, type ExporterState, type SharedStoreOptions } from "../../src/flow/index.ts";
-import { createMetrics, silentLog, type Clock, type Component, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, silentLog, type Clock, type Metrics } from "../../src/report/index.ts";
 import { createMemoryExporterTables, type MemoryExporterTables } from "../support/memory-exporter-table.ts";
 
 interface Rig {
   readonly tables: MemoryExporterTables;
   time: number;
-  open(member: string, options?: Partial<SharedStoreOptions>): ReturnType<typeof createSharedStore> & {
+  open(
+    member: string,
+    options?: Partial<SharedStoreOptions>,
+  ): ReturnType<typeof createSharedStore> & {
     readonly metrics: Metrics;
     value(name: string, labels?: Record<string, string>): Promise<number>;
   };
@@ -40,10 +43,10 @@ function createRig(): Rig {
       });
       const value = async (name: string, labels = {}): Promise<number> =>
         (await metrics.value(`netgloss_flow_shared_${name}`, labels)) ?? 0;
-      return Object.assign(store as typeof store & Component, { metrics, value });
+      return Object.assign(store, { metrics, value });
     },
     async pass(ms) {
-      for (const end = rig.time + ms; rig.time < end; ) {
+      for (const end = rig.time + ms; rig.time < end;) {
         rig.time = Math.min(end, rig.time + 100);
         const due = actions.filter(({ at }) => at <= rig.time);
         actions = actions.filter(({ at }) => at > rig.time);
@@ -89,11 +92,10 @@ test("what one collector puts another finds, soon, with the times of its own clo
   await rig.pass(500);
   const found = await b.find(["10.0.0.1", "10.0.0.2"]);
   assert.deepEqual(
-    found.map(({ address, lastSeen, templates: [template] }) => [address, lastSeen, template?.definedAt]).toSorted(),
-    [
-      ["10.0.0.1", began, began - 500],
-      ["10.0.0.2", began, began - 500],
-    ],
+    found
+      .map(({ address, lastSeen, templates: [template] }) => `${address} ${lastSeen} ${template?.definedAt}`)
+      .toSorted(),
+    [`10.0.0.1 ${began} ${began - 500}`, `10.0.0.2 ${began} ${began - 500}`],
   );
   assert.equal(await a.value("writes_total"), 1);
   assert.equal(await b.value("found_total"), 2);

@@ -17,7 +17,10 @@ export function runExporterTableContract(open: () => Promise<(member: string) =>
     const odd = 'a "text" with \\ and \u2028, {} and é, \\u0000';
     await a.write([row("10.0.0.1", odd), row("10.0.0.2", "two", { exporter: "10.9.9.9", clock: 5 })]);
     const [found] = await b.find(["10.0.0.1", "10.0.0.3"], minute);
-    assert.deepEqual([found?.sender, found?.exporter, found?.text, found?.clock], ["10.0.0.1", "10.0.0.1", odd, 1_700_000_000_123]);
+    assert.deepEqual(
+      [found?.sender, found?.exporter, found?.text, found?.clock],
+      ["10.0.0.1", "10.0.0.1", odd, 1_700_000_000_123],
+    );
     assert.ok(found !== undefined && found.ageMs >= 0 && found.ageMs < minute && found.silentMs < minute);
     assert.deepEqual(
       (await b.find(["10.0.0.2"], minute)).map(({ sender, exporter, clock }) => [sender, exporter, clock]),

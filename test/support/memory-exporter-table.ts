@@ -60,7 +60,7 @@ export function createMemoryExporterTables(now: () => number): MemoryExporterTab
               return [];
             }),
           ),
-        remove: (keys) => call("remove", () => void keys.forEach((key) => rows.delete(keyOf(key)))),
+        remove: (keys) => call("remove", () => keys.forEach((key) => rows.delete(keyOf(key)))),
         find: (senders, maxSilentMs) =>
           call("find", () => {
             const found = [...rows.values()]

@@ -1,6 +1,12 @@
 // A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
 import { workerData } from "node:worker_threads";
-import { createFlowPipeline, createRingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
+import {
+  createFlowPipeline,
+  createRingReader,
+  tidyEveryMs,
+  type ExporterState,
+  type SharedAnswer,
+} from "../../flow/index.ts";
 import { createLineOutbox } from "../../output/index.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
 import { createWorkspace } from "../../record/index.ts";

@@ -117,7 +117,10 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
     },
     restore(domain, record, plan, { origin, definedAt }, now) {
       const known = domain.templates.get(record.template.id);
-      if (known !== undefined && (origin === "restored" || !isOlder(known, definedAt) || known.raw.equals(record.raw))) {
+      if (
+        known !== undefined &&
+        (origin === "restored" || !isOlder(known, definedAt) || known.raw.equals(record.raw))
+      ) {
         return false;
       }
       const made = plans.take(record, plan);

@@ -15,7 +15,7 @@ export interface AdoptedCounts {
   taken: number;
   /** The exporter has started again since: its templates may be others. */
   restarted: number;
-  /** The exporter was not heard there for long. */
+  /** The exporter was not heard there for long, or their times cannot be. */
   stale: number;
 }
 
@@ -23,6 +23,8 @@ export interface AdoptedCounts {
 const freshMs = 30 * 60_000;
 /** A datagram may be overtaken by others; clocks are read at different times. */
 const sameBootMs = 10_000;
+/** Two times of one event are so close, whoever measured them. No template is younger than its exporter's last datagram. */
+const sameTimeMs = 5000;
 /** A sequence number of IPFIX that lies back by more is of another count. */
 const maxLate = 4096;
 /** An exporter that has started again sends its templates from a new port; so long they may be on the way from whoever got them. */
@@ -61,7 +63,7 @@ function adoptOwn(
   counts: AdoptedCounts,
 ): void {
   const { lastSeen, templates, options, domains = [] } = state;
-  if (lastSeen < now - freshMs) {
+  if (lastSeen < now - freshMs || lastSeen > now + sameTimeMs) {
     counts.stale += templates.length;
     return;
   }
@@ -69,6 +71,10 @@ function adoptOwn(
   for (const template of templates) {
     const place = placeOf(heard, template, now);
     if (place === undefined) continue;
+    if (template.definedAt > lastSeen + sameTimeMs) {
+      counts.stale++;
+      continue;
+    }
     if (place !== "other port" && hasRestarted(place, domains.find(isOf(template)))) {
       counts.restarted++;
       continue;
@@ -87,8 +93,10 @@ function adoptOwn(
   for (const said of options) {
     const domain = of.get(`${said.protocol} ${said.domain}`);
     const known = domains.find((each) => each.protocol === said.protocol && each.domain === said.domain);
+    if ((said.changedAt ?? 0) > lastSeen + sameTimeMs) continue;
     if (domain !== undefined && hasRestarted(domain, known)) continue;
-    if (domain === undefined && said.protocol === "ipfix" && known?.port != null) sender.domain("ipfix", said.domain, known.port);
+    if (domain === undefined && said.protocol === "ipfix" && known?.port != null)
+      sender.domain("ipfix", said.domain, known.port);
     if (restoreOptions(sender, said, false)) sender.isChanged = true;
   }
 }

@@ -1,4 +1,4 @@
-import type { ExporterState, StateChange } from "./exporter-state.ts";
+import type { ExporterState, OptionsState, StateChange, TemplateState } from "./exporter-state.ts";
 
 /**
  * What the collectors of a fleet know of exporters, wherever they keep it. Each writes what its exporters said to it, and reads what they
@@ -27,13 +27,18 @@ export interface SharedAnswer {
 /** The same with all its times later: who wrote it has another clock. */
 export function shiftTimes(state: ExporterState, ms: number): ExporterState {
   const { firstSeen, lastSeen, templates, options } = state;
+  const moved = ({ definedAt, ...template }: TemplateState): TemplateState => ({
+    ...template,
+    definedAt: definedAt + ms,
+  });
+  const said = ({ changedAt, ...rest }: OptionsState): OptionsState => {
+    return changedAt === undefined || changedAt === 0 ? rest : { ...rest, changedAt: changedAt + ms };
+  };
   return {
     ...state,
     firstSeen: firstSeen + ms,
     lastSeen: lastSeen + ms,
-    templates: templates.map((template) => ({ ...template, definedAt: template.definedAt + ms })),
-    options: options.map((said) =>
-      said.changedAt === undefined ? said : { ...said, changedAt: said.changedAt === 0 ? 0 : said.changedAt + ms },
-    ),
+    templates: templates.map(moved),
+    options: options.map(said),
   };
 }

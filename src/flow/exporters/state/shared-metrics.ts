@@ -14,13 +14,19 @@ export interface SharedMetrics {
 }
 
 /** @param exporters those held here. @param unwritten those of them that are to be written. */
-export function createSharedMetrics(
-  metrics: Metrics,
-  exporters: () => number,
-  unwritten: () => number,
-): SharedMetrics {
-  metrics.gaugeFrom("netgloss_flow_shared_exporters", "Exporters whose state is shared by this collector.", [], exporters);
-  metrics.gaugeFrom("netgloss_flow_shared_unwritten_exporters", "Exporters whose state is still to be written for the fleet.", [], unwritten);
+export function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritten: () => number): SharedMetrics {
+  metrics.gaugeFrom(
+    "netgloss_flow_shared_exporters",
+    "Exporters whose state is shared by this collector.",
+    [],
+    exporters,
+  );
+  metrics.gaugeFrom(
+    "netgloss_flow_shared_unwritten_exporters",
+    "Exporters whose state is still to be written for the fleet.",
+    [],
+    unwritten,
+  );
   const counter = (name: string, help: string) => metrics.counter(`netgloss_flow_shared_${name}_total`, help);
   const writes = counter("writes", "States of exporters written for the fleet.");
   const leftOut = counter("left_out", "States of exporters not shared because they are too large.");

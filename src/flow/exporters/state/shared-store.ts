@@ -121,7 +121,13 @@ export function createSharedStore(options: SharedStoreOptions): SharedExporters 
     if (batch.length === 0) return;
     const now = clock.now();
     const rows = batch.map(({ key, text, lastSeen, madeAt }) => {
-      return { ...key, text, madeMsAgo: Math.max(0, now - madeAt), silentMs: Math.max(0, now - lastSeen), clock: madeAt };
+      return {
+        ...key,
+        text,
+        madeMsAgo: Math.max(0, now - madeAt),
+        silentMs: Math.max(0, now - lastSeen),
+        clock: madeAt,
+      };
     });
     for (const one of batch) one.isDirty = false;
     try {

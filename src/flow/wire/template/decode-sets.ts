@@ -64,7 +64,7 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
       continue;
     }
     output.template(change);
-    if (!isHeld(message)) replay(message, id);
+    if (!isHolding(message)) replay(message, id);
   }
 }
 
@@ -104,7 +104,9 @@ export function replayWaiting(
   exporter: Exporter,
   output: DecodeOutput,
 ): void {
-  const waiting = [...exporter.domains()].filter((domain) => domain.protocol === protocol && domain.waiting.count() > 0);
+  const waiting = [...exporter.domains()].filter(
+    (domain) => domain.protocol === protocol && domain.waiting.count() > 0,
+  );
   const sets = waiting.flatMap((domain) =>
     domain.waiting.templateIds().flatMap((id) => {
       const known = exporter.template(domain, id);
@@ -142,12 +144,12 @@ function decodeWaiting(
 
 /** Whether a set whose template is known is held: there is room, and it will be asked about. */
 function mayHold(message: Message, { start, end }: ByteRange): boolean {
-  if (!isHeld(message) || !message.domain.waiting.hasRoom(end - start)) return false;
+  if (!isHolding(message) || !message.domain.waiting.hasRoom(end - start)) return false;
   return message.questions?.need(message.exporter, message.datagram.receivedAt) === true;
 }
 
 /** By TCP and TLS templates are of the connection, which goes to no other collector. */
-function isHeld({ exporter, domain, datagram }: Message): boolean {
+function isHolding({ exporter, domain, datagram }: Message): boolean {
   return datagram.receivedAt < exporter.heldUntil && !isSessionPort(domain.port ?? 0);
 }
 
