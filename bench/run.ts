@@ -26,6 +26,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-start": "udm/udm-start-bench.js",
   "udm-layers": "udm/udm-layers-bench.js",
   "udm-postgresql": "udm/postgresql-bench.js",
+  "fleet-exporters": "fleet/exporters-bench.js",
   explore: "explore/explore-bench.js",
   "explore-cost": "explore/explore-cost-bench.js",
   delivery: "output/delivery-bench.js",

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { createStateStore } from "../../src/flow/index.ts";
+import { createSharedStore, createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/wire/sflow/counter-tables.ts";
 import { fieldGroups, fieldsPage } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
+import { createMemoryExporterTables } from "../support/memory-exporter-table.ts";
 
 const page = resolve(import.meta.dirname, "../../../docs/records.md");
 
@@ -34,6 +35,9 @@ test("docs/life-of-a-flow.md names every metric of the room, and no other", asyn
   const { metrics } = createFlowRig();
   const files = { open: async () => [], read: async () => undefined, replace: async () => {}, rename: async () => {} };
   createStateStore({ files, log: silentLog, metrics, clock: systemClock });
+  const table = createMemoryExporterTables(() => 0).table("a");
+  const { random } = Math;
+  createSharedStore({ table, after: () => () => {}, random, log: silentLog, metrics, clock: systemClock });
   const rendered = await metrics.render();
   const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
   // Those of sockets and threads are registered where these are made.
