@@ -158,10 +158,12 @@ export async function createFleetSimulation(options: FleetSimulationOptions): Pr
     send(exporter, to, [dataSet(exporter.template, [uint(id, 4), uint(7, 4)])], exporter.sequence++);
   };
   const waiting = async (): Promise<number> => {
-    const values = await Promise.all(living().map((i) => members[i]?.metrics.value("netgloss_flow_waiting_sets")));
+    const values = await Promise.all(
+      living().map((i) => (members[i] as Member).metrics.value("netgloss_flow_waiting_sets")),
+    );
     return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
   };
-  const count_ = async (member: Member): Promise<void> => {
+  const addCounts = async (member: Member): Promise<void> => {
     const value = async (name: string): Promise<number> =>
       (await member.metrics.value(`netgloss_flow_shared_${name}`)) ?? 0;
     ended.finds += await value("asked_total");
@@ -198,7 +200,7 @@ export async function createFleetSimulation(options: FleetSimulationOptions): Pr
     async kill(number) {
       const member = members[number] as Member;
       member.isDead = true;
-      await count_(member);
+      await addCounts(member);
       await endMember(member);
     },
     async rejoin(number) {
@@ -223,7 +225,7 @@ export async function createFleetSimulation(options: FleetSimulationOptions): Pr
     },
     async stop() {
       for (const i of living()) {
-        await count_(members[i] as Member);
+        await addCounts(members[i] as Member);
         await endMember(members[i] as Member);
       }
     },
