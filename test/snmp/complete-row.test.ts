@@ -66,3 +66,66 @@ test("sensors: type and unit by the MIB's data type, else by the name", () => {
   assert.deepEqual(sensor({ "hw.sensor.value": 12.1, "hw.sensor.name": "+12V" }), ["voltage", "V", 12.1, "+12V"]);
   assert.deepEqual(sensor({ "hw.sensor.value": 1, "hw.sensor.name": "x" }), [undefined, undefined, 1, "x"]);
 });
+
+test("sensors: units that devices write become those of the table, Fahrenheit becomes Celsius", () => {
+  const sensor = (fields: Record<string, number | string>): unknown[] => {
+    const row = completed(fields);
+    return [row["hw.sensor.type"], row["hw.sensor.unit"], row["hw.sensor.value"]];
+  };
+  const reading = (value: number, unit: string): Record<string, number | string> => ({
+    "hw.sensor.value": value,
+    "hw.sensor.unit": unit,
+  });
+  assert.deepEqual(sensor(reading(40, "degree C")), ["temperature", "Cel", 40]);
+  assert.deepEqual(sensor(reading(24.4, "\u00B0C")), ["temperature", "Cel", 24.4]);
+  assert.deepEqual(sensor(reading(212, "Degrees F")), ["temperature", "Cel", 100]);
+  assert.deepEqual(sensor(reading(12_050, "mV")), ["voltage", "V", 12.05]);
+  assert.deepEqual(sensor(reading(1.5, "kWh")), ["energy", "Wh", 1500]);
+  assert.deepEqual(sensor(reading(7, "furlongs")), [undefined, "furlongs", 7]);
+  const enumerated = { "hw.sensor.value": 50, "hw.sensor.data_unit.name": "fahrenheit" };
+  assert.deepEqual(sensor(enumerated), ["temperature", "Cel", 10]);
+  const byType = {
+    "hw.sensor.value": 77,
+    "hw.sensor.data_type.name": "temperature",
+    "hw.sensor.data_unit.name": "degree f",
+  };
+  assert.deepEqual(sensor(byType), ["temperature", "Cel", 25]);
+});
+
+test("sensors: temperatures of batteries, disks and probes; values of variables, not their limits", () => {
+  const battery = completed({ "ups.battery.temperature": 26 });
+  assert.deepEqual(
+    [battery["hw.sensor.type"], battery["hw.sensor.name"], battery["hw.sensor.value"]],
+    ["temperature", "battery", 26],
+  );
+  assert.equal(completed({ "disk.temperature": 31, "disk.name": "sda" })["hw.sensor.name"], "sda");
+  const variable = { "cmc.variable.name": "Voltage", "cmc.variable.unit": "V", "cmc.variable.value": 230 };
+  assert.equal(completed({ ...variable, "cmc.variable.type.name": "value" })["hw.sensor.type"], "voltage");
+  assert.equal(completed({ ...variable, "cmc.variable.type.name": "set high" })["hw.sensor.value"], undefined);
+});
+
+test("sensors in a transceiver have its fields: powers in dBm, whatever their unit", () => {
+  const sensor = (name: string, type: string, value: number): Record<string, unknown> =>
+    completed({ "hw.sensor.name": name, "hw.sensor.data_type.name": type, "hw.sensor.value": value });
+  assert.equal(sensor("Te1/1/1 Receive Power Sensor", "dbm", -7.2)["transceiver.rx.power"], -7.2);
+  assert.equal(sensor("Ethernet1/1 Lane 1 Transceiver Transmit Power", "dbm", -1)["transceiver.tx.power"], -1);
+  assert.equal(sensor("DOM RX Power Sensor for Ethernet49", "watts", 0.001)["transceiver.rx.power"], 0);
+  assert.equal(sensor("DOM RX Power Sensor for Ethernet49", "watts", 0)["transceiver.rx.power"], undefined);
+  assert.equal(sensor("Power supply 1 Tx rail", "watts", 90)["transceiver.tx.power"], undefined);
+  assert.equal(sensor("DOM Temperature Sensor for Ethernet49", "celsius", 31)["transceiver.temperature"], 31);
+  assert.equal(sensor("Inlet", "celsius", 31)["transceiver.temperature"], undefined);
+});
+
+test("memory of a storage area that only its name says to be main memory", () => {
+  const area = (name: string): unknown =>
+    completed({
+      "storage.type.name": "other",
+      "storage.name": name,
+      "storage.total.bytes": 8,
+      "storage.used.bytes": 2,
+    })["system.memory.used.pct"];
+  assert.equal(area("Main memory"), 25);
+  assert.equal(area("RAM"), 25);
+  assert.equal(area("Memory buffers"), undefined);
+  assert.equal(area("/dev/ram0"), undefined);
+});

@@ -98,6 +98,20 @@ test("values by their syntax", () => {
     ["DateAndTime", hex("07e80b1e0d1e2f082a0200"), undefined],
     ["DateAndTime", octets("2024"), undefined],
     ["TimeTicks", { type: "TimeTicks", value: 4294967295 }, 42949672950],
+    ["PowerDbmOfDeciMicroWatt", int(10_000), 0],
+    ["PowerDbmOfDeciMicroWatt", int(5012), -3],
+    ["PowerDbmOfMicroWatt", int(500), -3.01],
+    ["PowerDbmOfMicroWatt", int(0), undefined],
+    ["PowerDbmOfMicroWatt", int(-5), undefined],
+    ["TemperaturePer256C", int(-128), -0.5],
+    ["VoltageDeciMilliVolt", int(32_851), 3.2851],
+    ["CurrentDoubleMicroAmp", int(2565), 0.00513],
+    ["PercentInText", octets("    5 Secs ( 11.04%)   60 Secs (  9.15%)  300 Secs ( 10.8%)"), 9.15],
+    ["PercentInText", octets("12.30 %"), 12.3],
+    ["PercentInText", octets("7"), 7],
+    ["PercentInText", octets("n/a"), undefined],
+    ["PercentInText", octets("..%"), undefined],
+    ["PercentInText", int(5), undefined],
     ["TicksSec", int(90), 90_000],
     ["TicksMin", int(3), 180_000],
     ["TicksMilliSec", gauge(1), 1],
@@ -319,6 +333,16 @@ test("blocks are times the size that stands in the same row", () => {
   ];
   assert.deepEqual(row(cells), { fields: { size: (2 ** 32 - 2) * 4096, used: 4_096_000, unit: 4096 }, unreadable: [] });
   assert.deepEqual(row(cells.slice(0, 2)), { fields: {}, unreadable: ["size", "used"] });
+});
+
+test("a value is times the factor in the same row, or divided by a negative one", () => {
+  const factored = (value: number, factor: number): unknown =>
+    row([
+      ["factor", "ValueFactor", int(factor)],
+      ["value", "FactoredValue", int(value)],
+    ]).fields["value"];
+  assert.deepEqual([factored(2440, -100), factored(3, 10), factored(7, 0), factored(7, 1)], [24.4, 30, 7, 7]);
+  assert.deepEqual(row([["value", "FactoredValue", int(7)]]).fields, { value: 7 });
 });
 
 test("a sensor's value is moved by the scale and precision in the same row", () => {

@@ -9,10 +9,12 @@ export interface VendorDevice {
   readonly cpu?: number;
   readonly memory?: number;
   readonly temperature?: number;
+  /** Fields that one record has, for each of these. */
+  readonly records?: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** A chassis of ENTITY-MIB with index 1. */
-const chassis = (model: string, serial: string, software = ""): Record<string, string | number> => ({
+export const chassis = (model: string, serial: string, software = ""): Record<string, string | number> => ({
   "ENTITY-MIB::entPhysicalClass.1": 3,
   "ENTITY-MIB::entPhysicalName.1": "Chassis",
   "ENTITY-MIB::entPhysicalModelName.1": model,
@@ -20,7 +22,7 @@ const chassis = (model: string, serial: string, software = ""): Record<string, s
   "ENTITY-MIB::entPhysicalSoftwareRev.1": software,
 });
 
-export const vendorDevices: readonly VendorDevice[] = [
+export const bigMakes: readonly VendorDevice[] = [
   {
     sysObjectId: "1.3.6.1.4.1.9.1.2494",
     descr:

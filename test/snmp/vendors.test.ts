@@ -1,105 +1,36 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { test } from "node:test";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createDefinitionsLoader, createSnmp, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
-import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
-import { tempDirectory } from "../support/temp-directory.ts";
+import { test, type TestContext } from "node:test";
 import { until } from "../support/until.ts";
-import { vendorDevices, type VendorDevice } from "./vendor-devices.ts";
+import { pollVendorDevices } from "./poll-vendor-devices.ts";
+import { bigMakes, type VendorDevice } from "./vendor-devices.ts";
+import { moreMakes } from "./vendor-devices-more.ts";
 
-const directory = resolve(import.meta.dirname, "../../../definitions");
-
-async function shipped(): Promise<Definitions> {
-  const paths = definitionPathsIn(directory);
-  const { definitions } = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
-    "start",
-  );
-  assert.ok(definitions);
-  return definitions;
-}
-
-/** A recording: what the device says of itself, and the values by the names of the MIB. */
-function recording(definitions: Definitions, { sysObjectId, descr, values }: VendorDevice): string {
-  const oids = new Map<string, string>();
-  for (const { mib, attributes } of definitions.objects.values())
-    for (const { name, oidText } of attributes.values()) oids.set(`${mib}::${name}`, oidText.slice(1));
-  const line = (oid: string, value: string | number): [string, string] =>
-    typeof value === "number" ? [oid, `${oid}|2|${value}`] : [oid, `${oid}|4x|${Buffer.from(value).toString("hex")}`];
-  const lines = new Map<string, string>([
-    line("1.3.6.1.2.1.1.1.0", descr),
-    ["1.3.6.1.2.1.1.2.0", `1.3.6.1.2.1.1.2.0|6|${sysObjectId}`],
-    ["1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.1.3.0|67|12345"],
-    line("1.3.6.1.2.1.1.5.0", "device"),
-  ]);
-  for (const [name, value] of Object.entries(values)) {
-    const [, object = "", instance = ""] = /^([^.]+)\.(.*)$/.exec(name) ?? [];
-    const oid = /^[\d.]+$/.test(name)
-      ? name
-      : `${oids.get(object) ?? assert.fail(`no attribute ${object}`)}.${instance}`;
-    lines.set(...line(oid, value));
-  }
-  const order = (a: string, b: string): number => {
-    const [left, right] = [a.split(".").map(Number), b.split(".").map(Number)];
-    const at = left.findIndex((arc, i) => arc !== right[i]);
-    return at < 0 ? left.length - right.length : (left[at] as number) - (right[at] ?? -1);
-  };
-  return [...lines.keys()]
-    .toSorted(order)
-    .map((oid) => lines.get(oid))
-    .join("\n");
-}
-
-test("devices of many makes are known by vendor and model, and say CPU, memory and temperature in one shape", async (t) => {
-  const definitions = await shipped();
-  const network = createFakeNetwork();
-  const devices = tempDirectory(t);
-  const lines: string[] = [];
-  for (const [i, device] of vendorDevices.entries()) {
-    const table = parseSnmprec(recording(definitions, device));
-    network.attachAgent(`192.0.2.${i + 1}`, 161, createSnmpAgent({ table, maxMessageSize: 8000 }));
-    lines.push(`d${i + 1}: {ip: 192.0.2.${i + 1}, communities: [public]}`);
-  }
-  writeFileSync(join(devices, "lab.yml"), `${lines.join("\n")}\n`);
-  const records: Record<string, unknown>[] = [];
-  const snmp = createSnmp({
-    paths: { ...definitionPathsIn(directory), devices: [devices] },
-    persistDirectory: "",
-    enricher: { enrich() {} },
-    sink: {
-      write: (chunk) => {
-        for (const line of Buffer.from(chunk).toString().trimEnd().split("\n"))
-          records.push(JSON.parse(line) as Record<string, unknown>);
-      },
-    },
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    health: createHealth(),
-    openSocket: network.open,
-  });
-  await snmp.start();
-  t.after(() => snmp.stop());
-  for (const [i, device] of vendorDevices.entries()) {
+async function checkDevices(t: TestContext, devices: readonly VendorDevice[]): Promise<void> {
+  const { records, snmp } = await pollVendorDevices(t, devices);
+  for (const [i, device] of devices.entries()) {
     const ip = `192.0.2.${i + 1}`;
     const what = `${device.facts["vendor"]} ${device.descr}`;
+    const of = records.filter.bind(records, (record) => record["system.ip.addr"] === ip);
     const find = (field: string, type?: string): unknown =>
-      records.find(
-        (record) =>
-          record["system.ip.addr"] === ip &&
-          record[field] !== undefined &&
-          (type === undefined || record["hw.sensor.type"] === type),
-      )?.[field];
-    await until(`the records of ${what}`, () => {
-      const has = (field: string, wanted: unknown, type?: string): boolean =>
-        wanted === undefined || find(field, type) !== undefined;
-      return (
+      of().find((record) => record[field] !== undefined && (type === undefined || record["hw.sensor.type"] === type))?.[
+        field
+      ];
+    const lacks = (wanted: Readonly<Record<string, unknown>>): boolean =>
+      !of().some((record) => Object.entries(wanted).every(([field, value]) => record[field] === value));
+    const has = (field: string, wanted: unknown, type?: string): boolean =>
+      wanted === undefined || find(field, type) !== undefined;
+    await until(
+      `the records of ${what}`,
+      () =>
         find("system.vendor") !== undefined &&
         has("system.cpu.util.pct", device.cpu) &&
         has("system.memory.used.pct", device.memory) &&
-        has("hw.sensor.value", device.temperature, "temperature")
-      );
+        has("hw.sensor.value", device.temperature, "temperature") &&
+        !(device.records ?? []).some(lacks),
+      20_000,
+    ).catch((error: unknown) => {
+      const missing = (device.records ?? []).filter(lacks);
+      throw new Error(`${what}: ${JSON.stringify(missing)} of ${JSON.stringify(of())}`, { cause: error });
     });
     assert.deepEqual(snmp.device(`${ip}:161`)?.facts, device.facts, what);
     assert.equal(find("system.vendor"), device.facts["vendor"], what);
@@ -109,4 +40,10 @@ test("devices of many makes are known by vendor and model, and say CPU, memory a
     if (device.temperature !== undefined)
       assert.equal(find("hw.sensor.value", "temperature"), device.temperature, what);
   }
-});
+}
+
+test("devices of many makes are known by vendor and model, and say CPU, memory and temperature in one shape", (t) =>
+  checkDevices(t, bigMakes));
+
+test("makes with fewer devices, other models of a make, and values that stand for no reading", (t) =>
+  checkDevices(t, moreMakes));

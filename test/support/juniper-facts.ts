@@ -1,3 +1,5 @@
+import { factRows as rows } from "./fact-rows.ts";
+
 /**
  * What five of Juniper's modules say of the objects that definitions have, in the columns of the facts of all others:
  * module, name, OID, type, convention, access, units, hint, labels, index.
@@ -54,15 +56,3 @@ export const juniperFacts = [
     "jnxBgpM2PeerRoutingInstance 1.15 UNSIGNED32",
   ]),
 ];
-
-function rows(module: string, above: string, objects: readonly string[]): string[] {
-  return objects.map((text) => {
-    const [, name = "", oid = "", type = "", key = "", value = ""] =
-      /^(\S+) (\S+) (\S+)(?: (\w+):(.*))?$/.exec(text) ?? [];
-    const of = (wanted: string): string => (key === wanted ? value : "");
-    const access = type === "ROW" ? "NoAccess" : "ReadOnly";
-    const base = type === "ROW" ? "" : type;
-    const columns = [module, name, `${above}.${oid}`, base, of("convention"), access];
-    return [...columns, of("units"), of("hint"), of("labels"), of("index"), ""].join("\t");
-  });
-}

@@ -13,6 +13,7 @@ import {
   type Definitions,
 } from "../../src/snmp/index.ts";
 import { juniperFacts } from "../support/juniper-facts.ts";
+import { publicFacts } from "../support/public-facts.ts";
 import { referenceData } from "../support/reference-data.ts";
 
 /** What the MIB modules say of an object, as far as definitions repeat it. */
@@ -47,7 +48,7 @@ function readFacts(): Map<string, MibFact[]> {
       .toString("latin1")
       .split("\n"))
       add(line);
-  for (const line of juniperFacts) add(line);
+  for (const line of [...juniperFacts, ...publicFacts]) add(line);
   return facts;
 }
 
@@ -126,6 +127,9 @@ const notCounters = new Set([
   "mtxrWlApClientCount",
   "mtxrWlApOverallTxCCQ",
   "prtMarkerPowerOnCount",
+  "hwBgpPeerPrefixActiveCounter",
+  "hwBgpPeerPrefixAdvCounter",
+  "hwBgpPeerPrefixRcvCounter",
   "sysCPUUsage",
   "unifiApSystemUptime",
 ]);
@@ -165,10 +169,20 @@ const baseTypes: Readonly<Record<string, string>> = {
 
 /** Kinds of syntax that say more of a value than its module does in clauses: only its description has it. */
 const refinements: Readonly<Record<string, readonly string[]>> = {
-  number: ["scaled", "temperature", "duration", "blocks", "sensor", "enum-bitmap"],
-  scaled: ["number", "blocks"],
+  number: [
+    "scaled",
+    "temperature",
+    "decibel",
+    "duration",
+    "blocks",
+    "sensor",
+    "factored",
+    "enum-integer",
+    "enum-bitmap",
+  ],
+  scaled: ["number", "blocks", "decibel", "temperature"],
   // Agents that write numbers as text: each syntax of a number reads these.
-  text: ["hex", "number", "scaled", "text-number", "mac", "address"],
+  text: ["hex", "number", "scaled", "text-number", "text-percent", "mac", "address"],
   hex: ["text", "mac", "address"],
   oid: ["enum-oid"],
   entity: ["number"],
@@ -194,7 +208,9 @@ function contradiction(attribute: Attribute, fact: MibFact): string | undefined 
   const { syntax } = attribute;
   const isOfKind = syntax.kind === made.kind || refinements[made.kind]?.includes(syntax.kind) === true;
   const scale = made.multiply / made.divide;
-  const isScaled = scale === 1 || syntax.multiply / syntax.divide === scale;
+  // Decibels are over a milliwatt, other powers in watts.
+  const unit = syntax.kind === "decibel" ? 1000 : 1;
+  const isScaled = scale === 1 || syntax.multiply / syntax.divide / unit === scale;
   return isOfKind && isScaled ? undefined : `${syntax.name}, by ${fact.module} ${made.name} (${fact.units})`;
 }
 

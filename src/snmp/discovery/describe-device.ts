@@ -104,7 +104,7 @@ function firstFact(
     if (text === undefined || text === "") continue;
     const match = source.match === undefined ? undefined : source.match.exec(text);
     if (match === null) continue;
-    const found = (source.value ?? match?.[1] ?? text).trim();
+    const found = (source.value ?? match?.slice(1).find((group) => group !== undefined) ?? text).trim();
     if (found !== "") return found;
   }
   return undefined;

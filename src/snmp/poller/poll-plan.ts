@@ -11,7 +11,8 @@ import { parseOid, type Oid } from "../session/oid.ts";
 import { learntColumn, type LearntColumn } from "../discovery/learn-interfaces.ts";
 import { namingColumn, type NamingColumn } from "./naming-columns.ts";
 import type { IndexType } from "../values/decode-index.ts";
-import { isShaped, sensorKindOf, type SensorKind } from "../values/complete-row.ts";
+import { isShaped } from "../values/complete-row.ts";
+import { sensorKindOf, type SensorKind } from "../values/complete-sensor.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 

@@ -38,11 +38,14 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   "enum-integer": readNumber,
   blocks: readNumber,
   sensor: readNumber,
+  factored: readNumber,
+  decibel,
   scaled,
   duration: scaled,
   temperature,
   truth,
   "text-number": firstNumber,
+  "text-percent": percentInText,
   text,
   hex,
   "enum-bitmap": hex,
@@ -68,6 +71,12 @@ function temperature(value: SnmpValue, syntax: Syntax): number | undefined {
   if (syntax.scale === "fahrenheit") celsius = roundToMilli(((celsius - 32) * 5) / 9);
   if (syntax.scale === "kelvin") celsius = roundToMilli(celsius - 273.15);
   return celsius < absoluteZero ? undefined : celsius;
+}
+
+/** No power is no reading: it is minus infinity. */
+function decibel(value: SnmpValue, syntax: Syntax): number | undefined {
+  const milliwatts = Number(scaled(value, syntax));
+  return milliwatts > 0 ? roundToMilli(10 * Math.log10(milliwatts)) : undefined;
 }
 
 function roundToMilli(value: number): number {
@@ -108,4 +117,13 @@ function firstNumber({ value }: SnmpValue, { divide }: Syntax): number | undefin
   if (!(value instanceof Uint8Array)) return undefined;
   const match = /[+-]?\d+(?:\.\d+)?/.exec(formatText(value.subarray(0, 64)));
   return match === null ? undefined : Number(match[0]) / divide;
+}
+
+/** Of averages such as "5 Secs ( 6.5%) 60 Secs ( 7.1%) 300 Secs ( 6.9%)" that of a minute, else the first one. */
+function percentInText({ value }: SnmpValue): number | undefined {
+  if (!(value instanceof Uint8Array)) return undefined;
+  const said = formatText(value.subarray(0, 128));
+  const match = /\b60 ?sec\w* ?\( *([\d.]+) *%/i.exec(said) ?? /([\d.]+) *%/.exec(said) ?? /^ *([\d.]+) *$/.exec(said);
+  const percent = match === null ? Number.NaN : Number(match[1]);
+  return Number.isNaN(percent) ? undefined : percent;
 }

@@ -7,9 +7,9 @@ import type { SnmpValue } from "./snmp-value.ts";
 export type Cell = readonly [FieldDefinition, SnmpValue];
 
 /**
- * Puts the values of one row, or of a group of scalars, into a record. Two syntaxes need a neighbour in the row:
- * `BytesBlocks` is times the `BytesBlockSize`, and `EntitySensorValue` is shifted by its `EntitySensorScale` and
- * `EntitySensorPrecision` (RFC 3433).
+ * Puts the values of one row, or of a group of scalars, into a record. Some syntaxes need a neighbour in the row:
+ * `BytesBlocks` is times the `BytesBlockSize`, `EntitySensorValue` is shifted by its `EntitySensorScale` and
+ * `EntitySensorPrecision` (RFC 3433), and `FactoredValue` is times its `ValueFactor`, or divided by a negative one.
  *
  * @returns the definitions whose value is not one of their syntax; the record has nothing of them.
  */
@@ -20,8 +20,8 @@ export function putRow(fields: RecordFields, cells: readonly Cell[], names: Name
     const target = cell[0];
     const value = cell[1];
     const { kind } = target.syntax;
-    if (kind === "blocks" || kind === "sensor") {
-      const number = kind === "blocks" ? readBlocks(value, cells) : readSensor(value, cells);
+    if (kind === "blocks" || kind === "sensor" || kind === "factored") {
+      const number = ofNeighbour[kind](value, cells);
       if (number === undefined) unreadable.push(target);
       else fields.set(target.field, number);
     } else if (!putValue(fields, target, value, names)) {
@@ -54,3 +54,12 @@ function readSensor(value: SnmpValue, cells: readonly Cell[]): number | undefine
   // Through text, because a power of ten times a number is not the decimal that was meant.
   return Number(`${number}e${(scale - 9) * 3 - precision}`);
 }
+
+function readFactored(value: SnmpValue, cells: readonly Cell[]): number | bigint | undefined {
+  const number = readNumber(value);
+  const factor = neighbour(cells, "ValueFactor") ?? 1;
+  if (number === undefined || !Number.isInteger(factor)) return undefined;
+  return factor < 0 ? scaleNumber(number, 1, -factor) : scaleNumber(number, Math.max(1, factor), 1);
+}
+
+const ofNeighbour = { blocks: readBlocks, sensor: readSensor, factored: readFactored };

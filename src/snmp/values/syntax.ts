@@ -3,8 +3,10 @@ export type SyntaxKind =
   | "number"
   | "scaled"
   | "temperature"
+  | "decibel"
   | "duration"
   | "text-number"
+  | "text-percent"
   | "text"
   | "hex"
   | "mac"
@@ -20,7 +22,8 @@ export type SyntaxKind =
   | "enum-bitmap"
   | "enum-oid"
   | "blocks"
-  | "sensor";
+  | "sensor"
+  | "factored";
 
 /** How the values of one attribute or index part are read. The only instances are those of {@link syntaxes}. */
 export interface Syntax {
@@ -129,6 +132,13 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...temperature("C", "celsius"),
   ...temperature("F", "fahrenheit"),
   ...temperature("K", "kelvin"),
+  // Units of the monitoring of transceivers (SFF-8472).
+  syntax("TemperaturePer256C", "temperature", { scale: "celsius", divide: 256 }),
+  syntax("VoltageDeciMilliVolt", "scaled", { divide: 1e4 }),
+  syntax("CurrentDoubleMicroAmp", "scaled", { multiply: 2, divide: 1e6 }),
+  // Powers that become decibels over a milliwatt, which is what they are divided to.
+  syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4 }),
+  syntax("PowerDbmOfMicroWatt", "decibel", { divide: 1e3 }),
   ...quantity("Power", "Watt"),
   ...quantity("Power", "VoltAmp"),
   ...quantity("Power", "Var"),
@@ -141,8 +151,10 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   // Agents that have no number for a reading, and write it with its unit.
   ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText"),
   syntax("CurrentMilliAmpInText", "text-number", { divide: 1000 }),
+  syntax("PercentInText", "text-percent"),
   ...named("blocks", "BytesBlocks"),
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
-  ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision"),
+  ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision ValueFactor"),
   ...named("sensor", "EntitySensorValue"),
+  ...named("factored", "FactoredValue"),
 ]);

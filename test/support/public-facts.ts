@@ -1,0 +1,38 @@
+import { factRows } from "./fact-rows.ts";
+
+/**
+ * What modules say that are in no table of facts. Each line has at least two sources that are independent of one another:
+ * - FASTPATH-SWITCHING-MIB of Dell: LibreNMS and Centreon's plugins (Dell N and PowerConnect series).
+ * - FROGFOOT-RESOURCES-MIB: the generated modules of Prometheus exporters for airOS, and NOC's profiles.
+ * - MERAKI-CLOUD-CONTROLLER-MIB: Centreon's plugin, Datadog's profile, Kentik's profile.
+ * - CISCO-SYSTEM-EXT-MIB: Zabbix's template for Nexus, Centreon's plugin.
+ */
+export const publicFacts = [
+  ...factRows("FASTPATH-SWITCHING-MIB", "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.1.4", [
+    "agentSwitchCpuProcessMemFree 1 INTEGER32 units:KBytes",
+    "agentSwitchCpuProcessMemAvailable 2 INTEGER32 units:KBytes",
+    "agentSwitchCpuProcessTotalUtilization 9 OCTETSTR",
+  ]),
+  ...factRows("FROGFOOT-RESOURCES-MIB", "1.3.6.1.4.1.10002.1.1.1.1", [
+    "memTotal 1 GAUGE units:KB",
+    "memFree 2 GAUGE units:KB",
+    "memBuffer 3 GAUGE units:KB",
+    "memCache 4 GAUGE units:KB",
+  ]),
+  ...factRows("MERAKI-CLOUD-CONTROLLER-MIB", "1.3.6.1.4.1.29671.1.1.4.1", [
+    "devName 2 OCTETSTR",
+    "devStatus 3 INTEGER labels:offline=0,online=1",
+    "devClientCount 5 INTEGER32",
+    "devSerial 8 OCTETSTR",
+    "devProductCode 9 OCTETSTR",
+    "devNetworkName 11 OCTETSTR",
+  ]),
+  ...factRows("MERAKI-CLOUD-CONTROLLER-MIB", "1.3.6.1.4.1.29671.1.1.4", [
+    "devEntry 1 ROW index:devMac",
+    "devMac 1.1 OCTETSTR",
+  ]),
+  ...factRows("CISCO-SYSTEM-EXT-MIB", "1.3.6.1.4.1.9.9.305.1.1", [
+    "cseSysCPUUtilization 1 GAUGE units:percent",
+    "cseSysMemoryUtilization 2 GAUGE units:percent",
+  ]),
+];
