@@ -2,10 +2,10 @@
 export type EntryShape = "plain" | "none" | "range" | "contexts" | "keys";
 
 /** Of each /24 with an entry, those that have one of their own. */
-const hosts = 5;
+const hosts = 20;
 
 /**
- * A metadata file of some 100 000 entries in 20.0.0.0/8: each /16 and /20, every fourth /24 and in it five hosts, so that four
+ * A metadata file of some 350 000 entries in 20.0.0.0/8: each /16 and /20, every fourth /24 and in it twenty hosts, so that four
  * entries cover a host.
  */
 export function addressPlan(shape: EntryShape): string {
@@ -26,26 +26,24 @@ export function addressPlan(shape: EntryShape): string {
   return parts.join("");
 }
 
-/** The addresses of the hosts, four bytes each, in an order that has nothing to do with that of the plan. */
-export function hostsOf(): Uint8Array {
+/** The addresses of the hosts as numbers, in an order that has nothing to do with that of the plan. */
+export function hostsOf(): Uint32Array {
   return addresses(hosts, 1);
 }
 
 /** As many that have no entry of their own. */
-export function othersOf(): Uint8Array {
+export function othersOf(): Uint32Array {
   return addresses(hosts, 100);
 }
 
-function addresses(each: number, first: number): Uint8Array {
+function addresses(each: number, first: number): Uint32Array {
   const count = 256 * 64 * each;
-  const bytes = new Uint8Array(4 * count);
-  for (let i = 0; i < count; i++) {
+  return Uint32Array.from({ length: count }, (_, i) => {
     // A prime that does not divide the count: each number comes once.
-    const n = (i * 7919) % count;
+    const n = (i * 104_729) % count;
     const network = Math.floor(n / each);
-    bytes.set([20, network >> 6, (network & 63) << 2, first + (n % each)], 4 * i);
-  }
-  return bytes;
+    return (20 << 24) | (network << 10) | (first + (n % each));
+  });
 }
 
 function entry(key: string, n: number, name: string): string {

@@ -31,6 +31,8 @@ export interface DatagramPoolOptions {
   readonly templates?: number;
   /** Default: {@link addressPools.traffic}. */
   readonly addresses?: AddressPool;
+  /** Gives the addresses of the records instead, source and destination in turn. */
+  readonly nextAddress?: () => number;
   /** How many datagrams differ. Default: 2048. */
   readonly count?: number;
 }
@@ -41,7 +43,7 @@ export function createDatagramPool(options: DatagramPoolOptions): DatagramPool {
   const layouts = Array.from({ length: templates }, (_, variant) => packetLayout(protocol, variant));
   const random = createRandom(1);
   const datagrams = Array.from({ length: Math.max(count, templates) }, (_, i) =>
-    fill(layouts[i % templates] as PacketLayout, addresses, random),
+    fill(layouts[i % templates] as PacketLayout, options.nextAddress ?? randomAddress(addresses, random), random),
   );
   const [{ records, recordLength, firstRecord, sequence: sequenceAt, seconds: secondsAt, sampleSequence, counts }] =
     layouts as [PacketLayout];
@@ -63,12 +65,15 @@ export function createDatagramPool(options: DatagramPoolOptions): DatagramPool {
   };
 }
 
-function fill(layout: PacketLayout, pool: AddressPool, random: () => number): Buffer {
-  const datagram = Buffer.from(layout.bytes);
-  const address = (): number => {
+function randomAddress(pool: AddressPool, random: () => number): () => number {
+  return () => {
     const bits = random();
     return 0x0a000000 | (bits & (bits >>> 29 === 0 ? pool.seldom : pool.often));
   };
+}
+
+function fill(layout: PacketLayout, address: () => number, random: () => number): Buffer {
+  const datagram = Buffer.from(layout.bytes);
   for (let i = 0, at = layout.firstRecord; i < layout.records; i++, at += layout.recordLength) {
     datagram.writeUInt32BE(address(), at + layout.source);
     datagram.writeUInt32BE(address(), at + layout.destination);

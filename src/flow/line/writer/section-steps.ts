@@ -8,7 +8,7 @@ import { createPacketSteps, type PacketSteps } from "../../wire/packet/packet-st
 import { createParsedPacket, parsePacket } from "../../wire/packet/parse-packet.ts";
 import type { Step, StepBook } from "../../wire/steps/step-book.ts";
 import { createStepList } from "../../wire/steps/step-list.ts";
-import { readPart } from "../../wire/steps/step-value.ts";
+import { readPart, type PartRead } from "../../wire/steps/step-value.ts";
 import { sizeOf, startOf } from "../../wire/structured/put-section.ts";
 import type { Plan, SlowStep } from "../../exporters/templates/plan.ts";
 import type { FieldPlaces } from "../../wire/template/read-step.ts";
@@ -33,9 +33,24 @@ export type PacketSection = Extract<SlowStep, { kind: "packet" }>;
 /** What becomes of a step in the records of a plan. */
 type Use = "add" | "drop" | "part" | "ask";
 
+interface StepUse {
+  readonly use: Use;
+  /** Whether the record has each of its names. */
+  readonly said: readonly Presence[];
+  /** Of a block: those of its parts that are not dropped. */
+  readonly parts: readonly PartUse[];
+}
+
+interface PartUse {
+  readonly step: Step;
+  readonly offset: number;
+  readonly read: (typeof readPart)[PartRead];
+  readonly of: StepUse;
+}
+
 interface Uses {
   readonly plan: Plan | undefined;
-  readonly bySteps: Map<Step, Use>;
+  readonly bySteps: Map<Step, StepUse>;
   readonly presence: (name: string) => Presence;
 }
 
@@ -79,25 +94,36 @@ export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
   let source: FieldSource | undefined;
   let isEmpty = true;
 
-  const useOf = (step: Step): Use => {
-    const all = step.names.map(current.presence);
-    if (all.every((each) => each === "never")) return "add";
-    if (step.parts !== undefined) return "part";
-    return all.every((each) => each === "always") ? "drop" : "ask";
+  const useOf = (step: Step): StepUse => {
+    const known = current.bySteps.get(step);
+    if (known !== undefined) return known;
+    const said = step.names.map(current.presence);
+    const found = findUse(step, said);
+    const parts = found === "part" ? (step.parts ?? []) : [];
+    const use: StepUse = {
+      use: found,
+      said,
+      parts: parts
+        .map(([part, offset, read]) => ({ step: part, offset, read: readPart[read], of: useOf(part) }))
+        .filter(({ of }) => of.use !== "drop"),
+    };
+    current.bySteps.set(step, use);
+    return use;
   };
 
-  const has = (name: string): boolean => {
-    const said = current.presence(name);
+  const isThere = (said: Presence, name: string): boolean => {
     if (typeof said === "object")
       return said.values[source?.bytes[places.offsets[said.field] as number] as number] === 1;
     return said === "always" || (said === "maybe" && record?.has(name) === true);
   };
+  const has = (name: string): boolean => isThere(current.presence(name), name);
 
-  const ask = (step: Step, value: number): void => {
+  const ask = (step: Step, value: number, said: readonly Presence[]): void => {
+    const { names } = step;
     let had = 0;
-    for (const name of step.names) if (has(name)) had++;
+    for (let i = 0; i < names.length; i++) if (isThere(said[i] as Presence, names[i] as string)) had++;
     if (had === 0) list.add(step, value);
-    if (had === 0 || had === step.names.length || source === undefined) return;
+    if (had === 0 || had === names.length || source === undefined) return;
     fields.clear();
     step.put(fields, value, source);
     for (const [name, each] of fields) {
@@ -107,18 +133,16 @@ export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
     }
   };
 
+  const addAs = (step: Step, value: number, { use, said, parts }: StepUse): void => {
+    if (use === "add") list.add(step, value);
+    else if (use === "ask") ask(step, value, said);
+    else if (use === "part" && source !== undefined) {
+      for (const part of parts) addAs(part.step, part.read(source.view, value + part.offset), part.of);
+    }
+  };
   const add = (step: Step, value: number): void => {
     isEmpty = false;
-    let use = current.bySteps.get(step);
-    if (use === undefined) {
-      use = useOf(step);
-      current.bySteps.set(step, use);
-    }
-    if (use === "add") list.add(step, value);
-    else if (use === "ask") ask(step, value);
-    else if (use === "part" && source !== undefined) {
-      for (const [part, offset, read] of step.parts ?? []) add(part, readPart[read](source.view, value + offset));
-    }
+    addAs(step, value, useOf(step));
   };
   const sink = { add };
 
@@ -161,4 +185,10 @@ export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
       return list.takeRoom();
     },
   };
+}
+
+function findUse({ parts }: Step, said: readonly Presence[]): Use {
+  if (said.every((each) => each === "never")) return "add";
+  if (parts !== undefined) return "part";
+  return said.every((each) => each === "always") ? "drop" : "ask";
 }

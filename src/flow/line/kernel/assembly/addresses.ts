@@ -43,7 +43,7 @@ import {
   sourceLabelText,
 } from "../layout";
 import { moveDigest } from "./community-id";
-import { keepsFields, moveNoted, note, noteText } from "./ends";
+import { keepsFields, moveNoted, note, noteText } from "./noted";
 import { locate } from "./imports";
 import { placeOfNumber, setPlace, slot } from "./slots";
 import { copy, putText, writeUint32, writeUint64 } from "./values";

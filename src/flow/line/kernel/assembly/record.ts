@@ -1,6 +1,6 @@
 // Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
-import { forgetNoted, note, noteAnywhere, notePiece } from "./ends";
+import { forgetNoted, note, noteAnywhere, notePiece } from "./noted";
 import { maxSafe, select, timeOfUptime } from "./fields";
 import { isLineWanted } from "./filter";
 import { help, writeValue } from "./imports";

@@ -10,7 +10,7 @@ import {
   prefetchTexts,
 } from "./addresses";
 import { beginDigests, writeDigests } from "./community-id";
-import { forgetNoted } from "./ends";
+import { forgetNoted } from "./noted";
 import { isLineWanted } from "./filter";
 import { beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
 import { noteSeen } from "./seen-flows";

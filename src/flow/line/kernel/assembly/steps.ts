@@ -1,6 +1,6 @@
 // Writes steps: pieces of a line, each with a number or the place of its value.
 import * as L from "../layout";
-import { note } from "./ends";
+import { note } from "./noted";
 import { keep, keepNumber } from "./slots";
 import { writeText } from "./texts";
 import { copy, copyLong, readUint, writeByte, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
