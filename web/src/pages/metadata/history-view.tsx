@@ -20,6 +20,8 @@ interface Change {
   readonly method?: string;
   readonly entries?: number;
   readonly cut?: boolean;
+  /** Where several collectors share the metadata. */
+  readonly collector?: string;
 }
 
 interface ChangesAnswer {
@@ -121,7 +123,7 @@ interface ChangeItemProps {
 
 function ChangeItem({ change, listed, undo }: ChangeItemProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const { number, time, author = "", method = "", entries = 0, cut = false } = change;
+  const { number, time, author = "", method = "", entries = 0, cut = false, collector = "" } = change;
   const at = Date.parse(time);
   const now = Date.now();
   return (
@@ -131,6 +133,7 @@ function ChangeItem({ change, listed, undo }: ChangeItemProps): JSX.Element {
         <span title={formatTime(at, now)}>{formatAge(at, now)}</span>
         <span>{author === "" ? "somebody" : author}</span>
         <span class="note">{method}</span>
+        {collector !== "" && <span class="note">on {collector}</span>}
         <span>
           {formatWhole(entries)} {entries === 1 ? "entry" : "entries"}
         </span>
