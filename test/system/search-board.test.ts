@@ -29,19 +29,24 @@ interface Buckets {
 
 /** What Grafana's data source asks for a target. */
 function searchOf({ query, metrics, bucketAggs }: Target): object {
-  const sums = Object.fromEntries(
-    metrics.filter(({ type }) => type === "sum").map(({ id, field }) => [id, { sum: { field } }] as const),
-  );
-  let aggs: object = {};
-  for (const { id, type, field, settings = {} } of bucketAggs.toReversed()) {
-    const { size, order, orderBy = "", missing } = settings;
-    const body =
-      type === "date_histogram"
-        ? { field, fixed_interval: "1m" }
-        : { field, size: Number(size), order: { [orderBy]: order }, ...(missing !== undefined && { missing }) };
-    aggs = { [id]: { [type]: body, aggs: { ...sums, ...aggs } } };
-  }
-  return { size: 0, query: { query_string: { query: query.replaceAll("${exporter}", "*") } }, aggs };
+  return {
+    size: 0,
+    query: { query_string: { query: query.replaceAll("${exporter}", "*") } },
+    aggs: aggregationsOf(metrics, bucketAggs),
+  };
+}
+
+/** Buckets in buckets, each with all sums. */
+function aggregationsOf(metrics: readonly Aggregation[], [first, ...inner]: readonly Aggregation[]): object {
+  if (first === undefined) return {};
+  const { id, type, field, settings = {} } = first;
+  const { size, order, orderBy = "", missing } = settings;
+  const body =
+    type === "date_histogram"
+      ? { field, fixed_interval: "1m" }
+      : { field, size: Number(size), order: { [orderBy]: order }, ...(missing !== undefined && { missing }) };
+  const sums = metrics.filter((metric) => metric.type === "sum").map((sum) => [sum.id, { sum: { field: sum.field } }]);
+  return { [id]: { [type]: body, aggs: { ...Object.fromEntries(sums), ...aggregationsOf(metrics, inner) } } };
 }
 
 test("every question of the board of traffic is one that OpenSearch answers", async (t) => {

@@ -58,19 +58,19 @@ export async function saveCommits(
     });
     for (const row of rows) bytes.set(row.number, (bytes.get(row.number) ?? 0) + bytesOf(row));
     if (isSpeltFreely) await respell(sql, entries);
-    const written = Promise.all([...writeEntries(sql, entries), ...writeLog(sql, rows)]);
+    const written = allDone([...writeEntries(sql, entries), ...writeLog(sql, rows)]);
     written.catch(() => {});
     if (part < parts - 1) {
       await sent;
       await nextTurn();
     }
-    sent = Promise.all([sent, written]);
+    sent = allDone([sent, written]);
     sent.catch(() => {});
   }
   const last = commits.at(-1)?.number ?? 0;
   const bytesOfCommits = commits.map(({ number }) => bytes.get(number) ?? 0);
   // All of a small transaction is on its way before any of it is answered.
-  await Promise.all([
+  await allDone([
     sent,
     sql`insert into netgloss.udm_commit (number, save, at, author, method, collector, layer, entries, is_cut, bytes)
       select n, ${save}::uuid, to_timestamp(${time / 1000}::float8), author, method, ${collector}, layer, entries, is_cut, bytes
@@ -84,6 +84,15 @@ export async function saveCommits(
     sql`update netgloss.udm_state set last_number = ${last}, log_bytes = log_bytes + ${bytesOfCommits.reduce((a, b) => a + b, 0)}`,
     sql`select pg_notify(${channel}, ${last}::text || ' ' || (extract(epoch from clock_timestamp()) * 1000)::bigint::text)`,
   ]);
+}
+
+/**
+ * Waits for all questions of a transaction.
+ *
+ * @throws the error of the first that failed. Those behind it fail, too, because the transaction is aborted, and may be known earlier.
+ */
+async function allDone(questions: readonly PromiseLike<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(questions)) if (result.status === "rejected") throw result.reason;
 }
 
 /** {@link changeColumns}, which makes the texts of a change once. */
