@@ -1,7 +1,7 @@
 // The database on a disk that runs full: a file system in memory, so small that writes soon fill it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -42,7 +42,7 @@ test("a full disk of the server refuses writes, and loses none that it has ackno
   let refusal: unknown;
   for (let number = 0; number < 256; number++) {
     // Nearly all of the disk is taken by others.
-    if (number === 3) spawnSync("fallocate", ["--length", String(freeBytes(disk) - 2 ** 20), join(disk, "filler")]);
+    if (number === 3) writeFileSync(join(disk, "filler"), Buffer.alloc(freeBytes(disk) - 2 ** 20));
     try {
       await store.submit(writesOf(number));
       acknowledged.push(number);
