@@ -47,7 +47,7 @@ function createRig(): Rig {
     },
     async pass(ms) {
       for (const end = rig.time + ms; rig.time < end;) {
-        rig.time = Math.min(end, rig.time + 100);
+        rig.time = Math.min(end, ...actions.map(({ at }) => at));
         const due = actions.filter(({ at }) => at <= rig.time);
         actions = actions.filter(({ at }) => at > rig.time);
         for (const { run } of due) run();
