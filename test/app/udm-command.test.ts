@@ -85,6 +85,13 @@ test("what cannot be meant is refused with what is wrong, and what to do", async
     [["udm", "gett"], 2, /Did you mean get\?\)\n\(netgloss udm --help shows how\)\n$/],
     [["nonsense"], 2, /\(run netgloss --help for the commands/],
     [["udm", "history", "--after", "x"], 2, /expected the number of a change, or 0\./],
+    [
+      ["udm", "set", "192.0.2.1", "--clear", "nme"],
+      2,
+      /expected one of name, tags, vlan, internal, metadata, contexts\./,
+    ],
+    [["flows", "top"], 2, /\(netgloss flows top --help shows how\)\n$/],
+    [["udm", "count", "--password-file", "/nowhere"], 2, /^error: --password-file is of a user: give --user/],
     [["udm", "sources"], 5, /^error: no sources are set up/],
     [["source", "run", "x"], 5, /^error: unimplemented: no sources of metadata are set up/],
   ];

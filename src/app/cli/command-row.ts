@@ -34,15 +34,8 @@ export async function addCommands(
   for (const { usage, description, helpGroup = under, hidden = false, load } of rows) {
     const command = parent.command(usage, { hidden }).description(description);
     if (helpGroup !== undefined) command.helpGroup(helpGroup);
-    command.showHelpAfterError(`(netgloss ${pathOf(command).join(" ")} --help shows how)`);
     if (context.isNamed(command.name())) await (await load())(command, context);
   }
-}
-
-/** The names that lead to a command, without the program's. */
-function pathOf(command: Command): readonly string[] {
-  const { parent } = command;
-  return parent === null ? [] : [...pathOf(parent), command.name()];
 }
 
 /** The heading of commands that ask a running collector. */

@@ -54,7 +54,15 @@ export async function createProgram(
     )
     .showHelpAfterError("(run netgloss --help for the commands, netgloss <command> --help for their options)");
   await addCommands(program, commandTable, { terminal, setExitCode, isNamed });
+  for (const command of program.commands) nameHelp(command, program.name());
   return program;
+}
+
+/** Lets the errors of a command, and of those below it, name its help. */
+function nameHelp(command: Command, before: string): void {
+  const path = `${before} ${command.name()}`;
+  command.showHelpAfterError(`(${path} --help shows how)`);
+  for (const below of command.commands) nameHelp(below, path);
 }
 
 function shown(argument: Argument): string {

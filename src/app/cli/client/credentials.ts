@@ -1,3 +1,4 @@
+import { CommandError } from "../command-error.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ApiPlace, Credentials } from "./api-place.ts";
 import type { Profile } from "./profile.ts";
@@ -13,6 +14,8 @@ interface Sources {
 /**
  * Who asks: a token or a user's password by a flag, else by the environment, by the URL, by the profile, by the settings. A user without a
  * password is asked for it at the terminal, without an echo.
+ *
+ * @throws CommandError `usage` for a password of nobody.
  */
 export async function credentialsOf(sources: Sources, terminal: Terminal): Promise<Credentials | undefined> {
   const { options, profile, found } = sources;
@@ -37,6 +40,9 @@ export async function credentialsOf(sources: Sources, terminal: Terminal): Promi
     }
   }
   const name = user ?? profile.user;
+  if (name === undefined && options.passwordFile !== undefined) {
+    throw new CommandError("usage", "--password-file is of a user: give --user, or NETGLOSS_USER");
+  }
   if (name === undefined) return found.credentials;
   const password =
     (options.passwordFile !== undefined ? firstLine("--password-file", options.passwordFile) : undefined) ??

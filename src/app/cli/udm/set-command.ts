@@ -11,6 +11,8 @@ import { callUdm, type UdmJson } from "./udm-json.ts";
 
 const contexts = ["exporter", "endpoint"] as const satisfies readonly UdmContext[];
 
+const clearable: readonly string[] = ["name", "tags", "vlan", "internal", "metadata", "contexts"];
+
 interface SetOptions {
   readonly name?: string;
   readonly tag?: readonly string[];
@@ -49,8 +51,8 @@ export const defineSet: DefineCommand = (set, { terminal }) => {
     )
     .option(
       "--clear <field>",
-      "clear this field before the other options apply: name, tags, vlan, internal, metadata, contexts; repeat for more",
-      collect,
+      `clear this field before the other options apply: ${clearable.join(", ")}; repeat for more`,
+      clearedField,
     )
     .action(async (key: string, options: SetOptions) => {
       if (options.tag?.some(hasSign) === true && !options.tag.every(hasSign)) {
@@ -97,6 +99,11 @@ function valuesOf({ name, tag, vlan, internal, context }: SetOptions): Record<st
     ...(internal !== undefined && { internal: internal === "true" }),
     ...(context !== undefined && { contexts: context }),
   };
+}
+
+function clearedField(text: string, previous: readonly string[] = []): readonly string[] {
+  if (!clearable.includes(text)) throw new InvalidArgumentError(`expected one of ${clearable.join(", ")}.`);
+  return [...previous, text];
 }
 
 const hasSign = (tag: string): boolean => /^[+-]/.test(tag);
