@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-cliffs": "flow/flow-cliffs-bench.js",
   "flow-filter": "flow/filter-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
+  "flow-tee": "flow/tee-bench.js",
   "first-seen": "enrich/first-seen-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",
   "api-calls": "api/api-calls-bench.js",
