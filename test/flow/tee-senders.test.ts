@@ -128,6 +128,6 @@ test("a sender of IPv6 is named by element 131, on the way to a target of IPv6",
   await stage.send(a, data);
   const [templates, records] = stage.arrived;
   const text = templates?.bytes.toString("hex") ?? "";
-  assert.ok(text.includes("00080004" + "00010004" + "00830010"), text);
-  assert.ok(records?.bytes.toString("hex").includes(`c0000201${"00000007"}${"0".repeat(31)}1`));
+  assert.ok(text.includes("000800040001000400830010"), text);
+  assert.ok(records?.bytes.toString("hex").includes(`c000020100000007${"0".repeat(31)}1`));
 });
