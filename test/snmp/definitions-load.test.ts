@@ -78,6 +78,7 @@ r2:
   port: 1161
   transport: tcp
   context: vrf-1
+  object_contexts: {IF-MIB::ifTable: [10, 20]}
   version: 3
   exponential_timeout: TRUE
   poll_interval: 30
@@ -106,6 +107,7 @@ r2:
       port: 161,
       transport: "udp",
       context: "",
+      objectContexts: new Map(),
       version: "2c",
       v3Credentials: [],
       deviceGroups: ["auto"],
@@ -126,6 +128,7 @@ r2:
       port: 1161,
       transport: "tcp",
       context: "vrf-1",
+      objectContexts: new Map([["IF-MIB::ifTable", ["10", "20"]]]),
       version: "3",
       v3Credentials: [
         {

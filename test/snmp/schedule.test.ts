@@ -113,6 +113,7 @@ test("a plan is read as it was written; anything else is no plan", () => {
         {
           index: [{ type: "Integer", oidText: ".1.3.6.1", field: "netif", syntax: "InterfaceIndex" }],
           attributes: new Map([["ifDescr", ".1.3.6.1.2"]]),
+          contexts: ["10", "20"],
         },
       ],
     ]),

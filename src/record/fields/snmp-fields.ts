@@ -4,6 +4,7 @@ import { fieldRows } from "./record-field.ts";
 export const snmpFields = fieldRows(`
 system.ip.addr | ip | | 192.0.2.254 | address of the device | SNMP
 system.host.name | keyword | | core-1 | name of the device | SNMP
+snmp.context | keyword | | vlan-10 | context of the agent that the object was read in, where it is not that of the device | SNMP
 snmp.object.name | keyword | | IF-MIB::ifXTable | object that was polled | SNMP
 snmp.object.entity | keyword | | IF-MIB::ifXTable.7 | row of the object: its name, and of a table the instance | SNMP
 snmp.object.instance | keyword | | 7 | row of the object, where no index names it | SNMP

@@ -38,6 +38,8 @@ export interface Device {
   readonly version: SnmpVersion;
   /** Which of the agent's contexts is asked: its contextName, or what follows `@` in a community. Empty: the default. */
   readonly context: string;
+  /** In which contexts objects (`MIB::object`) are read, in the place of those that their definitions name. */
+  readonly objectContexts: ReadonlyMap<string, readonly string[]>;
   /** In the order in which they are tried; at least one for versions 1 and 2c. */
   readonly communities: readonly Secret[];
   /** In the order in which they are tried; at least one for version 3. */
@@ -103,6 +105,8 @@ export interface ObjectDefinition {
   readonly object: string;
   /** Name of the object type that gives the interval. */
   readonly type: string | undefined;
+  /** In which of the agent's contexts it is read, each with rows of its own. Empty: in that of the device. */
+  readonly contexts: readonly string[];
   /** Its own, or that of the object it augments. */
   readonly index: readonly IndexPart[];
   readonly augments: string | undefined;

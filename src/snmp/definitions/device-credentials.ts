@@ -1,10 +1,13 @@
 import type { Credential, UsmCredential } from "../session/credential.ts";
 import type { Device, V3Credential } from "./definitions.ts";
 
-/** What a device is asked with, in the order in which it is tried. The secrets in it are in the clear. */
-export function deviceCredentials(device: Device): Credential[] {
+/**
+ * What a device is asked with, in the order in which it is tried. The secrets in it are in the clear.
+ *
+ * @param context which of the agent's contexts is asked.
+ */
+export function deviceCredentials(device: Device, context = device.context): Credential[] {
   const { version } = device;
-  const { context } = device;
   if (version === "3") {
     return device.v3Credentials.map((credential) => ({
       ...usmCredential(credential),

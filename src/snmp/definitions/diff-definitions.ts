@@ -137,6 +137,7 @@ function accessOf(device: Device): unknown {
     device.transport,
     device.version,
     device.context,
+    device.objectContexts,
     device.communities,
     device.v3Credentials,
     device.deviceGroups,

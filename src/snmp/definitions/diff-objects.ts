@@ -53,6 +53,7 @@ function change(changeClass: ChangeClass, object: ObjectDefinition, attribute?: 
 function diffStructure(before: ObjectDefinition, after: ObjectDefinition): DeviceChange[] {
   const isFoundTheSame =
     before.augments === after.augments &&
+    before.contexts.join("\n") === after.contexts.join("\n") &&
     before.discoveryAttribute?.name === after.discoveryAttribute?.name &&
     sameParts(before.index, after.index, sameEncoding);
   if (!isFoundTheSame) return [change("extension", after)];

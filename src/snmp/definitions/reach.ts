@@ -53,6 +53,11 @@ export function reachedObjects(
   return objects;
 }
 
+/** In which contexts an object of a device is read; none: in that of the device. */
+export function contextsOf(device: Device, object: ObjectDefinition): readonly string[] {
+  return device.objectContexts.get(object.id) ?? object.contexts;
+}
+
 /** How often a device's objects of a type are polled: its own interval for the type, the type's, the device's. */
 export function pollIntervalMs(definitions: Definitions, device: Device, type: string | undefined): number {
   if (type === undefined) return device.pollIntervalMs;

@@ -11,6 +11,7 @@ export interface DeviceSettings {
   readonly transport?: Transport;
   readonly version?: SnmpVersion;
   readonly context?: string;
+  readonly objectContexts?: ReadonlyMap<string, readonly string[]>;
   readonly communities?: readonly Secret[];
   readonly v3Credentials?: readonly V3Credential[];
   readonly deviceGroups?: readonly string[];
@@ -36,6 +37,7 @@ const settingNames = [
   "port",
   "transport",
   "context",
+  "object_contexts",
   "timeout",
   "retries",
   "exponential_timeout",
@@ -75,6 +77,7 @@ function readSettings(reader: MapReader): DeviceSettings {
     transport: reader.oneOf("transport", transports),
     version: reader.oneOf("version", versions),
     context: reader.text("context"),
+    objectContexts: readObjectContexts(reader),
     communities: reader.texts("communities")?.map((text) => new Secret(text)),
     v3Credentials: readCredentials(reader),
     deviceGroups: reader.texts("device_groups"),
@@ -109,6 +112,27 @@ function readPollIntervals(reader: MapReader): ReadonlyMap<string, number> | und
   }
   if (!intervals.isValid) reader.isValid = false;
   return read;
+}
+
+function readObjectContexts(reader: MapReader): ReadonlyMap<string, readonly string[]> | undefined {
+  const map = reader.map("object_contexts");
+  if (map === undefined) return undefined;
+  const objects = reader.within(map, ["object_contexts"], "object_contexts: ");
+  const read = new Map<string, readonly string[]>();
+  for (const id of map.keys()) {
+    const contexts = readContexts(objects, id);
+    if (contexts !== undefined) read.set(id, contexts);
+  }
+  if (!objects.isValid) reader.isValid = false;
+  return read;
+}
+
+/** A list of contexts, each once. */
+export function readContexts(reader: MapReader, key: string): string[] | undefined {
+  const contexts = reader.texts(key);
+  for (const [i, context] of (contexts ?? []).entries())
+    if (contexts?.indexOf(context) !== i) reader.error([key, i], "value", `${key}: ${quote(context)} is there twice`);
+  return contexts;
 }
 
 /** Users of version 3, in the order of the list. */

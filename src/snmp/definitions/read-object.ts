@@ -4,6 +4,7 @@ import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
 import { nearName, quote } from "../../text/index.ts";
 import { type MapReader, describe } from "./map-reader.ts";
+import { readContexts } from "./read-device.ts";
 import { readNumberLabels } from "./read-enum.ts";
 import type { YamlMap } from "./yaml-values.ts";
 
@@ -13,6 +14,7 @@ export interface ObjectDraft {
   readonly mib: string;
   readonly object: string;
   readonly type: string | undefined;
+  readonly contexts: readonly string[];
   readonly index: readonly IndexPart[] | undefined;
   readonly augments: string | undefined;
   readonly discoveryAttribute: Attribute | undefined;
@@ -21,7 +23,17 @@ export interface ObjectDraft {
 }
 
 export function readObject(id: string, reader: MapReader): ObjectDraft | undefined {
-  reader.knowOnly(["mib", "object", "type", "index", "augments", "discovery_attribute", "fields", "attributes"]);
+  reader.knowOnly([
+    "mib",
+    "object",
+    "type",
+    "contexts",
+    "index",
+    "augments",
+    "discovery_attribute",
+    "fields",
+    "attributes",
+  ]);
   const [mib, object] = id.split("::");
   if (!/^[^\s:]+::[^\s:]+$/.test(id)) reader.error([], "key", "an object's id is of the form MIB::object");
   const index = readIndex(reader);
@@ -35,6 +47,7 @@ export function readObject(id: string, reader: MapReader): ObjectDraft | undefin
     mib: reader.text("mib") ?? mib ?? "",
     object: reader.text("object") ?? object ?? "",
     type: reader.text("type"),
+    contexts: readContexts(reader, "contexts") ?? [],
     index,
     augments,
     attributes,

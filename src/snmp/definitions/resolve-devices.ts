@@ -10,6 +10,7 @@ const builtinDefaults = {
   port: 161,
   transport: "udp",
   context: "",
+  objectContexts: new Map<string, readonly string[]>(),
   version: "2c",
   communities: [],
   v3Credentials: [],
@@ -45,6 +46,8 @@ export async function resolveDevices(
       set.reportTwice(placed, earlier, `${id} is the device ${JSON.stringify(earlier.id)} already`);
     const hasCredentials = checkCredentials(set, placed, settings);
     checkIntervals(set, placed, objectTypes);
+    for (const object of placed.draft.objectContexts?.keys() ?? [])
+      set.refer(placed, "warning", ["object_contexts", object], "object", object, "object_contexts: object");
     const isIneffective = placed.draft.pollIntervalMs !== undefined && settings.pollIntervalsMs.size === 0;
     if (isIneffective && objectTypes.size > 0) ineffective.push(placed);
     if (earlier !== undefined || !hasCredentials) continue;

@@ -21,6 +21,8 @@ export interface PlannedObject {
   readonly index: readonly PlannedIndexPart[];
   /** The attributes that the device has: OID (text with a leading dot) by name in the MIB. */
   readonly attributes: ReadonlyMap<string, string>;
+  /** The contexts in which it is there; empty: in that of the device. */
+  readonly contexts: readonly string[];
 }
 
 /** What a discovery found out about a device: how it is asked, and for what. Never changed after it was made. */
@@ -54,7 +56,9 @@ export function planToJson(plan: DevicePlan): unknown {
   return {
     format,
     ...plan,
-    objects: [...plan.objects].map(([id, { index, attributes }]) => ({ id, index, attributes: [...attributes] })),
+    objects: [...plan.objects].map(([id, { index, attributes, contexts }]) => {
+      return { id, index, attributes: [...attributes], ...(contexts.length > 0 && { contexts }) };
+    }),
     facts: [...plan.facts],
     marks: plan.marks && [...plan.marks],
     learnt: {
@@ -114,7 +118,8 @@ function readObject(json: unknown): [string, PlannedObject] | undefined {
   if (!isRecord(json) || typeof json["id"] !== "string") return undefined;
   const index = readList(json["index"], readIndexPart);
   const attributes = readList(json["attributes"], readAttribute);
-  return index && attributes && [json["id"], { index, attributes: new Map(attributes) }];
+  const contexts = readList(json["contexts"] ?? [], readText);
+  return index && attributes && contexts && [json["id"], { index, attributes: new Map(attributes), contexts }];
 }
 
 function readIndexPart(json: unknown): PlannedIndexPart | undefined {

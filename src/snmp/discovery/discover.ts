@@ -1,11 +1,13 @@
 import type { Attribute, Definitions, Device, ObjectDefinition } from "../definitions/definitions.ts";
-import { deviceGroupsOf, reachedObjects } from "../definitions/reach.ts";
+import { quote } from "../../text/index.ts";
+import { contextsOf, deviceGroupsOf, reachedObjects } from "../definitions/reach.ts";
 import { errorStatusName } from "../session/error-status.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
+import { SnmpError } from "../session/snmp-error.ts";
 import type { DevicePlan, PlannedObject } from "./device-plan.ts";
 import { describeDevice } from "./describe-device.ts";
-import { identify, refusal } from "./identify.ts";
+import { identify, openSession, refusal } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
 import { readMarks } from "./marks.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
@@ -42,7 +44,12 @@ export async function discover(
     const marks = await readMarks(session, device.maxOids);
     const deviceGroups = deviceGroupsOf(definitions, device, identity.sysObjectId);
     const wanted = [...reachedObjects(definitions, deviceGroups).values()];
-    const found = await probeObjects(session, wanted, device.maxOids, before?.objects ?? new Map());
+    const known = before?.objects ?? new Map<string, PlannedObject>();
+    const own = wanted.filter((object) => contextsOf(device, object).length === 0);
+    const found = await probeObjects(session, own, device.maxOids, known);
+    const openContext = (context: string): Session =>
+      openSession(client, device, identity.credential, device.retries, context);
+    const inContexts = await probeContexts(openContext, device, wanted, known, isWanted);
     const facts = await describeDevice(session, definitions, identity, device.maxOids);
     const learnt = await learnInterfaces(session, device, lease, isWanted, before?.learnt);
     return {
@@ -51,7 +58,8 @@ export async function discover(
       revision: definitions.revision,
       discoveredAt: now(),
       deviceGroups: [...deviceGroups].sort(),
-      ...found,
+      objects: new Map([...found.objects, ...inContexts.objects].sort(([a], [b]) => (a < b ? -1 : 1))),
+      problem: found.problem ?? inContexts.problem,
       learnt,
       facts,
       marks,
@@ -106,6 +114,38 @@ async function probeObjects(
   return { objects, problem };
 }
 
+/** The objects that are read in contexts of their own. A context that is not answered has none of them. */
+async function probeContexts(
+  open: (context: string) => Session,
+  device: Device,
+  wanted: readonly ObjectDefinition[],
+  before: ReadonlyMap<string, PlannedObject>,
+  isWanted: () => boolean,
+): Promise<ProbedObjects> {
+  const objects = new Map<string, PlannedObject>();
+  let problem: string | undefined;
+  for (const context of new Set(wanted.flatMap((object) => contextsOf(device, object)))) {
+    if (!isWanted()) break;
+    const asked = wanted.filter((object) => contextsOf(device, object).includes(context));
+    let session: Session | undefined;
+    try {
+      session = open(context);
+      const found = await probeObjects(session, asked, device.maxOids, before);
+      for (const [id, { index, attributes }] of found.objects) {
+        const earlier = objects.get(id);
+        const joined = new Map([...(earlier?.attributes ?? []), ...attributes]);
+        objects.set(id, { index, attributes: joined, contexts: [...(earlier?.contexts ?? []), context] });
+      }
+    } catch (error) {
+      if (!(error instanceof SnmpError)) throw error;
+      problem ??= `context ${quote(context)}: ${error.message}`;
+    } finally {
+      session?.close();
+    }
+  }
+  return { objects, problem };
+}
+
 const nothingFound =
   "the device answers, but shows none of the objects of its device groups: the view of its community or user may not have them";
 
@@ -117,5 +157,6 @@ function planObject(object: ObjectDefinition, supported: ReadonlySet<Attribute>)
         .filter((attribute) => supported.has(attribute))
         .map(({ name, oidText }) => [name, oidText]),
     ),
+    contexts: [],
   };
 }

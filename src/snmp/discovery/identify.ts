@@ -24,8 +24,14 @@ export interface Identity {
 }
 
 /** Opens a session with one of the device's credentials. @throws SnmpError `invalid` when there is no such one. */
-export function openSession(client: SnmpClient, device: Device, credential: number, retries: number): Session {
-  const chosen = deviceCredentials(device)[credential];
+export function openSession(
+  client: SnmpClient,
+  device: Device,
+  credential: number,
+  retries: number,
+  context?: string,
+): Session {
+  const chosen = deviceCredentials(device, context)[credential];
   if (chosen === undefined) throw new SnmpError("invalid", `${device.id} has no credential ${credential + 1}`);
   const { ip, port, transport, timeoutMs: timeout, exponentialTimeout } = device;
   return client.open({ ip, port, transport, credential: chosen, timeout, retries, exponentialTimeout });

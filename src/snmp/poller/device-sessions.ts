@@ -10,6 +10,8 @@ import { SnmpError } from "../session/snmp-error.ts";
 export interface DeviceSessions {
   /** With the device's retries; undefined when it could not be opened. */
   readonly polling: Session | undefined;
+  /** As `polling`, in another of the device's contexts. @throws SnmpError when it cannot be opened. */
+  inContext(context: string): Session;
   /** Without retries. It also keeps the counts of the device's address for as long as it is polled. */
   readonly single: Session | undefined;
   readonly counts: Pick<PeerCounts, "requests" | "retries" | "timeouts" | "ignored">;
@@ -28,6 +30,8 @@ const noCounts = { requests: 0, retries: 0, timeouts: 0, ignored: 0 };
 export function createDeviceSessions(client: SnmpClient, inFlight: () => Promise<unknown>): DeviceSessions {
   let polling: Session | undefined;
   let single: Session | undefined;
+  let reopen: ((context: string) => Session) | undefined;
+  let contexts = new Map<string, Session>();
   let access: string | undefined;
   let terms: string | undefined;
   return {
@@ -43,7 +47,9 @@ export function createDeviceSessions(client: SnmpClient, inFlight: () => Promise
     open(device, credential) {
       access = accessOf(device);
       terms = termsOf(device);
-      const before = [polling, single];
+      const before = [polling, single, ...contexts.values()];
+      contexts = new Map();
+      reopen = (context) => openSession(client, device, credential, device.retries, context);
       polling = undefined;
       single = undefined;
       let failure: string | undefined;
@@ -57,11 +63,18 @@ export function createDeviceSessions(client: SnmpClient, inFlight: () => Promise
       void inFlight().then(() => before.forEach((old) => old?.close()));
       return failure;
     },
+    inContext(context) {
+      const known = contexts.get(context);
+      if (known !== undefined) return known;
+      if (reopen === undefined) throw new SnmpError("closed", "there is no session");
+      const session = reopen(context);
+      contexts.set(context, session);
+      return session;
+    },
     suit: (device) => access === accessOf(device) && terms === termsOf(device),
     haveAccessOf: (device) => access === accessOf(device),
     close() {
-      polling?.close();
-      single?.close();
+      for (const session of [polling, single, ...contexts.values()]) session?.close();
     },
   };
 }

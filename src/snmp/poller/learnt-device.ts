@@ -86,7 +86,7 @@ export function createLearntDevice(options: LearntDeviceOptions): LearntDevice {
       const rediscover = watched.see(object, polled, at);
       const areNamesOthers = names.see(object, polled);
       rowNames.see(object, polled);
-      interfaces.see(object, polled);
+      if (object.context === undefined) interfaces.see(object, polled);
       return { rediscover, areNamesOthers };
     },
     vanished: (object, polled) => vanishedRows.see(object.id, polled.rows),

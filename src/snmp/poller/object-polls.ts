@@ -2,6 +2,7 @@ import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { createMemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import { createRepetitions } from "../session/repetitions.ts";
+import type { Session } from "../session/session.ts";
 import type { DeviceCounts } from "./device-counts.ts";
 import type { DeviceSessions } from "./device-sessions.ts";
 import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
@@ -39,7 +40,7 @@ export interface ObjectPollsParts {
   readonly shared: PollerParts;
   readonly now: () => PolledDevice;
   readonly learnt: LearntDevice;
-  readonly sessions: Pick<DeviceSessions, "polling">;
+  readonly sessions: Pick<DeviceSessions, "polling" | "inContext">;
   readonly limiter: Limiter;
   readonly counts: DeviceCounts;
   /** The device did not answer: whether it answers at all is found out. */
@@ -62,16 +63,20 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
   const memory = createMemoryBudget(maxDeviceBytes, shared.memory);
   const isWanted = (): boolean => !now().isStopped;
 
+  const sessionFor = ({ context }: PolledObject): Session | undefined =>
+    context === undefined || sessions.polling === undefined ? sessions.polling : sessions.inContext(context);
+
   /** @returns undefined when the object cannot be read now. */
   async function read(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
-    const by = sessions.polling;
+    const by = sessionFor(object);
     const { device, isPolled } = now();
     if (by === undefined || !isPolled) return undefined;
     const { maxOids, maxRepetitions, maxRows } = device;
     const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: shared.turn, isWanted };
     const startedAt = clock.now();
     const polled = await pollObject(by, object, limits, repetitions, clock);
-    if (isWanted() && !polled.isCut) learnt.countOctets(object, polled, (startedAt + clock.now()) / 2);
+    if (isWanted() && !polled.isCut && object.context === undefined)
+      learnt.countOctets(object, polled, (startedAt + clock.now()) / 2);
     // The other objects need not find out one by one, each with all its retries.
     if (polled.error?.code === "timeout") await parts.onSilence();
     return { object, polled };
@@ -81,7 +86,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
   async function complete(readObject: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
     const { object } = readObject;
     let { polled } = readObject;
-    const by = sessions.polling;
+    const by = sessionFor(object);
     const { device } = now();
     if (object.overridden.length > 0 && by !== undefined)
       polled = await fillOverridden(by, readObject, readingOf, (work) => limiter.run(work), device.maxOids);

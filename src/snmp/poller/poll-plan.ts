@@ -30,7 +30,12 @@ export interface PolledColumn {
 
 /** An object as it is polled. */
 export interface PolledObject {
+  /** `MIB::object`, in a context of its own `MIB::object@context`. */
   readonly id: string;
+  /** `MIB::object` */
+  readonly name: string;
+  /** Which of the agent's contexts is asked; undefined: that of the device. */
+  readonly context: string | undefined;
   readonly isTable: boolean;
   readonly indexTypes: readonly IndexType[];
   readonly indexFields: readonly FieldDefinition[];
@@ -84,22 +89,41 @@ export function createPlanCompiler(): CompilePollPlan {
     for (const [id, planned] of plan.objects) {
       const object = reached.get(id);
       if (object === undefined) continue;
-      const key = `${id} ${shapeOf(planned, id, overriders, plan)}`;
-      let polled = objects.get(key);
-      if (polled === undefined) {
-        polled = polledObject(object, planned, overriders, (by) => haveSameRows(id, by, plan, reached));
-        objects.set(key, polled);
+      const shape = shapeOf(planned, id, overriders, plan);
+      for (const context of planned.contexts.length === 0 ? [undefined] : planned.contexts) {
+        const key = `${id} ${shape} ${context === undefined ? "" : JSON.stringify(context)}`;
+        let polled = objects.get(key);
+        if (polled === undefined) {
+          polled = polledObject(object, planned, overriders, (by) => haveSameRows(id, by, plan, reached));
+          if (context !== undefined) polled = inContext(polled, context);
+          objects.set(key, polled);
+        }
+        if (polled.columns.length === 0) continue;
+        const name = object.type ?? "";
+        let type = types.get(name);
+        if (type === undefined) {
+          type = { intervalMs: pollIntervalMs(definitions, device, object.type), objects: [] };
+          types.set(name, type);
+        }
+        type.objects.push(polled);
       }
-      if (polled.columns.length === 0) continue;
-      const name = object.type ?? "";
-      let type = types.get(name);
-      if (type === undefined) {
-        type = { intervalMs: pollIntervalMs(definitions, device, object.type), objects: [] };
-        types.set(name, type);
-      }
-      type.objects.push(polled);
     }
     return types;
+  };
+}
+
+/** The same in a context: its records say which, and what it says of interfaces is not of those of the device. */
+function inContext(object: PolledObject, context: string): PolledObject {
+  return {
+    ...object,
+    id: `${object.id}@${context}`,
+    context,
+    columns: object.columns.map((column) => ({ ...column, learnt: undefined, naming: undefined })),
+    overridden: object.overridden.map(({ column, by }) => ({
+      column,
+      by: { ...by, object: by.object === object.id ? `${by.object}@${context}` : by.object },
+    })),
+    fixed: new Map([...object.fixed, ["snmp.context", context]]),
   };
 }
 
@@ -122,7 +146,10 @@ function overridersIn(plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefin
   for (const [object, planned] of plan.objects) {
     for (const attribute of planned.attributes.keys()) {
       const overrides = reached.get(object)?.attributes.get(attribute)?.overrides;
-      if (overrides !== undefined) overriders.set(reference(overrides), { object, attribute });
+      // Rows of different contexts have nothing to do with each other.
+      const isInContexts = [object, overrides?.object ?? ""].some((id) => plan.objects.get(id)?.contexts.length);
+      if (overrides !== undefined && (!isInContexts || overrides.object === object))
+        overriders.set(reference(overrides), { object, attribute });
     }
   }
   return overriders;
@@ -168,6 +195,8 @@ function polledObject(
     : planned.index.map(({ field, syntax, oidText }) => ({ field, oidText, syntax: syntaxes.get(syntax) as Syntax }));
   return {
     id: object.id,
+    name: object.id,
+    context: undefined,
     isTable,
     indexTypes: planned.index.map(({ type }) => type),
     indexFields,

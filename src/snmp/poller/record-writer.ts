@@ -84,7 +84,7 @@ export function createRecordWriter(
         fields.set("@timestamp", timestamp);
         fields.set("system.ip.addr", source.ip);
         fields.set("system.host.name", source.hostName);
-        fields.set("snmp.object.name", object.id);
+        fields.set("snmp.object.name", object.name);
         fields.set("snmp.object.entity", object.isTable ? `${object.id}.${row.key}` : object.id);
         if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
         if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
