@@ -57,7 +57,7 @@ export function planToJson(plan: DevicePlan): unknown {
     format,
     ...plan,
     objects: [...plan.objects].map(([id, { index, attributes, contexts }]) => {
-      return { id, index, attributes: [...attributes], ...(contexts.length > 0 && { contexts }) };
+      return { id, index, attributes: [...attributes], contexts: contexts.length > 0 ? contexts : undefined };
     }),
     facts: [...plan.facts],
     marks: plan.marks && [...plan.marks],
