@@ -210,7 +210,8 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       ends.begin(now);
       for (const protocol of protocols) {
         const decoder = decoders[protocol];
-        if (decoder?.replay !== undefined) decode(protocol, exporter, (output) => decoder.replay?.(exporter, output));
+        if (decoder?.replay !== undefined)
+          decode(protocol, exporter, (output) => decoder.replay?.(exporter, output, now));
       }
       flush();
     },

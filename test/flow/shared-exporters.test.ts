@@ -367,6 +367,57 @@ test("however exporters go to and fro between two collectors: what comes out is 
   );
 });
 
+test("however exporters start again with other templates, from other ports (IPFIX): none is decoded by what it said before", () => {
+  const step = fc.record({
+    collector: fc.nat(1),
+    what: fc.constantFrom("data", "data", "restart"),
+    pauseMs: fc.constantFrom(1000, 5000, 45_000),
+  });
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 25 }), (isIpfix, steps) => {
+      const shared = createSharedRig(2, { optionsRecords: false });
+      let [passed, bootedAt, layout, port, id] = [0, 0, 0, 4000, 0];
+      let sequence = 0;
+      const layouts: number[] = [];
+      const send = (to: SharedCollector, sets: readonly Buffer[]): void => {
+        const seconds = exportSeconds + Math.floor(passed / 1000);
+        const header = { sequence: sequence++, seconds };
+        to.send(isIpfix ? ipfix(sets, header) : netflow9(sets, { ...header, uptime: 600_000 + passed - bootedAt }), {
+          port,
+        });
+      };
+      const templateNow = (): PacketTemplate => (layout === 0 ? flow : other);
+      steps.forEach(({ collector, what, pauseMs }, i) => {
+        const to = shared.collectors[collector] as SharedCollector;
+        if (what === "restart" || i === 0) {
+          // It was up for longer than what clocks and overtaking datagrams explain.
+          shared.pass(20_000);
+          passed += 20_000;
+          [bootedAt, layout, port, sequence] = [passed, 1 - layout, port + 1, 0];
+          send(to, [isIpfix ? ipfixTemplates(templateNow()) : netflow9Templates(templateNow())]);
+        } else {
+          layouts[id] = layout;
+          send(to, [data(id++)]);
+        }
+        shared.pass(pauseMs);
+        passed += pauseMs;
+      });
+      shared.pass(2000);
+      const found = shared.collectors.flatMap(({ records }) =>
+        records.map((record) => [
+          Number(record["flow.raw.bytes"] ?? record["flow.raw.packets"]),
+          "flow.raw.packets" in record ? 1 : 0,
+        ]),
+      );
+      assert.deepEqual(
+        found.toSorted(([a], [b]) => Number(a) - Number(b)),
+        layouts.map((each, number) => [number, each]),
+      );
+    }),
+    { numRuns: 30 },
+  );
+});
+
 test("the keeper gives what is new to the fleet, and an empty answer to a source when the fleet does not answer", async () => {
   const state: ExporterState = { address: "192.0.2.1", firstSeen: 1, lastSeen: 2, templates: [], options: [] };
   const reports: StateReport[] = [

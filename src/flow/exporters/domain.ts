@@ -42,6 +42,11 @@ export interface Domain {
   readonly samples: SampleSources;
   /** Shared by the domains of one protocol and id on several ports. */
   readonly options: DomainOptions;
+  /**
+   * Until then only templates of this port count, where a fleet shares exporters: one that has started again sends from a new port, and may
+   * have sent its templates elsewhere. Milliseconds since the epoch; 0: a template of another port was not needed yet.
+   */
+  ownUntil: number;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
   /** The sequence number in the last header, of IPFIX. */
@@ -68,6 +73,14 @@ export function noteHeader(
 ): void {
   if (exportTime !== undefined) domain.clockOffset = exportTime - receivedAt;
   domain.senders.note(port, receivedAt, uptime === undefined ? undefined : (exportTime ?? receivedAt) - uptime);
+}
+
+/** Whether an exporter's start by export time less uptime, modulo 2^32 milliseconds, is another one than before. An uptime that stands still says nothing. */
+export function isOtherBoot(
+  before: { readonly bootTime: number; readonly uptime: number | undefined },
+  now: { readonly bootTime: number; readonly uptime: number | undefined },
+): boolean {
+  return before.uptime !== now.uptime && Math.abs((now.bootTime - before.bootTime) | 0) > overtakenMs;
 }
 
 /** A datagram may be overtaken on its way by others that were sent later by no more than this. */

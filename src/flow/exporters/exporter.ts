@@ -224,6 +224,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       uptime: undefined,
       number: undefined,
       kept: undefined,
+      ownUntil: 0,
       clockOffset: undefined,
       senders: createSenders(),
     };

@@ -4,6 +4,8 @@ import type { Exporter } from "./exporter.ts";
 export interface OpenQuestions {
   /** An exporter has sent a datagram. To be called before its `lastSeen` is set. One that is new, or was away, is held. */
   heard(exporter: Exporter, now: number): void;
+  /** An exporter has started again, maybe after it sent other templates elsewhere: it is held. */
+  restarted(exporter: Exporter, now: number): void;
   /** A data set of an exporter waits. Returns whether it will be asked about. */
   need(exporter: Exporter, now: number): boolean;
   /** The addresses that are to be asked about now. They come again, at growing intervals, while sets wait. */
@@ -31,11 +33,18 @@ interface Question {
 
 export function createOpenQuestions(find: (address: string) => Exporter | undefined): OpenQuestions {
   const open = new Map<string, Question>();
+  const restarts = new WeakMap<Exporter, number>();
   let refused = 0;
 
   return {
     heard(exporter, now) {
       if (exporter.datagrams === 0 || now - exporter.lastSeen > awayMs) exporter.heldUntil = now + holdMs;
+    },
+    restarted(exporter, now) {
+      // Several devices behind one address look as if one started again and again.
+      if (now - (restarts.get(exporter) ?? Number.NEGATIVE_INFINITY) < awayMs) return;
+      restarts.set(exporter, now);
+      exporter.heldUntil = now + holdMs;
     },
     need({ address, heldUntil }, now) {
       const known = open.get(address);

@@ -1,5 +1,5 @@
 import type { TemplateSettings } from "../../wire/template/decode-sets.ts";
-import type { Domain } from "../domain.ts";
+import { isOtherBoot, type Domain } from "../domain.ts";
 import type { ExporterTable } from "../exporter-table.ts";
 import type { Exporter } from "../exporter.ts";
 import {
@@ -21,8 +21,6 @@ export interface AdoptedCounts {
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
 const freshMs = 30 * 60_000;
-/** A datagram may be overtaken by others; clocks are read at different times. */
-const sameBootMs = 10_000;
 /** Two times of one event are so close, whoever measured them. No template is younger than its exporter's last datagram. */
 const sameTimeMs = 5000;
 /** A sequence number of IPFIX that lies back by more is of another count. */
@@ -122,7 +120,8 @@ function hasRestarted(domain: Domain, then: DomainState | undefined): boolean {
   if (then === undefined) return false;
   const bootTime = domain.senders.latest()?.bootTime;
   if (then.bootTime !== null && bootTime !== undefined) {
-    return domain.uptime !== then.uptime && Math.abs((bootTime - then.bootTime) | 0) > sameBootMs;
+    const { bootTime: thenBoot, uptime } = then;
+    return isOtherBoot({ bootTime: thenBoot, uptime: uptime ?? undefined }, { bootTime, uptime: domain.uptime });
   }
   if (then.sequence === null || domain.number === undefined || (domain.port ?? null) !== then.port) return false;
   return ((domain.number - then.sequence) | 0) < -maxLate;

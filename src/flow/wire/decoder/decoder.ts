@@ -98,6 +98,6 @@ export interface DecodeOutput {
  */
 export interface Decoder {
   decode(datagram: Datagram, exporter: Exporter, output: DecodeOutput): void;
-  /** Decodes the data sets of an exporter that wait and whose templates are known by now. */
-  replay?(exporter: Exporter, output: DecodeOutput): void;
+  /** Decodes the data sets of an exporter that wait and whose templates are known by now, milliseconds since the epoch. */
+  replay?(exporter: Exporter, output: DecodeOutput, now: number): void;
 }

@@ -27,7 +27,7 @@ export function createIpfixDecoder(parts: TemplateDecoderParts): Decoder {
   const { times, reader, flows, settings, questions } = parts;
   const recordHead = createRecordHeads(times);
   return {
-    replay: (exporter, output) => replayWaiting(parts, "ipfix", exporter, output),
+    replay: (exporter, output, now) => replayWaiting(parts, "ipfix", exporter, output, now),
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
       if (bytes.length < headerLength) {

@@ -1,5 +1,5 @@
 import type { Decoder } from "../decoder/decoder.ts";
-import { noteHeader, noteUptime } from "../../exporters/domain.ts";
+import { isOtherBoot, noteHeader, noteUptime } from "../../exporters/domain.ts";
 import { accountSequence } from "../../exporters/sequence/sequence.ts";
 import { createRecordHeads } from "../decoder/record-head.ts";
 import {
@@ -28,7 +28,7 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
   const { times, reader, flows, settings, questions } = parts;
   const recordHead = createRecordHeads(times);
   return {
-    replay: (exporter, output) => replayWaiting(parts, "netflow9", exporter, output),
+    replay: (exporter, output, now) => replayWaiting(parts, "netflow9", exporter, output, now),
     decode(datagram, exporter, output) {
       const { bytes } = datagram;
       if (bytes.length < headerLength) {
@@ -40,7 +40,14 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       const seconds = view.getUint32(8);
       const sequence = view.getUint32(12);
       const domain = exporter.domain("netflow9", view.getUint32(16));
+      const bootTime = seconds * 1000 - uptime;
+      const before = questions && { bootTime: domain.senders.latest()?.bootTime ?? bootTime, uptime: domain.uptime };
       noteHeader(domain, datagram, seconds * 1000, uptime);
+      const hasRestarted = noteUptime(domain, uptime);
+      if (hasRestarted) exporter.isChanged = true;
+      if (before !== undefined && isOtherBoot(before, { bootTime, uptime })) {
+        questions?.restarted(exporter, datagram.receivedAt);
+      }
       const head = recordHead(datagram, exporter, {
         type: "netflow",
         version: 9,
@@ -54,8 +61,6 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       const { sets, problem } = readSets(view, headerLength, bytes.length);
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
-      const hasRestarted = noteUptime(domain, uptime);
-      if (hasRestarted) exporter.isChanged = true;
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
     },
   };

@@ -2,7 +2,7 @@ import type { RecordFields } from "../../../record/index.ts";
 import type { ByteRange, FlowReader, ReadResult } from "../decoder/flow-reader.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Datagram, DecodeOutput, Detail } from "../decoder/decoder.ts";
-import type { Domain } from "../../exporters/domain.ts";
+import type { Domain, KnownTemplate } from "../../exporters/domain.ts";
 import type { Exporter, TemplateRecord } from "../../exporters/exporter.ts";
 import { isSessionPort } from "../../intake/tcp/session-port.ts";
 import type { OpenQuestions } from "../../exporters/open-questions.ts";
@@ -76,8 +76,8 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
  */
 export function decodeDataSet(message: Message, templateId: number, range: ByteRange): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
-  const known = exporter.template(domain, templateId);
   const { receivedAt } = datagram;
+  const known = templateOf(message, templateId, receivedAt);
   if (known !== undefined && !mayHold(message, range)) return decodeRecords(message, known.plan, range, context);
   const set = { templateId, bytes: copyOf(range), context, receivedAt, isHeld: known !== undefined };
   const dropped = domain.waiting.add(set);
@@ -103,13 +103,14 @@ export function replayWaiting(
   protocol: Protocol,
   exporter: Exporter,
   output: DecodeOutput,
+  now: number,
 ): void {
   const waiting = [...exporter.domains()].filter(
     (domain) => domain.protocol === protocol && domain.waiting.count() > 0,
   );
   const sets = waiting.flatMap((domain) =>
     domain.waiting.templateIds().flatMap((id) => {
-      const known = exporter.template(domain, id);
+      const known = templateOf({ exporter, domain, questions: parts.questions }, id, now);
       return known === undefined ? [] : [{ domain, id, plan: known.plan }];
     }),
   );
@@ -120,6 +121,21 @@ export function replayWaiting(
       return { ...parts, datagram: { bytes, port, receivedAt }, exporter, domain, context, output };
     });
   }
+}
+
+/** So long the new template of a port may be on the way from the collector that got it. */
+const ownTemplatesMs = 400;
+
+/** The template of a data set. One of another port counts after a while where collectors share exporters. */
+function templateOf(
+  { exporter, domain, questions }: Pick<Message, "exporter" | "domain" | "questions">,
+  id: number,
+  now: number,
+): KnownTemplate | undefined {
+  const known = exporter.template(domain, id);
+  if (questions === undefined || domain.templates.has(id)) return known;
+  if (domain.ownUntil === 0) domain.ownUntil = now + ownTemplatesMs;
+  return now < domain.ownUntil ? undefined : known;
 }
 
 function replay(message: Message, templateId: number): void {
