@@ -3,6 +3,8 @@ export interface FleetMember {
   readonly name: string;
   /** Another one after each time that it has joined: a UUID. */
   readonly session: string;
+  /** A digest of the devices that it could poll; undefined: it polls none of those that are shared. */
+  readonly devices?: string | undefined;
 }
 
 /** What the database says of a session. */

@@ -36,6 +36,30 @@ const steps: readonly SchemaStep[] = [
       comment on column netgloss.fleet_exporter.clock is
         'The time of writing by the clock of the member, in milliseconds since the epoch: the times in the state are of that clock.';`,
   },
+  {
+    number: 3,
+    least: 1,
+    sql: `
+      alter table netgloss.fleet_member add column devices text;
+      create table netgloss.fleet_device_list (
+        fleet text collate "C" not null,
+        digest text not null,
+        devices json not null,
+        primary key (fleet, digest)
+      );
+      comment on table netgloss.fleet_device_list is 'Devices that members could poll. Members with the same definitions share a list.';
+      create table netgloss.fleet_device (
+        fleet text collate "C" not null,
+        device text collate "C" not null,
+        session uuid,
+        member text not null,
+        since timestamptz not null,
+        kept json,
+        primary key (fleet, device)
+      ) with (fillfactor = 70);
+      comment on table netgloss.fleet_device is
+        'Who polls which device: the member with this session, if there is one. What the next one is to know of the device is kept.';`,
+  },
 ];
 
 /** The tables of all fleets of a database. */

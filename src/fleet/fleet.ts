@@ -4,6 +4,7 @@ import type { DatabaseAccess } from "../postgresql/index.ts";
 import { createFleetConnection, type FleetConnection } from "./fleet-connection.ts";
 import { createMembershipTables } from "./membership-tables.ts";
 import { createMembership, type Membership } from "./membership.ts";
+import { createFleetRequests, type FleetRequests } from "./requests.ts";
 
 /** The fleet as one of its collectors sees it. */
 export interface Fleet extends Component {
@@ -11,6 +12,9 @@ export interface Fleet extends Component {
   readonly fleet: string;
   readonly connection: FleetConnection;
   readonly membership: Membership;
+  readonly requests: FleetRequests;
+  /** Calls the listener when who lives, or what the members hold, may have changed. @returns what ends that. */
+  watch(listener: () => void): () => void;
 }
 
 export interface FleetOptions {
@@ -43,6 +47,8 @@ export function createFleet(options: FleetOptions): Fleet {
     fleet,
     connection,
     membership,
+    requests: createFleetRequests(connection, fleet, options.member, options.after),
+    watch: (listener) => tables.watch(listener),
     async start() {
       await connection.start();
       await membership.start();

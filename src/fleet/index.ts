@@ -2,6 +2,11 @@ export type { FleetMember, MembershipTables, Standing } from "./fleet-contract.t
 export { createExporterTable, type ExporterTable, type ExporterRow, type FoundExporterRow } from "./exporter-table.ts";
 export { createFleetConnection, type FleetConnection } from "./fleet-connection.ts";
 export { fleetSchema } from "./fleet-schema.ts";
-export { createMembershipTables } from "./membership-tables.ts";
 export { createFleet, type Fleet, type FleetOptions } from "./fleet.ts";
+export { createMembershipTables } from "./membership-tables.ts";
 export { createMembership, type Membership, type MembershipOptions } from "./membership.ts";
+export type { FleetRequest, FleetRequests } from "./requests.ts";
+export { ownerOf, pointOf, type NamePoint } from "./shares/rendezvous.ts";
+export type { Share, ShareTables } from "./shares/share-contract.ts";
+export { createShareTables } from "./shares/share-tables.ts";
+export { createShares, type Shares, type SharesOptions, type ShareTaker } from "./shares/shares.ts";

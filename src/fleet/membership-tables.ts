@@ -1,9 +1,7 @@
 import type { ISql, TransactionSql } from "postgres";
 import type { FleetConnection } from "./fleet-connection.ts";
+import { channel, lockFleet, notifyFleet } from "./fleet-lock.ts";
 import type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
-
-/** Notifications under this name carry the name of a fleet whose members have changed. */
-const channel = "netgloss_fleet";
 
 /**
  * The members of a fleet in the table `fleet_member`.
@@ -19,18 +17,23 @@ export function createMembershipTables(connection: FleetConnection, fleet: strin
   });
   connection.watch(tell);
 
-  const notify = (sql: ISql): Promise<unknown> => sql`select pg_notify(${channel}, ${fleet})`;
   /** Who is busy with a row is left out: its own renewal, or another one's removal. */
   const removeExpired = async (sql: ISql): Promise<void> => {
     const gone = await sql`delete from netgloss.fleet_member where fleet = ${fleet} and session in (
       select session from netgloss.fleet_member where fleet = ${fleet} and until <= clock_timestamp() for update skip locked)
       returning member`;
-    if (gone.length > 0) await notify(sql);
+    if (gone.length > 0) await notifyFleet(sql, fleet);
   };
   const held = async (sql: ISql): Promise<Standing> => {
-    const members = await sql<FleetMember[]>`
-      select member as name, session::text as session from netgloss.fleet_member where fleet = ${fleet} order by member`;
-    return { state: "held", members: [...members] };
+    const rows = await sql<{ name: string; session: string; devices: string | null }[]>`
+      select member as name, session::text as session, devices from netgloss.fleet_member
+      where fleet = ${fleet} order by member`;
+    const members = rows.map(({ name, session, devices }): FleetMember => ({
+      name,
+      session,
+      devices: devices ?? undefined,
+    }));
+    return { state: "held", members };
   };
   const transaction = <T>(work: (sql: TransactionSql) => Promise<T>): Promise<T> =>
     connection.ask((sql) => sql.begin("isolation level read committed read write", work) as Promise<T>);
@@ -38,14 +41,15 @@ export function createMembershipTables(connection: FleetConnection, fleet: strin
   return {
     join: ({ name, session }, leaseMs, replaces) =>
       transaction(async (sql) => {
+        await lockFleet(sql, fleet);
         await removeExpired(sql);
         const [joined] = await sql`insert into netgloss.fleet_member (fleet, member, session, joined, until)
           values (${fleet}, ${name}, ${session}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 ms')
           on conflict (fleet, member) do update
-          set session = excluded.session, joined = excluded.joined, until = excluded.until
+          set session = excluded.session, joined = excluded.joined, until = excluded.until, devices = null
           where ${replaces} returning member`;
         if (joined === undefined) return { state: "replaced" };
-        await notify(sql);
+        await notifyFleet(sql, fleet);
         return await held(sql);
       }),
     renew: ({ name, session }, leaseMs) =>
@@ -61,7 +65,7 @@ export function createMembershipTables(connection: FleetConnection, fleet: strin
     leave: ({ session }) =>
       transaction(async (sql) => {
         await sql`delete from netgloss.fleet_member where fleet = ${fleet} and session = ${session}`;
-        await notify(sql);
+        await notifyFleet(sql, fleet);
       }),
     watch(listener) {
       watchers.add(listener);

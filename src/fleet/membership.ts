@@ -7,6 +7,8 @@ export interface Membership extends Component {
   readonly member: string;
   /** The session while its lease is held by this collector's own clocks; undefined: it must not do what members share. */
   session(): string | undefined;
+  /** Whether another collector has the name of this one. */
+  isReplaced(): boolean;
   /** Those that lived at the last answer, this one included, by name; none while the lease is not held. */
   members(): readonly FleetMember[];
   /** Calls the listener when `session` or `members` have changed. @returns what ends that. */
@@ -27,6 +29,8 @@ export interface MembershipOptions {
   readonly health: Health;
 }
 
+/** How often the clocks are looked at. */
+const lookMs = 500;
 const results = ["ok", "failed", "expired", "replaced"] as const;
 const losses = ["no_answer", "replaced"] as const;
 /** Name of the readiness check. */
@@ -56,6 +60,8 @@ export function createMembership(options: MembershipOptions): Membership {
   let isReplaced = false;
   let busy: Promise<void> | undefined;
   let isAskedAgain = false;
+  /** Until it is tried again nothing else asks: a request whose answer is lost may be what others are told of. */
+  let hasFailed = false;
   let cancelNext = (): void => {};
   let cancelEnd = (): void => {};
 
@@ -91,6 +97,9 @@ export function createMembership(options: MembershipOptions): Membership {
     if (!isHeld) return;
     isHeld = false;
     members = [];
+    // What was done under this session has ended: nobody is to wait for it.
+    mine = undefined;
+    heldSince = undefined;
     cancelEnd();
     lost.add(1, { reason });
     log.warn({ fleet, member, reason: detail }, "the lease in the fleet is lost");
@@ -101,7 +110,8 @@ export function createMembership(options: MembershipOptions): Membership {
     cancelEnd();
     const left = leftMs();
     if (left <= 0) lose("no_answer", "the database did not renew the lease in time");
-    else cancelEnd = after(watchEnd, Math.ceil(left));
+    // A host that stood still is found out soon after it goes on.
+    else cancelEnd = after(watchEnd, Math.min(Math.ceil(left), lookMs));
   };
 
   const take = (standing: Standing, sent: NonNullable<typeof heldSince>): void => {
@@ -137,13 +147,17 @@ export function createMembership(options: MembershipOptions): Membership {
   const ask = async (): Promise<void> => {
     const sent = { monotonic: clock.monotonic(), wall: clock.now() };
     try {
-      let standing: Standing;
-      if (mine !== undefined) standing = await tables.renew(mine, leaseMs);
-      else {
-        const joining = { name: member, session: newSession() };
-        standing = await tables.join(joining, leaseMs, !isReplaced);
-        if (standing.state === "held") mine = joining;
+      const before = mine;
+      const asking = before ?? { name: member, session: newSession() };
+      const standing: Standing = await (before === undefined
+        ? tables.join(asking, leaseMs, !isReplaced)
+        : tables.renew(asking, leaseMs));
+      if (before !== mine) {
+        // The lease was lost meanwhile.
+        isAskedAgain = true;
+        return;
       }
+      if (standing.state === "held") mine = asking;
       renewals.add(1, { result: standing.state === "held" ? "ok" : standing.state });
       take(standing, sent);
       if (standing.state === "expired") isAskedAgain = true;
@@ -151,6 +165,8 @@ export function createMembership(options: MembershipOptions): Membership {
       renewals.add(1, { result: "failed" });
       if (!isHeldNow()) say(error instanceof Error ? error.message : String(error));
       if (!isExpected(error)) log.debug({ fleet, error }, "the lease in the fleet was not renewed");
+      hasFailed = true;
+      isAskedAgain = false;
       next(retryMs);
       return;
     }
@@ -167,6 +183,7 @@ export function createMembership(options: MembershipOptions): Membership {
       return busy;
     }
     isAskedAgain = false;
+    hasFailed = false;
     busy = ask().finally(() => {
       busy = undefined;
       if (isAskedAgain && isRunning) void renew();
@@ -179,6 +196,7 @@ export function createMembership(options: MembershipOptions): Membership {
     name: `fleet ${fleet}`,
     member,
     session: () => (isHeldNow() ? mine?.session : undefined),
+    isReplaced: () => isReplaced,
     members: () => (isHeldNow() ? members : []),
     watch(listener) {
       watchers.add(listener);
@@ -187,7 +205,7 @@ export function createMembership(options: MembershipOptions): Membership {
     async start() {
       isRunning = true;
       say("it has not joined yet");
-      endWatch = tables.watch(() => void (isRunning && renew()));
+      endWatch = tables.watch(() => void (isRunning && !hasFailed && renew()));
       await renew();
     },
     async stop() {
@@ -214,5 +232,8 @@ export function createMembership(options: MembershipOptions): Membership {
 }
 
 function sameMembers(a: readonly FleetMember[], b: readonly FleetMember[]): boolean {
-  return a.length === b.length && a.every(({ session }, i) => session === b[i]?.session);
+  return (
+    a.length === b.length &&
+    a.every(({ session, devices }, i) => session === b[i]?.session && devices === b[i]?.devices)
+  );
 }

@@ -98,3 +98,4 @@ export {
   type InterfaceChange,
 } from "./operations/interface-directory.ts";
 export type { TrapSettings } from "./traps/trap-listener.ts";
+export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/device-sharing.ts";

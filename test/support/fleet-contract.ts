@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import type { FleetMember, MembershipTables, Standing } from "../../src/fleet/index.ts";
+import type { FleetMember, MembershipTables, ShareTables, Standing } from "../../src/fleet/index.ts";
 
 export interface TablesUnderTest {
   /** Those of another collector with each call, of a fleet that nobody is a member of yet. */
-  readonly open: () => Promise<() => Promise<MembershipTables>>;
+  readonly open: () => Promise<() => Promise<{ readonly members: MembershipTables; readonly shares: ShareTables }>>;
   /** Lets time pass for the database. */
   readonly pass: (ms: number) => Promise<void>;
 }
@@ -20,7 +20,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("members see one another until they leave", async () => {
     const tables = await open();
-    const [a, b] = [await tables(), await tables()];
+    const [{ members: a }, { members: b }] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("b")];
     assert.deepEqual(names(await a.join(one, leaseMs * 100, true)), ["a"]);
     assert.deepEqual(names(await b.join(two, leaseMs * 100, true)), ["a", "b"]);
@@ -32,7 +32,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("a lease that was not renewed is over for good, and others see it", async () => {
     const tables = await open();
-    const [a, b] = [await tables(), await tables()];
+    const [{ members: a }, { members: b }] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("b")];
     await a.join(one, leaseMs * 100, true);
     await b.join(two, leaseMs, true);
@@ -44,7 +44,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("a second session of a name ends the first, or waits for its end", async () => {
     const tables = await open();
-    const [a, b] = [await tables(), await tables()];
+    const [{ members: a }, { members: b }] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("a")];
     await a.join(one, leaseMs * 100, true);
     assert.deepEqual(names(await b.join(two, leaseMs * 100, false)), "replaced");
@@ -56,7 +56,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("who watches is called when somebody joins and leaves", async () => {
     const tables = await open();
-    const [a, b] = [await tables(), await tables()];
+    const [{ members: a }, { members: b }] = [await tables(), await tables()];
     let calls = 0;
     const end = a.watch(() => void calls++);
     const two = member("b");
@@ -68,5 +68,63 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
     await pass(200);
     assert.ok(calls > 0);
     end();
+  });
+
+  const keysOf = (shares: readonly { readonly key: string }[]): readonly string[] =>
+    shares.map(({ key }) => key).sort();
+
+  test("a key has one holder, until it gives it up or lives no more; what is kept goes with it", async () => {
+    const tables = await open();
+    const [first, second] = [await tables(), await tables()];
+    const [one, two] = [member("a"), member("b")];
+    await first.members.join(one, leaseMs, true);
+    await second.members.join(two, leaseMs * 100, true);
+    assert.deepEqual(keysOf(await first.shares.take(one, ["x", "y", "z"])), ["x", "y", "z"]);
+    assert.deepEqual(await second.shares.take(two, ["x", "y", "z"]), []);
+    assert.deepEqual(keysOf(await first.shares.take(one, ["x"])), ["x"]);
+    await first.shares.keep(one, "y", '{"plan":1}');
+    await second.shares.keep(two, "y", '{"plan":2}');
+    await second.shares.release(two, new Map([["z", undefined]]));
+    await first.shares.release(one, new Map([["x", '{"plan":3}']]));
+    const [x] = await second.shares.take(two, ["x", "y", "z"]);
+    assert.deepEqual([x?.key, x?.from, JSON.parse(x?.kept ?? "")], ["x", "released", { plan: 3 }]);
+    await pass(leaseMs + 50);
+    await second.members.renew(two, leaseMs * 100);
+    const rest = await second.shares.take(two, ["y", "z", "new"]);
+    assert.deepEqual(rest.map(({ key, from, kept }) => [key, from, kept && JSON.parse(kept)]).sort(), [
+      ["new", "nobody", undefined],
+      ["y", "dead", { plan: 1 }],
+      ["z", "dead", undefined],
+    ]);
+    assert.deepEqual(await first.shares.take(one, ["free"]), []);
+  });
+
+  test("a collector that comes back under its name takes what it had at once", async () => {
+    const tables = await open();
+    const { members, shares } = await tables();
+    const [before, after] = [member("a"), member("a")];
+    await members.join(before, leaseMs * 100, true);
+    await shares.take(before, ["x"]);
+    await members.join(after, leaseMs * 100, true);
+    assert.deepEqual(keysOf(await shares.take(after, ["x"])), ["x"]);
+    assert.deepEqual(await shares.take(before, ["x"]), []);
+  });
+
+  test("members see which keys each could take, until it takes that back", async () => {
+    const tables = await open();
+    const [first, second] = [await tables(), await tables()];
+    const [one, two] = [member("a"), member("b")];
+    await first.members.join(one, leaseMs * 100, true);
+    await second.members.join(two, leaseMs * 100, true);
+    await first.shares.offer(one, "digest", ["x", "y"]);
+    const standing = await second.members.renew(two, leaseMs * 100);
+    assert.deepEqual(standing.state === "held" && standing.members.map(({ devices }) => devices), [
+      "digest",
+      undefined,
+    ]);
+    assert.deepEqual(await second.shares.list("digest"), ["x", "y"]);
+    await first.shares.withdraw(one);
+    const later = await second.members.renew(two, leaseMs * 100);
+    assert.deepEqual(later.state === "held" && later.members.map(({ devices }) => devices), [undefined, undefined]);
   });
 }

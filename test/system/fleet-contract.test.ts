@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/file/index.ts";
-import { createFleet, createMembershipTables, type Fleet } from "../../src/fleet/index.ts";
+import { createFleet, createMembershipTables, createShareTables, type Fleet } from "../../src/fleet/index.ts";
 import { parseServerAddress } from "../../src/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { runFleetContract } from "../support/fleet-contract.ts";
@@ -25,10 +25,11 @@ suite("the tables of a fleet in PostgreSQL", async () => {
       return Promise.resolve(async () => {
         const opened = openFleet(database, fleet, randomUUID());
         t.after(() => opened.connection.stop());
-        const tables = createMembershipTables(opened.connection, fleet);
+        const members = createMembershipTables(opened.connection, fleet);
+        const shares = createShareTables(opened.connection, fleet);
         await opened.connection.start();
         await until("a connection", () => opened.connection.isThere());
-        return tables;
+        return { members, shares };
       });
     },
     pass: (ms) => sleep(ms),

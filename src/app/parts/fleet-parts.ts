@@ -1,5 +1,8 @@
 import { runAfter } from "../../file/index.ts";
 import { createFleet, type Fleet } from "../../fleet/index.ts";
+import { limitLog } from "../../report/index.ts";
+import type { DeviceSharing } from "../../snmp/index.ts";
+import { createDeviceSharing } from "../device-sharing.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
 import type { Settings } from "../settings/index.ts";
 import type { Reporting } from "./reporting.ts";
@@ -19,5 +22,22 @@ export function createFleetPart(settings: Settings, reporting: Reporting): Fleet
     leaseMs: settings.SVC_FLEET_LEASE_SECONDS * 1000,
     after: runAfter,
     random: Math.random,
+  });
+}
+
+/** How SNMP devices are shared with the fleet; undefined: this collector polls all of its own. */
+export function createDeviceSharingPart(
+  settings: Settings,
+  fleet: Fleet | undefined,
+  reporting: Reporting,
+): DeviceSharing | undefined {
+  if (fleet === undefined || !settings.SVC_FLEET_SNMP_ENABLE || !settings.SVC_INPUT_SNMP_ENABLE) return undefined;
+  return createDeviceSharing({
+    ...reporting,
+    log: limitLog(reporting.log, reporting.clock),
+    fleet,
+    leaseMs: settings.SVC_FLEET_LEASE_SECONDS * 1000,
+    keepsWithoutLease: settings.SVC_FLEET_SNMP_WITHOUT_DATABASE === "keep",
+    after: runAfter,
   });
 }

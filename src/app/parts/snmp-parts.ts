@@ -9,6 +9,7 @@ import {
   definitionPathsIn,
   type Credential,
   type DefinitionPaths,
+  type DeviceSharing,
   type DiscoverySettings,
   type Snmp,
   type TrapSettings,
@@ -25,12 +26,19 @@ import { recordEdits } from "../shaping.ts";
 import type { Progress } from "../../report/index.ts";
 import type { Reporting } from "./reporting.ts";
 
+/** What SNMP is given by other parts. */
+export interface SnmpSources {
+  readonly enricher: Enricher;
+  readonly sink: Sink;
+  readonly progress: Progress;
+  readonly exporters: ExporterInterfacesOptions["exporters"];
+  /** Undefined: this collector polls all devices. */
+  readonly sharing: DeviceSharing | undefined;
+}
+
 export function createSnmpPart(
   settings: Settings,
-  enricher: Enricher,
-  sink: Sink,
-  progress: Progress,
-  exporters: ExporterInterfacesOptions["exporters"],
+  { enricher, sink, progress, exporters, sharing }: SnmpSources,
   reporting: Reporting,
 ): Snmp | undefined {
   const traps = settings.SVC_INPUT_TRAP_ENABLE ? trapSettings(settings) : undefined;
@@ -61,6 +69,7 @@ export function createSnmpPart(
     addsRates: settings.SVC_INPUT_SNMP_RATES_ENABLE,
     ...(discovery !== undefined && { discovery }),
     progress,
+    sharing,
     exporters: async () => (await exporters()).map(({ address }) => address),
     keepsReadings: settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE,
     persistDirectory: settings.SVC_INPUT_SNMP_PERSIST_ENABLE ? settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH : "",

@@ -1,6 +1,6 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import { bool, int, orEmpty, printable, secret } from "./setting-type.ts";
+import { bool, int, oneOf, orEmpty, printable, secret } from "./setting-type.ts";
 
 const group = "Fleet";
 
@@ -37,5 +37,17 @@ export const fleetSettings = {
     bool,
     true,
     "The collectors of the fleet share templates, sampling rates and names of flow exporters, so that an exporter may come to any of them.",
+  ),
+  SVC_FLEET_SNMP_ENABLE: row(
+    group,
+    bool,
+    true,
+    "Shares the SNMP devices: each is polled by one collector of the fleet.",
+  ),
+  SVC_FLEET_SNMP_WITHOUT_DATABASE: row(
+    group,
+    oneOf(["stop", "keep"]),
+    "stop",
+    "What becomes of the devices of a collector that cannot renew its lease: it stops polling them, so that none is polled twice, or keeps them, so that none is left out.",
   ),
 } as const;

@@ -29,6 +29,10 @@ export interface DefinitionsInUseParts {
   readonly devices: DeviceTable;
   readonly discoveries: Pick<Discoveries, "require">;
   readonly isRunning: () => boolean;
+  /** Whether a device is to be polled here. */
+  readonly isOurs: (deviceId: string) => boolean;
+  /** Called with definitions that came into use, before devices are added. */
+  readonly changed: (definitions: Definitions) => void;
   /** When the first work of one of so many devices begins, milliseconds from now. */
   readonly spread: (devices: number) => number;
   readonly clock: Clock;
@@ -108,15 +112,17 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const pacer = createPacer(clock);
     const discovered = effects.filter(({ discovery }) => discovery !== undefined).length;
     for (const { deviceId, isRemoved } of effects) if (isRemoved) devices.remove(deviceId);
+    parts.changed(next);
     for (const [id, device] of next.devices) {
       if (pacer.isDue()) await pacer.rest();
       if (!parts.isRunning()) return;
       const poller = devices.pollers.get(id);
-      if (poller === undefined) devices.add(device, next);
-      else poller.update(device, next);
+      if (poller !== undefined) poller.update(device, next);
+      else if (parts.isOurs(id)) devices.add(device, next);
     }
     for (const { deviceId, discovery, pending } of effects) {
       if (pacer.isDue()) await pacer.rest();
+      if (!devices.pollers.has(deviceId)) continue;
       devices.addPending(deviceId, pending);
       if (discovery !== undefined) discoveries.require(deviceId, parts.spread(discovered));
     }

@@ -28,6 +28,14 @@ import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-d
 import { createCandidates, type NamedAddress } from "./candidates.ts";
 import { createNeighbours, type Neighbour } from "./neighbours.ts";
 import { createNetworkDiscovery } from "./network-discovery.ts";
+import {
+  createDeviceTaker,
+  elsewhereDetail,
+  elsewhereView,
+  rediscoverElsewhere,
+  sharedPlans,
+  type TakenUp,
+} from "./shared-devices.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
 import type { PolledIdentity } from "../sweep/settle-found.ts";
 import { createLastReadings } from "../readings/last-readings.ts";
@@ -60,7 +68,9 @@ const maxRowBytes = 64 * 1024 * 1024;
 export function createSnmp(options: SnmpOptions): Snmp {
   const { clock, metrics, health, random = Math.random } = options;
   const log = limitLog(options.log, clock);
-  const plans = createPlanStore(options.persistDirectory, metrics, log);
+  const { sharing } = options;
+  const ownPlans = createPlanStore(options.persistDirectory, metrics, log);
+  const plans = sharing === undefined ? ownPlans : sharedPlans(ownPlans, sharing);
   const directory = createInterfaceDirectory();
   const interfaceEnricher = createInterfaceEnricher(directory, metrics);
   const { openSocket } = options;
@@ -172,6 +182,8 @@ export function createSnmp(options: SnmpOptions): Snmp {
     devices,
     discoveries,
     isRunning: () => isRunning,
+    isOurs: (deviceId) => sharing?.holds(deviceId) ?? true,
+    changed: (definitions) => sharing?.offer([...definitions.devices.keys()]),
     spread,
     clock,
     health,
@@ -211,7 +223,8 @@ export function createSnmp(options: SnmpOptions): Snmp {
     createNetworkDiscovery({
       settings: options.discovery,
       definitions: () => inUse.current,
-      polled: () => Array.from(pollers.values(), polledIdentity),
+      polled: () => polledIdentities(pollers, inUse.current),
+      leads: sharing && (() => sharing.leads()),
       async apply() {
         const applied = await inUse.apply(false);
         return applied.ok ? undefined : applied.findings.map(({ place, message }) => `${place}: ${message}`).join("; ");
@@ -233,7 +246,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
         return namedAddresses(neighbours?.list() ?? [], exporters, pollers);
       },
       devices() {
-        const polled = new Set(Array.from(pollers.values(), ({ device }) => device.ip));
+        const polled = new Set(Array.from(inUse.current?.devices.values() ?? [], ({ ip }) => ip));
         return (address) => polled.has(address) || directory.deviceAt(address) !== undefined;
       },
       sources: options.discovery.candidates,
@@ -254,15 +267,35 @@ export function createSnmp(options: SnmpOptions): Snmp {
   );
 
   /** Takes up a plan of an earlier run, and discovers what there is none for, or one for other definitions. */
-  async function begin(id: string, poller: DevicePoller, definitions: Definitions, stoppedAt: number): Promise<void> {
-    const plan = await plans.load(id);
+  async function begin(id: string, poller: DevicePoller, definitions: Definitions, given: TakenUp): Promise<void> {
+    const own = await plans.load(id);
+    const plan = given.plan === undefined || (own?.discoveredAt ?? 0) > given.plan.discoveredAt ? own : given.plan;
+    if (pollers.get(id) !== poller) return;
     const isUsable = plan !== undefined && fits(plan, poller.device, definitions);
-    if (isUsable) poller.resume(plan, { since: stoppedAt, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
+    if (isUsable) poller.resume(plan, { since: given.since, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
     if (!isUsable || plan.revision !== definitions.revision) discoveries.require(id, spread(pollers.size));
   }
 
-  const view = (deviceId: string, poller: DevicePoller): DeviceView =>
-    viewDevice(poller, discoveries.state(deviceId), devices.pendingOf(deviceId));
+  const taker = createDeviceTaker({
+    devices,
+    discoveries,
+    definitions: () => inUse.current,
+    begin,
+    isRunning: () => isRunning,
+    clock,
+  });
+  const polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
+  const view = (deviceId: string, poller: DevicePoller): DeviceView => ({
+    ...viewDevice(poller, discoveries.state(deviceId), devices.pendingOf(deviceId)),
+    ...polledBy,
+  });
+  /** Devices of the definitions that are not polled here. */
+  const elsewhere = (): DeviceView[] =>
+    sharing === undefined
+      ? []
+      : [...(inUse.current?.devices.values() ?? [])]
+          .filter(({ id }) => !pollers.has(id))
+          .map((device) => elsewhereView(device, sharing.memberOf(device.id)));
   const stateOf = (deviceId: string): Record<string, unknown> => {
     const poller = pollers.get(deviceId);
     return poller === undefined ? { device: deviceId, state: "removed" } : { ...view(deviceId, poller) };
@@ -291,19 +324,28 @@ export function createSnmp(options: SnmpOptions): Snmp {
       const { definitions, isWhole } = await inUse.load();
       isRunning = true;
       const pacer = createPacer(clock);
-      for (const device of definitions.devices.values()) {
-        devices.add(device, definitions);
-        if (pacer.isDue()) await pacer.rest();
+      if (sharing === undefined) {
+        for (const device of definitions.devices.values()) {
+          devices.add(device, definitions);
+          if (pacer.isDue()) await pacer.rest();
+        }
+        const since = (await plans.takeStop()) ?? clock.now() - usualRestart;
+        await Promise.all(
+          Array.from(pollers, ([id, poller]) => begin(id, poller, definitions, { plan: undefined, since })),
+        );
+      } else {
+        sharing.offer([...definitions.devices.keys()]);
+        await sharing.start(taker);
       }
-      const stoppedAt = (await plans.takeStop()) ?? clock.now() - usualRestart;
-      await Promise.all(Array.from(pollers, ([id, poller]) => begin(id, poller, definitions, stoppedAt)));
       // Devices that were left out because of an error keep their plans.
-      if (isWhole) await plans.keepOnly(new Set(pollers.keys()));
+      if (isWhole) await plans.keepOnly(new Set(definitions.devices.keys()));
       log.info({ devices: pollers.size, revision: definitions.revision }, "SNMP polling");
       candidates?.start();
       await traps?.start();
     },
     async stop() {
+      // Others take the devices with the plans that are there now.
+      await sharing?.stop();
       isRunning = false;
       await traps?.stop();
       await Promise.all([networks?.stop(), candidates?.stop()]);
@@ -321,17 +363,24 @@ export function createSnmp(options: SnmpOptions): Snmp {
     previewDefinitions: () => inUse.preview(),
     async rediscoverDevice({ ip, port }, wait) {
       const deviceId = peerName(ip, port);
-      if (!pollers.has(deviceId)) return undefined;
+      if (!pollers.has(deviceId)) {
+        const device = sharing && inUse.current?.devices.get(deviceId);
+        return device && (await rediscoverElsewhere(device, sharing, wait));
+      }
       const outcome = discoveries.join(deviceId);
       const ended = wait === undefined ? undefined : await waitFor(outcome, wait.seconds * 1000, wait.signal);
       if (ended === undefined) return { isDone: false, report: stateOf(deviceId) };
       const failure = ended.ok ? {} : { error: ended.error };
       return { isDone: true, report: { result: ended.ok ? "discovered" : "failed", ...failure, ...stateOf(deviceId) } };
     },
-    devices: () => [...pollers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, poller]) => view(id, poller)),
+    devices: () =>
+      [...Array.from(pollers, ([id, poller]) => view(id, poller)), ...elsewhere()].sort((a, b) =>
+        a.device < b.device ? -1 : 1,
+      ),
     device(id) {
       const poller = pollers.get(id);
-      return poller && detailDevice(poller, discoveries.state(id), devices.pendingOf(id), inUse.current);
+      if (poller === undefined) return elsewhereDetail(elsewhere().find(({ device }) => device === id));
+      return { ...detailDevice(poller, discoveries.state(id), devices.pendingOf(id), inUse.current), ...polledBy };
     },
   };
 }
@@ -350,6 +399,24 @@ function* namedAddresses(
     yield { address, source: protocol, reason };
   }
   for (const address of exporters) yield { address, source: "flow", reason: "an exporter of flows" };
+}
+
+/** Of a device that another collector polls the address is known. */
+function polledIdentities(
+  pollers: ReadonlyMap<string, DevicePoller>,
+  definitions: Definitions | undefined,
+): PolledIdentity[] {
+  const others = [...(definitions?.devices.values() ?? [])].filter(({ id }) => !pollers.has(id));
+  return [
+    ...Array.from(pollers.values(), polledIdentity),
+    ...others.map(({ id, ip }) => ({
+      id,
+      serial: undefined,
+      sysObjectId: undefined,
+      sysName: undefined,
+      addresses: [ip],
+    })),
+  ];
 }
 
 function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {

@@ -15,6 +15,8 @@ export interface DeviceTable {
   add(device: Device, definitions: Definitions): void;
   /** Lets what is in flight end, then forgets the device and its plan. */
   remove(deviceId: string): void;
+  /** Stops at once and forgets the device, but not its plan: another collector polls it. */
+  letGo(deviceId: string): Promise<void>;
   /** Definitions that changed and wait for the next discovery of the device, sorted. */
   pendingOf(deviceId: string): readonly string[];
   addPending(deviceId: string, subjects: readonly string[]): void;
@@ -47,6 +49,19 @@ export function createDeviceTable(parts: DeviceTableParts): DeviceTable {
   const pollers = new Map<string, DevicePoller>();
   const pending = new Map<string, readonly string[]>();
   const stopping = new Set<Promise<void>>();
+  const drop = (deviceId: string): DevicePoller | undefined => {
+    const poller = pollers.get(deviceId);
+    if (poller === undefined) return undefined;
+    pollers.delete(deviceId);
+    pending.delete(deviceId);
+    directory.change({ deviceId });
+    parts.removed(deviceId);
+    return poller;
+  };
+  const whileStopping = (stopped: Promise<void>): void => {
+    stopping.add(stopped);
+    void stopped.finally(() => stopping.delete(stopped));
+  };
   return {
     pollers,
     add(device, definitions) {
@@ -59,16 +74,16 @@ export function createDeviceTable(parts: DeviceTableParts): DeviceTable {
       pollers.set(device.id, createDevicePoller({ ...parts, compile, learnt }, device, definitions));
     },
     remove(deviceId) {
-      const poller = pollers.get(deviceId);
-      if (poller === undefined) return;
-      pollers.delete(deviceId);
-      pending.delete(deviceId);
-      directory.change({ deviceId });
-      parts.removed(deviceId);
+      const poller = drop(deviceId);
       // By the time it has stopped the device may be there again, with a plan of its own.
-      const stopped = poller.stop().then(() => (pollers.has(deviceId) ? undefined : plans.remove(deviceId)));
-      stopping.add(stopped);
-      void stopped.finally(() => stopping.delete(stopped));
+      if (poller !== undefined)
+        whileStopping(poller.stop().then(() => (pollers.has(deviceId) ? undefined : plans.remove(deviceId))));
+    },
+    async letGo(deviceId) {
+      const stopped = drop(deviceId)?.stop(true);
+      if (stopped === undefined) return;
+      whileStopping(stopped);
+      await stopped;
     },
     pendingOf: (deviceId) => pending.get(deviceId) ?? nothing,
     addPending(deviceId, subjects) {

@@ -12,8 +12,10 @@ export interface DeviceView {
   readonly ip: string;
   readonly port: number;
   readonly version: string;
-  /** `undiscovered` until a discovery has succeeded, `down` while it does not answer. */
-  readonly state: DevicePoller["state"];
+  /** `undiscovered` until a discovery has succeeded, `down` while it does not answer, `elsewhere` when another collector polls it. */
+  readonly state: DevicePoller["state"] | "elsewhere";
+  /** The collector of the fleet that polls it. */
+  readonly polledBy?: string;
   readonly discovery?: DiscoveryState;
   /** Device groups that count, after the last discovery. */
   readonly groups: readonly string[];

@@ -107,6 +107,8 @@ export interface NetworkDiscoveryParts {
   readonly settings: DiscoverySettings;
   readonly definitions: () => Definitions | undefined;
   readonly polled: () => Iterable<PolledIdentity>;
+  /** Whether runs begin by themselves here, when several collectors share the devices. */
+  readonly leads?: (() => boolean) | undefined;
   /** Puts the files of devices to use. @returns why they are not; undefined: they are. */
   readonly apply: () => Promise<string | undefined>;
   readonly clock: Clock;
@@ -330,6 +332,7 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
 
   async function runByItself(): Promise<void> {
     if (nextRunAt !== undefined && clock.now() < nextRunAt - 1) return plan(nextRunAt - clock.now());
+    if (parts.leads?.() === false) return plan(settings.intervalMs);
     const started = await run({ isDryRun: false, networks: [] });
     if (started.ok) return void (await started.ended.catch(() => {}));
     if (started.reason === "invalid") {

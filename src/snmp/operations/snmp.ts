@@ -3,6 +3,7 @@ import type { Clock, Component, Health, Log, Metrics, Progress } from "../../rep
 import type { DefinitionPaths } from "../definitions/definition-files.ts";
 import type { TrapSettings } from "../traps/trap-listener.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
+import type { DeviceSharing } from "./device-sharing.ts";
 import type { DeviceDetail, DeviceView } from "./device-view.ts";
 import type { OctetReading } from "../poller/octet-counters.ts";
 import type { InterfaceChange } from "./interface-directory.ts";
@@ -34,6 +35,8 @@ export interface SnmpOptions {
   readonly discovery?: DiscoverySettings;
   /** Addresses of hosts that send flows. */
   readonly exporters?: () => Promise<readonly string[]>;
+  /** Shares the devices with other collectors; without it all are polled here. */
+  readonly sharing?: DeviceSharing | undefined;
   /** Shows what takes a while. */
   readonly progress?: Progress;
 }

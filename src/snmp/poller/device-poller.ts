@@ -59,8 +59,8 @@ export interface DevicePoller extends MeasuredDevice {
   update(device: Device, definitions: Definitions): void;
   /** Polls the tables of interfaces now, in addition to their times: at most once in 10 s. */
   pollInterfaces(): void;
-  /** Lets what is in flight end and polls no more. */
-  stop(): Promise<void>;
+  /** Polls no more. Lets what is in flight end, or gives it up at once. */
+  stop(isAtOnce?: boolean): Promise<void>;
 }
 
 /** A link that goes up and down all the time is no reason to poll all the time. */
@@ -341,9 +341,10 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       interfacesPolledAt = now;
       grid.pollAll((type) => types().get(type)?.objects.some(givesNames) === true);
     },
-    async stop() {
+    async stop(isAtOnce = false) {
       isStopped = true;
       learnt.end();
+      if (isAtOnce) sessions.close();
       grid.clear();
       prober.stop();
       await Promise.allSettled(running);

@@ -9,8 +9,17 @@ export interface ListeningAgent {
   readonly close: () => Promise<void>;
 }
 
-/** Puts an agent on real UDP. Every address of 127.0.0.0/8 is this host's, so thousands may share a port number. */
-export async function listen(agent: SnmpAgent, address = "127.0.0.1", port = 0): Promise<ListeningAgent> {
+/**
+ * Puts an agent on real UDP. Every address of 127.0.0.0/8 is this host's, so thousands may share a port number.
+ *
+ * @param heard called with each request.
+ */
+export async function listen(
+  agent: SnmpAgent,
+  address = "127.0.0.1",
+  port = 0,
+  heard?: (fromPort: number) => void,
+): Promise<ListeningAgent> {
   const family = address.includes(":") ? 6 : 4;
   const socket = createSocket({ type: `udp${family}`, lookup: (host, _options, found) => found(null, host, family) });
   const timers = new Set<NodeJS.Timeout>();
@@ -19,6 +28,7 @@ export async function listen(agent: SnmpAgent, address = "127.0.0.1", port = 0):
     if (isOpen) socket.send(datagram, toPort, to);
   };
   socket.on("message", (datagram, { address: to, port: toPort }) => {
+    heard?.(toPort);
     for (const answer of agent.handle(datagram)) {
       const { delay = 0 } = agent.faults;
       if (delay <= 0) {

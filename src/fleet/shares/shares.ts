@@ -1,0 +1,334 @@
+import { hash } from "node:crypto";
+import { isExpected, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import type { FleetMember } from "../fleet-contract.ts";
+import type { Membership } from "../membership.ts";
+import { ownerOf, pointOf, type NamePoint } from "./rendezvous.ts";
+import type { Share, ShareTables } from "./share-contract.ts";
+
+/** Does the work for keys. */
+export interface ShareTaker {
+  take(shares: readonly Share[]): Promise<void>;
+  /** Ends the work at once. @returns what the next holder is to know, by key. */
+  release(keys: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
+}
+
+/** The keys that members of a fleet divide among themselves: each has one holder. */
+export interface Shares extends Component {
+  /** Says which keys this collector could take; until the first time it takes none. */
+  offer(keys: readonly string[]): void;
+  /** Keeps a text for the next holder of a key that this collector has. */
+  keep(key: string, text: string): Promise<void>;
+  holds(key: string): boolean;
+  /** The member whose key it is, as far as this collector knows; undefined while it is no member. */
+  memberOf(key: string): string | undefined;
+  /** Whether this collector does what one of the members is to do. */
+  leads(): boolean;
+  counts(): { readonly held: number; readonly waiting: number; readonly elsewhere: number };
+  /** Gives up all keys, and takes none. */
+  stop(): Promise<void>;
+}
+
+export interface SharesOptions {
+  readonly membership: Membership;
+  readonly tables: ShareTables;
+  readonly taker: ShareTaker;
+  /** Called when the fleet may have changed. @returns what ends that. */
+  readonly watch: (listener: () => void) => () => void;
+  /** Whether keys are kept while the database is away: then two collectors may have one. */
+  readonly keepsWithoutLease: boolean;
+  readonly retryMs: number;
+  readonly after: (action: () => void, ms: number) => () => void;
+  readonly clock: Clock;
+  /** Limited in rate. */
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Keys of one request: the renewal of the lease waits for its end. */
+const keysAtOnce = 200;
+const origins = ["nobody", "released", "dead"] as const;
+
+/**
+ * Divides keys by rendezvous hashing over the members that know them. What the hash says is a wish: a key is taken in the database, where it has
+ * one holder, so members that see the fleet differently do not both take it.
+ */
+export function createShares(options: SharesOptions): Shares {
+  const { membership, tables, taker, keepsWithoutLease, retryMs, after, log, metrics } = options;
+  /** The session by which each key is held. */
+  const held = new Map<string, string>();
+  /** What may be this collector's in the database and is not to be, with the session that has it there. */
+  let unreleased = new Map<string, string | undefined>();
+  let unreleasedBy: string | undefined;
+  let offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;
+  let announced: string | undefined;
+  const lists = new Map<string, ReadonlySet<string>>();
+  let isRunning = false;
+  let busy: Promise<void> | undefined;
+  let isAskedAgain = false;
+  /** Until it is tried again nothing else asks: a request whose answer is lost may be what others are told of. */
+  let hasFailed = false;
+  let cancelRetry = (): void => {};
+  let waiting = 0;
+  let ends: readonly (() => void)[] = [];
+
+  const taken = metrics.counter(
+    "netgloss_fleet_devices_taken_total",
+    "Devices that this collector has taken, by what they were before: nobody's, given up, or of a collector that lives no more.",
+    { from: origins },
+  );
+  const released = metrics.counter(
+    "netgloss_fleet_devices_released_total",
+    "Devices that this collector has given up for another one, or at its end.",
+  );
+  const stopped = metrics.counter(
+    "netgloss_fleet_devices_stopped_total",
+    "Devices that this collector no longer polls because its lease was lost.",
+  );
+  const failures = metrics.counter(
+    "netgloss_fleet_share_failures_total",
+    "Attempts to divide devices that the database did not carry out.",
+  );
+  const counts = (): ReturnType<Shares["counts"]> => {
+    const all = offered?.points.size ?? 0;
+    return { held: held.size, waiting, elsewhere: Math.max(0, all - held.size - waiting) };
+  };
+  metrics.gaugeFrom("netgloss_fleet_devices", "Devices of the definitions, by where they are polled.", ["state"], () =>
+    Object.entries(counts()).map(([state, count]) => [{ state }, count] as const),
+  );
+
+  const me = (session: string): FleetMember => ({ name: membership.member, session });
+  /** Members that share, with the keys that they know. */
+  const sharers = (): readonly { readonly name: string; readonly point: NamePoint; readonly keys: Keys }[] =>
+    membership.members().flatMap(({ name, session, devices }) => {
+      const isMe = session === membership.session();
+      const keys: Keys | undefined = isMe ? offered?.points : devices === undefined ? undefined : lists.get(devices);
+      return keys === undefined ? [] : [{ name, point: pointOf(name), keys }];
+    });
+  const wantedKeys = (): readonly string[] => {
+    const members = sharers();
+    const mine = members.findIndex(({ name }) => name === membership.member);
+    const points = members.map(({ point }) => point);
+    const wanted: string[] = [];
+    for (const [key, point] of offered?.points ?? []) {
+      const knowing = members.every(({ keys }) => keys.has(key))
+        ? undefined
+        : members.filter(({ keys }) => keys.has(key));
+      const owner =
+        knowing === undefined
+          ? ownerOf(point, points)
+          : members.indexOf(
+              knowing[
+                ownerOf(
+                  point,
+                  knowing.map((member) => member.point),
+                )
+              ] as (typeof members)[number],
+            );
+      if (owner === mine && mine !== -1) wanted.push(key);
+    }
+    return wanted;
+  };
+
+  /** Ends the work at once; the database is not told, because the session is over there, or soon is. */
+  const dropAll = async (): Promise<void> => {
+    const keys = [...held.keys()];
+    held.clear();
+    if (keys.length === 0) return;
+    stopped.add(keys.length);
+    log.warn({ devices: keys.length }, "SNMP devices are not polled here any more: the lease in the fleet is lost");
+    await taker.release(keys);
+  };
+
+  const settleReleases = async (session: string): Promise<void> => {
+    if (unreleased.size === 0) return;
+    if (unreleasedBy !== session) {
+      // They are free: their session is over.
+      unreleased = new Map();
+      return;
+    }
+    const entries = [...unreleased];
+    for (let i = 0; i < entries.length; i += keysAtOnce) {
+      const some = new Map(entries.slice(i, i + keysAtOnce));
+      await tables.release(me(session), some);
+      for (const key of some.keys()) unreleased.delete(key);
+    }
+  };
+  const release = async (session: string, keys: readonly string[]): Promise<void> => {
+    if (keys.length === 0) return;
+    const isOurs = keys.filter((key) => held.get(key) === session);
+    for (const key of keys) held.delete(key);
+    const kept = await taker.release(keys);
+    for (const key of isOurs) unreleased.set(key, kept.get(key));
+    unreleasedBy = session;
+    released.add(keys.length);
+    await settleReleases(session);
+    log.info({ devices: keys.length }, "SNMP devices are given to other collectors of the fleet");
+  };
+  const take = async (session: string, keys: readonly string[]): Promise<void> => {
+    let count = 0;
+    for (let i = 0; i < keys.length; i += keysAtOnce) {
+      const some = keys.slice(i, i + keysAtOnce);
+      // Until the answer is there, they may be this collector's in the database.
+      for (const key of some) if (!held.has(key)) unreleased.set(key, undefined);
+      unreleasedBy = session;
+      const shares = await tables.take(me(session), some);
+      for (const key of some) unreleased.delete(key);
+      // An answer that comes after the end of the lease says nothing.
+      if (membership.session() !== session || !isRunning) return;
+      const fresh = shares.filter(({ key }) => !held.has(key));
+      for (const { key } of shares) held.set(key, session);
+      for (const { from } of fresh) taken.add(1, { from });
+      count += fresh.length;
+      // Another one has taken them while the lease was lost.
+      const lost = some.filter((key) => held.has(key) && held.get(key) !== session);
+      for (const key of lost) held.delete(key);
+      if (lost.length > 0) await taker.release(lost);
+      if (fresh.length > 0) await taker.take(fresh);
+    }
+    if (count > 0) log.info({ devices: count, held: held.size }, "SNMP devices are polled here");
+  };
+
+  const divide = async (): Promise<void> => {
+    const session = membership.session();
+    if (session === undefined || offered === undefined || !isRunning) return;
+    await settleReleases(session);
+    const { digest, points } = offered;
+    if (announced !== `${session} ${digest}`) {
+      await tables.offer(me(session), digest, [...points.keys()]);
+      announced = `${session} ${digest}`;
+    }
+    const named = new Set(membership.members().flatMap(({ devices }) => devices ?? []));
+    for (const known of lists.keys()) if (!named.has(known)) lists.delete(known);
+    for (const name of named) {
+      if (lists.has(name)) continue;
+      const keys = name === digest ? [...points.keys()] : await tables.list(name);
+      if (keys !== undefined) lists.set(name, new Set(keys));
+    }
+    if (membership.session() !== session) return;
+    const wanted = wantedKeys();
+    const isWanted = new Set(wanted);
+    await release(
+      session,
+      [...held.keys()].filter((key) => !isWanted.has(key)),
+    );
+    await take(
+      session,
+      wanted.filter((key) => held.get(key) !== session),
+    );
+    waiting = wanted.filter((key) => !held.has(key)).length;
+  };
+
+  const again = (): void => {
+    cancelRetry();
+    if (!isRunning) return;
+    cancelRetry = after(() => {
+      hasFailed = false;
+      void reconcile();
+    }, retryMs);
+  };
+  /** One at a time; what is asked meanwhile is one more. */
+  const reconcile = (): Promise<void> => {
+    isAskedAgain = true;
+    if (hasFailed) return Promise.resolve();
+    busy ??= (async () => {
+      while (isAskedAgain && isRunning) {
+        isAskedAgain = false;
+        try {
+          await divide();
+          if (waiting > 0 || unreleased.size > 0) again();
+        } catch (error) {
+          failures.add(1);
+          hasFailed = true;
+          isAskedAgain = false;
+          if (isExpected(error)) log.debug({ error }, "the devices of the fleet were not divided");
+          else log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
+          again();
+        }
+      }
+    })().finally(() => {
+      busy = undefined;
+      if (isAskedAgain && isRunning && !hasFailed) void reconcile();
+    });
+    return busy;
+  };
+  const onMembership = (): void => {
+    const mayKeep = keepsWithoutLease && !membership.isReplaced();
+    if (membership.session() === undefined && !mayKeep) {
+      waiting = 0;
+      dropAll().catch((error: unknown) => log.error({ error }, "SNMP devices were not let go of"));
+      return;
+    }
+    void reconcile();
+  };
+
+  return {
+    name: "devices of the fleet",
+    async start() {
+      isRunning = true;
+      ends = [membership.watch(onMembership), options.watch(() => void reconcile())];
+      await reconcile();
+    },
+    offer(keys) {
+      const sorted = [...keys].sort();
+      offered = {
+        digest: hash("sha256", JSON.stringify(sorted), "hex"),
+        points: new Map(sorted.map((key) => [key, pointOf(key)])),
+      };
+      if (isRunning) void reconcile();
+    },
+    async keep(key, text) {
+      const session = held.get(key);
+      if (session === undefined) return;
+      try {
+        await tables.keep(me(session), key, text);
+      } catch (error) {
+        failures.add(1);
+        log.debug({ key, error }, "what the next collector is to know of a device was not kept");
+      }
+    },
+    holds: (key) => held.has(key),
+    memberOf(key) {
+      if (held.has(key)) return membership.member;
+      const knowing = sharers().filter(({ keys }) => keys.has(key));
+      return knowing[
+        ownerOf(
+          pointOf(key),
+          knowing.map(({ point }) => point),
+        )
+      ]?.name;
+    },
+    leads() {
+      const members = sharers();
+      return (
+        members[
+          ownerOf(
+            pointOf("lead"),
+            members.map(({ point }) => point),
+          )
+        ]?.name === membership.member
+      );
+    },
+    counts,
+    async stop() {
+      isRunning = false;
+      for (const end of ends) end();
+      cancelRetry();
+      await busy;
+      const session = membership.session();
+      if (session === undefined) {
+        const keys = [...held.keys()];
+        held.clear();
+        await taker.release(keys);
+        return;
+      }
+      try {
+        await release(session, [...held.keys()]);
+        await tables.withdraw(me(session));
+      } catch (error) {
+        log.warn({ error }, "SNMP devices were not given up: others take them when the lease ends");
+      }
+    },
+  };
+}
+
+type Keys = Pick<ReadonlySet<string>, "has">;

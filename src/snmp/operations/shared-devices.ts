@@ -1,0 +1,141 @@
+import type { Clock } from "../../report/index.ts";
+import type { Definitions, Device } from "../definitions/definitions.ts";
+import { createPacer } from "../definitions/pacer.ts";
+import { planFromJson, planToJson, type DevicePlan } from "../discovery/device-plan.ts";
+import type { PlanStore } from "../discovery/plan-store.ts";
+import type { DevicePoller } from "../poller/device-poller.ts";
+import type { DeviceSharing, DeviceTaker, GivenDevice } from "./device-sharing.ts";
+import type { DeviceTable } from "./device-table.ts";
+import type { DeviceDetail, DeviceView } from "./device-view.ts";
+import type { Discoveries } from "./discoveries.ts";
+import type { RediscoveryOutcome } from "./snmp.ts";
+import { waitFor } from "./wait-for.ts";
+
+export interface DeviceTakerParts {
+  readonly devices: DeviceTable;
+  readonly discoveries: Pick<Discoveries, "join">;
+  readonly definitions: () => Definitions | undefined;
+  /** Polls a device by a plan, or discovers it. */
+  readonly begin: (id: string, poller: DevicePoller, definitions: Definitions, given: TakenUp) => Promise<void>;
+  readonly isRunning: () => boolean;
+  readonly clock: Clock;
+}
+
+/** How a device is taken up. */
+export interface TakenUp {
+  /** A plan that came with it. */
+  readonly plan: DevicePlan | undefined;
+  /** Milliseconds since the epoch: it may not have been polled since. */
+  readonly since: number;
+}
+
+/** Between the last poll of one collector and its end: a poll that was cut off is made up for. */
+const cutOffMs = 5000;
+
+/** Adds and removes devices as they are given and taken away. */
+export function createDeviceTaker(parts: DeviceTakerParts): DeviceTaker {
+  const { devices, discoveries, clock } = parts;
+  /** Devices may be taken away while others of the same call are still being added. */
+  const ours = new Set<string>();
+
+  const takeOne = async ({ deviceId, plan, idleMs }: GivenDevice): Promise<void> => {
+    const definitions = parts.definitions();
+    const device = definitions?.devices.get(deviceId);
+    if (definitions === undefined || device === undefined || devices.pollers.has(deviceId)) return;
+    devices.add(device, definitions);
+    const poller = devices.pollers.get(deviceId);
+    // Nobody ever polled it: there is no turn to make up for.
+    const since = idleMs === undefined ? Infinity : clock.now() - idleMs - cutOffMs;
+    if (poller !== undefined)
+      await parts.begin(deviceId, poller, definitions, { plan: readPlan(deviceId, plan), since });
+  };
+
+  return {
+    async take(given) {
+      for (const { deviceId } of given) ours.add(deviceId);
+      const pacer = createPacer(clock);
+      for (const device of given) {
+        if (!parts.isRunning()) return;
+        if (ours.has(device.deviceId)) await takeOne(device);
+        if (pacer.isDue()) await pacer.rest();
+      }
+    },
+    async release(deviceIds) {
+      const kept = new Map<string, string | undefined>();
+      const ended: Promise<void>[] = [];
+      for (const id of deviceIds) {
+        ours.delete(id);
+        const plan = devices.pollers.get(id)?.plan;
+        kept.set(id, plan && planText(plan));
+        ended.push(devices.letGo(id));
+      }
+      await Promise.all(ended);
+      return kept;
+    },
+    rediscover: (deviceId) => (devices.pollers.has(deviceId) ? discoveries.join(deviceId) : undefined),
+  };
+}
+
+export const planText = (plan: DevicePlan): string => JSON.stringify(planToJson(plan));
+
+/** A plan of a version that is not known costs a discovery. */
+function readPlan(deviceId: string, text: string | undefined): DevicePlan | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const plan = planFromJson(JSON.parse(text));
+    return plan?.deviceId === deviceId ? plan : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Plans are kept for the other collectors, too. */
+export function sharedPlans(plans: PlanStore, sharing: DeviceSharing): PlanStore {
+  return {
+    ...plans,
+    async save(plan) {
+      await Promise.all([plans.save(plan), sharing.keep(plan.deviceId, planText(plan))]);
+    },
+  };
+}
+
+/** A device that another collector polls. */
+export function elsewhereView(device: Device, member: string | undefined): DeviceView {
+  return {
+    device: device.id,
+    name: device.name,
+    ip: device.ip,
+    port: device.port,
+    version: device.version,
+    state: "elsewhere",
+    ...(member !== undefined && { polledBy: member }),
+    groups: device.deviceGroups,
+    pending: [],
+  };
+}
+
+/** What is known here of a device that another collector polls. */
+export function elsewhereDetail(view: DeviceView | undefined): DeviceDetail | undefined {
+  if (view === undefined) return undefined;
+  return { ...view, facts: {}, objects: {}, interfaces: {}, interfaceStates: [], addresses: [], counts: {} };
+}
+
+/** Discovers a device that another collector polls. */
+export async function rediscoverElsewhere(
+  device: Device,
+  sharing: DeviceSharing,
+  wait: { readonly seconds: number; readonly signal: AbortSignal } | undefined,
+): Promise<RediscoveryOutcome> {
+  const view = elsewhereView(device, sharing.memberOf(device.id));
+  try {
+    const { done, forget } = await sharing.rediscover(device.id);
+    const ended = wait === undefined ? undefined : await waitFor(done, wait.seconds * 1000, wait.signal);
+    forget();
+    if (ended === undefined) return { isDone: false, report: { ...view, discovery: "queued" } };
+    const failure = ended.ok ? {} : { error: ended.error };
+    return { isDone: true, report: { result: ended.ok ? "discovered" : "failed", ...failure, ...view } };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { isDone: true, report: { result: "failed", error: `it was not discovered: ${message}`, ...view } };
+  }
+}
