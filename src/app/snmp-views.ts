@@ -55,7 +55,11 @@ const deviceProperties: Readonly<Record<string, Schema>> = {
   ip: text,
   port: integer,
   version: { enum: ["1", "2c", "3"] },
-  state: { enum: ["undiscovered", "up", "down"] },
+  state: {
+    enum: ["undiscovered", "up", "down", "elsewhere"],
+    description: "`elsewhere`: another collector of the fleet polls it, and knows more.",
+  },
+  polledBy: { ...text, description: "The collector of the fleet that polls it; absent outside of a fleet." },
   discovery: { enum: ["queued", "running"], description: "Absent: none is under way." },
   groups: { ...texts, description: "Device groups that count, after the last discovery." },
   plan: {

@@ -1,7 +1,7 @@
 // Keys are divided evenly, and few change hands when a member comes or goes.
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { ownerOf, pointOf } from "../../src/fleet/index.ts";
 
 const keys = Array.from({ length: 2000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:161`);

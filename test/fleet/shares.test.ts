@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createMembership, createShares, type Membership, type Shares } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
@@ -26,9 +26,9 @@ interface Collector {
 interface World {
   readonly time: FakeTime;
   readonly fleet: MemoryFleet;
-  start(name: string, keys?: readonly string[], keepsWithoutLease?: boolean): Promise<Collector>;
+  readonly start: (name: string, keys?: readonly string[], keepsWithoutLease?: boolean) => Promise<Collector>;
   /** It does nothing any more, and nobody is told. */
-  kill(collector: Collector): void;
+  readonly kill: (collector: Collector) => void;
 }
 
 function world(): World {

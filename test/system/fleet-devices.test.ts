@@ -95,7 +95,7 @@ test("devices of a collector that is killed are polled again within two interval
     devices: { polledBy?: string }[];
   };
   assert.equal(views.devices.length, deviceCount);
-  assert.deepEqual([...new Set(views.devices.map(({ polledBy }) => polledBy))].sort(), ["c1", "c2", "c3"]);
+  assert.deepEqual([...new Set(views.devices.map(({ polledBy }) => polledBy ?? ""))].sort(), ["c1", "c2", "c3"]);
   await sleep(intervalSeconds * 1000);
 
   const before = agents.heard.map(

@@ -16,6 +16,7 @@ interface DeviceJson {
   readonly device: string;
   readonly name: string;
   readonly state: string;
+  readonly polledBy?: string;
   readonly groups: readonly string[];
   readonly plan?: { readonly objects: number };
   readonly lastPoll?: string;
@@ -137,10 +138,23 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** Of a device that another collector polls, which one that is. */
+const stateOf = ({ state, polledBy }: DeviceJson): string =>
+  state === "elsewhere" && polledBy !== undefined ? `at ${polledBy}` : state;
+
 const tableHeader = ["DEVICE", "NAME", "STATE", "GROUPS", "OBJECTS", "LAST POLL", "LAST ERROR"];
 
-function tableRow({ device, name, state, groups, plan, lastPoll, lastError }: DeviceJson): string[] {
-  return [device, name, state, groups.join(","), String(plan?.objects ?? ""), lastPoll ?? "", lastError?.message ?? ""];
+function tableRow(row: DeviceJson): string[] {
+  const { device, name, groups, plan, lastPoll, lastError } = row;
+  return [
+    device,
+    name,
+    stateOf(row),
+    groups.join(","),
+    String(plan?.objects ?? ""),
+    lastPoll ?? "",
+    lastError?.message ?? "",
+  ];
 }
 
 /** A device by the name in its file; anything else is taken for an `ip:port`. */

@@ -2,7 +2,7 @@ import { runAfter } from "../../file/index.ts";
 import { createFleet, type Fleet } from "../../fleet/index.ts";
 import { limitLog } from "../../report/index.ts";
 import type { DeviceSharing } from "../../snmp/index.ts";
-import { createDeviceSharing } from "../device-sharing.ts";
+import { createDeviceSharing } from "./device-sharing.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
 import type { Settings } from "../settings/index.ts";
 import type { Reporting } from "./reporting.ts";

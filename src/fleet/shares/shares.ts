@@ -226,26 +226,25 @@ export function createShares(options: SharesOptions): Shares {
       void reconcile();
     }, retryMs);
   };
+  const divideOnce = async (): Promise<void> => {
+    isAskedAgain = false;
+    try {
+      await divide();
+      if (waiting > 0 || unreleased.size > 0) again();
+    } catch (error) {
+      failures.add(1);
+      hasFailed = true;
+      isAskedAgain = false;
+      if (isExpected(error)) log.debug({ error }, "the devices of the fleet were not divided");
+      else log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
+      again();
+    }
+  };
   /** One at a time; what is asked meanwhile is one more. */
   const reconcile = (): Promise<void> => {
     isAskedAgain = true;
     if (hasFailed) return Promise.resolve();
-    busy ??= (async () => {
-      while (isAskedAgain && isRunning) {
-        isAskedAgain = false;
-        try {
-          await divide();
-          if (waiting > 0 || unreleased.size > 0) again();
-        } catch (error) {
-          failures.add(1);
-          hasFailed = true;
-          isAskedAgain = false;
-          if (isExpected(error)) log.debug({ error }, "the devices of the fleet were not divided");
-          else log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
-          again();
-        }
-      }
-    })().finally(() => {
+    busy ??= divideOnce().finally(() => {
       busy = undefined;
       if (isAskedAgain && isRunning && !hasFailed) void reconcile();
     });

@@ -8,14 +8,15 @@ import type { Device } from "./device.ts";
 
 /** Rows that are drawn; more are found by words. */
 const maxShown = 500;
-const badges = { up: "good", down: "bad", undiscovered: "warn" } as const;
-const words = { up: "up", down: "silent", undiscovered: "not discovered" } as const;
+const badges = { up: "good", down: "bad", undiscovered: "warn", elsewhere: "plain" } as const;
+const words = { up: "up", down: "silent", undiscovered: "not discovered", elsewhere: "polled elsewhere" } as const;
 
 /** The state of a device, with the discovery that is under way. */
 export function DeviceState({ device }: { readonly device: Device }): JSX.Element {
   return (
     <>
       <Badge state={badges[device.state]}>{words[device.state]}</Badge>
+      {device.polledBy !== undefined && <span class="note"> by {device.polledBy}</span>}
       {device.discovery !== undefined && (
         <span class="note"> {device.discovery === "running" ? "is being discovered" : "waits for its discovery"}</span>
       )}

@@ -5,7 +5,9 @@ export interface Device {
   readonly ip: string;
   readonly port: number;
   readonly version: string;
-  readonly state: "undiscovered" | "up" | "down";
+  readonly state: "undiscovered" | "up" | "down" | "elsewhere";
+  /** The collector of the fleet that polls it. */
+  readonly polledBy?: string;
   readonly discovery?: "queued" | "running";
   readonly groups: readonly string[];
   readonly plan?: { readonly objects: number; readonly attributes: number; readonly discoveredAt: string };

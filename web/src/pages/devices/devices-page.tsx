@@ -78,6 +78,7 @@ export default function DevicesPage(): JSX.Element {
 function Totals({ devices }: { readonly devices: readonly Device[] }): JSX.Element {
   const count = (state: Device["state"]): number => devices.filter((device) => device.state === state).length;
   const [down, undiscovered] = [count("down"), count("undiscovered")];
+  const elsewhere = count("elsewhere");
   const waiting = devices.filter(({ pending }) => pending.length > 0).length;
   return (
     <div class="tiles">
@@ -99,6 +100,9 @@ function Totals({ devices }: { readonly devices: readonly Device[] }): JSX.Eleme
         detail="never answered"
         state={undiscovered > 0 ? "warn" : "good"}
       />
+      {elsewhere > 0 && (
+        <Tile label="Polled elsewhere" value={formatWhole(elsewhere)} detail="by other collectors of the fleet" />
+      )}
       {waiting > 0 && (
         <Tile
           label="Wait for a discovery"

@@ -1,6 +1,6 @@
-import { createShares, createShareTables, type Fleet, type Share, type Shares } from "../fleet/index.ts";
-import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../snmp/index.ts";
-import type { Reporting } from "./parts/reporting.ts";
+import { createShares, createShareTables, type Fleet, type Share, type Shares } from "../../fleet/index.ts";
+import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
+import type { Reporting } from "./reporting.ts";
 
 export interface DeviceSharingOptions extends Reporting {
   readonly fleet: Fleet;
