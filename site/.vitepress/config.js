@@ -60,6 +60,7 @@ export default defineConfig({
           page("Share names by PostgreSQL", "postgresql"),
           page("A fleet of collectors", "fleet"),
           page("Search networks for devices", "discovery"),
+          page("What is read of which make", "snmp-makes"),
           page("Write SNMP definitions", "generate"),
           page("Enrich by files and databases", "enrichment"),
           page("Shape records", "shaping"),
