@@ -21,9 +21,9 @@ const columns = {
   processors: (fields) => fields.some(([name]) => /^system\.cpu\.(?:util|idle)/.test(name)),
   memory: (fields) => fields.some(([name]) => /^system\.memory\.(?:used|free)/.test(name)),
   sensors: (fields) => fields.some(([name]) => /^hw\.sensor\.(?:value|state)|\.temperature$|^cmc\./.test(name)),
-  transceivers: (fields) => fields.some(([name]) => /^transceiver\.rx/.test(name)),
-  "BGP peers": (fields) => fields.some(([name]) => /^bgp\.peer\.state/.test(name)),
-  wireless: (fields) => fields.some(([name]) => /^wireless\./.test(name)),
+  transceivers: (fields) => fields.some(([name]) => name.startsWith("transceiver.rx")),
+  "BGP peers": (fields) => fields.some(([name]) => name.startsWith("bgp.peer.state")),
+  wireless: (fields) => fields.some(([name]) => name.startsWith("wireless.")),
   "sessions, tunnels, pools": (fields) => fields.some(([name]) => /^(?:firewall|vpn|loadbalancer)\./.test(name)),
   power: (fields) => fields.some(([name]) => /^(?:ups|pdu|ats)\./.test(name)),
 };
@@ -40,7 +40,7 @@ function rowOf([make, groups]) {
     const modules = ids
       .filter((id) => isOf(Object.values(objects[id].attributes).map(({ name, syntax }) => [name, syntax])))
       .map((id) => id.split("::")[0]);
-    return [...new Set(modules)].toSorted().join(", ");
+    return [...new Set(modules)].toSorted((a, b) => (a < b ? -1 : 1)).join(", ");
   });
   return `| \`${make}\` | ${cells.join(" | ")} |`;
 }

@@ -39,7 +39,7 @@ function endless(table: AgentTable, column: string): AgentTable {
 test("hostile agents cost a search no more than its limits, and the others are found", async (t) => {
   const rig = await start(
     t,
-    "lab:\n  ranges: [198.51.100.0/28]\n  communities: [public]\n  timeout: 60\n  retries: 0\n",
+    "lab:\n  ranges: [198.51.100.0/28]\n  communities: [public]\n  timeout: 500\n  retries: 0\n",
   );
   const attach = (host: number, table: AgentTable): ReturnType<typeof createSnmpAgent> => {
     const agent = createSnmpAgent({ table });
@@ -51,7 +51,7 @@ test("hostile agents cost a search no more than its limits, and the others are f
   const slow = createSnmpAgent({ table: named("slow") });
   rig.network.attach("198.51.100.3", 161, (datagram) => {
     const answers = slow.handle(datagram);
-    setTimeout(() => answers.forEach((answer) => rig.network.inject(answer, "198.51.100.3", 161)), 100);
+    setTimeout(() => answers.forEach((answer) => rig.network.inject(answer, "198.51.100.3", 161)), 1500);
     return [];
   });
   attach(4, named("liar")).faults.liesAbout = (response) => ({ ...response, requestId: response.requestId + 1 });
@@ -87,7 +87,7 @@ function useProgram(t: TestContext, text: string | undefined): void {
 }
 
 const pinged =
-  "lab:\n  ranges: [198.51.100.0/29]\n  communities: [public]\n  timeout: 60\n  retries: 0\n  ping: true\n";
+  "lab:\n  ranges: [198.51.100.0/29]\n  communities: [public]\n  timeout: 500\n  retries: 0\n  ping: true\n";
 
 test("with ping, only addresses that answer one are asked by SNMP", async (t) => {
   useProgram(t, 'for last; do :; done; case "$last" in *.3|*.5) exit 0;; *.4) exit 2;; *) exit 1;; esac');
