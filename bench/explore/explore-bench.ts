@@ -1,5 +1,5 @@
 // What Explore takes and costs, and how soon it answers. The peer of the intake is DuckDB's own reader of JSON.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -10,8 +10,9 @@ import { createRandom } from "../support/random.ts";
 
 const lineCount = 50_000;
 const intakeRounds = 4;
-/** `NETGLOSS_BENCH_ROWS` asks for more, such as 100000000. */
-const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? 10_000_000);
+/** So many rows are written; `NETGLOSS_BENCH_ROWS` asks for more, such as 100000000, which are copies of their files. */
+const writtenRows = 10_000_000;
+const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? writtenRows);
 const questions = 15;
 const offered = 100_000;
 
@@ -58,7 +59,7 @@ function makeLines(count: number): Buffer {
       "flow.export.sequence": i,
       ...end("flow.src", `10.${site}.${host >> 8}.${host & 255}`, `net-${host >> 4}`),
       ...end("flow.dst", `10.200.${service}.${below(250)}`, `server-${service}`),
-      "flow.src.l4.port.id": 1024 + below(60_000),
+      "flow.src.l4.port.id": 10_000 + below(50_000),
       "flow.dst.l4.port.id": [443, 53, 22, 5432, 8080, 25, 123, 3306][service],
       "l4.proto.id": service === 1 ? 17 : 6,
       "l4.proto.name": service === 1 ? "UDP" : "TCP",
@@ -68,7 +69,7 @@ function makeLines(count: number): Buffer {
       "flow.out.netif.index": 5 + below(4),
       "flow.start.timestamp": time,
       "flow.end.timestamp": time,
-      "flow.bytes": 64 + below(1_500_000),
+      "flow.bytes": 1_000_000 + below(1_500_000),
       "flow.packets": 1 + below(1000),
       "ip.version.ver": 4,
       "flow.sample_rate": 1,
@@ -79,14 +80,39 @@ function makeLines(count: number): Buffer {
   return Buffer.from(texts.join(""));
 }
 
-async function open(name: string, maxRate: number): Promise<EmbeddedExplore> {
+/** Gives the lines other times, ports and counters, so that no flow comes twice. */
+function createRenewal(lines: Buffer): (from: number, to: number) => void {
+  const random = createRandom(11);
+  const placesOf = (name: string): readonly number[] => {
+    const key = `"${name}":`;
+    const places: number[] = [];
+    for (let at = lines.indexOf(key); at >= 0; at = lines.indexOf(key, at + 100)) places.push(at + key.length);
+    return places;
+  };
+  const times = ["@timestamp", "flow.start.timestamp", "flow.end.timestamp"].map(placesOf);
+  const ports = placesOf("flow.src.l4.port.id");
+  const bytes = placesOf("flow.bytes");
+  return (from, to) => {
+    ports.forEach((port, i) => {
+      const at = from + ((to - from) * i) / ports.length;
+      times.forEach((places, k) => {
+        const before = k === 0 ? 0 : random() % [0, 60_000, 1000][k]!;
+        lines.write(new Date(at - before).toISOString(), (places[i] as number) + 1, "latin1");
+      });
+      lines.write(String(10_000 + (random() % 50_000)), port, "latin1");
+      lines.write(String(1_000_000 + (random() % 1_500_000)), bytes[i] as number, "latin1");
+    });
+  };
+}
+
+async function open(name: string, maxRate: number, metrics = createMetrics(), maxDays = 90): Promise<EmbeddedExplore> {
   const explore = createEmbeddedExplore({
     config: {
       directory: join(directory, name),
       maxBytes: 64 * 2 ** 30,
       maxHours: 24,
       maxRate,
-      rollups: { maxDays: 90, maxBytes: 2 ** 30, fields: [] },
+      rollups: { maxDays, maxBytes: 2 ** 30, fields: [] },
       memoryBytes: 1024 * 2 ** 20,
       fields: ["flow.src.site.name", "flow.dst.site.name"],
       maxMetadataFields: 0,
@@ -95,7 +121,7 @@ async function open(name: string, maxRate: number): Promise<EmbeddedExplore> {
     clock: { monotonic: () => systemClock.monotonic(), now: () => systemClock.now() + later },
     random: Math.random,
     log: silentLog,
-    metrics: createMetrics(),
+    metrics,
     onFault: () => {},
   });
   await explore.start();
@@ -193,17 +219,16 @@ async function measureRollups(lines: Buffer): Promise<void> {
 }
 
 async function measureQuestions(lines: Buffer): Promise<void> {
-  const explore = await open("questions", 0);
-  for (let count = 0, next = 0; count < rows; count += lineCount) {
-    explore.take(lines);
-    if (count >= next) {
-      await explore.flush();
-      next = count + 400_000;
-    }
-  }
-  await explore.flush();
+  await fillFiles(lines);
+  copyFiles();
+  const explore = await open("questions", 0, createMetrics(), 0);
   const { rows: kept, bytes } = explore.status();
-  reportRow({ what: `bytes of a row, of ${(kept / 1e6).toFixed(0)} million`, value: bytes / kept, unit: "B" });
+  reportRow({
+    what: `bytes of a row, of ${(kept / 1e6).toFixed(0)} million`,
+    value: bytes / kept,
+    unit: "B",
+    goal: "17",
+  });
   const cases: readonly (readonly [string, object])[] = [
     ["top ten of names", { dimensions: ["flow.src.ip.subnet.name"], granularity: "none" }],
     ["top ten of addresses", { dimensions: ["flow.src.ip.addr"], granularity: "none" }],
@@ -215,6 +240,7 @@ async function measureQuestions(lines: Buffer): Promise<void> {
   ];
   for (const [what, body] of cases) {
     const times: number[] = [];
+    const cpu = process.cpuUsage();
     for (let i = 0; i < questions; i++) {
       const start = performance.now();
       await explore.query(readQuery(body, Date.now()), new AbortController().signal);
@@ -222,6 +248,53 @@ async function measureQuestions(lines: Buffer): Promise<void> {
     }
     const p95 = times.toSorted((a, b) => a - b)[Math.ceil(0.95 * questions) - 1] ?? 0;
     reportRow({ what: `${what}: p95 of ${questions}`, value: p95, unit: "ms", goal: "< 1 s" });
+    reportRow({ what: "  CPU, all threads", value: (cpuSeconds(cpu) / questions) * 1000, unit: "ms" });
   }
   await explore.stop();
+}
+
+/** Rows of the last hour, in files that are complete and sorted. */
+async function fillFiles(lines: Buffer): Promise<void> {
+  const metrics = createMetrics();
+  const explore = await open("questions", 0, metrics, 0);
+  const renew = createRenewal(lines);
+  const written = Math.min(rows, writtenRows);
+  const begin = Date.now() - hourMs;
+  const timeAt = (count: number): number => begin + (hourMs * count) / written;
+  for (let count = 0, next = 0; count < written; count += lineCount) {
+    renew(timeAt(count), timeAt(count + lineCount));
+    explore.take(lines);
+    if (count >= next) {
+      await explore.flush();
+      next = count + 400_000;
+    }
+  }
+  later = hourMs;
+  const cpu = process.cpuUsage();
+  const done = (): Promise<number | undefined> => metrics.value("netgloss_explore_sorted_rows_total");
+  const before = (await done()) ?? 0;
+  while (((await done()) ?? 0) < written) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await explore.flush();
+  }
+  later = 0;
+  const sorted = written - before;
+  if (sorted > 0)
+    reportRow({ what: "CPU of a row that is sorted", value: (cpuSeconds(cpu) / sorted) * 1e6, unit: "µs" });
+  await explore.stop();
+}
+
+/** The same files again under other names, until there are as many rows as are asked for. */
+function copyFiles(): void {
+  const folder = join(directory, "questions");
+  const files = readdirSync(folder).filter((file) => file.endsWith("-sorted.duckdb"));
+  for (let copy = 1; copy < rows / writtenRows; copy++) {
+    for (const file of files) {
+      const named = file.replace(
+        /(\d{4})-sorted/,
+        (_, number: string) => `${String(Number(number) + 100 * copy).padStart(4, "0")}-sorted`,
+      );
+      copyFileSync(join(folder, file), join(folder, named));
+    }
+  }
 }

@@ -46,7 +46,7 @@ export async function startCollectorTarget(options: CollectorTargetOptions): Pro
         "netgloss_flow_queue_drops_total",
         "netgloss_flow_thread_lost_datagrams_total",
         "netgloss_flow_lines_dropped_total",
-        "netgloss_output_dropped_records_total",
+        'netgloss_output_dropped_records_total{output="file"',
       ])) as [number, number, number, number, number, number];
       const each = options.recordsPerDatagram;
       return {

@@ -19,6 +19,19 @@ test("what is taken stands for all, whatever the factor does meanwhile", () => {
   assert.equal(sampler.factor, 16);
 });
 
+test("a burst after a calm is thinned at once, and what is taken stands for all of it", () => {
+  const sampler = createSampler(Math.random, 1000);
+  for (let second = 0; second < 5; second++) sampler.judgeRate(1);
+  const weights = Array.from({ length: 100_000 }, () => sampler.next()).filter((weight) => weight > 0);
+  assert.ok(weights.length < 6000, `${weights.length} of 100 000 are taken before the rate is judged`);
+  const sum = weights.reduce((a, b) => a + b, 0);
+  assert.ok(Math.abs(sum - 100_000) <= sampler.factor, `${sum}`);
+  sampler.judgeRate(1);
+  assert.equal(sampler.factor, 128);
+  sampler.judgeRate(1);
+  assert.equal(sampler.factor, 1);
+});
+
 test("a full inbox doubles the factor, a calm one halves it much later", () => {
   const sampler = createSampler(Math.random, 0);
   sampler.adapt(0.6, 0);

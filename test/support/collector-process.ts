@@ -104,10 +104,10 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
   };
 }
 
-/** The sum of all time series of a metric. */
+/** The sum of all time series of a metric, or of those whose first labels it names: `name{label="value"`. */
 function sumOf(lines: readonly string[], name: string): number | undefined {
   const values = lines
-    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .filter((line) => line.startsWith(name) && (name.includes("{") || " {".includes(line.charAt(name.length))))
     .map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }

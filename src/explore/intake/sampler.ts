@@ -39,6 +39,8 @@ export function createSampler(random: () => number, maxRate: number): Sampler {
   let byLag = 1;
   let byRate = 1;
   let seen = 0;
+  /** Records that may still be taken before the rate is judged, or too many came. */
+  let room = maxRate;
   /** Records that are left of the present group, and which of them is taken. */
   let left = 0;
   let chosen = 0;
@@ -53,6 +55,7 @@ export function createSampler(random: () => number, maxRate: number): Sampler {
     judgeRate(seconds) {
       const rate = seen / seconds;
       seen = 0;
+      room = maxRate;
       if (maxRate === 0) return;
       while (rate > maxRate * byRate && byRate < maxFactor) byRate *= 2;
       while (byRate > 1 && rate * reserve < (maxRate * byRate) / 2) byRate /= 2;
@@ -65,7 +68,13 @@ export function createSampler(random: () => number, maxRate: number): Sampler {
         left = group;
         chosen = group === 1 ? 1 : 1 + Math.floor(random() * group);
       }
-      return left-- === chosen ? group : 0;
+      if (left-- !== chosen) return 0;
+      // A burst after a calm does not wait for the next judgement.
+      if (maxRate > 0 && --room <= 0 && byRate < maxFactor) {
+        byRate *= 2;
+        room = maxRate / 2;
+      }
+      return group;
     },
     isCalm: (now) => byLag === 1 && now - busyAt >= calmMs,
     adapt(backlog, now) {
