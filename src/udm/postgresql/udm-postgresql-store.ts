@@ -14,7 +14,7 @@ import { UdmError } from "../model/udm-error.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 import type { NewLayerChange } from "../history/store-history.ts";
 import { createAddressWatch } from "../store/address-watch.ts";
-import { createAuditLog } from "../store/audit-log.ts";
+import { logWrite } from "../store/audit-log.ts";
 import { createCommitQueue } from "../store/commit-queue.ts";
 import type { CollectorUdmStore } from "../store/file-store-contract.ts";
 import { createPublishedState } from "../store/published-state.ts";
@@ -71,7 +71,6 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     () => published.index()?.size ?? 0,
     () => shared.stats(),
   );
-  const audit = createAuditLog(options.log, clock, after);
   const state = createDatabaseHealth({ place, log, clock, health, at: () => mirror.position()?.number });
   const database = createPostgresqlMetrics(options.metrics, {
     isConnected: () => follower.session() !== undefined,
@@ -253,7 +252,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     const { outcomes, changed } = await committer.commit(batches);
     if (changed.size > 0) report.groupSize(batches.length);
     const { version } = current();
-    for (const batch of changed) audit.written(batch.writes, version, batch.origin);
+    for (const batch of changed) logWrite(options.log, batch.writes, version, batch.origin);
     return outcomes;
   });
 
@@ -307,7 +306,6 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
       writer.close();
       await queue.idle();
       await wasFollowing;
-      audit.flush();
       await copies.stop();
     },
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { applyBatches } from "./apply-batches.ts";
 import { createLoadReport } from "./load-report.ts";
-import { createAuditLog } from "./audit-log.ts";
+import { logWrite } from "./audit-log.ts";
 import type { CollectorUdmStore, UdmFileStoreOptions } from "./file-store-contract.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
 import {
@@ -66,7 +66,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
   const loads = createLoadReport(path, log, health, report);
-  const audit = createAuditLog(log, clock, after);
   const history = createHistory({
     io,
     path: join(stateDirectory, `${fileNameOf(path)}.history-`),
@@ -116,7 +115,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     }
     const { version } = current();
     for (const [i, { writes, origin }] of batches.entries()) {
-      if ("result" in (outcomes[i] as Outcome<unknown>)) audit.written(writes, version, origin);
+      if ("result" in (outcomes[i] as Outcome<unknown>)) logWrite(log, writes, version, origin);
     }
     return outcomes.map((outcome, i) =>
       "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
@@ -262,7 +261,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       isRunning = false;
       cancelRefresh();
       await queue.idle();
-      audit.flush();
       if (owned) {
         isLoaded = false;
         fault = new UdmError("unavailable", "the metadata store was stopped");
