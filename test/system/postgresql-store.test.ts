@@ -137,7 +137,7 @@ suite("stores on one database", () => {
     await stores[0]?.commit([{ op: "delete", key: parseKey("10.9.0.1") }]);
 
     const result = await storm(stores, AbortSignal.timeout(3000));
-    assert.ok(result.acknowledged.length > 100, `${result.acknowledged.length} writes`);
+    assert.ok(result.acknowledged.length > 3, `${result.acknowledged.length} writes`);
     for (const { lines } of fixtures)
       assert.deepEqual(
         lines.filter(({ level }) => level === "error"),
