@@ -121,6 +121,12 @@ export function createCollector(options: CollectorOptions): Collector {
     exporters,
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
+    leftFleet() {
+      const reason = fleet?.membership.problem();
+      return fleet && reason !== undefined
+        ? { fleet: fleet.fleet, member: fleet.membership.member, reason }
+        : undefined;
+    },
     metrics,
     clock,
   });

@@ -7,6 +7,8 @@ export interface Membership extends Component {
   readonly member: string;
   /** The session while its lease is held by this collector's own clocks; undefined: it must not do what members share. */
   session(): string | undefined;
+  /** Why it is not a member; undefined while it is. */
+  problem(): string | undefined;
   /** Whether another collector has the name of this one. */
   isReplaced(): boolean;
   /** Those that lived at the last answer, this one included, by name; none while the lease is not held. */
@@ -85,13 +87,16 @@ export function createMembership(options: MembershipOptions): Membership {
   };
   const isHeldNow = (): boolean => isHeld && leftMs() > 0;
   const tell = (): void => watchers.forEach((listener) => listener());
-  const say = (detail: string): void =>
+  let problem = "it has not joined yet";
+  const say = (detail: string): void => {
+    problem = detail;
     health.set({
       name: checkName,
       ready: true,
       degraded: true,
       detail: `not a member of the fleet ${fleet}: ${detail}`,
     });
+  };
 
   const lose = (reason: (typeof losses)[number], detail: string): void => {
     if (!isHeld) return;
@@ -196,6 +201,7 @@ export function createMembership(options: MembershipOptions): Membership {
     name: `fleet ${fleet}`,
     member,
     session: () => (isHeldNow() ? mine?.session : undefined),
+    problem: () => (isHeldNow() ? undefined : problem),
     isReplaced: () => isReplaced,
     members: () => (isHeldNow() ? members : []),
     watch(listener) {

@@ -123,6 +123,12 @@ const heardBy = (changes: (rig: FlowRig) => void) => (): Facts => factsOf(sent(c
 export const doctorCases: Readonly<Record<string, DoctorCase>> = {
   healthy: { facts: heardBy(healthy) },
   "flows are off": { facts: () => nobody({ enabled: false, ports: [] }) },
+  "not in its fleet": {
+    facts: () => {
+      const rig = sent(healthy);
+      return factsOf(rig, { leftFleet: { fleet: "fra", member: "fra1", reason: "the database of the fleet is away" } });
+    },
+  },
   "nothing received yet": { facts: () => nobody({ startedAt: receivedAt - 30 * second }) },
   "nothing received": { facts: () => nobody() },
   "nothing received, no counters of the host": {

@@ -9,8 +9,11 @@ const smallShare = 0.001;
 
 /** What is wrong with the collector or its host, whoever sends. */
 export function collectorFindings(facts: Facts): Diagnosis[] {
-  if (!facts.enabled) return [flowsOff];
-  return [nothingReceived, portShared, notUnderstood, kernelDrops, queueDrops].flatMap((find) => find(facts) ?? []);
+  const fleet = notInFleet(facts) ?? [];
+  if (!facts.enabled) return [flowsOff].concat(fleet);
+  return [nothingReceived, portShared, notUnderstood, kernelDrops, queueDrops]
+    .flatMap((find) => find(facts) ?? [])
+    .concat(fleet);
 }
 
 const flowsOff: Diagnosis = {
@@ -20,6 +23,19 @@ const flowsOff: Diagnosis = {
   evidence: { setting: "SVC_FLOW_SERVER_UDP_ENABLE" },
   advice: "Set SVC_FLOW_SERVER_UDP_ENABLE=true and start the collector again.",
 };
+
+function notInFleet({ leftFleet }: Facts): Diagnosis | undefined {
+  if (leftFleet === undefined) return undefined;
+  const { fleet, member, reason } = leftFleet;
+  return {
+    id: "not-in-fleet",
+    severity: "problem",
+    sentence: `The collector is not a member of the fleet ${fleet}: ${reason}.`,
+    evidence: { fleet, member },
+    advice:
+      "Check that this host reaches the database of the fleet, and that no other collector has its SVC_FLEET_MEMBER. Until then other collectors poll its SNMP devices.",
+  };
+}
 
 function nothingReceived(facts: Facts): Diagnosis | undefined {
   const { now, startedAt, counts, ports, streamPorts, otherSockets, host, strictInterfaces } = facts;

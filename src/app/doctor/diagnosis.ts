@@ -26,6 +26,7 @@ export interface Diagnosis {
 /** All that can be found, the collector's first. */
 export const diagnosisIds = [
   "flows-off",
+  "not-in-fleet",
   "nothing-received",
   "port-shared",
   "not-understood",

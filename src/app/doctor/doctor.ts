@@ -27,6 +27,8 @@ export interface DoctorOptions {
   /** What the device of an address counted; undefined: it is not polled. */
   readonly counters: (address: string) => DeviceCounters | undefined;
   readonly metrics: Pick<Metrics, "everything">;
+  /** The fleet that the collector should be a member of and is not. */
+  readonly leftFleet?: () => Facts["leftFleet"];
   readonly clock: Clock;
   /** Default: those of this host. */
   readonly files?: HostFiles;
@@ -61,6 +63,7 @@ export function createDoctor(options: DoctorOptions): Doctor {
       now: clock.now(),
       startedAt,
       enabled,
+      leftFleet: options.leftFleet?.(),
       ports: sockets.ports,
       streamPorts: options.streamPorts(),
       otherSockets: sockets.others,

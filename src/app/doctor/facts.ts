@@ -2,12 +2,20 @@ import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters } from "../../snmp/index.ts";
 
 /** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
+export interface LeftFleet {
+  readonly fleet: string;
+  readonly member: string;
+  readonly reason: string;
+}
+
 export interface Facts {
   readonly now: number;
   /** When the collector began to receive. */
   readonly startedAt: number;
   /** Whether flows are received. */
   readonly enabled: boolean;
+  /** The fleet that the collector should be a member of and is not; undefined: it is, or works alone. */
+  readonly leftFleet?: LeftFleet | undefined;
   /** The flow ports that are open. */
   readonly ports: readonly PortFacts[];
   /** The ports that are open for IPFIX by TCP and TLS. */
