@@ -5,6 +5,7 @@ import {
   createSnmp,
   definitionPathsIn,
   type DeviceDetail,
+  type DeviceSharing,
   type DiscoverySettings,
   type Snmp,
 } from "../../src/snmp/index.ts";
@@ -37,6 +38,8 @@ export class SnmpRig {
   addsRates = false;
   /** Set before it starts: searches networks, with the settings of a quick test where none are given. */
   discovery: Partial<DiscoverySettings> | undefined;
+  /** Set before it starts: shares the devices. */
+  sharing: DeviceSharing | undefined;
   log: Log = silentLog;
   agent: SnmpAgent;
   snmp: Snmp;
@@ -78,6 +81,7 @@ export class SnmpRig {
       random: () => 0,
       openSocket: this.network.open,
       addsRates: this.addsRates,
+      sharing: this.sharing,
     });
   }
 
@@ -143,6 +147,7 @@ export async function startSnmpRig(
     readonly addsRates?: boolean;
     readonly clock?: Clock;
     readonly discovery?: Partial<DiscoverySettings>;
+    readonly sharing?: DeviceSharing;
     readonly log?: Log;
   } = {},
 ): Promise<SnmpRig> {
@@ -150,11 +155,12 @@ export async function startSnmpRig(
   const agent = createSnmpAgent({ table: rigTable, users: [usmUser], ...options.agent });
   const rig = new SnmpRig(tree, agent, options.clock ?? systemClock);
   rig.discovery = options.discovery;
+  rig.sharing = options.sharing;
   rig.log = options.log ?? silentLog;
   rig.addsRates = options.addsRates === true;
   rig.persistDirectory = options.persist ?? "";
-  const { persist, addsRates, discovery, log } = options;
-  if ([persist, addsRates, discovery, log].some((option) => option !== undefined)) {
+  const { persist, addsRates, discovery, sharing, log } = options;
+  if ([persist, addsRates, discovery, sharing, log].some((option) => option !== undefined)) {
     rig.snmp = rig.create();
   }
   t.after(() => rig.snmp.stop());
