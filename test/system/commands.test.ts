@@ -1,7 +1,7 @@
 // Every command, against a collector with a million entries where it asks one: into pipes, to readers that go away, into a full disk, with
 // the collector away, with a wrong password.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,11 @@ import { test, type TestContext } from "node:test";
 import type { Command } from "commander";
 import { createProgram } from "../../src/app/index.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
+import { ipPacketWith, pcapFile } from "../support/capture-file.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
+import { acmeModule } from "../support/mib-texts.ts";
+import { netflowV5Datagram } from "../support/netflow-v5.ts";
+import { startDatabase } from "../support/postgresql.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 const bin = join(import.meta.dirname, "../../../bin/netgloss.js");
@@ -65,9 +69,25 @@ const offline: readonly (readonly string[])[] = [
   ["config", "print"],
   ["config", "check", "--help"],
   ["completion", "zsh"],
+  ["config", "migrate", "SETTINGS"],
+  ["config", "check"],
   ["udm", "check", "FILE"],
   ["snmp", "check"],
+  ["snmp", "generate", "MODULE"],
+  ["output", "test", "http", "--config", "SETTINGS"],
+  ["user", "set", "bob", "--role", "viewer", "--password-file", "PASSWORD", "--users-file", "USERS"],
+  ["user", "list", "--users-file", "USERS"],
+  ["token", "list", "--users-file", "USERS"],
+  ["replay", "CAPTURE"],
   ["filter", "bytes > 1", "RECORDS"],
+];
+
+/** Commands that ask the database of the settings. */
+const database: readonly (readonly string[])[] = [
+  ["udm", "migrate"],
+  ["udm", "copy", "--from", "file", "--to", "postgresql", "--yes"],
+  ["udm", "copy", "--from", "postgresql", "--to", "file", "--dry-run"],
+  ["fleet", "migrate"],
 ];
 
 /** The names of all commands that ask a collector. */
@@ -182,15 +202,79 @@ test(
   },
 );
 
+/** A server that takes all it is sent, in a process of its own: this one waits for each command. @returns its port */
+async function startHttpStore(t: TestContext): Promise<number> {
+  const code = `const server = require("node:http").createServer((request, response) => request.resume().on("end", () => response.end()));
+    server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
+  const child = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => child.kill());
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  return Number(line);
+}
+
 test("commands that need no collector end cleanly with their reader, and say when they cannot write", async (t) => {
   const directory = tempDirectory(t);
-  const files = { FILE: join(directory, "some.yml"), RECORDS: join(directory, "flows.ndjson") };
-  writeFileSync(files.FILE, "10.0.0.9: {name: one}\n");
-  writeFileSync(files.RECORDS, '{"flow.bytes":10}\n'.repeat(50_000));
-  const known: Readonly<Record<string, string>> = files;
-  const shell = shellIn(t, {});
+  const write = (name: string, content: string | Buffer): string => {
+    const path = join(directory, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const port = await startHttpStore(t);
+  const flow = ipPacketWith(
+    netflowV5Datagram([{ source: "10.0.0.1", destination: "10.0.0.2" }]),
+    [192, 0, 2, 7],
+    [40_000, 2055],
+  );
+  const packets = Array.from({ length: 2000 }, (_, i) => ({ time: i, bytes: flow }));
+  const known: Readonly<Record<string, string>> = {
+    FILE: write("some.yml", "10.0.0.9: {name: one}\n"),
+    RECORDS: write("flows.ndjson", '{"flow.bytes":10}\n'.repeat(50_000)),
+    SETTINGS: write("settings.env", `SVC_OUTPUT_GENERIC_HTTP_ADDRESSES=127.0.0.1:${port}\n`),
+    MODULE: write("ACME-MIB", acmeModule),
+    PASSWORD: write("password", "secret\n"),
+    USERS: write("users.yml", "users:\n  ann: {role: viewer, certificate: [CN=ann]}\n"),
+    CAPTURE: write("flows.pcap", pcapFile(packets, { linkType: 101 })),
+  };
+  const shell = shellIn(t, { SVC_API_PORT: "0", SVC_FLOW_SERVER_UDP_PORT: "0" });
   for (const argv of offline) {
     const words = argv.map((word) => known[word] ?? word);
     await t.test(words.join(" "), () => endsWithItsReader(shell, words));
+  }
+  await t.test("token create: a token that nobody could read is not made", () => {
+    const words = ["token", "create", "ci", "--users-file", known["USERS"] ?? ""];
+    const full = shell('"$@" > /dev/full', words);
+    assert.equal(full.status, 1, full.stderr);
+    assert.match(full.stderr, /^error: the token could not be shown, so none was made\nerror: .*ENOSPC/);
+    const made = shell('"$@" | cat; exit "${PIPESTATUS[0]}"', words);
+    assert.deepEqual([made.status, /^\S+\n$/.test(made.stdout)], [0, true], made.stderr);
+    assert.match(shell('"$@"', ["token", "list", "--users-file", known["USERS"] ?? ""]).stdout, /^ci +viewer/m);
+  });
+});
+
+test("commands that ask a database say what is wrong with it, and end cleanly with their reader", async (t) => {
+  const { url } = await startDatabase(t);
+  const path = join(tempDirectory(t), "ipaddrs.yml");
+  writeFileSync(path, "10.0.0.9: {name: one}\n");
+  const shell = shellIn(t, { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: path });
+  const urlName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
+  for (const words of database) {
+    await t.test(words.join(" "), () => {
+      const unset = shell('"$@"', words);
+      assert.equal(unset.status, 78, unset.stderr);
+      const away = shell('"$@"', words, { [urlName]: "postgresql://u:hidden@127.0.0.1:9/x" });
+      assert.equal(away.status, 6, away.stderr);
+      assert.match(
+        away.stderr,
+        /^error: the (database|tables) of .*postgresql:\/\/127\.0\.0\.1:9\/x.*ECONNREFUSED.*\n$/,
+      );
+      const wrong = shell('"$@"', words, { [urlName]: url.replace("secret", "wrong") });
+      assert.equal(wrong.status, 6, wrong.stderr);
+      assert.match(
+        wrong.stderr,
+        /^error: the (database|tables) of .*: password authentication failed for user "netgloss".*\n$/,
+      );
+      assert.doesNotMatch(away.stderr + wrong.stderr, /hidden|:wrong/);
+      endsWithItsReader((script, argv) => shell(script, argv, { [urlName]: url }), words);
+    });
   }
 });

@@ -66,8 +66,10 @@ export async function createApiToken(
   }
   const until = expiry(expires);
   const { token, hash } = createToken(name);
-  await save(path, "tokens", name, { role, areas: area, hash, expires: until });
+  // It is shown once: a token that nobody could read is not made.
   terminal.out(`${token}\n`);
+  if (!(await terminal.drained())) throw new CommandError("failed", "the token could not be shown, so none was made");
+  await save(path, "tokens", name, { role, areas: area, hash, expires: until });
   terminal.err(
     `This is shown once. It is for ${(area ?? ["everything"]).join(", ")} as ${role}, until ${until ?? "it is deleted"}.\n`,
   );

@@ -12,12 +12,14 @@ import {
   type UdmIndex,
   type UdmWrite,
 } from "../../../udm/index.ts";
+import { showDatabase } from "../../../postgresql/index.ts";
 import { metadataDatabaseOptions } from "../../metadata-database.ts";
 import { SettingsError, type Settings } from "../../settings/index.ts";
 import { CommandError } from "../command-error.ts";
 import { confirm } from "../confirm.ts";
 import type { Terminal } from "../terminal.ts";
 import type { CopyOptions } from "./database-commands.ts";
+import { makeTables } from "../make-tables.ts";
 import { showChanges } from "./show-changes.ts";
 import type { UdmJson } from "./udm-json.ts";
 
@@ -52,13 +54,9 @@ export async function copyMetadata(settings: Settings, options: CopyOptions, ter
 /** @throws CommandError, SettingsError */
 export async function migrateMetadata(settings: Settings, terminal: Terminal): Promise<void> {
   needs(settings[urlName].isSet, urlName);
-  try {
-    const steps = await migrateDatabase(metadataDatabaseOptions(settings), AbortSignal.timeout(600_000));
-    terminal.out(steps.length === 0 ? "the tables are up to date\n" : `made step ${steps.join(", ")} of the tables\n`);
-  } catch (error) {
-    if (error instanceof SettingsError) throw error;
-    throw new CommandError("unavailable", error instanceof Error ? error.message : String(error));
-  }
+  const options = metadataDatabaseOptions(settings);
+  const place = showDatabase(options.address);
+  await makeTables(`the metadata in ${place}`, (signal) => migrateDatabase(options, signal), terminal);
 }
 
 async function open(store: CopyOptions["from"], settings: Settings, owned: boolean): Promise<CollectorUdmStore> {

@@ -1,0 +1,22 @@
+import { messageOf, migrateMs } from "../../postgresql/index.ts";
+import { CommandError } from "./command-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+/**
+ * Makes tables and says which steps that took.
+ *
+ * @param what the tables are of, and in which database.
+ * @throws CommandError `unavailable`
+ */
+export async function makeTables(
+  what: string,
+  migrate: (signal: AbortSignal) => Promise<readonly number[]>,
+  terminal: Terminal,
+): Promise<void> {
+  try {
+    const steps = await migrate(AbortSignal.timeout(migrateMs));
+    terminal.out(steps.length === 0 ? "the tables are up to date\n" : `made step ${steps.join(", ")} of the tables\n`);
+  } catch (error) {
+    throw new CommandError("unavailable", `the tables of ${what} cannot be made: ${messageOf(error)}`);
+  }
+}
