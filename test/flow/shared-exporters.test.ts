@@ -382,9 +382,9 @@ test("however exporters start again with other templates, from other ports (IPFI
       const send = (to: SharedCollector, sets: readonly Buffer[]): void => {
         const seconds = exportSeconds + Math.floor(passed / 1000);
         const header = { sequence: sequence++, seconds };
-        to.send(isIpfix ? ipfix(sets, header) : netflow9(sets, { ...header, uptime: 600_000 + passed - bootedAt }), {
-          port,
-        });
+        // No two starts have the same uptime at their datagrams: one that stands still would say nothing.
+        const uptime = 600_000 + 7 * port + passed - bootedAt;
+        to.send(isIpfix ? ipfix(sets, header) : netflow9(sets, { ...header, uptime }), { port });
       };
       const templateNow = (): PacketTemplate => (layout === 0 ? flow : other);
       steps.forEach(({ collector, what, pauseMs }, i) => {

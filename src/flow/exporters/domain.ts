@@ -14,8 +14,8 @@ export interface KnownTemplate {
   readonly plan: Plan;
   /** Its record on the wire: the same bytes again are the same template. */
   readonly raw: Buffer;
-  /** When it came for the first time, milliseconds since the epoch. */
-  readonly definedAt: number;
+  /** When it came for the first time since its exporter started, milliseconds since the epoch. */
+  definedAt: number;
   /** When it came for the last time; for one of an earlier run, when that was read. */
   refreshedAt: number;
   /** Where it is known from; `received` as soon as it has come again. */
@@ -47,6 +47,8 @@ export interface Domain {
    * have sent its templates elsewhere. Milliseconds since the epoch; 0: a template of another port was not needed yet.
    */
   ownUntil: number;
+  /** When the exporter was seen to have started again, where a fleet shares exporters. Milliseconds since the epoch; 0: it was not. */
+  restartedAt: number;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
   /** The sequence number in the last header, of IPFIX. */

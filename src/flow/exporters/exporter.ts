@@ -225,6 +225,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       number: undefined,
       kept: undefined,
       ownUntil: 0,
+      restartedAt: 0,
       clockOffset: undefined,
       senders: createSenders(),
     };

@@ -103,6 +103,8 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
       if (isSame) {
         known.refreshedAt = now;
         known.origin = "received";
+        // Other collectors take it for newer than what the exporter sent them before.
+        if (known.definedAt < domain.restartedAt) known.definedAt = now;
         // The order of insertion is the order of age.
         order.delete(known);
         order.set(known, domain);

@@ -4,8 +4,12 @@ import type { Exporter } from "./exporter.ts";
 export interface OpenQuestions {
   /** An exporter has sent a datagram. To be called before its `lastSeen` is set. One that is new, or was away, is held. */
   heard(exporter: Exporter, now: number): void;
-  /** An exporter has started again, maybe after it sent other templates elsewhere: it is held. */
-  restarted(exporter: Exporter, now: number): void;
+  /**
+   * An exporter has started again, maybe after it sent other templates elsewhere: it is held.
+   *
+   * @returns false so soon after the last time: several devices behind one address look as if one started again and again.
+   */
+  restarted(exporter: Exporter, now: number): boolean;
   /** A data set of an exporter waits. Returns whether it will be asked about. */
   need(exporter: Exporter, now: number): boolean;
   /** The addresses that are to be asked about now. They come again, at growing intervals, while sets wait. */
@@ -18,6 +22,8 @@ export interface OpenQuestions {
 
 /** An exporter that was silent for longer may have been at another collector. */
 const awayMs = 30_000;
+/** A second start so soon is none. */
+const restartsMs = 15_000;
 /** Nobody is waited for longer. */
 const holdMs = 1000;
 /** Another collector may be about to write what it has just learnt. */
@@ -41,10 +47,10 @@ export function createOpenQuestions(find: (address: string) => Exporter | undefi
       if (exporter.datagrams === 0 || now - exporter.lastSeen > awayMs) exporter.heldUntil = now + holdMs;
     },
     restarted(exporter, now) {
-      // Several devices behind one address look as if one started again and again.
-      if (now - (restarts.get(exporter) ?? Number.NEGATIVE_INFINITY) < awayMs) return;
+      if (now - (restarts.get(exporter) ?? Number.NEGATIVE_INFINITY) < restartsMs) return false;
       restarts.set(exporter, now);
       exporter.heldUntil = now + holdMs;
+      return true;
     },
     need({ address, heldUntil }, now) {
       const known = open.get(address);

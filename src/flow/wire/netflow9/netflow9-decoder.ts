@@ -45,8 +45,13 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       noteHeader(domain, datagram, seconds * 1000, uptime);
       const hasRestarted = noteUptime(domain, uptime);
       if (hasRestarted) exporter.isChanged = true;
-      if (before !== undefined && isOtherBoot(before, { bootTime, uptime })) {
-        questions?.restarted(exporter, datagram.receivedAt);
+      if (
+        before !== undefined &&
+        isOtherBoot(before, { bootTime, uptime }) &&
+        questions?.restarted(exporter, datagram.receivedAt) === true
+      ) {
+        domain.restartedAt = datagram.receivedAt;
+        exporter.isChanged = true;
       }
       const head = recordHead(datagram, exporter, {
         type: "netflow",
