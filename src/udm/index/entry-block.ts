@@ -145,6 +145,8 @@ function commonBits({ first, last }: KeyWords, width: number): number {
 /** Reads the blocks of entries, in any thread. */
 export interface EntryReader {
   entry(block: number): UdmEntry;
+  /** The same for who passes over many, which are not kept: they would push out all others, and be garbage of long life. */
+  passing(block: number): UdmEntry;
   /** Whether two blocks hold the same bytes: their entries are the same then. */
   isSame(block: number, other: number): boolean;
 }
@@ -176,16 +178,23 @@ export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number):
     return fileOnly === undefined ? { key, ...values } : { key, ...values, fileOnly };
   };
 
+  const slotOf = (block: number): number => (Math.imul(block, 0x9e37_79b1) >>> 8) & (cacheSize - 1);
+  const isCached = (slot: number, block: number): boolean =>
+    cachedBlocks[slot] === block && cachedSerials[slot] === words[block + serialWord];
+
   return {
     entry(block) {
-      const slot = (Math.imul(block, 0x9e37_79b1) >>> 8) & (cacheSize - 1);
-      const serial = words[block + serialWord] as number;
-      if (cachedBlocks[slot] === block && cachedSerials[slot] === serial) return cached[slot] as UdmEntry;
+      const slot = slotOf(block);
+      if (isCached(slot, block)) return cached[slot] as UdmEntry;
       const made = make(block);
       cachedBlocks[slot] = block;
-      cachedSerials[slot] = serial;
+      cachedSerials[slot] = words[block + serialWord] as number;
       cached[slot] = made;
       return made;
+    },
+    passing(block) {
+      const slot = slotOf(block);
+      return isCached(slot, block) ? (cached[slot] as UdmEntry) : make(block);
     },
     isSame(block, other) {
       if ((((words[block] as number) ^ (words[other] as number)) & entryBits) !== 0) return false;

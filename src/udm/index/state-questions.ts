@@ -64,7 +64,7 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
         for (let count = cursor.next(items); count > 0; count = cursor.next(items)) {
           for (let i = 0; i < count; i++) {
             held();
-            yield entryOf(items[i] as number);
+            yield reader.passing(blockOf(items[i] as number));
           }
         }
       }

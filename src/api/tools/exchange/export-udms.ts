@@ -56,8 +56,10 @@ function* allOf(index: UdmIndex): Iterable<ExchangeEntry> {
   for (const entry of index.entries()) yield exchanged(entry);
 }
 
-function exchanged({ fileOnly, ...entry }: UdmEntry): ExchangeEntry {
-  return fileOnly?.contexts === undefined ? entry : { ...entry, contexts: fileOnly.contexts };
+function exchanged(entry: UdmEntry): ExchangeEntry {
+  if (entry.fileOnly === undefined) return entry;
+  const { fileOnly, ...values } = entry;
+  return fileOnly.contexts === undefined ? values : { ...values, contexts: fileOnly.contexts };
 }
 
 /** The message ExportUdmsResponse, made while it is sent: a plan may be longer than what can be held. */
