@@ -38,38 +38,45 @@ export async function explainAddress(
   const { address, names, end } = readQuestion(request);
   const covering = store.layers.covering(address);
   const ip = formatAddress(address);
+  // The same in all contexts. Asked for first: another thread finds the lines, and has done so when the rest is done.
+  const finding = originsOf(covering, store);
   const explain = await context.explainObject();
-  // The same in all contexts.
-  const origins = await originsOf(covering, store);
-  const explained = names.map((name) => explainContext(name, { address: ip, ...end }, origins, explain));
+  const objects = names.map((name) => askObject(name, { address: ip, ...end }, explain));
   const entries = covering.map(({ entry, layer }) => fullUdm(entry, layer));
+  const origins = await finding;
+  const explained = objects.map((one) => explainContext(one, origins));
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
 }
 
-function explainContext(
-  name: string,
-  question: Omit<ObjectQuestion, "object">,
-  origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
-  explainObject: ExplainObject,
-): ExplainedContext {
+/** What a record gets in a context. */
+interface AskedObject {
+  readonly name: string;
+  readonly given: ReturnType<ExplainObject>;
+  readonly shown: ReturnType<typeof rawFields>;
+}
+
+function askObject(name: string, question: Omit<ObjectQuestion, "object">, explainObject: ExplainObject): AskedObject {
   const { object, applies } = contexts[name] as ContextPlace;
   const { address, port, netif } = question;
-  const {
-    json,
-    asked,
-    sources: given,
-  } = explainObject({ object, address, ...(applies === "endpoint" && { port, netif }) });
+  const given = explainObject({ object, address, ...(applies === "endpoint" && { port, netif }) });
+  return { name, given, shown: rawFields(given.json).filter(([field]) => !given.asked.has(field)) };
+}
+
+function explainContext(
+  { name, given, shown }: AskedObject,
+  origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
+): ExplainedContext {
+  const { object, applies } = contexts[name] as ContextPlace;
   const fold = foldEntries(origins, object, applies);
   const ignored: ExplainedLoser[] = [...fold.ignored];
-  const shown = rawFields(json).filter(([field]) => !asked.has(field));
   const fields = shown.map(([field, value]) => {
     const claim = fold.claims.get(field);
-    const source = given.get(field) ?? sourceOf(field, object);
+    const source = given.sources.get(field) ?? sourceOf(field, object);
     const from = claim?.origins ?? [create(ExplainedOriginSchema, { source })];
     return create(ExplainedFieldSchema, { field, value, origins: [...from], losers: [...(claim?.losers ?? [])] });
   });
   ignored.push(...unplaced(fold, new Set(shown.map(([field]) => field))));
-  return create(ExplainedContextSchema, { context: name, object: json, fields, ignored });
+  return create(ExplainedContextSchema, { context: name, object: given.json, fields, ignored });
 }
 
 /** What metadata says under names that other names are in the way of. */
