@@ -23,7 +23,11 @@ test("a burst after a calm is thinned at once, and what is taken stands for all 
   const sampler = createSampler(Math.random, 1000);
   for (let second = 0; second < 5; second++) sampler.judgeRate(1);
   const weights = Array.from({ length: 100_000 }, () => sampler.next()).filter((weight) => weight > 0);
-  assert.ok(weights.length < 6000, `${weights.length} of 100 000 are taken before the rate is judged`);
+  assert.ok(weights.length < 2200, `${weights.length} of 100 000 are taken before the rate is judged`);
+  assert.ok(
+    weights.slice(0, 999).every((weight) => weight === 1),
+    "what a second may bring is taken whole",
+  );
   const sum = weights.reduce((a, b) => a + b, 0);
   assert.ok(Math.abs(sum - 100_000) <= sampler.factor, `${sum}`);
   sampler.judgeRate(1);

@@ -30,6 +30,11 @@ const calmMs = 10_000;
 /** Not twice within this time: what a change brings shows later. */
 const settleMs = 250;
 const maxFactor = 1 << 12;
+/**
+ * When more is taken than a second may bring, the factor doubles at once, and once more after each of these parts of the greatest rate: a
+ * burst reaches the factor that it needs within some tenths of a second, and few records are taken until then.
+ */
+const stepOfRate = 1 / 8;
 
 /** A lower factor must suffice for so much more than comes, or it would change to and fro. */
 const reserve = 1.25;
@@ -72,7 +77,7 @@ export function createSampler(random: () => number, maxRate: number): Sampler {
       // A burst after a calm does not wait for the next judgement.
       if (maxRate > 0 && --room <= 0 && byRate < maxFactor) {
         byRate *= 2;
-        room = maxRate / 2;
+        room = maxRate * stepOfRate;
       }
       return group;
     },
