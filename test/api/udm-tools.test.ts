@@ -89,6 +89,11 @@ suite("over every protocol", { concurrency: true }, () => {
           ["BatchDeleteUdms", 3],
         ],
       );
+      const text = "key,name\n10.8.0.0/16,lab\n";
+      const imported = await ask("importUdms", { text, format: "csv", map: "sheet" });
+      assert.deepEqual([imported["created"], imported["change"]], [1, 5]);
+      const exported = await ask("exportUdms", { format: "ndjson", filter: "name = lab" });
+      assert.deepEqual(exported, { text: '{"key":"10.8.0.0/16","name":"lab"}\n', entries: 1 });
       const refused = await call("batchDeleteUdms", { keys: ["10.0.0.0/8", "10.9.9.9", "10.9.9.8"] });
       assert.deepEqual(refusal(refused), ["not_found", "keys[1]", "keys[2]"]);
     });
