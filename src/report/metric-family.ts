@@ -14,7 +14,10 @@ export interface ReadMetric extends MetricHead {
 
 type Sample = readonly [Labels, number, name?: string];
 
-/** A reading of a metric. `labelNames` has all labels that its samples may have. Samples may be read when they are formatted. */
+/**
+ * A reading of a metric. `labelNames` has all labels that its samples may have. Samples that are no list are read when they are
+ * formatted, and have each set of labels once.
+ */
 export interface FamilyReading extends MetricHead {
   readonly type: "counter" | "gauge" | "histogram";
   /** A histogram's samples have names of their own: `<name>_bucket`, `<name>_sum`, `<name>_count`. */
@@ -71,14 +74,39 @@ export async function seriesOf(
   afterEach: () => Promise<void> | undefined = () => undefined,
 ): Promise<ReadonlyMap<string, number>> {
   const series = new Map<string, number>();
-  for (const [labels, value, name = family.name] of family.samples) {
-    const text = name + labelsText(family, labels);
+  const nameOf = createSeriesNamer(family);
+  for (const sample of family.samples) {
+    const text = nameOf(sample);
     const earlier = family.type === "counter" ? (series.get(text) ?? 0) : 0;
-    series.set(text, earlier + value);
+    series.set(text, earlier + sample[1]);
     const turn = afterEach();
     if (turn !== undefined) await turn;
   }
   return series;
+}
+
+/** The lines of series that are at hand. */
+function* linesOf(series: Iterable<readonly [string, number]>): Generator<string> {
+  const lineOf = createLineWriter();
+  for (const [name, value] of series) yield lineOf(name, value);
+}
+
+/** The same of samples that are read one by one. None of them is kept: what outlives two small garbage collections costs a large one. */
+function* linesOneByOne(family: FamilyReading): Generator<string> {
+  const nameOf = createSeriesNamer(family);
+  const lineOf = createLineWriter();
+  for (const sample of family.samples) yield lineOf(nameOf(sample), sample[1]);
+}
+
+/** Of many series most have the value of the one before, and the end of its line. */
+function createLineWriter(): (name: string, value: number) => string {
+  let last: number | undefined;
+  let ending = "";
+  return (name, value) => {
+    if (!Object.is(value, last)) ending = ` ${formatValue(value)}\n`;
+    last = value;
+    return name + ending;
+  };
 }
 
 /** A piece is about this long, so that nobody has to put together, or to copy, a long answer at once. */
@@ -98,11 +126,12 @@ export async function* formatFamilies(
   let between = "";
   for (const family of families) {
     const { name, type, help } = family;
-    const series = await seriesOf(family, afterEach);
+    const isList = Array.isArray(family.samples);
+    const lines = isList ? linesOf(await seriesOf(family, afterEach)) : linesOneByOne(family);
     piece += `${between}# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
     between = "\n";
-    for (const [labelled, value] of series) {
-      piece += `${labelled} ${formatValue(value)}\n`;
+    for (const line of lines) {
+      piece += line;
       const turn = afterEach();
       if (turn !== undefined) await turn;
       if (piece.length < pieceLength) continue;
@@ -113,18 +142,28 @@ export async function* formatFamilies(
   yield piece;
 }
 
-/** `{a="1",b="2"}`, in the order of the metric's label names; empty without labels. */
-function labelsText({ name, labelNames }: FamilyReading, labels: Labels): string {
-  let text = "";
-  let open = Object.keys(labels).length;
-  for (const label of labelNames) {
-    const value = labels[label];
-    if (value === undefined) continue;
-    text += `${text === "" ? "{" : ","}${label}="${escapeLabel(String(value))}"`;
-    open--;
-  }
-  if (open > 0) throw new Error(`${name} was read with labels other than ${labelNames.join(", ")}`);
-  return text === "" ? "" : `${text}}`;
+/**
+ * Gives the name of a series: `name{a="1",b="2"}`, in the order of the metric's label names; without braces when it has no labels.
+ * It puts together as few texts as it can: a scrape of many devices names hundreds of thousands of series.
+ */
+function createSeriesNamer(family: FamilyReading): (sample: Sample) => string {
+  const { labelNames } = family;
+  const first = labelNames.map((label) => `{${label}="`);
+  const further = labelNames.map((label) => `",${label}="`);
+  return ([labels, , name = family.name]) => {
+    let text = name;
+    let count = 0;
+    for (let i = 0; i < labelNames.length; i++) {
+      const value = labels[labelNames[i] as string];
+      if (value === undefined) continue;
+      text += (count === 0 ? first[i] : further[i]) as string;
+      text += escapeLabel(String(value));
+      count++;
+    }
+    for (const _ in labels) count--;
+    if (count < 0) throw new Error(`${family.name} was read with labels other than ${labelNames.join(", ")}`);
+    return text === name ? text : `${text}"}`;
+  };
 }
 
 function escapeLabel(text: string): string {

@@ -30,7 +30,7 @@ export interface Histogram {
 
 /**
  * One value that is read when the metrics are: a plain number, or one for each set of labels. A generator of many is read
- * piece by piece, so that a scrape does not hold the event loop.
+ * piece by piece, so that a scrape does not hold the event loop; it gives each set of labels once.
  */
 export type Reading = number | Iterable<readonly [Labels, number]>;
 

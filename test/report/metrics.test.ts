@@ -175,6 +175,55 @@ test("an answer is made in small pieces, which are the whole text together", asy
   assert.equal(pieces.join(""), await metrics.render());
 });
 
+test("readings by a generator are made with their piece, and none of them is kept", async () => {
+  const metrics = createMetrics();
+  let made = 0;
+  metrics.gaugeFrom("netgloss_x", "Help.", ["device"], function* () {
+    for (; made < 10_000; made++) yield [{ device: `device-${made}` }, made] as const;
+  });
+  const seen: number[] = [];
+  for await (const piece of metrics.pieces()) {
+    assert.ok(piece.length < 70_000);
+    seen.push(made);
+  }
+  assert.ok(seen.length >= 4);
+  // A line is longer than 20 characters, and a piece shorter than 70 000.
+  for (const [i, count] of seen.entries()) assert.ok(count - (seen[i - 1] ?? 0) < 3500, seen.join(", "));
+  assert.equal(made, 10_000);
+});
+
+test("readings one by one are the same text as a list of them", async () => {
+  const value = fc.oneof(fc.double(), fc.integer(), fc.constant(0), fc.constant(-0));
+  const label = fc.oneof(fc.string(), fc.integer(), fc.constantFrom('"', "\\", "\n", ""));
+  const labelled = fc.record({
+    a: fc.option(label, { nil: undefined }),
+    b: fc.option(label, { nil: undefined }),
+    value,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(labelled, { selector: ({ a, b }) => `${a}\0${b}`, maxLength: 20 }),
+      async (samples) => {
+        const readings = samples.map(
+          ({ a, b, value: of }) => [{ ...(a !== undefined && { a }), ...(b !== undefined && { b }) }, of] as const,
+        );
+        const text = (read: () => Iterable<(typeof readings)[number]>): Promise<string> => {
+          const metrics = createMetrics();
+          metrics.gaugeFrom("netgloss_x", "Help.", ["a", "b"], read);
+          return metrics.render();
+        };
+        assert.equal(
+          await text(function* () {
+            yield* readings;
+          }),
+          await text(() => readings),
+        );
+      },
+    ),
+    runs(50),
+  );
+});
+
 test("what Prometheus would refuse is refused", async () => {
   const metrics = createMetrics();
   metrics.counter("taken_total", "Help.");
@@ -186,6 +235,11 @@ test("what Prometheus would refuse is refused", async () => {
   assert.throws(() => metrics.gaugeFrom("a-b", "Help.", [], () => 1), /a-b is no name of a metric/);
   assert.throws(() => metrics.gaugeFrom("c", "Help.", ["a.b"], () => 1), /a\.b is no name of a label/);
   await assert.rejects(metrics.render(), /read was read with labels other than device/);
+  const others = createMetrics();
+  others.gaugeFrom("read", "Help.", ["device"], function* () {
+    yield [{ device: "a", port: 1 }, 1] as const;
+  });
+  await assert.rejects(others.render(), /read was read with labels other than device/);
 });
 
 test("what other threads counted is added to what this one did", async () => {
