@@ -45,6 +45,12 @@ const lossRows: readonly LossRow[] = [
   { metric: "netgloss_flow_drops_total", what: "could not be decoded", unit: "units", label: "reason" },
   { metric: "netgloss_flow_lines_dropped_total", what: "the main thread did not keep up", unit: "records" },
   { metric: "netgloss_output_dropped_records_total", what: "lost by an output", unit: "records", label: "output" },
+  {
+    metric: "netgloss_output_refused_records_total",
+    what: "refused by the store, kept as dead letters where there is a state directory",
+    unit: "records",
+    label: "output",
+  },
 ];
 
 const recordsMetric = "netgloss_flow_records_total";

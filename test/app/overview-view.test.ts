@@ -24,6 +24,7 @@ test("losses are told by their counters, with what is new, and rates by the read
   const missing = metrics.counter("netgloss_flow_missing_total", "Missing.", { protocol: ["ipfix"] });
   const recovered = metrics.counter("netgloss_flow_recovered_total", "Recovered.", { protocol: ["ipfix"] });
   const drops = metrics.counter("netgloss_output_dropped_records_total", "Dropped.", ["output", "reason"]);
+  const refused = metrics.counter("netgloss_output_refused_records_total", "Refused.", ["output"]);
   const view = createOverview(metrics, { now: () => 1000 + ms, monotonic: () => ms });
   const ask = async (at: number): Promise<Answer> => {
     ms = at;
@@ -43,6 +44,7 @@ test("losses are told by their counters, with what is new, and rates by the read
   records.add(500, { protocol: "netflow9" });
   drops.add(3, { output: "http", reason: "queue_full" });
   drops.add(4, { output: "http", reason: "closed" });
+  refused.add(2, { output: "loki" });
   const soon = await ask(1999);
   assert.equal(soon.recordsTotal, 100, "counters are read every two seconds at most");
   const second = await ask(5000);
@@ -52,6 +54,7 @@ test("losses are told by their counters, with what is new, and rates by the read
     [
       ["ipfix", 5, 0],
       ["http", 7, 7],
+      ["loki", 2, 2],
     ],
   );
 
@@ -64,6 +67,7 @@ test("losses are told by their counters, with what is new, and rates by the read
     [
       [5, 0],
       [7, 0],
+      [2, 0],
     ],
     "what is older than five minutes is not new",
   );

@@ -139,6 +139,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       async open(signal) {
         const warnings = await adapter.open(signal);
         isConnected = true;
+        // Without a fault before it, nothing else says that the store is there.
+        if (fault === undefined) options.onFault(undefined);
         return warnings;
       },
     },

@@ -8,7 +8,10 @@ import { deliveryConfig } from "./delivery-fixture.ts";
 
 const maxInFlight = 4;
 
-function deliveryTo(send: OutputAdapter["send"]): ReturnType<typeof createDelivery> {
+function deliveryTo(
+  send: OutputAdapter["send"],
+  onFault: (fault?: string) => void = () => {},
+): ReturnType<typeof createDelivery> {
   const delivery = createDelivery({
     config: deliveryConfig({ maxInFlight, batchRecords: 1, timeoutMs: 5000, queueBytes: 1 << 20, retryMs: 2 }),
     adapter: { open: async () => [], send, close: async () => {} },
@@ -17,7 +20,7 @@ function deliveryTo(send: OutputAdapter["send"]): ReturnType<typeof createDelive
     random: () => 0.5,
     log: silentLog,
     metrics: createMetrics(),
-    onFault() {},
+    onFault,
   });
   delivery.start();
   return delivery;
@@ -61,4 +64,15 @@ test("a batch that always fails does not keep the others back", async () => {
   for (let i = 0; i < 60; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
   await until("the others are delivered", () => delivery.state().deliveredRecords === 59);
   await delivery.stop(10);
+});
+
+test("a store that is there at once is said to be there", async () => {
+  const faults: (string | undefined)[] = [];
+  const delivery = deliveryTo(
+    async () => allAccepted,
+    (fault) => faults.push(fault),
+  );
+  await until("it is said", () => faults.length > 0);
+  assert.deepEqual(faults, [undefined]);
+  await delivery.stop(1000);
 });

@@ -25,12 +25,13 @@ export function ConnectionBanner(): JSX.Element {
       {connection.state === "away" && (
         <div class="banner away">
           <span class="spinner" aria-hidden="true" />
-          The collector does not answer
-          <span aria-hidden="true">
-            {" "}
-            for {formatDuration(Math.max(1, Math.round((now - connection.since) / 1000)))}
+          <span>
+            The collector does not answer
+            <span aria-hidden="true">
+              , for {formatDuration(Math.max(1, Math.round((now - connection.since) / 1000)))} now
+            </span>
+            . This page goes on by itself when it is back.
           </span>
-          . This page goes on by itself when it is back.
         </div>
       )}
       {connection.state === "up" && isBack && <div class="banner back">The collector is back.</div>}

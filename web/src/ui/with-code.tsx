@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 
-/** A sentence in which what stands between backticks is code. */
+/** A sentence in which what stands between backticks is code, and so are names of settings. */
 export function withCode(text: string): ComponentChildren {
-  return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
+  return text
+    .split(/`([^`]*)`|(\bSVC_[A-Z0-9_]+)/)
+    .map((part, at) => (at % 3 === 0 || part === undefined ? part : <code key={at}>{part}</code>));
 }

@@ -104,6 +104,7 @@ function columnsOf(now: number): readonly Column<Device>[] {
       cell: ({ lastPoll }) => (lastPoll === undefined ? "never" : formatAge(Date.parse(lastPoll), now)),
       sortBy: ({ lastPoll }) => (lastPoll === undefined ? Infinity : now - Date.parse(lastPoll)),
       isNumber: true,
+      isMinor: true,
     },
     {
       name: "Last error",

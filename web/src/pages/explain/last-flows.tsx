@@ -7,6 +7,7 @@ import { hrefOf } from "../../navigation/place.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
+import { withCode } from "../../ui/with-code.tsx";
 
 type FlowRecord = Readonly<Record<string, unknown>>;
 
@@ -24,8 +25,8 @@ export function LastFlows({ filter, self }: { readonly filter: string; readonly 
     <Section title="Last flows" note="of the last hour">
       {answer === undefined && failure === undefined && <Loading what="Looking for flows" />}
       {isOff && (
-        <Empty title="There is no look back here">
-          {failure.message}. <a href={hrefOf("live", { filter })}>Live</a> shows its flows while they go by.
+        <Empty title="This collector keeps no records to look back at">
+          {withCode(failure.message)}. <a href={hrefOf("live", { filter })}>Live</a> shows its flows while they go by.
         </Empty>
       )}
       {failure !== undefined && !isOff && <Failure failure={failure} retry={flows.reload} />}

@@ -16,13 +16,14 @@ import { useCall } from "../../api/use-call.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
 import { formatTime } from "../../format/times.ts";
-import { useQueryState } from "../../navigation/place.ts";
+import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
+import { withCode } from "../../ui/with-code.tsx";
 import { Controls } from "./controls.tsx";
 import { readState, writeState, type ExploreState } from "./explore-state.ts";
 import { FlowSankey } from "./flow-sankey.tsx";
@@ -57,11 +58,13 @@ export default function ExplorePage(): JSX.Element {
       lead="What the traffic was, by any field of the records, under your names."
       calls={[call]}
       actions={
-        <>
-          <SavedViews />
-          <CopyButton text={location.href} label="Copy the address" isQuiet={false} />
-          <Download call={call} />
-        </>
+        status.answer !== undefined && (
+          <>
+            <SavedViews />
+            <CopyButton text={location.href} label="Copy the address" isQuiet={false} />
+            <Download call={call} />
+          </>
+        )
       }
     >
       {status.answer === undefined ? (
@@ -98,9 +101,7 @@ function WithoutStore({
   if (failure.status !== 404) return <Failure failure={failure} retry={retry} />;
   return (
     <Empty title="This collector keeps no records to look back at">
-      {failure.code === "not_found" && failure.message.includes("SVC_")
-        ? failure.message
-        : "Turn on SVC_EXPLORE_ENABLE."}
+      {withCode(sentence(failure.message))} <a href={hrefOf("live")}>Live</a> shows flows as they go by.
     </Empty>
   );
 }

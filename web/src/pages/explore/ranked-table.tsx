@@ -127,11 +127,14 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
   );
 }
 
+/** A bar of less would be a speck. */
+const leastBar = 0.02;
+
 function ShareCell({ share }: { readonly share: number }): JSX.Element {
   return (
     <td class="number share">
       {formatShare(share)}
-      <span class="share-bar" style={{ width: `${String(Math.min(1, Math.max(0, share)) * 100)}%` }} />
+      {share >= leastBar && <span class="share-bar" style={{ width: `${String(Math.min(1, share) * 100)}%` }} />}
     </td>
   );
 }

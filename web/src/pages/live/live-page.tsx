@@ -28,7 +28,7 @@ export default function LivePage(): JSX.Element {
   const isAdded = useMemo(() => addedFields(facts.answer ?? { fields: [], patterns: [] }), [facts.answer]);
   const parameters = new URLSearchParams({ ...(filter !== "" && { filter }), rate: String(rate), notes: "true" });
   const call: ApiCall = { path: `api/v1/flow/tail?${parameters.toString()}` };
-  const { records, counts, failure, clear } = useTail(call, isOn);
+  const { records, counts, failure, clear, retry } = useTail(call, isOn);
   const isFilterFault = failure?.status === 400;
 
   return (
@@ -77,9 +77,9 @@ export default function LivePage(): JSX.Element {
           {said}
         </p>
       )}
-      {failure !== undefined && !isFilterFault && <Failure failure={failure} />}
+      {failure !== undefined && !isFilterFault && <Failure failure={failure} retry={retry} />}
       {records.length === 0 ? (
-        !isFilterFault && <Nothing filter={filter} seen={counts?.seen} />
+        failure === undefined && <Nothing filter={filter} seen={counts?.seen} />
       ) : (
         <div class="card">
           <FlowTable records={records} isAdded={isAdded} onName={setNamed} />

@@ -25,6 +25,8 @@ export interface Tail {
   readonly counts: TailCounts | undefined;
   readonly failure: ApiFailure | undefined;
   readonly clear: () => void;
+  /** Begins again after a failure. */
+  readonly retry: () => void;
 }
 
 const keptRecords = 100;
@@ -36,6 +38,7 @@ export function useTail(call: ApiCall, isOn: boolean): Tail {
   const [records, setRecords] = useState<readonly TailRecord[]>([]);
   const [counts, setCounts] = useState<TailCounts | undefined>(undefined);
   const [failure, setFailure] = useState<ApiFailure | undefined>(undefined);
+  const [again, setAgain] = useState(0);
   const { comebacks } = useConnection();
   const nextId = useRef(0);
   const { path } = call;
@@ -66,9 +69,9 @@ export function useTail(call: ApiCall, isOn: boolean): Tail {
       clearInterval(timer);
       gone.abort();
     };
-  }, [path, isOn, comebacks]);
+  }, [path, isOn, comebacks, again]);
 
-  return { records, counts, failure, clear: () => setRecords([]) };
+  return { records, counts, failure, clear: () => setRecords([]), retry: () => setAgain((count) => count + 1) };
 }
 
 /** Calls `take` with each line until the stream ends, which is an error. */

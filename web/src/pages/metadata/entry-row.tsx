@@ -70,7 +70,7 @@ function Cells({ entry, isSelected, toggle, open, edit }: CellsProps): JSX.Eleme
         />
       </span>
       <span role="gridcell" class="mono">
-        <button type="button" class="link" tabIndex={-1} onClick={() => open(entry)}>
+        <button type="button" class="link" tabIndex={-1} title={key} onClick={() => open(entry)}>
           {key}
         </button>
       </span>

@@ -8,6 +8,7 @@ import { useQueryState } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure } from "../../ui/states.tsx";
+import { withCode } from "../../ui/with-code.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { pageSize, type EntrySearch } from "./entry-pages.ts";
 import { EntryTable } from "./entry-table.tsx";
@@ -65,6 +66,8 @@ export function TableView({ turn, edit, changed }: TableViewProps): JSX.Element 
     loaded.pages.replace(entry.key, await readEntry(entry.key));
   };
 
+  const isSearchFault = loaded.failure?.status === 400;
+  const isUnreadable = loaded.failure?.status === 404 || loaded.failure?.status === 501;
   const isEmpty = loaded.isLoaded && loaded.pages.known === 0 && !loaded.pages.hasMore;
   return (
     <Section
@@ -75,7 +78,7 @@ export function TableView({ turn, edit, changed }: TableViewProps): JSX.Element 
         </ActionButton>
       }
     >
-      <SearchBar fault={loaded.failure?.kind === "refused" ? loaded.failure.message : undefined} />
+      <SearchBar fault={isSearchFault ? loaded.failure?.message : undefined} />
       {failure !== undefined && (
         <Failure
           failure={
@@ -88,11 +91,11 @@ export function TableView({ turn, edit, changed }: TableViewProps): JSX.Element 
           }
         />
       )}
-      {loaded.failure !== undefined && loaded.failure.kind !== "refused" && (
+      {loaded.failure !== undefined && !isSearchFault && !isUnreadable && (
         <Failure failure={loaded.failure} retry={loaded.retry} />
       )}
-      {loaded.failure?.status === 404 || loaded.failure?.status === 501 ? (
-        <Empty title="The metadata cannot be read here">{loaded.failure.message}</Empty>
+      {isUnreadable ? (
+        <Empty title="The metadata cannot be read here">{withCode(loaded.failure?.message ?? "")}</Empty>
       ) : isEmpty && isWhole ? (
         <Empty title="There are no entries yet">
           Make the first with "New entry", or bring in a sheet of your address plan with "Import".

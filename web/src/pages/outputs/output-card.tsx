@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { callApi, type ApiCall } from "../../api/call.ts";
+import { refusedNow } from "../../api/refusals.ts";
 import { formatDuration, formatNumber, formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
@@ -35,7 +36,12 @@ export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Eleme
   return (
     <Section
       title={output.name}
-      note={<Badge state={badges[output.state]}>{output.state}</Badge>}
+      note={
+        <>
+          <Badge state={badges[output.state]}>{output.state}</Badge>{" "}
+          {refusedNow(refusals, now) !== undefined && <Badge state="warn">records are refused</Badge>}
+        </>
+      }
       actions={
         output.canTest === true && (
           <ActionButton needs="editor" area="collector" onAction={run}>
@@ -46,7 +52,7 @@ export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Eleme
     >
       {fault !== undefined && (
         <p class="state failure">
-          <strong>{fault}</strong>
+          <strong>{fault}.</strong>
           {faultSince !== undefined && (
             <span> For {formatDuration(Math.max(1, Math.round((now - faultSince) / 1000)))}.</span>
           )}
@@ -67,7 +73,7 @@ export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Eleme
             columns={[
               { name: "Reason, in the server's words", cell: ({ reason }) => reason, className: "wrap" },
               { name: "Records", cell: ({ records }) => formatWhole(records), isNumber: true },
-              { name: "Last", cell: ({ at }) => formatAge(at, now), isNumber: true },
+              { name: "Last", cell: ({ at }) => formatAge(at, now), isNumber: true, isMinor: true },
             ]}
           />
           <p class="note">

@@ -1,3 +1,5 @@
+import type { Refusal } from "../../api/refusals.ts";
+
 /** What `GET /api/v1/outputs` says of one output. An output to a file or a pipe has its name and state alone. */
 export interface OutputState {
   readonly name: string;
@@ -16,7 +18,7 @@ export interface OutputState {
   readonly refusedRecords?: number;
   readonly droppedRecords?: number;
   readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
-  readonly refusals?: readonly { readonly reason: string; readonly records: number; readonly at: number }[];
+  readonly refusals?: readonly Refusal[];
   readonly canTest?: boolean;
 }
 

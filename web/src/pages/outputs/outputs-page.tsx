@@ -24,9 +24,9 @@ export default function OutputsPage(): JSX.Element {
         {(answer) =>
           answer.outputs.length === 0 ? (
             <Empty title="No output is on">
-              Records are decoded and go nowhere. Turn on an output, such as <code>SVC_OUTPUT_FILE_ENABLE</code>,{" "}
-              <code>SVC_OUTPUT_CLICKHOUSE_ENABLE</code> or <code>SVC_OUTPUT_KAFKA_ENABLE</code>, and start the collector
-              again.
+              Records are seen on these pages and go nowhere else. Turn on an output, such as{" "}
+              <code>SVC_OUTPUT_FILE_ENABLE</code>, <code>SVC_OUTPUT_CLICKHOUSE_ENABLE</code> or{" "}
+              <code>SVC_OUTPUT_KAFKA_ENABLE</code>, and start the collector again.
             </Empty>
           ) : (
             <div class="outputs">

@@ -1,3 +1,5 @@
+import type { Refusal } from "../../api/refusals.ts";
+
 /** What `GET /api/v1/overview` answers. */
 export interface OverviewAnswer {
   readonly recentSeconds: number;
@@ -47,5 +49,6 @@ export interface OutputsAnswer {
     readonly fault?: string;
     readonly waitingRecords?: number;
     readonly oldestAt?: number;
+    readonly refusals?: readonly Refusal[];
   }[];
 }

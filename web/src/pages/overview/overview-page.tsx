@@ -72,6 +72,7 @@ interface TilesProps {
 
 function Tiles({ answer, diagnosis, outputs, hasExplore, storeFrom }: TilesProps): JSX.Element {
   const silent = diagnosis?.diagnoses.filter(({ id }) => id === "silent").length ?? 0;
+  const hasNone = diagnosis?.exporters === 0;
   const all = outputs?.outputs ?? [];
   const behind = all.filter((output) => isBehind(output, Date.now())).length;
   const lost = answer.losses.filter(({ recent }) => recent > 0);
@@ -94,8 +95,10 @@ function Tiles({ answer, diagnosis, outputs, hasExplore, storeFrom }: TilesProps
       <Tile
         label="Exporters"
         value={diagnosis === undefined ? "…" : formatWhole(diagnosis.exporters)}
-        detail={silent === 0 ? "none went silent" : `${formatWhole(silent)} went silent`}
-        state={diagnosis === undefined ? undefined : silent > 0 ? "bad" : "good"}
+        detail={
+          hasNone ? "none has sent yet" : silent === 0 ? "none went silent" : `${formatWhole(silent)} went silent`
+        }
+        state={diagnosis === undefined || hasNone ? undefined : silent > 0 ? "bad" : "good"}
         href={hrefOf("exporters")}
       />
       <Tile
@@ -153,14 +156,20 @@ function TroubleSection({
     <Section title="What is wrong">
       {trouble.length === 0 ? (
         <Shown of={diagnosis} what="Asking the doctor">
-          {() => (
-            <p class="fine">
-              <span class="mark good" aria-hidden="true">
-                ✓
-              </span>
-              Nothing that the collector knows of.
-            </p>
-          )}
+          {({ exporters }) =>
+            exporters === 0 ? (
+              <Empty title="No exporter has sent flows yet">
+                <a href={hrefOf("exporters")}>Exporters</a> has the commands that make a router send to this collector.
+              </Empty>
+            ) : (
+              <p class="fine">
+                <span class="mark good" aria-hidden="true">
+                  ✓
+                </span>
+                Nothing that the collector knows of.
+              </p>
+            )
+          }
         </Shown>
       ) : (
         <ul class="trouble">
@@ -187,7 +196,7 @@ function WithoutExplore({ status }: { readonly status: Loaded<ExploreStatus> }):
         <Shown of={status}>{() => null}</Shown>
       ) : (
         <Empty title="This collector keeps no records to look back at">
-          {status.failure?.message ?? ""} <a href={hrefOf("live")}>Live</a> shows flows as they go by.
+          {withCode(status.failure?.message ?? "")}. <a href={hrefOf("live")}>Live</a> shows flows as they go by.
         </Empty>
       )}
     </Section>

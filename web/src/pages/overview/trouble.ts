@@ -1,5 +1,6 @@
 import { formatAge } from "../../format/times.ts";
 import { formatNumber } from "../../format/numbers.ts";
+import { refusedNow } from "../../api/refusals.ts";
 import type { PagePath } from "../../navigation/page-paths.ts";
 import type { DiagnosisAnswer, OutputsAnswer, ReadyAnswer } from "./overview-answers.ts";
 
@@ -49,6 +50,18 @@ export function findTrouble(
     sentence: `The output ${output.name} ${outputText(output, now)}.`,
     page: "outputs",
   }));
+  const refusing = (found.outputs?.outputs ?? []).flatMap(({ name, refusals }): Trouble[] => {
+    const refusal = refusedNow(refusals, now);
+    if (refusal === undefined) return [];
+    return [
+      {
+        id: `refused ${name}`,
+        state: "bad",
+        sentence: `The store of the output ${name} refuses records: ${refusal.reason}.`,
+        page: "outputs",
+      },
+    ];
+  });
   const told = new Set(outputs.map(({ name }) => `output ${name}`));
   const checks = (found.ready?.checks ?? [])
     .filter(({ name, ready, degraded = false }) => (!ready || degraded) && !told.has(name))
@@ -58,7 +71,7 @@ export function findTrouble(
       sentence: `${name}: ${detail ?? (ready ? "not all of it works" : "not ready")}`,
       page: pageOfCheck(name),
     }));
-  return [...checks, ...behind, ...doctor].toSorted((one, other) => rank(one) - rank(other));
+  return [...checks, ...behind, ...refusing, ...doctor].toSorted((one, other) => rank(one) - rank(other));
 }
 
 function outputText({ state, fault, waitingRecords, oldestAt }: Output, now: number): string {

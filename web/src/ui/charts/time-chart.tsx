@@ -98,6 +98,12 @@ function drawing(series: ChartSeries | undefined, isStacked: boolean): UPlot.Ser
     : { stroke: color, width: 2, points: { show: false } };
 }
 
+/** Seconds between the marks of time. No step is more than 2.5 of the one before, so that the narrowest chart has a mark. */
+const steps = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600,
+  691_200, 1_382_400, 2_678_400,
+];
+
 function timeAxis(): UPlot.Axis {
   return {
     ...lines(),
@@ -106,6 +112,7 @@ function timeAxis(): UPlot.Axis {
       return splits.map((seconds) => formatAxisTime(seconds * 1000, step));
     },
     space: 72,
+    incrs: steps,
     size: 30,
   };
 }
