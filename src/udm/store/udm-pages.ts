@@ -99,16 +99,22 @@ export function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, num
  */
 export function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number | undefined {
   const n = lastNotAfter(pages.length, (i) => (pages[i] as UdmPage).first, key);
-  const bytes = pages[n]?.bytes;
-  if (bytes === undefined) return undefined;
-  const starts = entryStarts(bytes);
-  const start = starts[lastNotAfter(starts.length, (i) => keyAt(bytes, starts[i] as number), key)] as number;
-  return keyAt(bytes, start).text === key.text ? (sums[n] as number) + countLines(bytes, start) + 1 : undefined;
+  const page = pages[n];
+  if (page === undefined) return undefined;
+  const start = page.first.text === key.text ? 0 : startIn(page.bytes, key);
+  return start < 0 ? undefined : (sums[n] as number) + countLines(page.bytes, start) + 1;
 }
 
+/** Where the entry of a key starts that is not the first one; -1 when there is none. Only keys begin a line. */
+function startIn({ buffer, byteOffset, length }: Uint8Array, { family, text }: Key): number {
+  const line = family === 6 ? `\n"${text}":` : `\n${text}:`;
+  return Buffer.from(buffer, byteOffset, length).indexOf(line, 0, "latin1") + 1 || -1;
+}
+
+/** A plain loop: lines are short, and each call of a search costs more than they do. */
 function countLines(bytes: Uint8Array, end: number): number {
   let lines = 0;
-  for (let i = bytes.indexOf(0x0a); i >= 0 && i < end; i = bytes.indexOf(0x0a, i + 1)) lines++;
+  for (let i = 0; i < end; i++) if (bytes[i] === 0x0a) lines++;
   return lines;
 }
 
