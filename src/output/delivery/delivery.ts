@@ -30,7 +30,7 @@ export interface DeliveryOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Called when the store or the spool fails, or all works again (undefined). */
+  /** Called when the store or the spool fails, and when all works (undefined): at the first connection, and again after a fault. */
   readonly onFault: (fault: string | undefined) => void;
   readonly io?: SpoolIo;
 }
