@@ -1,20 +1,16 @@
 // 2 000 simulated devices in another process, polled once a minute with our own definitions; ten are slow and ten do not
-// answer. Two minutes are measured, with a scrape of the metrics every 15 s: polls begun of those due, how late they began,
-// what they cost, how long the event loop was held at most, by a scrape, too, and the memory of it all. With `many` as the argument:
-// 10 000 devices, polled every five minutes. With `short`: a fifth of the devices at a fifth of the interval, which is as many polls
-// a second, in less than a minute; for trying out a change.
+// answer. The collector is a process of its own, too, so that nothing but its own work holds it up. Two minutes are measured, with
+// a scrape of the metrics by HTTP every 15 s: polls begun of those due, how late they began, what they cost, how long the event
+// loop was held at most, by a scrape, too, and the memory of it all. With `many` as the argument: 10 000 devices, polled every five
+// minutes. With `short`: a fifth of the devices at a fifth of the interval, which is as many polls a second, in less than a minute;
+// for trying out a change.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import { limitHeapGrowth } from "../../src/app/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createDefinitionsLoader, createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
+import type { CollectorFigures, CollectorRequest } from "./collector-process.ts";
 import { classesOf, fleetLayout, interfacesOf, manyLayout, shortLayout } from "./fleet-layout.ts";
 import type { FleetStatus } from "./fleet-process.ts";
 
@@ -31,14 +27,6 @@ const deviceClasses = classesOf(layout);
 const types = ["dynamic", "active", "stable", "immutable"];
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-poller-"));
-limitHeapGrowth();
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-const heap = (): number => {
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-};
 const fleet = startHelper("snmp/fleet-process.js", [form]);
 const { addresses, port } = await fleet.ask<FleetStatus>({});
 await mkdir(join(directory, "devices"));
@@ -52,29 +40,8 @@ await writeFile(
     )
     .join(""),
 );
-const paths = {
-  ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")),
-  devices: [join(directory, "devices")],
-};
-const metrics = createMetrics();
-let records = 0;
-const snmp = createSnmp({
-  paths,
-  persistDirectory: "",
-  enricher: { enrich() {} },
-  sink: { write: (_lines, count) => void (records += count) },
-  clock: systemClock,
-  log: silentLog,
-  metrics,
-  health: createHealth(),
-});
-
-/** As the answer to a scrape: each piece goes into bytes. */
-async function scrapeMetrics(): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of metrics.pieces()) pieces.push(Buffer.from(piece));
-  return Buffer.concat(pieces).toString();
-}
+const collector = startHelper("snmp/collector-process.js");
+const ask = <T>(request: CollectorRequest): Promise<T> => collector.ask<T>(request);
 
 /** Series of one name in what a scrape gave: the value by device. */
 function readings(text: string, name: string): number[] {
@@ -94,61 +61,45 @@ function figuresOf(text: string): Figures {
   return Object.fromEntries(entries) as Figures;
 }
 
-const emptyHeap = heap();
 try {
-  await snmp.start();
+  const metricsPort = await ask<number>({ ask: "start", devices: join(directory, "devices") });
+  const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${metricsPort}/`)).text();
   const isExpected = (i: number): boolean => deviceClasses[i] !== "dead";
   const expected = addresses.filter((_, i) => isExpected(i)).length;
-  for (const start = performance.now(); ; await sleep(1000)) {
-    const up = (await metrics.value("netgloss_snmp_devices", { state: "up" })) ?? 0;
-    if (up >= expected) break;
+  for (const start = performance.now(); ; await sleep(5000)) {
+    const [, up = "0"] = /^netgloss_snmp_devices\{state="up"\} (\d+)$/m.exec(await scrape()) ?? [];
+    if (Number(up) >= expected) break;
     if (performance.now() - start > 900_000) throw new Error(`only ${up} devices were discovered`);
   }
-  const { definitions } = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
-    "start",
-  );
   /** How many object types of each device are polled. */
-  const typesOf = addresses.map((ip) => {
-    const objects = Object.keys(snmp.device(`${ip}:${port}`)?.objects ?? {});
-    return new Set(objects.map((id) => definitions?.objects.get(id)?.type)).size;
-  });
+  const typesOf = await ask<readonly number[]>({ ask: "types", ids: addresses.map((ip) => `${ip}:${port}`) });
   // The first polls follow the discoveries; they are not those of the grid.
   await sleep(5000);
 
-  const before = figuresOf(await metrics.render());
-  const beforeRecords = records;
-  let mostMemory = 0;
-  let longestScrape = 0;
-  const loop = monitorEventLoopDelay({ resolution: 1 });
-  const lags: number[][] = [];
+  const before = figuresOf(await scrape());
+  const lags: number[] = [];
+  await ask({ ask: "begin" });
   const start = performance.now();
-  const cpu = process.cpuUsage();
-  loop.enable();
+  let polled = before.polls_total;
   for (let at = scrapeEvery; at <= measured; at += scrapeEvery) {
     await sleep(start + at * 1000 - performance.now());
-    const scrape = monitorEventLoopDelay({ resolution: 1 });
-    scrape.enable();
-    const text = await scrapeMetrics();
-    scrape.disable();
-    longestScrape = Math.max(longestScrape, scrape.max);
-    mostMemory = Math.max(mostMemory, process.memoryUsage.rss());
-    // The last poll of every device within a whole interval, or of a part of many devices.
-    if (at % Math.min(interval, measured) === 0) lags.push(readings(text, "netgloss_snmp_device_poll_lag_seconds"));
+    const text = await scrape();
+    // The last poll of each device that was polled since the last look.
+    const polls = figuresOf(text).polls_total;
+    const late = readings(text, "netgloss_snmp_device_poll_lag_seconds");
+    lags.push(...late.filter((_, i) => isExpected(i) && polls[i] !== polled[i]));
+    polled = polls;
   }
-  loop.disable();
-  const { user, system } = process.cpuUsage(cpu);
+  const figures = await ask<CollectorFigures>({ ask: "end" });
   const seconds = (performance.now() - start) / 1000;
-  const after = figuresOf(await metrics.render());
+  const after = figuresOf(await scrape());
 
   const grown = (name: keyof Figures, isMeant: (i: number) => boolean): number =>
     addresses.reduce((sum, _, i) => sum + (isMeant(i) ? (after[name][i] ?? 0) - (before[name][i] ?? 0) : 0), 0);
   const due = (isMeant: (i: number) => boolean): number =>
     addresses.reduce((sum, _, i) => sum + (isMeant(i) ? (typesOf[i] ?? 0) * (measured / interval) : 0), 0);
   const requests = grown("requests_total", () => true);
-  const sorted = lags
-    .flatMap((lag) => lag.filter((_, i) => isExpected(i)))
-    .sort((a, b) => a - b)
-    .map((lag) => lag * 1000);
+  const sorted = lags.sort((a, b) => a - b).map((lag) => lag * 1000);
   const percentile = (part: number): number => sorted[Math.ceil(sorted.length * part) - 1] ?? Number.NaN;
 
   const polls = grown("polls_total", isExpected);
@@ -160,27 +111,27 @@ try {
   });
   reportRow({ what: "  missed", value: grown("polls_skipped_total", isExpected), unit: "polls", goal: "0" });
   reportRow({ what: "  requests", value: requests / seconds, unit: "PDU/s" });
-  reportRow({ what: "  records", value: (records - beforeRecords) / seconds, unit: "records/s" });
+  reportRow({ what: "  records", value: figures.records / seconds, unit: "records/s" });
   reportRow({ what: "  began late, median", value: percentile(0.5), unit: "ms" });
   reportRow({ what: "  began late, 99 of 100", value: percentile(0.99), unit: "ms" });
   reportRow({ what: "  began late, at most", value: percentile(1), unit: "ms", goal: "≤ 1 000" });
   reportRow({
     what: "  CPU",
-    value: ((user + system) / 1e6 / seconds) * 100,
+    value: (figures.cpu / seconds) * 100,
     unit: "% of a core",
     goal: isMany ? "≤ 200" : "≤ 15",
   });
-  reportRow({ what: "  CPU for a request and its records", value: (user + system) / requests, unit: "µs/PDU" });
-  reportRow({ what: "  event loop held at most", value: loop.max / 1e6, unit: "ms", goal: "≤ 50" });
-  reportRow({ what: "  event loop held by a scrape, at most", value: longestScrape / 1e6, unit: "ms", goal: "≤ 10" });
+  reportRow({ what: "  CPU for a request and its records", value: (figures.cpu * 1e6) / requests, unit: "µs/PDU" });
+  reportRow({ what: "  event loop held at most", value: figures.held, unit: "ms", goal: "≤ 50" });
+  reportRow({ what: "  event loop held by a scrape, at most", value: figures.heldByScrape, unit: "ms", goal: "≤ 10" });
   reportRow({
     what: "  memory (RSS), at most",
-    value: mostMemory / 1e6,
+    value: figures.mostMemory / 1e6,
     unit: "MB",
     ...(!isMany && { goal: "≤ 400" }),
   });
   const interfaces = deviceClasses.reduce((sum, name) => sum + (name === "dead" ? 0 : interfacesOf(name)), 0);
-  const ofFifty = ((heap() - emptyHeap) / interfaces) * 50;
+  const ofFifty = (figures.heap / interfaces) * 50;
   reportRow({ what: "  memory of a device with 50 interfaces", value: ofFifty / 1000, unit: "kB", goal: "≤ 150" });
   for (const [name] of layout) {
     const isMeant = (i: number): boolean => deviceClasses[i] === name;
@@ -202,7 +153,8 @@ try {
     reportRow({ what: `  not answered`, value: grown("timeouts_total", isMeant), unit: "requests" });
   }
 } finally {
-  await snmp.stop();
+  await ask({ ask: "stop" });
+  await collector.end();
   await fleet.end();
   await rm(directory, { recursive: true });
 }
