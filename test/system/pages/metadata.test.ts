@@ -73,7 +73,10 @@ test("Metadata: a sheet is mapped, its faults and its difference shown, imported
   // A filter with a fault says where; a good one is in the address bar.
   const filter = page.getByRole("searchbox", { name: "Filter" });
   await filter.fill("tag >");
-  await page.getByRole("alert").filter({ hasText: /filter:1:.*tag >.*\^/s }).waitFor();
+  await page
+    .getByRole("alert")
+    .filter({ hasText: /filter:1:.*tag >.*\^/s })
+    .waitFor();
   await filter.fill("tag = pci");
   await page.waitForURL("**/metadata?filter=tag+%3D+pci");
   await page.getByText("1 entry.").waitFor();
