@@ -71,8 +71,6 @@ try {
     if (Number(up) >= expected) break;
     if (performance.now() - start > 900_000) throw new Error(`only ${up} devices were discovered`);
   }
-  /** How many object types of each device are polled. */
-  const typesOf = await ask<readonly number[]>({ ask: "types", ids: addresses.map((ip) => `${ip}:${port}`) });
   // The first polls follow the discoveries; they are not those of the grid.
   await sleep(5000);
 
@@ -93,6 +91,8 @@ try {
   const figures = await ask<CollectorFigures>({ ask: "end" });
   const seconds = (performance.now() - start) / 1000;
   const after = figuresOf(await scrape());
+  /** How many object types of each device are polled. It is asked last, for finding it out makes much garbage. */
+  const typesOf = await ask<readonly number[]>({ ask: "types", ids: addresses.map((ip) => `${ip}:${port}`) });
 
   const grown = (name: keyof Figures, isMeant: (i: number) => boolean): number =>
     addresses.reduce((sum, _, i) => sum + (isMeant(i) ? (after[name][i] ?? 0) - (before[name][i] ?? 0) : 0), 0);
