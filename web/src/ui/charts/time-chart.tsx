@@ -45,6 +45,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
     const shown = isStacked ? stack(series.map(({ values }) => values)) : series.map(({ values }) => values);
     // The highest of a stack is drawn first: those below lie over it.
     const order = isStacked ? series.map((_, index) => index).toReversed() : series.map((_, index) => index);
+    let isOnPaper = false;
+    const ink: Ink = (name, onPaper) => () => (isOnPaper ? onPaper : colorOf(name));
     const chart = new UPlot(
       {
         width: holder.clientWidth,
@@ -57,7 +59,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           points: { show: false },
         },
         scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
-        axes: [timeAxis(), valueAxis(unit)],
+        axes: [timeAxis(ink), valueAxis(ink, unit)],
         series: [{}, ...order.map((index) => drawing(series[index], isStacked))],
         hooks: {
           setCursor: [(self) => showTip(self, tip.current, latest.current)],
@@ -77,7 +79,20 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
     );
     const resize = new ResizeObserver(() => chart.setSize({ width: holder.clientWidth, height }));
     resize.observe(holder);
+    // What is on a canvas does not follow the style of printed pages.
+    const toPaper = (): void => {
+      isOnPaper = true;
+      chart.redraw(false);
+    };
+    const toScreen = (): void => {
+      isOnPaper = false;
+      chart.redraw(false);
+    };
+    addEventListener("beforeprint", toPaper);
+    addEventListener("afterprint", toScreen);
     return () => {
+      removeEventListener("beforeprint", toPaper);
+      removeEventListener("afterprint", toScreen);
       resize.disconnect();
       chart.destroy();
     };
@@ -90,6 +105,9 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
     </div>
   );
 }
+
+/** The colour of a custom property on the screen, and the one on paper, as it is to be drawn next. */
+type Ink = (name: string, onPaper: string) => () => string;
 
 function drawing(series: ChartSeries | undefined, isStacked: boolean): UPlot.Series {
   const color = colorOf(series?.color ?? "--accent");
@@ -104,9 +122,9 @@ const steps = [
   691_200, 1_382_400, 2_678_400,
 ];
 
-function timeAxis(): UPlot.Axis {
+function timeAxis(ink: Ink): UPlot.Axis {
   return {
-    ...lines(),
+    ...lines(ink),
     values: (_, splits, __, space, step) => {
       void space;
       return splits.map((seconds) => formatAxisTime(seconds * 1000, step));
@@ -117,15 +135,15 @@ function timeAxis(): UPlot.Axis {
   };
 }
 
-function valueAxis(unit: Unit): UPlot.Axis {
-  return { ...lines(), size: 88, values: (_, splits) => splits.map((value) => formatNumber(value, unit)), space: 42 };
+function valueAxis(ink: Ink, unit: Unit): UPlot.Axis {
+  return { ...lines(ink), size: 88, values: (_, splits) => splits.map((value) => formatNumber(value, unit)), space: 42 };
 }
 
-function lines(): UPlot.Axis {
+function lines(ink: Ink): UPlot.Axis {
   return {
-    stroke: colorOf("--muted"),
+    stroke: ink("--muted", "#333"),
     font: `12px ${colorOf("--font")}`,
-    grid: { stroke: colorOf("--line"), width: 1 },
+    grid: { stroke: ink("--line", "#bbb"), width: 1 },
     ticks: { show: false },
   };
 }
