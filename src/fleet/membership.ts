@@ -62,7 +62,7 @@ export function createMembership(options: MembershipOptions): Membership {
   let isReplaced = false;
   let busy: Promise<void> | undefined;
   let isAskedAgain = false;
-  /** Until it is tried again nothing else asks: a request whose answer is lost may be what others are told of. */
+  /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
   let hasFailed = false;
   let cancelNext = (): void => {};
   let cancelEnd = (): void => {};

@@ -65,7 +65,7 @@ export function createShares(options: SharesOptions): Shares {
   let isRunning = false;
   let busy: Promise<void> | undefined;
   let isAskedAgain = false;
-  /** Until it is tried again nothing else asks: a request whose answer is lost may be what others are told of. */
+  /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
   let hasFailed = false;
   let cancelRetry = (): void => {};
   let waiting = 0;
@@ -129,7 +129,7 @@ export function createShares(options: SharesOptions): Shares {
     return wanted;
   };
 
-  /** Ends the work at once; the database is not told, because the session is over there, or soon is. */
+  /** Ends the work at once; the database is not asked, because the session has ended there, or soon will. */
   const dropAll = async (): Promise<void> => {
     const keys = [...held.keys()];
     held.clear();

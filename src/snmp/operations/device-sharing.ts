@@ -3,11 +3,11 @@ export interface GivenDevice {
   readonly deviceId: string;
   /** The plan of who polled it before, as text. */
   readonly plan: string | undefined;
-  /** For so long nobody may have polled it, in milliseconds; undefined: nobody ever has. */
+  /** The longest time that it may have gone without a poll, in milliseconds; undefined: it was never polled. */
   readonly idleMs: number | undefined;
 }
 
-/** How the outcome of a rediscovery elsewhere is told. */
+/** The outcome of a rediscovery by another collector. */
 export interface RemoteDiscovery {
   readonly ok: boolean;
   readonly error?: string;

@@ -6,7 +6,7 @@ const transmits = /\btx|transmit/i;
 const isInTransceiver = /transceiver|\bdom\b|\bx?[sq]fp|xcvr|optic|\blaser/i;
 
 /**
- * Sensors of ENTITY-SENSOR-MIB and its kin are told apart by name alone: those that are in a transceiver also have its
+ * Sensors of ENTITY-SENSOR-MIB and similar modules differ by name alone: those that are in a transceiver also have its
  * fields, as tables of transceivers do. Optical power in watts becomes dBm.
  */
 export function completeTransceiver(fields: RecordFields): void {

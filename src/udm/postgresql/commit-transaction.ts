@@ -68,7 +68,7 @@ const signOfLifeMs = 3000;
 /** Keeps an open transaction while work of this side is done. It must not use the session. */
 export async function keepTransaction<T>(session: Session, work: Promise<T>): Promise<T> {
   const timer = setInterval(() => {
-    // One that fails has closed the session, which whoever asks next is told.
+    // A failure closes the session, so the next request on it fails.
     session.ask((sql) => sql.unsafe("select")).catch(() => {});
   }, signOfLifeMs);
   try {
