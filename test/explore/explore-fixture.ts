@@ -14,9 +14,16 @@ export interface FixtureOptions {
   readonly onFault?: (fault: string | undefined) => void;
 }
 
+/** Stores that work on their files until they are stopped, by test. */
+const opened = new WeakMap<TestContext, EmbeddedExplore[]>();
+
+/** A new directory. At the end of the test it is removed, after the stores that {@link openExplore} opened are stopped. */
 export function exploreDirectory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "netgloss-explore-"));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  t.after(async () => {
+    for (const explore of opened.get(t) ?? []) await explore.stop();
+    rmSync(path, { recursive: true, force: true });
+  });
   return path;
 }
 
@@ -41,7 +48,8 @@ export async function openExplore(t: TestContext, options: FixtureOptions = {}):
     metrics: options.metrics ?? createMetrics(),
     onFault: options.onFault ?? (() => {}),
   });
-  await explore.start();
+  opened.set(t, [...(opened.get(t) ?? []), explore]);
   t.after(() => explore.stop());
+  await explore.start();
   return explore;
 }
