@@ -115,8 +115,14 @@ test("a name has one type and one unit: in all definitions, and in the table of 
   }
 });
 
-/** What they measure and how many digits that has are in two tables with the same index. */
-const joined = new Set(["PDU2-MIB::externalSensorMeasurementsTable", "PDU2-MIB::inletSensorMeasurementsTable"]);
+/** What they measure, how many digits that has, or what they are called is in a second table with the same index. */
+const joined = new Set([
+  "PDU2-MIB::externalSensorMeasurementsTable",
+  "PDU2-MIB::inletSensorMeasurementsTable",
+  "Sentry4-MIB::st4TempSensorMonitorTable",
+  "Sentry4-MIB::st4HumidSensorMonitorTable",
+  "Sentry4-MIB::st4InputCordMonitorTable",
+]);
 
 test("the columns of a table are of one row, and what it overrides has the same name", async () => {
   const definitions = await shipped();

@@ -4,6 +4,7 @@ import { until } from "../support/until.ts";
 import { pollVendorDevices } from "./poll-vendor-devices.ts";
 import { bigMakes, type VendorDevice } from "./vendor-devices.ts";
 import { moreMakes } from "./vendor-devices-more.ts";
+import { otherMakes } from "./vendor-devices-others.ts";
 
 async function checkDevices(t: TestContext, devices: readonly VendorDevice[]): Promise<void> {
   const { records, snmp } = await pollVendorDevices(t, devices);
@@ -47,3 +48,5 @@ test("devices of many makes are known by vendor and model, and say CPU, memory a
 
 test("makes with fewer devices, other models of a make, and values that stand for no reading", (t) =>
   checkDevices(t, moreMakes));
+
+test("makes that are seen less often, and other families of operating systems", (t) => checkDevices(t, otherMakes));

@@ -53,6 +53,16 @@ export const juniperFacts = [
     "jnxBgpM2PeerRemoteAddrType 1.10 INTEGER convention:InetAddressType",
     "jnxBgpM2PeerRemoteAddr 1.11 OCTETSTR convention:InetAddress",
     "jnxBgpM2PeerRemoteAs 1.13 UNSIGNED32 convention:InetAutonomousSystemNumber",
+    "jnxBgpM2PeerIndex 1.14 UNSIGNED32",
     "jnxBgpM2PeerRoutingInstance 1.15 UNSIGNED32",
+  ]),
+  ...rows("BGP4-V2-MIB-JUNIPER", "1.3.6.1.4.1.2636.5.1.1.2.6.2", [
+    "jnxBgpM2PrefixCountersEntry 1 ROW index:jnxBgpM2PeerIndex,jnxBgpM2PrefixCountersAfi,jnxBgpM2PrefixCountersSafi",
+    "jnxBgpM2PrefixCountersAfi 1.1 INTEGER labels:ipv4=1,ipv6=2",
+    "jnxBgpM2PrefixCountersSafi 1.2 INTEGER",
+    "jnxBgpM2PrefixInPrefixes 1.7 GAUGE",
+    "jnxBgpM2PrefixInPrefixesAccepted 1.8 GAUGE",
+    "jnxBgpM2PrefixInPrefixesRejected 1.9 GAUGE",
+    "jnxBgpM2PrefixOutPrefixes 1.10 GAUGE",
   ]),
 ];

@@ -182,7 +182,7 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
   ],
   scaled: ["number", "blocks", "decibel", "temperature"],
   // Agents that write numbers as text: each syntax of a number reads these.
-  text: ["hex", "number", "scaled", "text-number", "text-percent", "mac", "address"],
+  text: ["hex", "number", "scaled", "temperature", "decibel", "text-number", "text-percent", "mac", "address"],
   hex: ["text", "mac", "address"],
   oid: ["enum-oid"],
   entity: ["number"],

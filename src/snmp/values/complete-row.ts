@@ -15,7 +15,7 @@ export function isShaped(fields: Iterable<string>): boolean {
 /**
  * Adds what follows from the fields of one row, so that a reading has the same fields whatever the MIB gives of it:
  * - `system.cpu.util.pct`: what is not idle, else the average of one minute, five minutes, five seconds.
- * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third of two; `.used.pct`. Buffers and caches are not used.
+ * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third of two; `.used.pct`, also of `.free.pct`. Buffers and caches are not used.
  * - `system.memory.*` of a storage area that is main memory (hrStorageRam).
  * - `hw.sensor.type`, `.unit`: as the row says, else as the attribute's syntax does (`sensor`), else the sensor's name;
  *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
@@ -59,6 +59,7 @@ function copyStorage(fields: RecordFields): void {
     ["storage.name", "system.memory.name"],
     ["storage.total.bytes", "system.memory.total.bytes"],
     ["storage.used.bytes", "system.memory.used.bytes"],
+    ["storage.free.bytes", "system.memory.free.bytes"],
   ] as const) {
     const value = fields.get(from);
     if (value !== undefined && !fields.has(to)) fields.set(to, value);
@@ -66,6 +67,9 @@ function copyStorage(fields: RecordFields): void {
 }
 
 function completeMemory(fields: RecordFields): void {
+  const rest = numberOf(fields, "system.memory.free.pct");
+  if (rest !== undefined && rest >= 0 && rest <= 100 && !fields.has("system.memory.used.pct"))
+    fields.set("system.memory.used.pct", roundTo(100 - rest, 100));
   const read = (part: string): number | undefined => numberOf(fields, `system.memory.${part}.bytes`);
   const put = (part: string, value: number): void => {
     if (value >= 0) fields.set(`system.memory.${part}.bytes`, value);

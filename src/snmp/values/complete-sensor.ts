@@ -39,6 +39,8 @@ const dataTypes: Readonly<Record<string, SensorKind>> = {
   "d a": ["current", "A", 10],
   "d w": ["power", "W", 10],
   temperature: ["temperature", "Cel"],
+  "temperature sensors": ["temperature", "Cel"],
+  fans: ["fan", "rpm"],
   humidity: ["humidity", "%"],
   "rms current": ["current", "A"],
   "rms voltage": ["voltage", "V"],

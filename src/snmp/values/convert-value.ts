@@ -113,10 +113,10 @@ function withoutPadding(address: string): string {
 }
 
 /** The first number of a text such as "41 C/106 F" or "-002.2373 dBm: Normal". */
-function firstNumber({ value }: SnmpValue, { divide }: Syntax): number | undefined {
+function firstNumber({ value }: SnmpValue, { multiply, divide }: Syntax): number | undefined {
   if (!(value instanceof Uint8Array)) return undefined;
   const match = /[+-]?\d+(?:\.\d+)?/.exec(formatText(value.subarray(0, 64)));
-  return match === null ? undefined : Number(match[0]) / divide;
+  return match === null ? undefined : (Number(match[0]) * multiply) / divide;
 }
 
 /** Of averages such as "5 Secs ( 6.5%) 60 Secs ( 7.1%) 300 Secs ( 6.9%)" that of a minute, else the first one. */

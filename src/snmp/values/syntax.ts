@@ -139,6 +139,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   // Powers that become decibels over a milliwatt, which is what they are divided to.
   syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4 }),
   syntax("PowerDbmOfMicroWatt", "decibel", { divide: 1e3 }),
+  syntax("PowerDbmOfMilliWatt", "decibel"),
   ...quantity("Power", "Watt"),
   ...quantity("Power", "VoltAmp"),
   ...quantity("Power", "Var"),
@@ -149,8 +150,9 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...quantity("Power", "Dbm"),
   ...quantity("Gain", "Db"),
   // Agents that have no number for a reading, and write it with its unit.
-  ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText"),
+  ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText VoltageVoltInText"),
   syntax("CurrentMilliAmpInText", "text-number", { divide: 1000 }),
+  syntax("BytesKiBInText", "text-number", { multiply: 1024 }),
   syntax("PercentInText", "text-percent"),
   ...named("blocks", "BytesBlocks"),
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
