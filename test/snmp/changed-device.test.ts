@@ -79,6 +79,16 @@ describe("a device that changes", { concurrency: 6 }, () => {
     await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
   });
 
+  test("is discovered again when it is up for 5 minutes: it has tables that it had not after its start", async (t) => {
+    const rig = await startSnmpRig(t, { agent: { uptime: 299.2 }, files: address });
+    await rig.polled();
+    rig.agent.table = rig.agent.table.with([{ oid: oidOf("1.3.6.1.2.1.4.20.1.2.192.0.2.1"), value: integer(1) }]);
+    await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
+    const seen = rig.records.length;
+    await until("more polls", () => rig.records.length > seen + 6);
+    assert.equal(await rig.discoveries(), 2);
+  });
+
   test("has no swapped names in the poll in which its interfaces get other numbers", async (t) => {
     const before = rigTable.with([...name(1, "alpha"), ...name(2, "beta"), ...name(7, "gamma")]);
     const after = rigTable.with([...name(1, "beta"), ...name(2, "gamma"), ...name(7, "alpha")]);

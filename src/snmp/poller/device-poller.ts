@@ -22,6 +22,7 @@ import type { PolledType } from "./poll-plan.ts";
 import { isNaming } from "./poll-turn.ts";
 import type { PollerParts } from "./poller-parts.ts";
 import { createProber } from "./prober.ts";
+import { hasSettledSince } from "./uptime.ts";
 
 /** Turns that nobody took. */
 export interface MissedTurns {
@@ -194,7 +195,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     }
   }
 
-  function onPulse({ isRestarted, sysObjectId, sysName, change }: Pulse): void {
+  function onPulse({ isRestarted, uptimeMs, sysObjectId, sysName, change }: Pulse): void {
     if (isStopped) return;
     hostName = sysName ?? hostName;
     if (change !== undefined) {
@@ -202,6 +203,8 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       parts.rediscover(device.id, change);
     } else if (plan !== undefined && clock.now() > plan.discoveredAt + rediscoveryMs(device)) {
       parts.rediscover(device.id, "rediscover_interval");
+    } else if (plan !== undefined && hasSettledSince(clock.now() - plan.discoveredAt, uptimeMs ?? 0)) {
+      parts.rediscover(device.id, "it had just started");
     }
     if (isRestarted) {
       restarts++;

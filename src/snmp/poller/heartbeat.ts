@@ -10,6 +10,8 @@ import { hasRestarted, type UptimeReading } from "./uptime.ts";
 export interface Pulse {
   /** Whether the device has restarted since the pulse before. */
   readonly isRestarted: boolean;
+  /** sysUpTime in milliseconds, where the device has it. */
+  readonly uptimeMs: number | undefined;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
   /** The first of the marks of what it consists of that is different since the pulse before. */
@@ -55,6 +57,7 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void, m
     lastMarks = lastMarks === undefined ? now : new Map([...lastMarks, ...now]);
     const pulse: Pulse = {
       isRestarted,
+      uptimeMs: reading.ticks === undefined ? undefined : reading.ticks * 10,
       sysObjectId: sysObjectId?.type === "ObjectIdentifier" ? sysObjectId.value : undefined,
       sysName: textOf(sysName),
       change,

@@ -30,3 +30,17 @@ export function hasRestarted(earlier: UptimeReading, later: UptimeReading): bool
   const isWrap = Math.abs(later.ticks + wrap - expected) <= tolerance(elapsed);
   return !isWrap;
 }
+
+/** Agents have parts of their tables later than others: net-snmp has the load of processors after a minute. */
+const settledMs = 300_000;
+/** A discovery takes some seconds; both clocks may differ by as much. */
+const discoveryMs = 10_000;
+
+/**
+ * Whether a device that is up for `uptimeMs` has settled since its discovery, so that it may have more now. It has not where
+ * it was up for long already, or started after it.
+ */
+export function hasSettledSince(sinceDiscoveryMs: number, uptimeMs: number): boolean {
+  const ageMs = uptimeMs - sinceDiscoveryMs;
+  return uptimeMs >= settledMs && ageMs < settledMs && ageMs > -discoveryMs;
+}
