@@ -1,6 +1,6 @@
-import type { TestContext } from "node:test";
 import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/api/index.ts";
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/report/index.ts";
+import { cleanUp, type Owner } from "../support/clean-up.ts";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.ts";
 import { until as untilFound } from "../support/until.ts";
 
@@ -19,7 +19,7 @@ export const contractPath = "/api/v1/enrich/ipaddr/udm.v1.UdmService";
 
 /** A server on a free port of the loopback address, stopped when the test ends. */
 export async function startApi(
-  t: Pick<TestContext, "after">,
+  t: Owner,
   options: Partial<ApiServerOptions> & { store?: MemoryStore } = {},
 ): Promise<ApiFixture> {
   const store = options.store ?? createMemoryStore();
@@ -45,7 +45,7 @@ export async function startApi(
     limits: { stopTimeout: 500, ...options.limits },
   });
   await server.start();
-  t.after(() => server.stop());
+  cleanUp(t, () => server.stop());
   const { port } = server.address();
   return {
     server,

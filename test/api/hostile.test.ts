@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { contractPath, postJson, startApi } from "./api-fixture.ts";
 import { restOutcome } from "./udm-clients.ts";
 import { envelope, exchange, openHttp2, openRaw, postHttp2 } from "./raw-http.ts";
+import { cleanUp } from "../support/clean-up.ts";
 
 const rpc = `${contractPath}/CreateUdm`;
 const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
@@ -207,7 +208,7 @@ test("headers without measure", async (t) => {
   assert.match(await exchange(t, port, `GET /${"x".repeat(1_000_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
   assert.equal(await metrics.value("netgloss_api_rejected_total", { reason: "headers" }), 2);
   const session = connectHttp2(url);
-  t.after(() => session.destroy());
+  cleanUp(t, () => session.destroy());
   session.on("error", () => {});
   const stream = session.request({
     ":path": "/livez",

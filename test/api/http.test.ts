@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { contractPath, postJson, startApi, until } from "./api-fixture.ts";
 import { answerOf, exchange, openHttp2, postHttp2 } from "./raw-http.ts";
 import { clientKinds, createUdmClient } from "./udm-clients.ts";
+import { cleanUp } from "../support/clean-up.ts";
 
 const rpc = `${contractPath}/CountUdms`;
 
@@ -138,7 +139,7 @@ test("the connection preface may come byte by byte", async (t) => {
   const session = openHttp2(t, `http://127.0.0.1:${port}`);
   assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
   const slow = connect(port, "127.0.0.1");
-  t.after(() => slow.destroy());
+  cleanUp(t, () => slow.destroy());
   slow.setNoDelay(true);
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   const bytes = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]);

@@ -1,6 +1,6 @@
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import { connect, type Socket } from "node:net";
-import type { TestContext } from "node:test";
+import { cleanUp, type Owner } from "../support/clean-up.ts";
 
 /** A TCP connection whose every received byte is kept. */
 export interface RawConnection {
@@ -10,9 +10,9 @@ export interface RawConnection {
   readonly closed: Promise<string>;
 }
 
-export function openRaw(t: Pick<TestContext, "after">, port: number): RawConnection {
+export function openRaw(t: Owner, port: number): RawConnection {
   const socket = connect(port, "127.0.0.1");
-  t.after(() => socket.destroy());
+  cleanUp(t, () => socket.destroy());
   const chunks: Buffer[] = [];
   const received = (): string => Buffer.concat(chunks).toString("latin1");
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -22,16 +22,16 @@ export function openRaw(t: Pick<TestContext, "after">, port: number): RawConnect
 }
 
 /** Sends bytes as they are and waits until the other side closes. */
-export function exchange(t: Pick<TestContext, "after">, port: number, bytes: string | Uint8Array): Promise<string> {
+export function exchange(t: Owner, port: number, bytes: string | Uint8Array): Promise<string> {
   const raw = openRaw(t, port);
   raw.socket.write(bytes);
   return raw.closed;
 }
 
-export function openHttp2(t: Pick<TestContext, "after">, url: string, ca?: string): ClientHttp2Session {
+export function openHttp2(t: Owner, url: string, ca?: string): ClientHttp2Session {
   const session = connectHttp2(url, ca === undefined ? {} : { ca });
   session.on("error", () => {});
-  t.after(() => session.destroy());
+  cleanUp(t, () => session.destroy());
   return session;
 }
 

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
+import { cleanUp } from "../support/clean-up.ts";
 import { selfSignedFiles } from "../support/self-signed.ts";
 import { contractPath, postJson, startApi, until, type ApiFixture } from "./api-fixture.ts";
 import { answerOf, exchange, openHttp2, openRaw } from "./raw-http.ts";
@@ -63,7 +64,7 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
       const calls = setInterval(() => {
         if (!session.destroyed) void answerOf(session.request({ ":path": "/livez" }));
       }, 150);
-      t.after(() => clearInterval(calls));
+      cleanUp(t, () => clearInterval(calls));
       const ends = dripping.map(async ([what, start, rest], i) => {
         const { socket, closed } = sockets[i] as (typeof sockets)[number];
         socket.write(start);
@@ -135,7 +136,7 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
     const api = await startApi(t, { limits: { idleTimeout: 150 } });
     const session = openHttp2(t, api.url);
     const pings = setInterval(() => !session.destroyed && session.ping(() => {}), 20);
-    t.after(() => clearInterval(pings));
+    cleanUp(t, () => clearInterval(pings));
     await new Promise((resolve) => session.on("close", resolve));
   });
 
@@ -234,7 +235,7 @@ test("a handler that takes long is no fault of the client", async (t) => {
 async function openHttp2Socket(t: TestContext, port: number, ca: string | undefined): Promise<Socket> {
   const options = { port, host: "127.0.0.1", servername: "localhost", ALPNProtocols: ["h2"] };
   const socket = ca === undefined ? connect(options) : connectTls({ ...options, ca });
-  t.after(() => socket.destroy());
+  cleanUp(t, () => socket.destroy());
   socket.on("error", () => {});
   socket.resume();
   await new Promise((resolve) => socket.once(ca === undefined ? "connect" : "secureConnect", resolve));

@@ -1,8 +1,8 @@
-import type { TestContext } from "node:test";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { ApiServerOptions } from "../../src/api/index.ts";
 import { UdmToolsService } from "../../src/api/gen/udm/v1/tools_pb.ts";
 import type { CollectorUdmStore } from "../../src/udm/index.ts";
+import { cleanUp, type Owner } from "../support/clean-up.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
 import { startApi, type ApiFixture } from "./api-fixture.ts";
@@ -19,7 +19,7 @@ export interface ToolsFixture {
 
 /** A server over a store of its own, with a history, and a client. @param file what its metadata file holds. */
 export async function startTools(
-  t: Pick<TestContext, "after">,
+  t: Owner,
   file: string,
   options: Partial<ApiServerOptions> & { readonly kind?: ClientKind; readonly historyBytes?: number } = {},
 ): Promise<ToolsFixture> {
@@ -28,7 +28,7 @@ export async function startTools(
   if (file !== "") io.put(memoryPath, file);
   const { store } = storeOn(io, { stateDirectory: io.folder, ...(historyBytes !== undefined && { historyBytes }) });
   await store.start();
-  t.after(() => store.stop());
+  cleanUp(t, () => store.stop());
   const api = await startApi(t, { udm: store, tools: store, ...rest });
   const client = createUdmClient<ToolsMethod>(kind, {
     port: api.port,
@@ -36,7 +36,7 @@ export async function startTools(
     prefix: kind === "gRPC by grpc-js" ? "" : "/api/v1/enrich/ipaddr",
     service: UdmToolsService,
   });
-  t.after(() => client.close());
+  cleanUp(t, () => client.close());
   return {
     api,
     store,

@@ -1,5 +1,6 @@
 // Every method over every transport does the same.
-import { after, suite, test } from "node:test";
+import { suite, test } from "node:test";
+import { allTests, cleanUp } from "../support/clean-up.ts";
 import { selfSignedFiles } from "../support/self-signed.ts";
 import { startApi } from "./api-fixture.ts";
 import { clientKinds, createUdmClient, type ClientKind } from "./udm-clients.ts";
@@ -18,12 +19,12 @@ for (const { name, tls, prefix } of ways) {
 }
 
 function contract(kind: ClientKind, tls: boolean, prefix: string): void {
-  const files = tls ? selfSignedFiles({ after }) : undefined;
+  const files = tls ? selfSignedFiles(allTests()) : undefined;
   for (const { title, run, options } of contractCases) {
     test(title, async (t) => {
       const api = await startApi(t, { ...options, ...(files === undefined ? {} : { tls: files }) });
       const client = createUdmClient(kind, { port: api.port, ca: files?.cert, prefix });
-      t.after(() => client.close());
+      cleanUp(t, () => client.close());
       await run((method, request) => client.call(method, request), api);
     });
   }

@@ -7,6 +7,7 @@ import type { AddressInfo, Server } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -19,7 +20,7 @@ const count: RequestListener = (request, response) => {
 
 async function listen(t: TestContext, server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => server.close());
+  cleanUp(t, () => server.close());
   return (server.address() as AddressInfo).port;
 }
 

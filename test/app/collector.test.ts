@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
 import { createLog, silentLog, systemClock, type Log } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -21,7 +22,7 @@ interface Running {
 }
 
 async function start(t: TestContext, settings: Record<string, string> = {}, log: Log = silentLog): Promise<Running> {
-  const directory = mkdtempSync(join(tmpdir(), "netgloss-app-"));
+  const directory = tempDirectory(t);
   const output = join(directory, "flows.ndjson");
   const given: Record<string, string> = {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
@@ -43,10 +44,9 @@ async function start(t: TestContext, settings: Record<string, string> = {}, log:
   await collector.start();
   const socket = createSocket("udp4");
   let lines = 0;
-  t.after(async () => {
+  cleanUp(t, async () => {
     socket.close();
     await collector.stop();
-    rmSync(directory, { recursive: true });
   });
   const base = `http://127.0.0.1:${collector.apiPort()}`;
   return {
@@ -142,8 +142,7 @@ for (const [name, value] of Object.entries(contractSettings)) {
 }
 
 test("with the API off the file is read, and read again on SIGHUP", async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "netgloss-app-file-"));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = tempDirectory(t);
   const path = join(directory, "ipaddrs.yml");
   writeFileSync(path, "10.1.2.3:\n  name: before\n");
   let logged = "";
@@ -171,8 +170,7 @@ test("with the API on SIGHUP says that it leaves the metadata file alone", async
 });
 
 test("over a broken file flows run, methods answer unavailable, and SIGHUP tries again", async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "netgloss-app-broken-"));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = tempDirectory(t);
   const path = join(directory, "ipaddrs.yml");
   const broken = "10.1.2.3:\n  name: [x\n";
   writeFileSync(path, broken);

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { createCollidingKeysLog } from "../../src/app/colliding-keys.ts";
 import { createCollector, readSettings } from "../../src/app/index.ts";
 import { silentLog, systemClock, type Log } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 function createLog(): { readonly log: Log; readonly lines: string[] } {
@@ -31,7 +32,7 @@ test("a start names file, line and column of metadata keys that get in the way o
   const { settings } = readSettings([layer], () => "");
   const collector = createCollector({ settings, log, clock: systemClock, version: "0" });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   assert.deepEqual(
     lines.filter((line) => line.includes("metadata key")),
     [

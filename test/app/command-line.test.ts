@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { flagOf, runProgram, settingNames, settingOf } from "../../src/app/index.ts";
+import { allTests } from "../support/clean-up.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 
 const bin = join(import.meta.dirname, "../../../bin/netgloss.js");
-const directory = mkdtempSync(join(tmpdir(), "netgloss-cli-"));
-after(() => rmSync(directory, { recursive: true }));
+const directory = tempDirectory(allTests());
 
 function fileWith(name: string, text: string): string {
   const path = join(directory, name);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as zlib from "node:zlib";
 import { runProgram } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -143,7 +144,7 @@ test("what is written must be writable: a file in place of a directory, a direct
 test("busy ports are found, unless the collector runs that has them open", async (t) => {
   const server = createServer().listen(0, "127.0.0.1");
   const socket = createSocket("udp4");
-  t.after(() => {
+  cleanUp(t, () => {
     server.close();
     socket.close();
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { fields, ipfix, ipfixTemplates, netflow1, netflow7, netflow9 } from "../support/flow-packets.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
@@ -40,7 +41,7 @@ test("a protocol that is turned off is counted and not decoded; the others are",
     sflow: sflow([counterSample([generic])]),
   };
   const udp = (await import("node:dgram")).createSocket("udp4");
-  t.after(() => udp.close());
+  cleanUp(t, () => udp.close());
   for (const datagram of Object.values(off)) udp.send(datagram, collector.flowPorts()[0], "127.0.0.1");
   const url = `http://127.0.0.1:${collector.apiPort()}/metrics`;
   const readMetrics = async (): Promise<string> => (await fetch(url)).text();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
@@ -15,7 +16,7 @@ type Settings = Readonly<Record<string, string>>;
 /** A network with an agent at 127.0.0.77. */
 async function network(t: TestContext): Promise<{ directory: string; file: string; text: string; port: number }> {
   const at = await listen(createSnmpAgent({ table: smallTable }), "127.0.0.77");
-  t.after(() => at.close());
+  cleanUp(t, () => at.close());
   const directory = tempDirectory(t);
   const file = join(directory, "networks.yml");
   const text = `lab:\n  ranges: [127.0.0.76-127.0.0.78]\n  port: ${at.port}\n  communities: [hush, public]\n  timeout: 60\n  retries: 0\n`;
@@ -47,7 +48,7 @@ test("snmp discover lets a collector search its networks, and shows what is diff
   );
   const collector = createCollector({ settings: read.settings, log: silentLog, clock: systemClock, version: "0" });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const url = ["--url", `http://127.0.0.1:${collector.apiPort()}`];
 
   const dry = await program(["snmp", "discover", "--dry-run", ...url]);

@@ -5,6 +5,7 @@ import { createCollector, readSettings, runProgram } from "../../src/app/index.t
 import { createDoctor } from "../../src/app/doctor/doctor.ts";
 import { readSockets, type HostFiles } from "../../src/app/doctor/read-host.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import { until } from "../support/until.ts";
@@ -12,7 +13,7 @@ import { until } from "../support/until.ts";
 test("doctor: what threads of their own counted is seen, too", async (t) => {
   const { collector, port, run } = await start(t, "1");
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   socket.send(Buffer.from("hello"), port, "127.0.0.1");
   const unknown = { protocol: "unknown" };
   await until(
@@ -48,7 +49,7 @@ async function start(t: TestContext, poolSize: string): Promise<Running> {
   );
   const collector = createCollector({ settings, log: silentLog, clock: systemClock, version: "0" });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const run = async (...argv: string[]): Promise<{ code: number; out: string; err: string }> => {
     const terminal = createFakeTerminal(["doctor", ...argv, "--url", `http://127.0.0.1:${collector.apiPort()}`]);
     return { code: await runProgram(terminal), ...terminal.written };
@@ -65,7 +66,7 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
   assert.equal(early.out, `No findings so far: nothing has been received yet (0 exporters, flow port ${port}).\n`);
 
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   const seconds = Math.floor(Date.now() / 1000) - 3 * 3600;
   socket.send(netflow5([{}], { seconds }), port, "127.0.0.1");
   await until("an exporter", async () => (await collector.metrics.value("netgloss_flow_exporters")) === 1);

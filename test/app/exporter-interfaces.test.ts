@@ -3,6 +3,7 @@ import { test, type TestContext } from "node:test";
 import { createExporterInterfaces, type ExporterInterfaces } from "../../src/app/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import type { Credential, InterfaceChange } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import { createFakeNetwork, createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
@@ -47,7 +48,7 @@ async function start(t: TestContext, credentials: readonly Credential[]): Promis
     openSocket: network.open,
   });
   await part.start();
-  t.after(() => part.stop());
+  cleanUp(t, () => part.stop());
   part.watch((change) => void changes.push(change));
   const result = async (name: string): Promise<number | undefined> => {
     const line = new RegExp(`^netgloss_flow_exporter_names_total\\{result="${name}"\\} (\\d+)$`, "m");
@@ -123,7 +124,7 @@ test("a device that is polled is not asked, and its own names count", async (t) 
 for (const pool of ["main", "1"]) {
   test(`flows have the names that their exporter tells by SNMP, threads: ${pool}`, async (t) => {
     const agent = await listen(createSnmpAgent({ table: smallTable }));
-    t.after(() => agent.close());
+    cleanUp(t, () => agent.close());
     const { send } = await startFlowCollector(t, {
       SVC_PROCESSOR_POOL_SIZE: pool,
       EF_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE: "true",

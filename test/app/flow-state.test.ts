@@ -3,6 +3,7 @@ import { createSocket } from "node:dgram";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -15,7 +16,7 @@ const names: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([10, 4], 
 async function createSender(t: TestContext): Promise<(to: CollectorProcess, datagram: Buffer) => void> {
   const socket = createSocket("udp4");
   await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   return (to, datagram) => socket.send(datagram, to.flowPort, "127.0.0.1");
 }
 
@@ -43,7 +44,7 @@ async function killAndRestart(t: TestContext, before: number, after: number | "m
   const send = await createSender(t);
 
   const first = await startCollectorProcess({ settings: { ...settings, SVC_PROCESSOR_POOL_SIZE: `${before}` } });
-  t.after(() => first.end("SIGKILL"));
+  cleanUp(t, () => first.end("SIGKILL"));
   assert.equal(await first.metric("netgloss_flow_state_ignored_total"), 1);
   send(first, ipfix([ipfixTemplates(flow), ipfixTemplates(names)]));
   send(first, ipfix([dataSet(names, [uint(7, 4), Buffer.from("eth7"), uint(10, 4)])]));
@@ -56,7 +57,7 @@ async function killAndRestart(t: TestContext, before: number, after: number | "m
   await first.end("SIGKILL");
 
   const second = await startCollectorProcess({ settings: { ...settings, SVC_PROCESSOR_POOL_SIZE: `${after}` } });
-  t.after(() => second.end("SIGKILL"));
+  cleanUp(t, () => second.end("SIGKILL"));
   assert.equal(await second.metric("netgloss_flow_templates_restored_total"), 2);
   send(second, ipfix([dataSet(flow, [uint(100, 4), uint(7, 4)])]));
   const line = await until("the record", () => {
@@ -82,7 +83,7 @@ test("without a directory nothing is kept, and the log says so", async (t) => {
   const collector = await startCollectorProcess({
     settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_PROCESSOR_POOL_SIZE: "main" },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const lines = collector.log().filter((line) => String(line["msg"]).includes("SVC_STATE_DIRECTORY_PATH"));
   assert.equal(lines.length, 1);
 });

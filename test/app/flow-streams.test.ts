@@ -6,6 +6,7 @@ import { test, type TestContext } from "node:test";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import { selfSigned, selfSignedFiles } from "../support/self-signed.ts";
@@ -30,7 +31,7 @@ async function start(
     sinks: [{ write: (lines) => void records.push(...parseLines(lines)) }],
   });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   return { collector, records };
 }
 
@@ -38,7 +39,7 @@ function open(t: TestContext, collector: Collector, options: ConnectionOptions):
   const port = collector.flowStreamPorts().at(-1) ?? 0;
   const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ...options });
   socket.on("error", () => {});
-  t.after(() => socket.destroy());
+  cleanUp(t, () => socket.destroy());
   return socket;
 }
 
@@ -58,7 +59,7 @@ test("IPFIX comes by TCP and by TLS from exporters with a certificate, through t
   });
   assert.deepEqual(collector.flowPorts(), []);
   const plain = connectTcp(collector.flowStreamPorts()[0] ?? 0, "127.0.0.1");
-  t.after(() => plain.destroy());
+  cleanUp(t, () => plain.destroy());
   plain.write(Buffer.concat([templates, data(1)]));
   await until("the record by TCP", () => records.length === 1 || undefined);
 
@@ -110,7 +111,7 @@ test("handshakes count among the connections of a host: one that says nothing ke
   const silent = (): Socket => {
     const socket = connectTcp(collector.flowStreamPorts()[0] ?? 0, "127.0.0.1");
     socket.on("error", () => {});
-    t.after(() => socket.destroy());
+    cleanUp(t, () => socket.destroy());
     return socket;
   };
   const waiting = [silent(), silent()];

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
 import { createLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import {
   dataSet,
   fields,
@@ -56,7 +57,7 @@ async function start(t: TestContext, threads: number, settings: Record<string, s
   });
   await collector.start();
   const sockets = new Map<string, Socket>();
-  t.after(async () => {
+  cleanUp(t, async () => {
     for (const socket of sockets.values()) socket.close();
     await collector.stop();
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { sendDatagram } from "../support/send-datagram.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -19,7 +20,7 @@ async function start(t: TestContext, settings: Readonly<Record<string, string>> 
   const flows = ["10.0.0.1", "10.0.0.1", "10.0.0.2"].map((source) => ({ source, destination: "192.0.2.1" }));
   const [port = 0] = world.flowPorts;
   const timer = setInterval(() => void sendDatagram(port, netflowV5Datagram(flows)), 50);
-  t.after(() => clearInterval(timer));
+  cleanUp(t, () => clearInterval(timer));
   return world;
 }
 

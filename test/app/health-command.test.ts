@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { startCommandWorld } from "../support/udm-commands.ts";
 
@@ -19,7 +20,7 @@ async function answering(t: TestContext, status: number, body: unknown): Promise
   const server = createServer((_, response) => void response.writeHead(status).end(JSON.stringify(body)));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  t.after(() => server.close());
+  cleanUp(t, () => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 

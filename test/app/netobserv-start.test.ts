@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { netObservNames } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -17,7 +18,7 @@ test("an environment of all public names in the old prefix starts the collector 
   const file = join(directory, "netobserv.env");
   writeFileSync(file, `${values.join("\n")}\nEF_FLOW_SERVER_UDP_PORT=0\n`);
   const collector = await startCollectorProcess({ settings: {}, args: ["--config", file] });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const lines = collector.log().map((line) => String(line["msg"]));
   assert.ok(
     lines.some((line) => /^\d+ settings by the prefix EF_$/.test(line)),

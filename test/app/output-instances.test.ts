@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
 import { startHttpServer } from "../output/http/http-fixture.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
@@ -94,7 +95,7 @@ test("several outputs of a kind deliver, each with its own metrics, state, routi
     SVC_OUTPUT_GENERIC_HTTP__EDGE_B__DROP_FIELDS: "flow.bytes",
   };
   const collector = await startCollectorProcess({ settings });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   await sendDatagram(collector.flowPort, netflowV5Datagram([{ source: "10.0.0.1", destination: "10.0.0.2" }]));
   const bodyOf = ({ calls }: typeof first) => calls.find(({ method }) => method === "POST")?.body ?? "";
   await until("both have it", () => bodyOf(first) !== "" && bodyOf(second) !== "");

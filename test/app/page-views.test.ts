@@ -7,6 +7,7 @@ import { shippedPackages } from "../../src/app/package-licences.ts";
 import { createSettingsView, type SettingsView } from "../../src/app/settings-view.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { startHttpServer } from "../output/http/http-fixture.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { startCommandWorld } from "../support/udm-commands.ts";
 
@@ -114,7 +115,7 @@ test("an output is tested over the API: what came of it is said, in the words of
     version: "0.0.0",
   });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const ask = async (name: string): Promise<[number, Record<string, unknown>]> => {
     const response = await fetch(`http://127.0.0.1:${collector.apiPort()}/api/v1/outputs/${name}/test`, {
       method: "POST",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
@@ -12,7 +13,7 @@ import { until } from "../support/until.ts";
 for (const pool of ["main", "1"]) {
   test(`an exporter of flows becomes a device by itself: its flows have names without a file, threads: ${pool}`, async (t) => {
     const agent = await listen(createSnmpAgent({ table: smallTable }));
-    t.after(() => agent.close());
+    cleanUp(t, () => agent.close());
     const directory = tempDirectory(t);
     const networks = join(directory, "networks.yml");
     writeFileSync(

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { DefinitionTree } from "../support/definition-tree.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
@@ -14,7 +15,7 @@ import { until } from "../support/until.ts";
 test("snmp: a collector with our own definitions polls an agent; operations and views by the command line", async (t) => {
   const agent = createSnmpAgent({ table: smallTable });
   const at = await listen(agent);
-  t.after(() => at.close());
+  cleanUp(t, () => at.close());
   const directory = tempDirectory(t);
   const file = join(directory, "devices.yml");
   const device = `r1: {ip: 127.0.0.1, port: ${at.port}, communities: [hush, public], timeout: 100, retries: 0}\n`;
@@ -36,7 +37,7 @@ test("snmp: a collector with our own definitions polls an agent; operations and 
   };
   const collector = createCollector({ settings, log: silentLog, clock: systemClock, version: "0", sinks: [sink] });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const run = async (...argv: string[]): Promise<{ code: number; out: string; err: string }> => {
     const terminal = createFakeTerminal(["snmp", ...argv, "--url", `http://127.0.0.1:${collector.apiPort()}`]);
     const code = await runProgram(terminal);
@@ -75,7 +76,7 @@ test("while SNMP and flows are off, the lists of devices and exporters say so", 
     version: "0",
   });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const url = `http://127.0.0.1:${collector.apiPort()}`;
   const list = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1/${path}`)).json();
   assert.deepEqual(await list("snmp/devices"), { enabled: false, devices: [] });

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { checkFiles } from "../../src/app/check-files.ts";
 import { readSettings, runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { netflow5 } from "../support/flow-packets.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
-
-async function temporary(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "sources-"));
-  t.after(() => rm(directory, { recursive: true }));
-  return directory;
-}
 
 const settingsIn = (directory: string): Readonly<Record<string, string>> => ({
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
@@ -25,7 +19,7 @@ const settingsIn = (directory: string): Readonly<Record<string, string>> => ({
 
 for (const pool of ["main", "1"]) {
   test(`sources are on the records of flows and at the command line, decoding ${pool === "1" ? "in a thread" : "in the main thread"}`, async (t) => {
-    const directory = await temporary(t);
+    const directory = tempDirectory(t);
     const plan = join(directory, "plan.csv");
     const lines = (count: number, name: string): string =>
       ["ip,name", ...Array.from({ length: count }, (_, i) => `192.0.2.${i + 1},${name}`)].join("\n");
@@ -92,7 +86,7 @@ for (const pool of ["main", "1"]) {
 }
 
 test("config check names all that is wrong with the file of sources", async (t) => {
-  const directory = await temporary(t);
+  const directory = tempDirectory(t);
   await writeFile(join(directory, "sources.yml"), "- {kind: netbox}\n- {kind: csv, path: /x, intervall: 1h}\n");
   const layer = Object.entries(settingsIn(directory)).map(([name, text]) => ({ name, text, origin: "test" }));
   const { problems } = await checkFiles(readSettings([layer], () => "").settings);

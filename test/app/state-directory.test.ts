@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { createStateDirectory } from "../../src/app/state-directory.ts";
 import { systemClock, type Log } from "../../src/report/index.ts";
 import { nodeFileIo } from "../../src/file/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -14,7 +15,7 @@ test("a second process is kept off the directory by whatever name, and told who 
   const state = join(directory, "state");
   const start = async (path: string): Promise<CollectorProcess> => {
     const started = await startCollectorProcess({ settings: { SVC_STATE_DIRECTORY_PATH: path } });
-    t.after(() => started.end("SIGKILL"));
+    cleanUp(t, () => started.end("SIGKILL"));
     return started;
   };
   const first = await start(state);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { test, type TestContext } from "node:test";
 import { startHttpServer, type HttpServerFake } from "../output/http/http-fixture.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -10,7 +11,7 @@ import { until } from "../support/until.ts";
 /** Sends so many flows of one record each, whose source ports count from `from`. */
 async function sendFlows(t: TestContext, port: number, from: number, count: number): Promise<void> {
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   for (let n = from; n < from + count; n++) {
     const datagram = netflowV5Datagram([{ source: "10.0.0.1", destination: "10.0.0.2" }]);
     datagram.writeUInt16BE(n, 24 + 32);
@@ -52,7 +53,7 @@ test("an output's @timestamp is the end of the flow when its settings say so", a
   const collector = await startCollectorProcess({
     settings: { ...settings, EF_OUTPUT_GENERIC_HTTP_TIMESTAMP_SOURCE: "end" },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   await sendFlows(t, collector.flowPort, 0, 1);
   await until("the record arrives", () => ports(server).length === 1);
   const body = server.calls.find(({ method }) => method === "POST")?.body ?? "{}";
@@ -63,7 +64,7 @@ test("an output's @timestamp is the end of the flow when its settings say so", a
 test("flows reach a store over HTTP; while it is away the collector is degraded, not dead, and nothing is lost", async (t) => {
   const server = await startHttpServer(t);
   const collector = await startCollectorProcess({ settings: settingsFor(server, tempDirectory(t), "overflow", "1") });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   await sendFlows(t, collector.flowPort, 0, 20);
   await until("the records arrive", () => ports(server).length === 20);
 
@@ -108,7 +109,7 @@ test("in the mode always, what is on disk when the process is killed arrives aft
   let sent = 0;
   for (let round = 0; round < 3; round++) {
     const collector = await startCollectorProcess({ settings });
-    t.after(() => collector.end("SIGKILL"));
+    cleanUp(t, () => collector.end("SIGKILL"));
     await sendFlows(t, collector.flowPort, sent, 50);
     sent += 50;
     const all = sent;
@@ -122,7 +123,7 @@ test("in the mode always, what is on disk when the process is killed arrives aft
   server.calls.length = 0;
   server.answer = (_, response) => void response.end();
   const last = await startCollectorProcess({ settings });
-  t.after(() => last.end("SIGKILL"));
+  cleanUp(t, () => last.end("SIGKILL"));
   await until("everything arrives", () => new Set(ports(server)).size === sent);
   assert.deepEqual(
     ports(server).toSorted((a, b) => a - b),

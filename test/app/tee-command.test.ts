@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal, type FakeTerminal } from "../support/fake-terminal.ts";
 import {
   dataSet,
@@ -49,7 +50,7 @@ async function startCollector(t: TestContext): Promise<{ port: number; records: 
     ],
   });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   return { port: collector.flowPorts()[0] ?? 0, records };
 }
 
@@ -60,7 +61,7 @@ async function startTee(
 ): Promise<{ terminal: FakeTerminal; port: number; ended: Promise<number> }> {
   const terminal = createFakeTerminal(["tee", "--listen", "127.0.0.1:0", ...more]);
   const ended = runProgram(terminal);
-  t.after(() => terminal.signals.emit("SIGTERM", "SIGTERM"));
+  cleanUp(t, () => terminal.signals.emit("SIGTERM", "SIGTERM"));
   const port = await until("the tee's port", () => /passing flows on .*?port=(\d+)/.exec(terminal.written.err)?.[1]);
   return { terminal, port: Number(port), ended };
 }
@@ -70,7 +71,7 @@ async function exporter(t: TestContext, address: string): Promise<Socket> {
   const socket = createSocket("udp4");
   socket.bind(0, address);
   await once(socket, "listening");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   return socket;
 }
 

@@ -7,6 +7,7 @@ import { formatAddress, type Address } from "../../src/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import { createSharedIndex, openSharedIndex, type UdmEdit } from "../../src/udm/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { buildState } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
@@ -159,7 +160,7 @@ test("a change makes only what it concerns again, also where many changes come b
 test("a listener that comes late is told of all that changed", async (t: TestContext) => {
   const shared = createSharedIndex({ maxEntries: 10 });
   const reader = openSharedIndex(shared.handle());
-  t.after(() => reader.close());
+  cleanUp(t, () => reader.close());
   const { version, changed } = reader.changes();
   assert.deepEqual([version, changed], [0, undefined]);
   const edit = shared.empty().edit();

@@ -9,6 +9,7 @@ import {
 import { formatAddress, type Address } from "../../src/ip/index.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { askFacts, type TestFacts } from "../support/address-facts.ts";
 import { startDnsServer, writeName, type DnsServer } from "../support/dns-server.ts";
 import { until } from "../support/until.ts";
@@ -54,7 +55,7 @@ async function setUp(t: TestContext, options: Partial<HostNameOptions> = {}): Pr
   };
   setup.source.watch((address) => setup.reported.push(address && formatAddress(address)));
   await setup.source.start();
-  t.after(() => setup.source.stop());
+  cleanUp(t, () => setup.source.stop());
   return setup;
 }
 

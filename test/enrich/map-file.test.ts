@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMapFile, readPortNames, registerMapFiles, type PortNames } from "../../src/enrich/index.ts";
 import { createMetrics, type Log } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { until } from "../support/until.ts";
 
@@ -17,7 +18,7 @@ test("a file is followed; a broken or missing one leaves what was read before, a
   const count = (what: string): Promise<number | undefined> =>
     metrics.value(`netgloss_enrich_file_${what}_total`, { file: "port names" });
   await file.start();
-  t.after(() => file.stop());
+  cleanUp(t, () => file.stop());
   assert.equal(file.current(), undefined);
   assert.equal(await count("load_failures"), 1);
 
@@ -52,7 +53,7 @@ test("a refused file is not read again until it changes", async (t) => {
   const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
   const file = createMapFile({ label: "port names", path, pollMs: 1, read: readPortNames, io: counting, log });
   await file.start();
-  t.after(() => file.stop());
+  cleanUp(t, () => file.stop());
   const before = looks;
   await until("some looks", () => looks > before + 5);
   assert.equal(reads, 1);

@@ -16,6 +16,7 @@ import {
 import { formatAddress, keyContains, addressKey, parseKey } from "../../src/ip/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
 import { setWords } from "../../src/enrich/address/words/address-words.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { askFacts } from "../support/address-facts.ts";
 import { mmdbFile, type MmdbValue } from "../support/mmdb-file.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -34,7 +35,7 @@ async function setUp(t: TestContext, options: Partial<MmdbOptions>): Promise<{ s
   const metrics = createMetrics();
   const source = createMmdbSource({ pollMs: 0, clock: systemClock, metrics, log: silentLog, ...options });
   await source.start();
-  t.after(() => source.stop());
+  cleanUp(t, () => source.stop());
   return { source, metrics };
 }
 

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createEmbeddedExplore, type EmbeddedExplore, type EmbeddedExploreConfig } from "../../src/explore/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
+import { cleanUp, type Owner } from "../support/clean-up.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 
 export interface FixtureOptions {
   /** Left out: a new one, which is removed at the end. */
@@ -14,24 +13,14 @@ export interface FixtureOptions {
   readonly onFault?: (fault: string | undefined) => void;
 }
 
-/** Stores that work on their files until they are stopped, by test. */
-const opened = new WeakMap<TestContext, EmbeddedExplore[]>();
-
-/** A new directory. At the end of the test it is removed, after the stores that {@link openExplore} opened are stopped. */
-export function exploreDirectory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "netgloss-explore-"));
-  t.after(async () => {
-    for (const explore of opened.get(t) ?? []) await explore.stop();
-    rmSync(path, { recursive: true, force: true });
-  });
-  return path;
-}
+/** A directory that goes with the test, after the stores that {@link openExplore} opened. */
+export const exploreDirectory = (t: Owner): string => tempDirectory(t);
 
 /** An embedded store that is open; it is stopped by the test, or at its end. */
 export async function openExplore(t: TestContext, options: FixtureOptions = {}): Promise<EmbeddedExplore> {
   const explore = createEmbeddedExplore({
     config: {
-      directory: options.directory ?? exploreDirectory(t),
+      directory: options.directory ?? tempDirectory(t),
       maxBytes: 2 ** 30,
       maxHours: 24,
       maxRate: 0,
@@ -48,8 +37,7 @@ export async function openExplore(t: TestContext, options: FixtureOptions = {}):
     metrics: options.metrics ?? createMetrics(),
     onFault: options.onFault ?? (() => {}),
   });
-  opened.set(t, [...(opened.get(t) ?? []), explore]);
-  t.after(() => explore.stop());
+  cleanUp(t, () => explore.stop());
   await explore.start();
   return explore;
 }

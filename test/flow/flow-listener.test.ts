@@ -18,6 +18,7 @@ import {
   type Log,
   type Metrics,
 } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import {
   dataSet,
   fields,
@@ -67,10 +68,10 @@ async function listen(t: TestContext, options: Partial<FlowListenerOptions> = {}
     health,
     ...options,
   });
-  t.after(() => listener.stop());
+  cleanUp(t, () => listener.stop());
   await listener.start();
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   return {
     listener,
     metrics,
@@ -167,7 +168,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ 
 test("an IPv6 exporter", { skip: hasIpv6 ? false : "no IPv6 on the loopback interface" }, async (t) => {
   const { listener, records } = await listen(t, { ip: "" });
   const socket = createSocket("udp6");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   socket.send(netflow5([{}]), listener.ports()[0], "::1");
   await until("a record", () => records.length === 1);
   assert.equal(records[0]?.["flow.export.ip.addr"], "::1");
@@ -175,7 +176,7 @@ test("an IPv6 exporter", { skip: hasIpv6 ? false : "no IPv6 on the loopback inte
 
 test("a port that is taken stops the start, names itself, and leaves nothing open", async (t) => {
   const taken = createSocket("udp4");
-  t.after(() => taken.close());
+  cleanUp(t, () => taken.close());
   taken.bind(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address();
@@ -238,7 +239,7 @@ test("what the kernel drops is counted", { skip: process.platform === "linux" ? 
   const [port = 0] = listener.ports();
   assert.equal(await metrics.value("netgloss_flow_kernel_drops_total", { port }), 0);
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   // Sent in one go: the listener, in the same thread, cannot read in between.
   const sent = Array.from({ length: 200 }, () => Buffer.alloc(1000));
   await new Promise<void>((resolve) => {
@@ -261,7 +262,7 @@ test("after a stop nothing is open, and stopping twice does no harm", async (t) 
   assert.deepEqual(listener.ports(), []);
   assert.equal(health.isReady(), false);
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   socket.bind(port, "127.0.0.1");
   await once(socket, "listening");
 });

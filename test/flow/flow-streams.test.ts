@@ -5,6 +5,7 @@ import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { createFlowReceiver, type FlowReceiver, type StreamOptions } from "../../src/flow/index.ts";
 import { createMetrics, systemClock, type Log, type Metrics } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { createFlowRig, type LogLine } from "../support/flow-rig.ts";
 import { until } from "../support/until.ts";
@@ -55,7 +56,7 @@ async function run(t: TestContext, limits: Partial<StreamOptions> = {}): Promise
   });
   await receiver.start();
   const sockets: Socket[] = [];
-  t.after(async () => {
+  cleanUp(t, async () => {
     for (const socket of sockets) socket.destroy();
     await receiver.stop();
   });
@@ -215,7 +216,7 @@ test("an idle connection is closed, and one whose message does not end", async (
   let sent = 0;
   // It never stops sending: a byte at a time.
   const timer = setInterval(() => slow.write(message.subarray(sent, ++sent)), 10);
-  t.after(() => clearInterval(timer));
+  cleanUp(t, () => clearInterval(timer));
   await Promise.all([closing(idle), closing(slow)]);
   for (const reason of ["idle", "slow_message"]) {
     await until(reason, async () => (await value("closed_total", closedBy(reason))) === 1 || undefined);

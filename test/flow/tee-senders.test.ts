@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { createTee, type TeeOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { until } from "../support/until.ts";
 
@@ -26,7 +27,7 @@ async function bound(t: TestContext, address: string): Promise<Socket> {
   const socket = createSocket(address.includes(":") ? "udp6" : "udp4");
   socket.bind(0, address);
   await once(socket, "listening");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   return socket;
 }
 
@@ -50,7 +51,7 @@ async function startStage(t: TestContext, ip: string, given: Partial<TeeOptions>
     ...given,
   });
   await tee.start();
-  t.after(() => tee.stop());
+  cleanUp(t, () => tee.stop());
   return {
     metrics,
     arrived,

@@ -7,6 +7,7 @@ import { test, type TestContext } from "node:test";
 import { createFileSink, type FileSink, type FileSinkOptions } from "../../src/output/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until, type OutputFixture } from "./output-fixture.ts";
 import { faultyOutputIo, type Fault } from "./faulty-output-io.ts";
+import { cleanUp } from "../support/clean-up.ts";
 
 interface Case extends OutputFixture {
   readonly sink: FileSink;
@@ -18,7 +19,7 @@ async function fileCase(t: TestContext, given: Partial<FileSinkOptions> = {}): P
   const fixture = await outputFixture(t, given);
   const path = given.path ?? join(fixture.folder, "flows.ndjson");
   const sink = createFileSink({ ...fixture.options, path, maxBytes: 0, maxFiles: 1, ...given });
-  t.after(() => sink.stop());
+  cleanUp(t, () => sink.stop());
   return {
     ...fixture,
     sink,
@@ -280,7 +281,7 @@ test("a pipe whose reader stalls: the queue fills, drops are counted, stop keeps
   execFileSync("mkfifo", [path]);
   const { sink, value } = await fileCase(t, { path, queueBytes: 100_000, flushMs: 50 });
   const reader = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  t.after(() => reader.close());
+  cleanUp(t, () => reader.close());
   await sink.start();
   let chunks = 0;
   await until(async () => {

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createOutputMetrics, type OutputOptions } from "../../src/output/index.ts";
@@ -11,6 +10,7 @@ import {
   type Log,
   type Metrics,
 } from "../../src/report/index.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 
 export interface OutputFixture {
   readonly folder: string;
@@ -23,8 +23,7 @@ export interface OutputFixture {
 
 /** What an output needs, with quick retries and a folder that goes away with the test. */
 export async function outputFixture(t: TestContext, given: Partial<OutputOptions> = {}): Promise<OutputFixture> {
-  const folder = await mkdtemp(join(tmpdir(), "netgloss-output-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = tempDirectory(t);
   const metrics = createMetrics();
   const health = createHealth();
   const messages: string[] = [];

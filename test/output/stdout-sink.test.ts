@@ -9,6 +9,7 @@ import { test, type TestContext } from "node:test";
 import { createStdoutSink } from "../../src/output/index.ts";
 import type { Check } from "../../src/report/index.ts";
 import { lines, numbers, outputFixture, range, until } from "./output-fixture.ts";
+import { cleanUp } from "../support/clean-up.ts";
 
 interface Outcome {
   readonly sent: number;
@@ -60,8 +61,8 @@ async function makePipe(t: TestContext): Promise<{ reader: FileHandle; writer: F
   execFileSync("mkfifo", [path]);
   const reader = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const writer = await open(path, constants.O_WRONLY);
-  t.after(() => reader.close().catch(() => {}));
-  t.after(() => writer.close().catch(() => {}));
+  cleanUp(t, () => reader.close().catch(() => {}));
+  cleanUp(t, () => writer.close().catch(() => {}));
   return { reader, writer };
 }
 
@@ -120,7 +121,7 @@ test("a regular file gets every line and keeps what was there", async (t) => {
   const { folder } = await outputFixture(t);
   const path = join(folder, "out");
   const fd = openSync(path, "a");
-  t.after(() => closeSync(fd));
+  cleanUp(t, () => closeSync(fd));
   for (let i = 0; i < 2; i++) {
     const { written } = await start(fd, 10_000_000, 5000, 50).outcome;
     assert.equal(written, 5000);
@@ -152,7 +153,7 @@ test("a few a second: the others are left out, which is no loss", async (t) => {
   let now = 5000;
   const path = join(folder, "out");
   const fd = openSync(path, "a");
-  t.after(() => closeSync(fd));
+  cleanUp(t, () => closeSync(fd));
   const clock = { now: () => now, monotonic: () => now };
   const sink = createStdoutSink({ ...options, clock, fd, maxRate: 3 });
   await sink.start();

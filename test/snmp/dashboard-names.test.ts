@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { ecsName, fieldGroups, findField, recordFields, type Value } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import {
   createFakeNetwork,
   createSnmpAgent,
@@ -118,7 +119,7 @@ test("the supplied definitions write what dashboards ask for, with the types of 
     openSocket: network.open,
   });
   await snmp.start();
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   await until("all objects", () => {
     const device = snmp.device("192.0.2.1:161");
     return device?.state === "up" && Object.keys(device.objects).length > 0 && byEntity.size >= 8;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeScopedPdu } from "../../src/snmp/session/codec/message-codec.ts";
 import type { UsmCredential } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listenTcp } from "../support/snmp-agent/index.ts";
 import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
@@ -49,7 +50,7 @@ test("a context of version 3 is the contextName of each request", async (t) => {
 
 test("a device is discovered and polled by TCP", async (t) => {
   const agent = await listenTcp(createSnmpAgent({ table: rigTable }));
-  t.after(() => agent.close());
+  cleanUp(t, () => agent.close());
   const file = patient
     .replace("192.0.2.1", "127.0.0.1")
     .replace("  communities", `  port: ${agent.port}\n  transport: tcp\n  communities`);

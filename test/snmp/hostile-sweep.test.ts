@@ -3,6 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { DiscoveryReport } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, integer, octets, oidOf, type AgentTable } from "../support/snmp-agent/index.ts";
 import { rigTable, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -83,7 +84,7 @@ function useProgram(t: TestContext, text: string | undefined): void {
     chmodSync(join(directory, "ping"), 0o755);
   }
   process.env["PATH"] = text === undefined ? directory : `${directory}:${before}`;
-  t.after(() => void (process.env["PATH"] = before));
+  cleanUp(t, () => void (process.env["PATH"] = before));
 }
 
 const pinged =

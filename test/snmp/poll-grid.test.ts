@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { createPollGrid, type PollGrid } from "../../src/snmp/poller/poll-grid.ts";
 import { createSchedule } from "../../src/snmp/poller/schedule.ts";
+import { cleanUp } from "../support/clean-up.ts";
 
 interface GridRig {
   readonly grid: PollGrid;
@@ -22,7 +23,7 @@ function startGrid(t: TestContext): GridRig {
   const polls: (readonly [string, number])[] = [];
   const clock = { now: () => now, monotonic: () => now };
   const schedule = createSchedule(clock);
-  t.after(() => schedule.stop());
+  cleanUp(t, () => schedule.stop());
   const rig: GridRig = {
     grid: createPollGrid({
       schedule,

@@ -10,6 +10,7 @@ import {
   type Definitions,
   type Snmp,
 } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import type { VendorDevice } from "./vendor-devices.ts";
@@ -92,6 +93,6 @@ export async function pollVendorDevices(t: TestContext, all: readonly VendorDevi
     openSocket: network.open,
   });
   await snmp.start();
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   return { records, snmp };
 }

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -39,7 +40,7 @@ test("what the last polls read is there for Prometheus, and gone with its device
     keepsReadings: true,
   });
   await snmp.start();
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   const text = (): string => [...(snmp.readings() ?? [])].join("");
   await until("the readings", () => text().includes("snmp_netif_bytes_in_total{") && text().includes("_util_pct{"));
   const lines = text().split("\n");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn, oidStartsWith } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { createFakeNetwork, createSnmpAgent, oidOf, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -42,7 +43,7 @@ describe(
           openSocket: network.open,
         });
         await snmp.start();
-        t.after(() => snmp.stop());
+        cleanUp(t, () => snmp.stop());
         const instances = (column: string): string[] => {
           const root = oidOf(column);
           return table.rows

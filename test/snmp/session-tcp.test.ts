@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmpClient, type Credential, type Session } from "../../src/snmp/index.ts";
 import { createMessageReader } from "../../src/snmp/session/stream-pool.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listenTcp, oidOf, octets, tableOf, type StreamAgent } from "../support/snmp-agent/index.ts";
 import { communityCredential, smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 
@@ -14,7 +15,7 @@ const sysName = oidOf("1.3.6.1.2.1.1.5.0");
 function openTo(t: TestContext, port: number, options: { credential?: Credential; timeout?: number } = {}) {
   const metrics = createMetrics();
   const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });
-  t.after(() => client.close());
+  cleanUp(t, () => client.close());
   const { credential = communityCredential, timeout = 5000 } = options;
   const target = {
     ip: "127.0.0.1",
@@ -30,7 +31,7 @@ function openTo(t: TestContext, port: number, options: { credential?: Credential
 
 async function startAgent(t: TestContext, piece?: number, table = smallTable): Promise<StreamAgent> {
   const agent = await listenTcp(createSnmpAgent({ table, users: [usmUser], maxMessageSize: 60_000 }), piece);
-  t.after(() => agent.close());
+  cleanUp(t, () => agent.close());
   return agent;
 }
 

@@ -15,6 +15,7 @@ import {
   type CompileCondition,
   type TrapSettings,
 } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -67,7 +68,7 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
     },
   });
   await snmp.start();
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   const port = snmp.trapPort() as number;
   return {
     records,
@@ -240,7 +241,7 @@ test("traps and informs come by TCP, in pieces and several at once; what is no m
   const rig = await start(t, { tcp: true });
   const inform = Buffer.from(v2(0xa6, "public", ifIndex), "hex");
   const socket = connect(rig.port, "127.0.0.1");
-  t.after(() => socket.destroy());
+  cleanUp(t, () => socket.destroy());
   socket.on("error", () => {});
   const answers: Buffer[] = [];
   socket.on("data", (chunk) => answers.push(chunk));
@@ -259,7 +260,7 @@ test("traps and informs come by TCP, in pieces and several at once; what is no m
 test("one host may have 20 connections", async (t) => {
   const rig = await start(t, { tcp: true });
   const sockets = Array.from({ length: 21 }, () => connect(rig.port, "127.0.0.1").on("error", () => {}));
-  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  cleanUp(t, () => sockets.forEach((socket) => socket.destroy()));
   await until(
     "a refusal",
     async () => (await rig.metrics.value("netgloss_snmp_traps_refused_total", { reason: "connections" })) === 1,

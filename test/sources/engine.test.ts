@@ -1,26 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, suite, test } from "node:test";
+import { suite, test } from "node:test";
+import { allTests, cleanUp } from "../support/clean-up.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { startSources, startStandIn, type StandIn } from "./source-rig.ts";
 
-const closers: (() => unknown)[] = [];
-after(async () => {
-  for (const close of closers) await close();
-});
+const all = allTests();
 
 async function standIn(answer: StandIn["answer"]): Promise<StandIn> {
   const server = await startStandIn(answer);
-  closers.push(() => server.close());
+  cleanUp(all, () => server.close());
   return server;
 }
 
-async function temporary(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "sources-"));
-  closers.push(() => rm(directory, { recursive: true }));
-  return directory;
-}
+const temporary = (): string => tempDirectory(all);
 
 const list = (count: number): { key: string }[] => Array.from({ length: count }, (_, i) => ({ key: `10.0.0.${i}` }));
 
@@ -199,7 +193,7 @@ suite("a source", () => {
       response.end();
       return undefined;
     });
-    const directory = await temporary();
+    const directory = temporary();
     const file = join(directory, "token");
     await writeFile(file, "abc\n");
     const rig = await startSources(
@@ -226,7 +220,7 @@ suite("a source", () => {
   });
 
   test("begins with its last good copy, though the server is away", async () => {
-    const directory = await temporary();
+    const directory = temporary();
     const server = await standIn((_, __, response) => {
       response.setHeader("etag", '"1"');
       return [{ key: "10.0.0.0/8", name: "é", tags: ["a"], metadata: { ".x": "" }, contexts: ["exporter"] }];

@@ -1,24 +1,22 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, suite, test } from "node:test";
+import { suite, test } from "node:test";
+import { allTests, cleanUp } from "../support/clean-up.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { startSources, startStandIn, type Rig, type RigOptions, type StandIn } from "./source-rig.ts";
 
-const closers: (() => unknown)[] = [];
-after(async () => {
-  for (const close of closers) await close();
-});
+const all = allTests();
 
 async function standIn(answer: StandIn["answer"]): Promise<StandIn> {
   const server = await startStandIn(answer);
-  closers.push(() => server.close());
+  cleanUp(all, () => server.close());
   return server;
 }
 
 async function sourceAt(yaml: string, options?: RigOptions): Promise<Rig> {
   const rig = await startSources(yaml, options);
-  closers.push(() => rig.stop());
+  cleanUp(all, () => rig.stop());
   return rig;
 }
 
@@ -33,8 +31,7 @@ async function entriesOf(yaml: string, options?: RigOptions): Promise<unknown[]>
 }
 
 async function fileOf(text: string): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "sources-"));
-  closers.push(() => rm(directory, { recursive: true }));
+  const directory = tempDirectory(all);
   const path = join(directory, "file");
   await writeFile(path, text);
   return path;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { TestContext } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
+import { cleanUp } from "./clean-up.ts";
 import { requireProgram } from "./require-program.ts";
 
 /** A page that is watched: what its console says, and whom it asks. */
@@ -26,7 +27,7 @@ export async function openBrowser(t: TestContext): Promise<Browser | undefined> 
   if (executablePath === undefined) return undefined;
   // Inside a container there is no sandbox for root; the pages come from this host.
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  t.after(() => browser.close());
+  cleanUp(t, () => browser.close());
   return browser;
 }
 

@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { cleanUp } from "./clean-up.ts";
 
 /**
  * Where the next COMMIT is cut off:
@@ -64,7 +65,7 @@ export async function startCommitCutProxy(t: TestContext, host: string, port: nu
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(async () => {
+  cleanUp(t, async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });

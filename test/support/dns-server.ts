@@ -1,6 +1,7 @@
 // A name server on a loopback port that answers PTR questions from a table, for tests.
 import { createSocket } from "node:dgram";
 import type { TestContext } from "node:test";
+import { cleanUp } from "./clean-up.ts";
 
 /** What it says of an address: names, or that there are none, or a failure, or nothing at all. */
 export type DnsAnswer = readonly (string | Buffer)[] | "no name" | "failure" | "silence";
@@ -30,7 +31,7 @@ export async function startDnsServer(t: TestContext): Promise<DnsServer> {
     socket.send(reply(query, query.subarray(12, end + 4), answer), port, address);
   });
   await new Promise<void>((resolve) => void socket.bind(0, "127.0.0.1", resolve));
-  t.after(() => void socket.close());
+  cleanUp(t, () => void socket.close());
   return { address: `127.0.0.1:${socket.address().port}`, questions, answers };
 }
 

@@ -3,6 +3,7 @@ import { createSocket } from "node:dgram";
 import type { TestContext } from "node:test";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "./clean-up.ts";
 import { until } from "./until.ts";
 
 export interface FlowCollector {
@@ -40,7 +41,7 @@ export async function startFlowCollector(
   });
   await collector.start();
   const socket = createSocket("udp4");
-  t.after(async () => {
+  cleanUp(t, async () => {
     socket.close();
     await collector.stop();
   });

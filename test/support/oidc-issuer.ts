@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { TestContext } from "node:test";
+import { cleanUp, type Owner } from "./clean-up.ts";
 import type { SelfSigned } from "./self-signed.ts";
 import type { OidcConfig } from "../../src/access/index.ts";
 
@@ -32,7 +32,7 @@ export const testSecret = "secret-of-the-test-client";
 export const signingKey = (): KeyObject => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 
 /** Starts one on the loopback address, which knows the client `netgloss`. @param tls its certificate; left out: it speaks in clear. */
-export async function startIssuer(t: Pick<TestContext, "after">, tls?: SelfSigned): Promise<TestIssuer> {
+export async function startIssuer(t: Owner, tls?: SelfSigned): Promise<TestIssuer> {
   const published = signingKey();
   const codes = new Map<string, { readonly nonce: string; readonly challenge: string }>();
   const asked = new Map<string, number>();
@@ -110,7 +110,7 @@ export async function startIssuer(t: Pick<TestContext, "after">, tls?: SelfSigne
       await once(server, "close");
     },
   };
-  t.after(() => server.listening && issuer.stop());
+  cleanUp(t, () => server.listening && issuer.stop());
   return issuer;
 }
 

@@ -5,6 +5,7 @@ import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
+import { cleanUp } from "./clean-up.ts";
 import { startCollectorProcess } from "./collector-process.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
@@ -74,7 +75,7 @@ export async function runPage(
     cwd: directory,
     args: ["--config", "config/quickstart.yml"],
   });
-  t.after(() => collector.end());
+  cleanUp(t, () => collector.end());
   const { host, port } = new URL(collector.api);
   const env = {
     ...process.env,

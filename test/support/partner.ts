@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { cleanUp, type Owner } from "./clean-up.ts";
 
 /** What a partner says of itself: where it is reached, and with which user. */
 export type Partner = Readonly<Record<string, string | number>>;
@@ -12,7 +12,7 @@ export type Partner = Readonly<Record<string, string | number>>;
  * test. A server that cannot be had is a failure.
  */
 export async function startPartner(
-  t: Pick<TestContext, "after">,
+  t: Owner,
   name: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Partner> {
@@ -22,7 +22,7 @@ export async function startPartner(
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text));
   const exited = once(child, "exit");
-  t.after(async () => {
+  cleanUp(t, async () => {
     child.kill("SIGTERM");
     await exited;
   });

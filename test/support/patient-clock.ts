@@ -1,5 +1,6 @@
 import type { TestContext } from "node:test";
 import type { Clock } from "../../src/report/index.ts";
+import { cleanUp } from "./clean-up.ts";
 
 /** What one turn of the event loop may take, milliseconds. */
 const most = 20;
@@ -16,7 +17,7 @@ export function startPatientClock(t: TestContext): Clock {
     passed += Math.min(most, now - last);
     last = now;
   }, most / 4);
-  t.after(() => clearInterval(timer));
+  cleanUp(t, () => clearInterval(timer));
   const start = Date.now();
   return { now: () => start + Math.round(passed), monotonic: () => passed };
 }

@@ -1,4 +1,3 @@
-import type { TestContext } from "node:test";
 import postgres from "postgres";
 import {
   createHealth,
@@ -14,6 +13,7 @@ import {
   type UdmPostgresqlStoreOptions,
 } from "../../src/udm/index.ts";
 import { parseServerAddress } from "../../src/postgresql/index.ts";
+import { cleanUp, type Owner } from "./clean-up.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 import { startPartner } from "./partner.ts";
 import { leastEntries } from "./shared-index.ts";
@@ -33,14 +33,11 @@ export interface TestDatabase {
   reset(): Promise<void>;
 }
 
-export async function startDatabase(
-  t: Pick<TestContext, "after">,
-  env: Readonly<Record<string, string>> = {},
-): Promise<TestDatabase> {
+export async function startDatabase(t: Owner, env: Readonly<Record<string, string>> = {}): Promise<TestDatabase> {
   const partner = await startPartner(t, "postgres", env);
   const url = String(partner["url"]);
   const sql = postgres(url, { max: 2, onnotice: () => {} });
-  t.after(() => sql.end({ timeout: 0 }));
+  cleanUp(t, () => sql.end({ timeout: 0 }));
   return {
     url,
     host: "127.0.0.1",

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { cleanUp } from "./clean-up.ts";
 import { startCollectorProcess, metadataSettings, type CollectorProcess } from "./collector-process.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
@@ -28,6 +29,6 @@ export async function startRichCollector(t: TestContext): Promise<CollectorProce
       SVC_OUTPUT_CLICKHOUSE_ADDRESSES: "http://127.0.0.1:1",
     },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   return collector;
 }

@@ -6,6 +6,7 @@ import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { cleanUp } from "./clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "./collector-process.ts";
 import { commandsOf } from "./page-commands.ts";
 import { tempDirectory } from "./temp-directory.ts";
@@ -53,7 +54,7 @@ export async function runTutorial(
     } else if (starts.length === 0) await runBlock(block);
     for (const args of starts) {
       const collector = await startCollectorProcess({ cwd: directory, args });
-      t.after(() => collector.end("SIGKILL"));
+      cleanUp(t, () => collector.end("SIGKILL"));
       collectors.push(collector);
     }
   }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Owner } from "./clean-up.ts";
+import { tempDirectory } from "./temp-directory.ts";
 
 export interface SelfSigned {
   /** PEM */
@@ -38,11 +39,8 @@ export function selfSigned(): SelfSigned {
 }
 
 /** The same in two files, removed when the test ends. */
-export function selfSignedFiles(t: {
-  after(end: () => void): void;
-}): SelfSigned & { certPath: string; keyPath: string } {
-  const folder = mkdtempSync(join(tmpdir(), "netgloss-tls-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+export function selfSignedFiles(t: Owner): SelfSigned & { certPath: string; keyPath: string } {
+  const folder = tempDirectory(t);
   const made = selfSigned();
   const files = { certPath: join(folder, "cert.pem"), keyPath: join(folder, "key.pem") };
   writeFileSync(files.certPath, made.cert);

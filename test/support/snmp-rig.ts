@@ -9,6 +9,7 @@ import {
   type DiscoverySettings,
   type Snmp,
 } from "../../src/snmp/index.ts";
+import { cleanUp } from "./clean-up.ts";
 import { DefinitionTree, type Files } from "./definition-tree.ts";
 import {
   createFakeNetwork,
@@ -163,7 +164,7 @@ export async function startSnmpRig(
   if ([persist, addsRates, discovery, sharing, log].some((option) => option !== undefined)) {
     rig.snmp = rig.create();
   }
-  t.after(() => rig.snmp.stop());
+  cleanUp(t, () => rig.snmp.stop());
   if (options.start !== false) await rig.snmp.start();
   return rig;
 }

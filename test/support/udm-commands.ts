@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "./clean-up.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
@@ -47,7 +48,7 @@ export async function startCommandWorld(t: TestContext, more: Record<string, str
     version: "0.0.0",
   });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const port = collector.apiPort();
   // Without this home the profiles of whoever runs the tests would count.
   const base = { ...settings, SVC_API_PORT: String(port), HOME: tempDirectory(t) };

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { formatAddress } from "../../src/ip/index.ts";
 import { anonymizeTexts, createCryptoPan } from "../../src/output/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipv4, netflow9, netflow9Templates, uint } from "../support/flow-packets.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -34,7 +35,7 @@ test("nfanon gives IPv4 addresses the same ones", async (t) => {
   const nfcapd = spawn("nfcapd", ["-w", directory, "-p", `${port}`, "-b", "127.0.0.1", "-t", "3600"], {
     stdio: "ignore",
   });
-  t.after(() => nfcapd.kill("SIGKILL"));
+  cleanUp(t, () => nfcapd.kill("SIGKILL"));
   const inHex = port.toString(16).padStart(4, "0");
   await until("nfcapd listens", () => spawnSync("grep", ["-qi", `:${inHex} `, "/proc/net/udp"]).status === 0);
   const udp = createSocket("udp4");

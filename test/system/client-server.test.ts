@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { untilRecords } from "../support/flow-records.ts";
 import { encodePcap, tcpFlags, tcpFrame, udpFrame, type IpPacket, type PcapPacket } from "../support/pcap.ts";
@@ -154,7 +155,7 @@ for (const version of ["5", "9", "10"] as const) {
         SVC_OUTPUT_FILE_PATH: output,
       },
     });
-    t.after(() => collector.end("SIGKILL"));
+    cleanUp(t, () => collector.end("SIGKILL"));
     await runSoftflowd({ directory, capture: file, port: collector.flowPort }, version);
     const records = await untilRecords(output, 2 * byKey.size);
     await collector.end();

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Command } from "commander";
 import { createProgram } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
 import { ipPacketWith, pcapFile } from "../support/capture-file.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
@@ -170,7 +171,7 @@ test(
       },
       readyMs: 180_000,
     });
-    t.after(() => collector.end());
+    cleanUp(t, () => collector.end());
     const shell = shellIn(t, {
       NETGLOSS_URL: collector.api,
       NETGLOSS_USER: "operator",
@@ -207,7 +208,7 @@ async function startHttpStore(t: TestContext): Promise<number> {
   const code = `const server = require("node:http").createServer((request, response) => request.resume().on("end", () => response.end()));
     server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
   const child = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit"] });
-  t.after(() => child.kill());
+  cleanUp(t, () => child.kill());
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   return Number(line);
 }

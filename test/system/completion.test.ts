@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { startCommandWorld } from "../support/udm-commands.ts";
@@ -38,7 +39,7 @@ async function openShell(
   };
   const given = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   tmux("-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", "env", ...given, ...argv);
-  t.after(() => tmux("kill-server"));
+  cleanUp(t, () => tmux("kill-server"));
   const type = (...keys: string[]): void => void tmux("send-keys", ...keys);
   const screen = (): string => tmux("capture-pane", "-p");
   type(`${load}; echo loaded`, "Enter");

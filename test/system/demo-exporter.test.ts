@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createDemoExporter, createRandom } from "../../src/app/index.ts";
 import { systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { totalsOf, untilRecords, type FlowRecord } from "../support/flow-records.ts";
 import { requireProgram } from "../support/require-program.ts";
@@ -21,13 +22,13 @@ test("nfdump and netgloss read the same flows from what the demonstration sends"
   const collector = await startCollectorProcess({
     settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_OUTPUT_FILE_ENABLE: "true", SVC_OUTPUT_FILE_PATH: output },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const nfcapd = await startNfcapd(directory);
-  t.after(() => nfcapd.child.kill("SIGKILL"));
+  cleanUp(t, () => nfcapd.child.kill("SIGKILL"));
 
   // One socket receives from the exporters and passes every datagram on to both.
   const relay = await bound();
-  t.after(() => relay.close());
+  cleanUp(t, () => relay.close());
   let datagrams = 0;
   relay.on("message", (datagram) => {
     datagrams++;

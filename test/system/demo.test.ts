@@ -5,6 +5,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -19,7 +20,7 @@ test("the demonstration shows names, interfaces polled by SNMP, a change by its 
     env: { PATH: process.env["PATH"], TMPDIR: directory },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  t.after(() => child.kill("SIGKILL"));
+  cleanUp(t, () => child.kill("SIGKILL"));
   let out = "";
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock, type Clock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { createSnmpAgent, listen, octets, oidOf } from "../support/snmp-agent/index.ts";
@@ -28,7 +29,7 @@ test("an exporter that samples ten times more coarsely than it says is found by 
     ]),
   });
   const listening = await listen(agent);
-  t.after(() => listening.close());
+  cleanUp(t, () => listening.close());
   const devices = join(tempDirectory(t), "devices");
   mkdirSync(devices);
   writeFileSync(
@@ -53,7 +54,7 @@ test("an exporter that samples ten times more coarsely than it says is found by 
   );
   const collector = createCollector({ settings, log: silentLog, clock, version: "0" });
   await collector.start();
-  t.after(() => collector.stop());
+  cleanUp(t, () => collector.stop());
   const url = `http://127.0.0.1:${collector.apiPort()}`;
   const { metrics } = collector;
   const device = { device: `127.0.0.1:${listening.port}` };
@@ -63,7 +64,7 @@ test("an exporter that samples ten times more coarsely than it says is found by 
     fields: fields([10, 4], [14, 4], [1, 8], [2, 8], [34, 4], [61, 1], [8, 4]),
   };
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   const [port = 0] = collector.flowPorts();
   const received = async (): Promise<number> =>
     (await metrics.value("netgloss_flow_records_total", { protocol: "ipfix" })) ?? 0;

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { createDemoExporter, createRandom } from "../../src/app/index.ts";
 import { systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -16,7 +17,7 @@ test("kill -9 loses at most what came within the last seconds; a second collecto
     SVC_EXPLORE_PATH: join(directory, "explore"),
   };
   const first = await startCollectorProcess({ settings });
-  t.after(() => first.end("SIGKILL"));
+  cleanUp(t, () => first.end("SIGKILL"));
   const options = { random: createRandom(5), clock: systemClock, intervalMs: 20 };
   const exporter = createDemoExporter({ ...options, port: first.flowPort });
   await exporter.start();
@@ -26,7 +27,7 @@ test("kill -9 loses at most what came within the last seconds; a second collecto
   await until("all that came is stored", async () => (await flowsOf(first)) === received);
 
   const other = await startCollectorProcess({ settings });
-  t.after(() => other.end("SIGKILL"));
+  cleanUp(t, () => other.end("SIGKILL"));
   const readiness = (await (await fetch(`${other.api}/readyz`)).json()) as {
     checks: { name: string; detail?: string }[];
   };

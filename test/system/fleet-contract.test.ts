@@ -1,30 +1,27 @@
 // The tables of a fleet in a real PostgreSQL, and a fleet on it whose connection breaks.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { suite, test, type TestContext } from "node:test";
+import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/file/index.ts";
 import { createFleet, createMembershipTables, createShareTables, type Fleet } from "../../src/fleet/index.ts";
 import { parseServerAddress } from "../../src/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { allTests, cleanUp } from "../support/clean-up.ts";
 import { runFleetContract } from "../support/fleet-contract.ts";
 import { startDatabase, type TestDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
 
 suite("the tables of a fleet in PostgreSQL", async () => {
-  const ends: (() => unknown)[] = [];
-  const t: Pick<TestContext, "after"> = { after: (end) => void ends.push(end as () => unknown) };
-  const database = await startDatabase(t);
-  test.after(async () => {
-    for (const end of ends.toReversed()) await end();
-  });
+  const all = allTests();
+  const database = await startDatabase(all);
 
   runFleetContract({
     open: () => {
       const fleet = randomUUID();
       return Promise.resolve(async () => {
         const opened = openFleet(database, fleet, randomUUID());
-        t.after(() => opened.connection.stop());
+        cleanUp(all, () => opened.connection.stop());
         const members = createMembershipTables(opened.connection, fleet);
         const shares = createShareTables(opened.connection, fleet);
         await opened.connection.start();

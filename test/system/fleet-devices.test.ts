@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
@@ -35,7 +36,7 @@ async function startAgents(t: TestContext): Promise<Agents> {
     const listening = await listen(createSnmpAgent({ table: smallTable }), address, port, (from) =>
       heard[i]?.push({ at: performance.now(), from }),
     );
-    t.after(() => listening.close());
+    cleanUp(t, () => listening.close());
     ({ port } = listening);
   }
   return { port, addresses, heard };
@@ -59,7 +60,7 @@ test("devices of a collector that is killed are polled again within two interval
   const agents = await startAgents(t);
   writeDevices(join(folder, "devices"), agents);
   const collectors: CollectorProcess[] = [];
-  t.after(() => Promise.all(collectors.map((collector) => collector.end("SIGKILL"))));
+  cleanUp(t, () => Promise.all(collectors.map((collector) => collector.end("SIGKILL"))));
   const start = async (name: string): Promise<CollectorProcess> => {
     const collector = await startCollectorProcess({
       settings: {

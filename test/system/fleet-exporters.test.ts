@@ -7,6 +7,7 @@ import { performance } from "node:perf_hooks";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createExporterTable } from "../../src/fleet/index.ts";
+import { allTests, cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { runExporterTableContract } from "../support/exporter-table-contract.ts";
 import { openFleetConnection } from "../support/fleet-connection.ts";
@@ -30,16 +31,13 @@ const sampling: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([10, 4
 const data = (id: number): Buffer => dataSet(flow, [uint(id, 4), uint(7, 4)]);
 
 suite("exporters of a fleet", async () => {
-  const ends: (() => unknown)[] = [];
-  const database = await startDatabase({ after: (end) => void ends.push(end as () => unknown) });
-  test.after(async () => {
-    for (const end of ends.toReversed()) await end();
-  });
+  const all = allTests();
+  const database = await startDatabase(all);
 
   runExporterTableContract(async () => {
     const fleet = randomUUID();
     const connection = await openFleetConnection(database.url, "contract");
-    ends.push(() => connection.stop());
+    cleanUp(all, () => connection.stop());
     return (member) => Promise.resolve(createExporterTable(connection, fleet, member));
   });
 
@@ -123,7 +121,7 @@ async function startCollectors(
           ...settings,
         },
       });
-      t.after(() => process.end("SIGKILL"));
+      cleanUp(t, () => process.end("SIGKILL"));
       const records: Collector["records"] = [];
       let rest = "";
       process.child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -146,7 +144,7 @@ async function openSender(t: TestContext): Promise<Sender> {
   const socket: Socket = createSocket("udp4");
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
-  t.after(() => void socket.close());
+  cleanUp(t, () => void socket.close());
   const sentAt = new Map<number, number>();
   const send = (datagram: Buffer, { process }: Collector): Promise<void> =>
     new Promise((resolve, reject) =>

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFleetSimulation } from "../support/fleet-simulation.ts";
 import { killPartner } from "../support/partner.ts";
 import { startDatabase } from "../support/postgresql.ts";
@@ -21,7 +22,7 @@ test(`${members} collectors, ${exporters} exporters that say their templates onc
     moves: 0.05,
     random: seeded(7),
   });
-  t.after(() => simulation.stop());
+  cleanUp(t, () => simulation.stop());
   await simulation.begin();
   for (let round = 0; round < 3; round++) {
     const victims = [round * 3, round * 3 + 1];

@@ -1,28 +1,25 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 
 test("on a full disk writes answer unavailable and change nothing; with room again they work", async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "netgloss-test-"));
+  const directory = tempDirectory(t);
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", directory], { encoding: "utf8" });
   if (mounted.status !== 0) {
-    rmdirSync(directory);
     t.skip(`cannot mount a small file system; run as root: ${mounted.stderr?.trim() ?? ""}`);
     return;
   }
-  t.after(() => {
-    assert.equal(spawnSync("umount", ["-l", directory]).status, 0);
-    rmdirSync(directory);
-  });
+  cleanUp(t, () => assert.equal(spawnSync("umount", ["-l", directory]).status, 0));
   const path = join(directory, "ipaddrs.yml");
   const ballast = join(directory, "ballast");
   writeFileSync(ballast, Buffer.alloc(32 * 1024));
   const collector = await startCollectorProcess({ settings: metadataSettings(path) });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
 
   let written = 0;
   let refused: { status: number; body: Record<string, unknown> } | undefined;
@@ -50,7 +47,7 @@ test("on a full disk writes answer unavailable and change nothing; with room aga
   assert.equal((await collector.call("UpdateUdm", update)).status, 200);
   assert.deepEqual(await collector.end(), { code: 0, signal: null });
   const after = await startCollectorProcess({ settings: metadataSettings(path) });
-  t.after(() => after.end("SIGKILL"));
+  cleanUp(t, () => after.end("SIGKILL"));
   assert.deepEqual((await after.call("CountUdms", {})).body, { count: written });
   await after.end();
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { actionOf, createBrowser, type Browser } from "../support/cookie-browser.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { freePort } from "../support/free-port.ts";
@@ -36,7 +37,7 @@ test("users sign in at Keycloak by code and PKCE, with their realm roles, and si
       SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "udm.yml"),
     },
   });
-  t.after(() => collector.end());
+  cleanUp(t, () => collector.end());
   const { api } = collector;
   const create = async (browse: Browser, key: string): Promise<number> => {
     const response = await browse(`${api}/udm.v1.UdmService/CreateUdm`, {

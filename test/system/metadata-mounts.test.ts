@@ -1,10 +1,10 @@
 // The metadata file on file systems that refuse: full, read-only, the file a mount of its own; and a second collector.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -17,11 +17,10 @@ interface Mounts {
 
 /** A directory that goes with the test, after all that was mounted in it. */
 function mountDirectory(t: TestContext): Mounts {
-  const path = mkdtempSync(join(tmpdir(), "netgloss-test-"));
+  const path = tempDirectory(t);
   const mounted: string[] = [];
-  t.after(() => {
+  cleanUp(t, () => {
     const results = mounted.toReversed().map((at) => spawnSync("umount", ["-l", at]).status);
-    rmSync(path, { recursive: true, force: true });
     assert.deepEqual(new Set(results), new Set(mounted.length === 0 ? [] : [0]));
   });
   return {
@@ -37,7 +36,7 @@ function mountDirectory(t: TestContext): Mounts {
 
 async function start(t: TestContext, path: string, more: Record<string, string> = {}): Promise<CollectorProcess> {
   const collector = await startCollectorProcess({ settings: { ...metadataSettings(path), ...more } });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   return collector;
 }
 

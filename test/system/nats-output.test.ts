@@ -12,6 +12,7 @@ import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
 import { noTls } from "../output/http/http-fixture.ts";
 import { natsConfig } from "../output/nats/nats-fixture.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { killPartner, startPartner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -54,7 +55,7 @@ test("nats: each record in its subject, once through all faults; what the server
   const place = String(partner["url"]).replace("nats://", "");
   const [host = "", port] = place.split(":");
   const reader = await connect({ servers: place });
-  t.after(() => reader.close());
+  cleanUp(t, () => reader.close());
 
   await t.test("a subject for each type and exporter, an identity for each record", async () => {
     const lines = [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSources } from "../sources/source-rig.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startPartner } from "../support/partner.ts";
 
 test("netbox: prefixes, ranges and addresses come with tenant, site, role, VLAN and tags, and follow what is changed", async (t) => {
@@ -49,7 +50,7 @@ test("netbox: prefixes, ranges and addresses come with tenant, site, role, VLAN 
   const rig = await startSources(`- {kind: netbox, url: "${url}", token_env: TOKEN, timeout: 120s}`, {
     env: { TOKEN: authorization },
   });
-  t.after(() => rig.stop());
+  cleanUp(t, () => rig.stop());
   const first = await rig.run("netbox");
   assert.equal(first.run?.reason, undefined);
   assert.equal(first.entries, 1203);
@@ -73,6 +74,6 @@ test("netbox: prefixes, ranges and addresses come with tenant, site, role, VLAN 
   const stranger = await startSources(`- {kind: netbox, url: "${url}", token_env: TOKEN}`, {
     env: { TOKEN: "Bearer nbt_no.thing" },
   });
-  t.after(() => stranger.stop());
+  cleanUp(t, () => stranger.stop());
   assert.match((await stranger.run("netbox")).run?.reason ?? "", /answers 40[13]: are the credentials right/);
 });

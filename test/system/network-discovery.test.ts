@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startSimulatedNetwork } from "../support/simulated-network.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -12,11 +13,11 @@ test("a /20 is searched within its rate: every device once, with progress, and a
   const folder = tempDirectory(t);
   const perSecond = 1000;
   const network = await startSimulatedNetwork(folder, { definitionsFolder, perSecond });
-  t.after(() => network.close());
+  cleanUp(t, () => network.close());
   const { discovery, metrics, devices, duplicates } = network;
   const progress: number[] = [];
   const timer = setInterval(() => progress.push(discovery.view().running?.probed ?? 0), 200);
-  t.after(() => clearInterval(timer));
+  cleanUp(t, () => clearInterval(timer));
 
   const search = async (): Promise<
     Awaited<Extract<Awaited<ReturnType<typeof discovery.run>>, { ok: true }>["ended"]>

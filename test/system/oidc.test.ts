@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { actionOf, createBrowser, type Browser } from "../support/cookie-browser.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { freePort } from "../support/free-port.ts";
@@ -40,7 +41,7 @@ test("users sign in at a real issuer, with the role of their group", async (t) =
       SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "udm.yml"),
     },
   });
-  t.after(() => collector.end());
+  cleanUp(t, () => collector.end());
   const { api } = collector;
   assert.equal((await fetch(`${api}/session`)).status, 401);
   const create = (browse: Browser, key: string, origin: string): Promise<Response> =>

@@ -1,15 +1,13 @@
 // The store on PostgreSQL keeps the contract that the file keeps.
-import { after, before } from "node:test";
+import { before } from "node:test";
+import { allTests } from "../support/clean-up.ts";
 import { startDatabase, storeOnDatabase, type TestDatabase } from "../support/postgresql.ts";
 import { udmStoreContract, type OpenStore } from "../support/udm-store-contract.ts";
 
-const ends: (() => Promise<void> | void)[] = [];
+const all = allTests();
 let database: TestDatabase;
 before(async () => {
-  database = await startDatabase({ after: (end) => void ends.push(end as () => Promise<void>) });
-});
-after(async () => {
-  for (const end of ends.toReversed()) await end();
+  database = await startDatabase(all);
 });
 
 udmStoreContract("PostgreSQL store", async () => {

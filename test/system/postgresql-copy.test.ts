@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { cleanUp } from "../support/clean-up.ts";
 import { startDatabase, storeOnDatabase } from "../support/postgresql.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -38,7 +39,7 @@ test("a copy of many entries is one commit, or changes nothing", async (t) => {
   };
   const follower = storeOnDatabase(database.url, { collector: "b", maxEntries: 100_000 });
   await follower.store.start();
-  t.after(() => follower.store.stop());
+  cleanUp(t, () => follower.store.stop());
   let told = 0;
   follower.store.history.watch(() => void told++);
 

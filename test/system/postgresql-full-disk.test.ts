@@ -1,13 +1,14 @@
 // The database on a disk that runs full: a file system in memory, so small that writes soon fill it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
 import { UdmError, type UdmWrite } from "../../src/udm/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startDatabase, storeOnDatabase } from "../support/postgresql.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { until } from "../support/until.ts";
 
@@ -15,22 +16,18 @@ const diskBytes = 160 * 2 ** 20;
 const batch = 1000;
 
 test("a full disk of the server refuses writes, and loses none that it has acknowledged", async (t) => {
-  const disk = mkdtempSync(join(tmpdir(), "netgloss-test-"));
+  const disk = tempDirectory(t);
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${diskBytes},mode=1777`, "tmpfs", disk]);
   if (mounted.status !== 0) {
-    rmdirSync(disk);
     t.skip("cannot mount a small file system; run as root");
     return;
   }
-  t.after(() => {
-    assert.equal(spawnSync("umount", ["--lazy", disk]).status, 0);
-    rmdirSync(disk);
-  });
+  cleanUp(t, () => assert.equal(spawnSync("umount", ["--lazy", disk]).status, 0));
   const database = await startDatabase(t, { TMPDIR: disk });
   assert.ok(String(database.partner["dir"]).startsWith(disk));
   const { store, health } = storeOnDatabase(database.url, { maxEntries: 1_000_000, historyBytes: 2 ** 30 });
   await store.start();
-  t.after(() => store.stop());
+  cleanUp(t, () => store.stop());
 
   const writesOf = (number: number): UdmWrite[] =>
     Array.from({ length: batch }, (_, i) => ({

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
 import { UdmError, type UdmWrite } from "../../src/udm/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCommitCutProxy, type CommitCut, type CommitCutProxy } from "../support/commit-cut-proxy.ts";
 import { startDatabase, storeOnDatabase, type PostgresqlFixture, type TestDatabase } from "../support/postgresql.ts";
 import { udmEntry } from "../support/udm-entry.ts";
@@ -24,7 +25,7 @@ async function setUp(t: TestContext): Promise<Stage> {
   const near = storeOnDatabase(database.url, { collector: "near" });
   for (const { store } of [far, near]) {
     await store.start();
-    t.after(() => store.stop());
+    cleanUp(t, () => store.stop());
   }
   await far.store.commit([created("10.0.0.1")]);
   return { database, proxy, far, near };

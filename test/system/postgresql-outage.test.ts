@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
@@ -60,7 +61,7 @@ async function startCollector(t: TestContext, url: string, state: string): Promi
       SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: url,
     },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   return collector;
 }
 

@@ -8,6 +8,7 @@ import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import postgres from "postgres";
 import { parseKey } from "../../src/ip/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { freePort } from "../support/free-port.ts";
@@ -73,7 +74,7 @@ test("the page: tables, roles, a copy, then two collectors that share what is wr
           .replace("fra1", name),
       );
       const collector = await startCollectorProcess({ cwd: directory, args: ["--config", config] });
-      t.after(() => collector.end("SIGKILL"));
+      cleanUp(t, () => collector.end("SIGKILL"));
       return collector;
     }),
   );
@@ -149,7 +150,7 @@ suite("a server", () => {
     const url = database.url.replace(`:${database.port}/`, `:${proxy.port},127.0.0.1:${standby.port}/`);
     const { store, health } = storeOnDatabase(url, { timeoutMs: 1000 });
     await store.start();
-    t.after(() => store.stop());
+    cleanUp(t, () => store.stop());
     const write = (i: number): Promise<unknown> =>
       store.commit([
         { op: "create", key: parseKey(`10.0.${i >> 8}.${i & 255}`), values: udmEntry("::", { name: `${i}` }) },
@@ -207,7 +208,7 @@ async function startStandby(
   );
   appendFileSync(join(directory, "postgresql.conf"), `port = ${port}\n`);
   const server = spawn(...command("postgres", "-D", directory), { stdio: "ignore" });
-  t.after(async () => {
+  cleanUp(t, async () => {
     server.kill("SIGQUIT");
     if (server.exitCode === null) await once(server, "exit");
   });

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseKey } from "../../src/ip/index.ts";
 import { UdmError, type CollectorUdmStore, type UdmChange, type UdmWrite } from "../../src/udm/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { killPartner } from "../support/partner.ts";
 import { startDatabase, storeOnDatabase, type PostgresqlFixture, type TestDatabase } from "../support/postgresql.ts";
@@ -32,7 +33,7 @@ const codeOf = async (write: Promise<unknown>): Promise<string> =>
 
 async function started(t: TestContext, fixture: PostgresqlFixture): Promise<PostgresqlFixture> {
   await fixture.store.start();
-  t.after(() => fixture.store.stop());
+  cleanUp(t, () => fixture.store.stop());
   return fixture;
 }
 

@@ -4,6 +4,7 @@ import { createSocket } from "node:dgram";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { untilRecords } from "../support/flow-records.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
@@ -29,7 +30,7 @@ test("promtool finds nothing wrong with the metrics, idle or at work", async (t)
       SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: metadata,
     },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const check = async (): Promise<string> => {
     const input = await (await fetch(`${collector.api}/metrics`)).text();
     const { status, stdout, stderr } = spawnSync(promtool, ["check", "metrics"], { input, encoding: "utf8" });
@@ -43,7 +44,7 @@ test("promtool finds nothing wrong with the metrics, idle or at work", async (t)
     assert.match(idle, new RegExp(`^process_${name} [0-9.e+]+$`, "m"), name);
   }
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   socket.send(netflowV5Datagram([{ source: "10.0.0.1", destination: "192.0.2.1" }]), collector.flowPort, "127.0.0.1");
   await untilRecords(output, 1);
   await collector.call("CreateUdm", { udm: { key: "10.0.0.1" } });

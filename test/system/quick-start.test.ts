@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { cleanUp } from "../support/clean-up.ts";
 import { copyTree } from "../support/copied-tree.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -39,7 +40,7 @@ test("in a fresh copy of the tree the commands of the README work as they are wr
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, signal);
   };
-  t.after(() => signalAll("SIGKILL"));
+  cleanUp(t, () => signalAll("SIGKILL"));
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => (output += text));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -10,7 +11,7 @@ test("a restart keeps entries, byte for byte in the file", async (t) => {
   const directory = tempDirectory(t);
   const settings = metadataSettings(join(directory, "ipaddrs.yml"));
   const first = await startCollectorProcess({ settings });
-  t.after(() => first.end("SIGKILL"));
+  cleanUp(t, () => first.end("SIGKILL"));
   const udm = {
     key: "10.0.0.0/8",
     name: "ünïcode: #1",
@@ -25,7 +26,7 @@ test("a restart keeps entries, byte for byte in the file", async (t) => {
   const file = readFileSync(join(directory, "ipaddrs.yml"), "utf8");
 
   const second = await startCollectorProcess({ settings });
-  t.after(() => second.end("SIGKILL"));
+  cleanUp(t, () => second.end("SIGKILL"));
   assert.deepEqual((await second.call("ListUdms", {})).body, { udms: [udm] });
   await second.end();
   assert.equal(readFileSync(join(directory, "ipaddrs.yml"), "utf8"), file);
@@ -39,7 +40,7 @@ test("SIGKILL while clients write loses no write that was answered", async (t) =
   const attempted = new Set<string>();
   for (let round = 0; round < 6; round++) {
     const collector = await startCollectorProcess({ settings });
-    t.after(() => collector.end("SIGKILL"));
+    cleanUp(t, () => collector.end("SIGKILL"));
     const present = await keysOf(collector);
     for (const key of acknowledged) assert.ok(present.has(key), `${key} was answered before kill ${round} and is gone`);
     for (const key of present) assert.ok(attempted.has(key), `${key} was never written`);
@@ -53,7 +54,7 @@ test("SIGKILL while clients write loses no write that was answered", async (t) =
     await Promise.all(writers);
   }
   const last = await startCollectorProcess({ settings });
-  t.after(() => last.end("SIGKILL"));
+  cleanUp(t, () => last.end("SIGKILL"));
   const present = await keysOf(last);
   for (const key of acknowledged) assert.ok(present.has(key), `${key} was answered and is gone`);
   await last.end();

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formatAddress, parseAddress } from "../../src/ip/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
 import { readRecords, untilRecords } from "../support/flow-records.ts";
 import { encodePcap, udpFrame, type PcapPacket } from "../support/pcap.ts";
@@ -63,7 +64,7 @@ test("pmacctd sends samples of a capture: each is a flow of one packet, as long 
       SVC_OUTPUT_FILE_PATH: output,
     },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
 
   await sendSamples(directory, capture, collector.flowPort);
   await untilRecords(output, atLeast);

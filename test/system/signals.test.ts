@@ -7,6 +7,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { connect as connectTls } from "node:tls";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { readRecords, untilRecords } from "../support/flow-records.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
@@ -22,9 +23,9 @@ test("SIGUSR2 opens a renamed output file again", async (t) => {
   const collector = await startCollectorProcess({
     settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_OUTPUT_FILE_ENABLE: "true", SVC_OUTPUT_FILE_PATH: output },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   const send = (source: string): void =>
     socket.send(netflowV5Datagram([{ source, destination: "10.0.0.9" }]), collector.flowPort, "127.0.0.1");
 
@@ -60,7 +61,7 @@ test("SIGHUP takes a renewed certificate for new connections", async (t) => {
   const collector = await startCollectorProcess({
     settings: { SVC_API_TLS_ENABLE: "true", SVC_API_TLS_CERT_FILEPATH: certPath, SVC_API_TLS_KEY_FILEPATH: keyPath },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const port = Number(new URL(collector.api).port);
   assert.equal(await servedCertificate(port), fingerprint(first));
   const second = install();
@@ -75,9 +76,9 @@ test("SIGTERM writes what was received and ends with exit code 0", async (t) => 
   const collector = await startCollectorProcess({
     settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_OUTPUT_FILE_ENABLE: "true", SVC_OUTPUT_FILE_PATH: output },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   const records = Array.from({ length: 30 }, (_, i) => ({ source: `10.0.0.${i}`, destination: "10.0.0.99" }));
   for (let i = 0; i < 40; i++) {
     socket.send(netflowV5Datagram(records, i * 30), collector.flowPort, "127.0.0.1");
@@ -91,7 +92,7 @@ test("a port in use is one clear line and exit code 1", async (t) => {
   const blocker = createSocket("udp4");
   blocker.bind(0, "127.0.0.1");
   await once(blocker, "listening");
-  t.after(() => blocker.close());
+  cleanUp(t, () => blocker.close());
   const { port } = blocker.address();
   const run = spawnSync(process.execPath, [bin, "serve", "--svc-api-port", "0"], {
     encoding: "utf8",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { until } from "../support/until.ts";
@@ -19,11 +20,11 @@ test("a reader of the standard output that stalls stops nobody: records beyond t
     },
     stdout: "pipe",
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const { stdout } = collector.child;
   assert.ok(stdout !== null);
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
 
   const records = Array.from({ length: recordsEach }, (_, i) => ({ source: `10.0.0.${i}`, destination: "10.0.0.99" }));
   for (let i = 0; i < datagrams; i++) {
@@ -67,10 +68,10 @@ test("a reader that goes away is no end of the collector", async (t) => {
     settings: { SVC_FLOW_SERVER_UDP_ENABLE: "true", SVC_OUTPUT_STDOUT_ENABLE: "true" },
     stdout: "pipe",
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   collector.child.stdout?.destroy();
   const socket = createSocket("udp4");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   await until("a record is dropped and counted", async () => {
     socket.send(netflowV5Datagram([{ source: "10.0.0.1", destination: "10.0.0.2" }]), collector.flowPort, "127.0.0.1");
     return ((await collector.metric("netgloss_output_dropped_records_total")) ?? 0) > 0;

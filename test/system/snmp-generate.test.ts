@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { runProgram } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn, type DefinitionPaths } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { freePort } from "../support/free-port.ts";
 import { requireProgram } from "../support/require-program.ts";
@@ -47,7 +48,7 @@ test("definitions made of net-snmp's own module poll its agent: rows are what sn
   const env = { ...process.env, SNMPCONFPATH: directory, SNMP_PERSISTENT_DIR: join(directory, "state"), MIBS: "" };
   const options = ["-f", "-Lf", join(directory, "log"), "-p", join(directory, "pid"), "-I", "-smux"];
   const agent = spawn(snmpd, options, { stdio: "ignore", env });
-  t.after(async () => {
+  cleanUp(t, async () => {
     const exit = once(agent, "exit");
     agent.kill();
     await exit;
@@ -90,7 +91,7 @@ test("definitions made of net-snmp's own module poll its agent: rows are what sn
     health: createHealth(),
   });
   await snmp.start();
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   const of = (object: string): Record<string, unknown>[] =>
     records.filter((record) => record["snmp.object.name"] === `NET-SNMP-AGENT-MIB::${object}`);
   await until("rows", () => of("nsCacheTable").length > 0 && of("nsModuleTable").length > 0);

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -45,7 +46,7 @@ test("rows of Debian's snmpd by 2c and 3 are what snmpbulkwalk prints", async (t
   const env = { ...process.env, SNMPCONFPATH: directory, SNMP_PERSISTENT_DIR: join(directory, "state"), MIBS: "" };
   const options = ["-f", "-Lf", join(directory, "log"), "-p", join(directory, "pid"), "-I", "-smux"];
   const agent = spawn(snmpd, options, { stdio: "ignore", env });
-  t.after(async () => {
+  cleanUp(t, async () => {
     const exit = once(agent, "exit");
     agent.kill();
     await exit;

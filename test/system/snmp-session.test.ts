@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import {
@@ -19,9 +18,11 @@ import {
   type UsmCredential,
   type VarBind,
 } from "../../src/snmp/index.ts";
+import { allTests, cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { createSnmpAgent, listen, oidOf } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
 const authentications: Readonly<Record<Exclude<AuthenticationProtocol, "noauth">, string>> = {
@@ -56,13 +57,13 @@ const community: Credential = { version: "2c", community: "public" };
 const sysName = oidOf("1.3.6.1.2.1.1.5.0");
 const run = promisify(execFile);
 
-const directory = mkdtempSync(join(tmpdir(), "netgloss-snmp-"));
+const all = allTests();
+const directory = tempDirectory(all);
 const client = createSnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
 let snmpd: ChildProcess | undefined;
-after(async () => {
+cleanUp(all, async () => {
   client.close();
   await stopSnmpd();
-  rmSync(directory, { recursive: true });
 });
 
 const port = await freePort();

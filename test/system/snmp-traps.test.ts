@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -69,7 +70,7 @@ test("traps and informs of net-snmp: all versions and levels; wrong passphrases 
     },
   });
   await snmp.start();
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   const to = `127.0.0.1:${snmp.trapPort()}`;
   // Numbers only: MIB files are not in Debian's main section.
   const notification = [

@@ -8,6 +8,7 @@ import { describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { createSnmp, definitionPathsIn, type Snmp } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -80,7 +81,7 @@ async function startReplay(t: TestContext, data: string, ready: string): Promise
     ...(process.getuid?.() === 0 ? ["--process-user=root", "--process-group=root"] : []),
   ];
   const agent = spawn(snmpsimd, options, { stdio: "ignore" });
-  t.after(async () => {
+  cleanUp(t, async () => {
     const exit = once(agent, "exit");
     agent.kill("SIGKILL");
     await exit;
@@ -112,7 +113,7 @@ function startPolling(t: TestContext, port: number, community: string, lines: st
     metrics: createMetrics(),
     health: createHealth(),
   });
-  t.after(() => snmp.stop());
+  cleanUp(t, () => snmp.stop());
   return snmp;
 }
 

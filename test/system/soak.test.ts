@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import {
   dataSet,
@@ -68,7 +69,7 @@ function start(t: TestContext, directory: string, settings: Record<string, strin
       ...settings,
     },
   });
-  t.after(async () => void (await (await starting).end("SIGKILL")));
+  cleanUp(t, async () => void (await (await starting).end("SIGKILL")));
   return starting;
 }
 
@@ -143,7 +144,7 @@ test("a template told once is enough after a kill, none of a steady stream is lo
   const directory = tempDirectory(t);
   const settings = { SVC_OUTPUT_FILE_MAX_SIZE: "16777216", SVC_OUTPUT_FILE_MAX_BACKUPS: "1" };
   const socket = createSocket("udp4").bind(0, "127.0.0.7");
-  t.after(() => socket.close());
+  cleanUp(t, () => socket.close());
   await once(socket, "listening");
   let sequence = 0;
 

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formatAddress, parseAddress } from "../../src/ip/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
 import { totalsOf, untilRecords, type FlowTotals } from "../support/flow-records.ts";
 import { encodePcap, udpFrame, type PcapPacket } from "../support/pcap.ts";
@@ -37,7 +38,7 @@ for (const { version, name, type, families } of versions) {
         SVC_OUTPUT_FILE_PATH: output,
       },
     });
-    t.after(() => collector.end("SIGKILL"));
+    cleanUp(t, () => collector.end("SIGKILL"));
 
     const sent = await softflowd(directory, capture, version, collector.flowPort);
     const allFlows = families.length === 2 ? flowsOfIpv4 + flowsOfIpv6 : flowsOfIpv4;

@@ -11,6 +11,7 @@ import { connect } from "@nats-io/transport-node";
 import { startHttpServer } from "../output/http/http-fixture.ts";
 import { startLokiServer } from "../output/loki/loki-server.ts";
 import { startVictoriaLogsServer } from "../output/victoria-logs/victoria-logs-server.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { startPartner } from "../support/partner.ts";
@@ -55,7 +56,7 @@ async function serve(t: TestContext, block: string, more: Replacements = {}): Pr
     cwd: tempDirectory(t),
     settings,
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   await sendDatagram(collector.flowPort, netflowV5Datagram([{ source: "10.10.10.7", destination: "203.0.113.9" }]));
 }
 
@@ -157,7 +158,7 @@ test("NATS JetStream", async (t) => {
   // The command line of NATS is not in the registries that tests install from.
   const place = of("url").replace("tls://", "");
   const reader = await connect({ servers: place, user: of("user"), pass: of("password"), tls: { caFile: of("ca") } });
-  t.after(() => reader.close());
+  cleanUp(t, () => reader.close());
   await until("the stream has the record", async () => {
     const consumer = await jetstream(reader)
       .consumers.get("NETGLOSS")

@@ -1,14 +1,14 @@
 // Every single call of the operating system that a save makes goes wrong once, in several ways.
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, suite, test } from "node:test";
+import { suite, test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
 import { nodeFileIo } from "../../src/file/index.ts";
 import { UdmError, type UdmIndex, type UdmStore } from "../../src/udm/index.ts";
 import { faultFileIo, type Fault, type FaultFileIo, type FaultKind } from "../support/fault-file-io.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, readFileText, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";
 
@@ -245,13 +245,9 @@ function spying(memory: ReturnType<typeof memoryFileIo>, look: () => void): Retu
 }
 
 suite("a save on a real file system", () => {
-  const folders: string[] = [];
-  after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
-
-  test("in which one call goes wrong: all or nothing, and no descriptor stays open", async () => {
+  test("in which one call goes wrong: all or nothing, and no descriptor stays open", async (t) => {
     const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
-    const folder = await mkdtemp(join(tmpdir(), "netgloss-"));
-    folders.push(folder);
+    const folder = tempDirectory(t);
     const path = join(folder, "ipaddrs.yml");
     const { length } = await callsOfASave();
     for (let call = 1; call <= length; call++) {

@@ -1,24 +1,20 @@
 import assert from "node:assert/strict";
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { after, suite, test } from "node:test";
+import { suite, test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
 import { UdmError, type UdmIndex, type UdmStore } from "../../src/udm/index.ts";
+import { allTests } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn, type StoreFixture } from "../support/udm-store-fixture.ts";
 import { until } from "../support/until.ts";
 
-const folders: string[] = [];
-after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "netgloss-"));
-  folders.push(folder);
-  return folder;
-}
+const all = allTests();
+const newFolder = (): string => tempDirectory(all);
 
 const names = (index: UdmIndex): string[] => [...index.entries()].map((entry) => `${entry.key.text} ${entry.name}`);
 
@@ -111,7 +107,7 @@ suite("a file store at its start", () => {
   });
 
   test("does not take what it cannot read for an empty database", async () => {
-    const folder = await newFolder();
+    const folder = newFolder();
     await mkdir(join(folder, "a-folder"));
     await symlink("loop", join(folder, "loop"));
     const unreadable: FileIo = {
@@ -141,7 +137,7 @@ suite("a file store at its start", () => {
   });
 
   test("finds a folder that is mounted later by a load", async () => {
-    const path = join(await newFolder(), "later", "ipaddrs.yml");
+    const path = join(newFolder(), "later", "ipaddrs.yml");
     const { store } = storeOn(nodeFileIo, { path });
     await store.start();
     await errorOf(() => store.current());
@@ -175,7 +171,7 @@ suite("a file store at its start", () => {
   });
 
   test("keeps a second collector off, which is told who holds the file", async () => {
-    const folder = await newFolder();
+    const folder = newFolder();
     const path = join(folder, "ipaddrs.yml");
     await symlink("ipaddrs.yml", join(folder, "link.yml"));
     const { store } = storeOn(nodeFileIo, { path });
@@ -258,7 +254,7 @@ suite("a file store that owns its file", () => {
   });
 
   test("keeps mode, owner and symbolic links", async (t) => {
-    const folder = await newFolder();
+    const folder = newFolder();
     await mkdir(join(folder, "real"));
     const target = join(folder, "real", "plan.yml");
     const path = join(folder, "ipaddrs.yml");
@@ -282,7 +278,7 @@ suite("a file store that owns its file", () => {
   });
 
   test("moves its lock along when a link to a broken file is turned to another file", async () => {
-    const folder = await newFolder();
+    const folder = newFolder();
     const path = join(folder, "ipaddrs.yml");
     await writeFile(join(folder, "broken.yml"), "x");
     await writeFile(join(folder, "good.yml"), "10.0.0.1: {name: a}\n");
@@ -301,7 +297,7 @@ suite("a file store that owns its file", () => {
   });
 
   test("creates the target of a symbolic link that leads nowhere yet", async () => {
-    const folder = await newFolder();
+    const folder = newFolder();
     const path = join(folder, "ipaddrs.yml");
     await symlink("plan.yml", path);
     const { store } = storeOn(nodeFileIo, { path });

@@ -1,6 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { cleanUp } from "../../support/clean-up.ts";
 
 /**
  * What a fault proxy does to connections:
@@ -122,6 +123,6 @@ export async function startFaultProxy(t: TestContext, host: string, port: number
       await new Promise((resolve) => server.close(resolve));
     },
   };
-  t.after(() => proxy.close());
+  cleanUp(t, () => proxy.close());
   return proxy;
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import * as zlib from "node:zlib";
+import { cleanUp } from "../../support/clean-up.ts";
 
 export interface HttpCall {
   readonly method: string;
@@ -34,7 +35,7 @@ export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
+  cleanUp(t, () => {
     server.closeAllConnections();
     server.close();
   });

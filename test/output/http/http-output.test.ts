@@ -7,6 +7,7 @@ import { systemClock } from "../../../src/report/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { noTls, startHttpServer } from "./http-fixture.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 
 const signal = new AbortController().signal;
 
@@ -121,7 +122,7 @@ test("requests go round several servers, and past one that is away", async (t) =
 test("an http proxy of the environment is used, but not for the hosts that are excepted", async (t) => {
   const proxy = await startHttpServer(t);
   const server = await startHttpServer(t);
-  t.after(() => {
+  cleanUp(t, () => {
     delete process.env["http_proxy"];
     delete process.env["no_proxy"];
   });

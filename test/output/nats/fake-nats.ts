@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { cleanUp } from "../../support/clean-up.ts";
 
 export interface StoredMessage {
   readonly subject: string;
@@ -90,7 +91,7 @@ export async function startFakeNats(t: TestContext): Promise<FakeNats> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
+  cleanUp(t, () => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });

@@ -7,13 +7,14 @@ import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFakeNats, type FakeNats } from "./fake-nats.ts";
 import { natsConfig } from "./nats-fixture.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
 
 function outputTo(t: TestContext, port: number, given: Partial<NatsOutputConfig> = {}): OutputAdapter {
   const adapter = createAdapter(natsConfig(`127.0.0.1:${port}`, given), { clock: systemClock });
-  t.after(() => adapter.close());
+  cleanUp(t, () => adapter.close());
   return adapter;
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import * as fc from "fast-check";
 import { rollupSink } from "../../../src/output/index.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 import { runs } from "../../support/runs.ts";
 
 const minute = 60_000;
@@ -96,7 +97,7 @@ test("groups beyond the limit leave as they are, and nothing is lost", async () 
 
 test("an interval without records ends by itself, many groups leave in pieces", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
-  t.after(() => mock.timers.reset());
+  cleanUp(t, () => mock.timers.reset());
   const rig = await createRig(["flow.src.ip.addr"], 10_000);
   rig.write(...Array.from({ length: 9000 }, (_, i) => flow(`10.0.${i >> 8}.${i & 255}`, i)));
   rig.now += minute - 15_000;

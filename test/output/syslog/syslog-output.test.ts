@@ -5,6 +5,7 @@ import { test, type TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { createAdapter, type OutputAdapter, type SyslogOutputConfig } from "../../../src/output/index.ts";
 import { systemClock } from "../../../src/report/index.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 import { selfSignedFiles } from "../../support/self-signed.ts";
 import { until } from "../../support/until.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
@@ -50,7 +51,7 @@ async function startReceiver(t: TestContext, tls?: { readonly key: string; reado
   };
   const server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
+  cleanUp(t, () => {
     for (const socket of open) socket.destroy();
     server.close();
   });
@@ -66,7 +67,7 @@ async function startReceiver(t: TestContext, tls?: { readonly key: string; reado
 
 function outputTo(t: TestContext, port: number, given: Partial<SyslogOutputConfig> = {}): OutputAdapter {
   const adapter = createAdapter(syslogConfig(`127.0.0.1:${port}`, given), { clock: systemClock });
-  t.after(() => adapter.close());
+  cleanUp(t, () => adapter.close());
   return adapter;
 }
 
@@ -143,7 +144,7 @@ test("UDP: a datagram for each record; what is too long for one is refused", asy
   const messages: string[] = [];
   receiver.on("message", (message) => messages.push(message.toString()));
   await new Promise<void>((resolve) => receiver.bind(0, "127.0.0.1", resolve));
-  t.after(() => receiver.close());
+  cleanUp(t, () => receiver.close());
   const adapter = outputTo(t, receiver.address().port, { protocol: "udp" });
   assert.match((await adapter.open(signal)).join(), /is not noticed/);
   const long = `{"flow.export.ip.addr":"192.0.2.1","pad":"${"x".repeat(65_500)}","n":1}`;

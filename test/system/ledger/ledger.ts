@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { faults as tcpFaults, httpFaults, type FaultProxy } from "../../output/delivery/fault-proxy.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../../support/collector-process.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
@@ -61,10 +62,10 @@ export async function keepCollectorLedger(t: TestContext, store: LedgerStore, op
   const settings = collectorSettings(store, directory);
   const begun = performance.now();
   const flows = await openNumberedFlows();
-  t.after(() => flows.close());
+  cleanUp(t, () => flows.close());
   const start = async (): Promise<CollectorProcess> => {
     const started = await startCollectorProcess({ settings, readyMs: 240_000 });
-    t.after(() => started.end("SIGKILL"));
+    cleanUp(t, () => started.end("SIGKILL"));
     return started;
   };
   let collector = await start();
@@ -144,7 +145,7 @@ async function disturb(
   const { random, faults, faultMs } = options;
   // A test that has failed does not wait for the rest.
   const over = new AbortController();
-  t.after(() => over.abort());
+  cleanUp(t, () => over.abort());
   const kinds = store.isHttp ? httpFaults : tcpFaults;
   const serverKills = store.kill === undefined ? 0 : options.serverKills;
   let killed = 0;

@@ -7,6 +7,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLokiServer } from "../../output/loki/loki-server.ts";
 import { startVictoriaLogsServer } from "../../output/victoria-logs/victoria-logs-server.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 import { startPartner } from "../../support/partner.ts";
 import type { LedgerStore } from "./ledger.ts";
 import { proxied, visitNumbers } from "./numbered-lines.ts";
@@ -30,7 +31,7 @@ export async function startHttp(t: TestContext): Promise<LedgerStore> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+  cleanUp(t, () => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const proxy = await proxied(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return {
     word: "GENERIC_HTTP",

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../../support/clean-up.ts";
 import { copyTree } from "../../support/copied-tree.ts";
 import { freePort } from "../../support/free-port.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
@@ -71,7 +72,7 @@ test("the npm package installs in an empty folder, without a build, and runs", a
   const args = ["serve", "--svc-api-port", String(port), "--svc-flow-server-udp-enable", "true"];
   const collector = spawn(command, [...args, "--svc-flow-server-udp-port", "0"], { cwd: home, stdio: "ignore" });
   const exited = once(collector, "exit");
-  t.after(() => void collector.kill("SIGKILL"));
+  cleanUp(t, () => void collector.kill("SIGKILL"));
   await until("it is ready", async () => (await fetch(`${api}/readyz`).catch(() => undefined))?.ok === true, 60_000);
   assert.match(
     await (await fetch(`${api}/`, { headers: { accept: "text/html" } })).text(),

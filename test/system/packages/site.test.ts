@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cleanUp } from "../../support/clean-up.ts";
 import { startCollectorProcess } from "../../support/collector-process.ts";
 import { copyTree } from "../../support/copied-tree.ts";
 import { untilRecords } from "../../support/flow-records.ts";
@@ -60,7 +61,7 @@ test("docs/first-flow.md: the flow that it sends by hand arrives with its names"
       SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(root, "config/ipaddrs.sample.yml"),
     },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const command = commandsOf("docs/first-flow.md").find(({ text }) => text.includes("createSocket"))?.text ?? "";
   const script = command.replace(/^tail .*$/m, "").replace("2055", String(collector.flowPort));
   const { status, stderr } = spawnSync("bash", ["-euc", script], { encoding: "utf8" });

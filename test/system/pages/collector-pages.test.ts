@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startHttpServer } from "../../output/http/http-fixture.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { counter32, createSnmpAgent, integer, listen, oidOf } from "../../support/snmp-agent/index.ts";
 import { rigTable } from "../../support/snmp-rig.ts";
@@ -84,7 +85,7 @@ test("Devices: interfaces with rates, a discovery that is watched, definitions l
     { oid: oidOf("1.3.6.1.2.1.2.2.1.8.2"), value: integer(1) },
   ];
   const agent = await listen(createSnmpAgent({ table: rigTable.with(rows) }));
-  t.after(() => agent.close());
+  cleanUp(t, () => agent.close());
   const definitions = join(tempDirectory(t), "devices");
   mkdirSync(definitions);
   const file = join(definitions, "lab.yml");

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { cleanUp } from "../../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess, type CollectorProcess } from "../../support/collector-process.ts";
 import { netflowV5Datagram } from "../../support/netflow-v5.ts";
 import { sendDatagram } from "../../support/send-datagram.ts";
@@ -53,7 +54,7 @@ export async function startWithFlows(
     sequence += records.length;
     void sendDatagram(running.flowPort, datagram);
   }, 200);
-  t.after(async () => {
+  cleanUp(t, async () => {
     clearInterval(timer);
     await running?.end("SIGKILL");
   });

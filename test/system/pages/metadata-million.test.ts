@@ -3,6 +3,7 @@ import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { once } from "node:events";
 import { test } from "node:test";
+import { cleanUp } from "../../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess } from "../../support/collector-process.ts";
 import { openBrowser, openPage } from "../../support/browser.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
@@ -29,7 +30,7 @@ test("the table of a million entries: only what is seen is drawn, and little of 
   const path = join(tempDirectory(t), "ipaddrs.yml");
   await writePlan(path);
   const collector = await startCollectorProcess({ settings: metadataSettings(path), readyMs: 180_000 });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const { page } = await openPage(browser);
   await page.goto(`${collector.api}/metadata`);
   const grid = page.getByRole("grid", { name: "Entries" });

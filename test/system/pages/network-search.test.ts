@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { hashPassword } from "../../../src/access/index.ts";
+import { cleanUp } from "../../support/clean-up.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { createSnmpAgent, listen } from "../../support/snmp-agent/index.ts";
 import { rigTable } from "../../support/snmp-rig.ts";
@@ -12,7 +13,7 @@ import { startWithFlows } from "./collector-with-flows.ts";
 /** Settings of a collector that searches three addresses, of which one has an agent. */
 async function searching(t: TestContext): Promise<{ settings: Record<string, string>; agent: string; file: string }> {
   const agent = await listen(createSnmpAgent({ table: rigTable }), "127.0.0.78");
-  t.after(() => agent.close());
+  cleanUp(t, () => agent.close());
   const directory = tempDirectory(t);
   const file = join(directory, "networks.yml");
   writeFileSync(

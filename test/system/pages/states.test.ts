@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { cleanUp } from "../../support/clean-up.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { metadataSettings, startCollectorProcess } from "../../support/collector-process.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
@@ -30,7 +31,7 @@ test("a collector that has nothing yet: each page says what is missing and what 
   const collector = await startCollectorProcess({
     settings: { ...metadataSettings(join(tempDirectory(t), "ipaddrs.yml")), SVC_FLOW_SERVER_UDP_ENABLE: "true" },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   const url = collector.api;
   const { page, errors } = await openPage(browser, { theme: "dark", width: 360 });
   const says = async (name: keyof typeof pages, title: string, advice: RegExp): Promise<void> => {
