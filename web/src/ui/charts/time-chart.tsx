@@ -136,7 +136,12 @@ function timeAxis(ink: Ink): UPlot.Axis {
 }
 
 function valueAxis(ink: Ink, unit: Unit): UPlot.Axis {
-  return { ...lines(ink), size: 88, values: (_, splits) => splits.map((value) => formatNumber(value, unit)), space: 42 };
+  return {
+    ...lines(ink),
+    size: 88,
+    values: (_, splits) => splits.map((value) => formatNumber(value, unit)),
+    space: 42,
+  };
 }
 
 function lines(ink: Ink): UPlot.Axis {
