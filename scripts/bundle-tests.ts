@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** A process starts in 0.1 s and loads a room in 0.3 s, which is more than most test files take. */
 const bundleMs = 10_000;
@@ -33,33 +34,43 @@ export function bundleTests(
 }
 
 /**
- * Writes an entry for each bundle of several files.
+ * Writes an entry for each bundle. It loads the files and watches that the process ends.
  *
  * @param folder where the files are.
+ * @param silentSeconds how long a test may take.
  * @returns the file to run for each bundle, in their order.
  */
-export function writeBundles(folder: string, bundles: readonly (readonly string[])[]): readonly string[] {
+export function writeBundles(
+  folder: string,
+  bundles: readonly (readonly string[])[],
+  silentSeconds: number,
+): readonly string[] {
   const entries = join(folder, ".bundles");
   rmSync(entries, { recursive: true, force: true });
   mkdirSync(entries);
   return bundles.map((files, i) => {
     const [first = ""] = files;
-    if (files.length === 1) return join(folder, first);
-    const path = join(entries, `${first.split("/")[0]}-${i}.js`);
-    writeFileSync(path, entryText(files));
+    const name = files.length === 1 ? first.replace(/\.js$/, "").replaceAll("/", "-") : first.split("/")[0];
+    const path = join(entries, `${name}-${i}.js`);
+    writeFileSync(path, entryText(files, silentSeconds));
     return path;
   });
 }
 
 /** One file that cannot be loaded fails by itself. */
-function entryText(files: readonly string[]): string {
+function entryText(files: readonly string[], silentSeconds: number): string {
+  const watch = pathToFileURL(join(import.meta.dirname, "watch-tests.js")).href;
   return `import { test } from "node:test";
-for (const file of ${JSON.stringify(files)}) {
+import { watchTests } from ${JSON.stringify(watch)};
+const files = ${JSON.stringify(files)};
+const watch = watchTests(files, ${silentSeconds});
+for (const file of files) {
   try {
     await import("../" + file);
   } catch (error) {
     test(file + " is loaded", () => { throw error; });
   }
 }
+watch.loaded();
 `;
 }

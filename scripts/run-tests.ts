@@ -18,11 +18,18 @@ const hasProperties = (path: string): boolean => readFileSync(join(folder, path)
 
 const kinds = {
   // More than there are processors: many wait for time-outs, sockets and threads more than they work.
-  unit: { matches: isUnit, timeout: 600_000, concurrency: 2 * availableParallelism() + 1, isBundled: true },
-  system: { matches: isSystem, timeout: 1_200_000, concurrency: 1, isBundled: false },
+  unit: {
+    matches: isUnit,
+    timeout: 600_000,
+    silentSeconds: 240,
+    concurrency: 2 * availableParallelism() + 1,
+    isBundled: true,
+  },
+  system: { matches: isSystem, timeout: 1_200_000, silentSeconds: 900, concurrency: 1, isBundled: false },
   fuzz: {
     matches: (path: string): boolean => path.endsWith(".fuzz.js") || (isUnit(path) && hasProperties(path)),
     timeout: 7_200_000,
+    silentSeconds: 7_200,
     concurrency: 1,
     isBundled: false,
   },
@@ -42,7 +49,7 @@ const wanted = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((path) => kind.matches(path) && hasSource(path))
   .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)));
 const bundles = kind.isBundled ? bundleTests(wanted, expectedTime, isAlone) : wanted.map((path) => [path]);
-const files = writeBundles(folder, bundles);
+const files = writeBundles(folder, bundles, kind.silentSeconds);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];

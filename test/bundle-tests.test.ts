@@ -38,13 +38,43 @@ test("a bundle runs all its files; one that cannot be loaded fails under its nam
   writeFileSync(join(folder, "room/good.js"), text);
   writeFileSync(join(folder, "room/bad.js"), 'throw new Error("at its top");');
   writeFileSync(join(folder, "room/other.js"), text);
-  const [entry = "", single] = writeBundles(folder, [
-    ["room/good.js", "room/bad.js", "room/other.js"],
-    ["room/good.js"],
-  ]);
-  assert.equal(single, join(folder, "room/good.js"));
-  const { stdout, status } = spawnSync(process.execPath, [entry], { encoding: "utf8", env: {} });
+  const [entry = "", single = ""] = writeBundles(
+    folder,
+    [["room/good.js", "room/bad.js", "room/other.js"], ["room/good.js"]],
+    60,
+  );
+  const { stdout, status } = runEntry(entry);
   assert.equal(status, 1);
   assert.match(stdout, /^not ok 2 - room\/bad\.js is loaded$/m);
   assert.equal(stdout.match(/^ok \d - it runs$/gm)?.length, 2);
+  assert.equal(runEntry(single).status, 0);
 });
+
+test("a test that hangs and what stays open after the tests end the process, and are named", (t) => {
+  const folder = tempDirectory(t);
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  const start = 'import { test } from "node:test"; import { createServer } from "node:net"; ';
+  const open = "createServer().listen(0, '127.0.0.1')";
+  writeFileSync(
+    join(folder, "hangs.js"),
+    `${start}test("before", () => {}); test("outer", (t) => t.test("inner", () => { ${open}; return new Promise(() => {}); }));`,
+  );
+  writeFileSync(join(folder, "leaks.js"), `${start}test("passes", () => void ${open});`);
+  writeFileSync(join(folder, "ends.js"), `${start}test("passes", () => void ${open}.unref());`);
+  const entries = writeBundles(folder, [["hangs.js"], ["ends.js", "leaks.js"]], 1);
+  const [hangs, leaks] = entries.map(runEntry);
+  assert.deepEqual([hangs?.status, leaks?.status], [1, 1]);
+  assert.match(
+    hangs?.stderr ?? "",
+    /^hangs\.js: nothing has begun or ended for 1 s; running: outer > inner; open: .*server at \{"address":"127\.0\.0\.1"/m,
+  );
+  assert.match(
+    leaks?.stderr ?? "",
+    /^ends\.js, leaks\.js: the tests are done and the process does not end; open: .*1 TCPServerWrap/m,
+  );
+  assert.equal(leaks?.stdout.match(/^ok \d - passes$/gm)?.length, 2);
+});
+
+function runEntry(entry: string): { stdout: string; stderr: string; status: number | null } {
+  return spawnSync(process.execPath, [entry], { encoding: "utf8", env: {}, timeout: 60_000 });
+}

@@ -11,7 +11,7 @@ import { createRandom } from "../support/random.ts";
 
 const [members = 50, exporters = 1000] = process.argv.slice(2).map(Number);
 const ends: (() => unknown)[] = [];
-const partner = await startPartner({ after: (end) => void ends.push(end as () => unknown) }, "postgres", {
+const partner = await startPartner({ after: (end) => void ends.push(end) }, "postgres", {
   POSTGRES_EXTRA: "max_connections = 200",
 });
 const url = String(partner["url"]);

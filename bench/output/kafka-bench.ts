@@ -30,9 +30,7 @@ writeMetadataFile(metadataPath, entries);
 const generator = startHelper("flow/generator-process.js");
 const ends: (() => unknown)[] = [() => rm(directory, { recursive: true }), () => generator.end()];
 try {
-  const broker = String(
-    (await startPartner({ after: (end) => void ends.push(end as () => unknown) }, "kafka"))["bootstrap"],
-  );
+  const broker = String((await startPartner({ after: (end) => void ends.push(end) }, "kafka"))["bootstrap"]);
   const count = await writeLines();
   await kcat(broker);
   const theirs: number[] = [];

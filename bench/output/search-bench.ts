@@ -21,7 +21,7 @@ const batchRecords = 2000;
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
 const ends: (() => unknown)[] = [() => rm(directory, { recursive: true })];
 try {
-  const { url } = await startPartner({ after: (end) => void ends.push(end as () => unknown) }, "opensearch");
+  const { url } = await startPartner({ after: (end) => void ends.push(end) }, "opensearch");
   const lines = someOf(decodeLines().lines);
   const count = lines.reduce((total, one) => total + one.count, 0);
   const config = searchConfig(String(url));

@@ -24,7 +24,7 @@ import type { CopyStartCost } from "./postgresql-start-process.ts";
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1000, 100_000, 1_000_000];
 const ends: (() => unknown)[] = [];
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
-const partner = await startPartner({ after: (end) => void ends.push(end as () => unknown) }, "postgres", {
+const partner = await startPartner({ after: (end) => void ends.push(end) }, "postgres", {
   POSTGRES_EXTRA: "max_connections = 200",
 });
 const url = String(partner["url"]);

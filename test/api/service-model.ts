@@ -47,7 +47,7 @@ async function startReal(count: (method: UdmMethod, code: string) => void): Prom
     const { store } = storeOn(faults);
     await store.start();
     const endings: (() => unknown)[] = [];
-    const { port } = await startApi({ after: (end) => void endings.push(end as () => unknown) }, { udm: store });
+    const { port } = await startApi({ after: (end) => void endings.push(end) }, { udm: store });
     const clients = new Map<Wire, UdmClient>();
     return {
       client(wire: Wire): UdmClient {

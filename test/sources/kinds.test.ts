@@ -55,11 +55,11 @@ suite("NetBox", () => {
         return {};
       }
       const since = url.searchParams.get("last_updated__gte") ?? "";
-      const all = list().filter((thing) => thing.last_updated >= since);
+      const found = list().filter((thing) => thing.last_updated >= since);
       const offset = Number(url.searchParams.get("offset") ?? 0);
       const limit = Math.min(Number(url.searchParams.get("limit")), mostOnAPage);
-      const next = offset + limit < all.length ? "http://elsewhere/next" : null;
-      return { count: all.length, next, previous: null, results: all.slice(offset, offset + limit) };
+      const next = offset + limit < found.length ? "http://elsewhere/next" : null;
+      return { count: found.length, next, previous: null, results: found.slice(offset, offset + limit) };
     };
 
   const thing = (id: number, updated: string, rest: Readonly<Record<string, unknown>>): Thing => ({
