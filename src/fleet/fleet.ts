@@ -42,6 +42,9 @@ export function createFleet(options: FleetOptions): Fleet {
   metrics.gaugeFrom("netgloss_fleet_connected", "Whether the database of the fleet is there.", [], () =>
     connection.isThere() ? 1 : 0,
   );
+  const { member } = options;
+  const help = "Names of the fleet and of this member, as labels; the value is 1.";
+  metrics.gaugeFrom("netgloss_fleet_info", help, ["fleet", "member"], () => [[{ fleet, member }, 1]]);
   return {
     name: `fleet ${fleet}`,
     fleet,

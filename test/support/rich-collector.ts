@@ -4,8 +4,12 @@ import { cleanUp } from "./clean-up.ts";
 import { startCollectorProcess, metadataSettings, type CollectorProcess } from "./collector-process.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
-/** A collector with every kind of part at work that has metrics of its own, and one flow that has come in. */
-export async function startRichCollector(t: TestContext): Promise<CollectorProcess> {
+/**
+ * A collector with every kind of part at work that has metrics of its own; its metadata is in a file.
+ *
+ * @param database a URL of PostgreSQL: there it joins a fleet
+ */
+export async function startRichCollector(t: TestContext, database: string): Promise<CollectorProcess> {
   const directory = tempDirectory(t);
   const collector = await startCollectorProcess({
     settings: {
@@ -27,6 +31,23 @@ export async function startRichCollector(t: TestContext): Promise<CollectorProce
       SVC_OUTPUT_KAFKA_BROKERS: "127.0.0.1:1",
       SVC_OUTPUT_CLICKHOUSE_ENABLE: "true",
       SVC_OUTPUT_CLICKHOUSE_ADDRESSES: "http://127.0.0.1:1",
+      SVC_FLEET_NAME: "test",
+      SVC_FLEET_POSTGRESQL_URL: database,
+    },
+  });
+  t.after(() => collector.end("SIGKILL"));
+  return collector;
+}
+
+/** A collector whose metadata is in a database. */
+export async function startSharingCollector(t: TestContext, database: string): Promise<CollectorProcess> {
+  const collector = await startCollectorProcess({
+    settings: {
+      SVC_FLOW_SERVER_UDP_ENABLE: "false",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE: "postgresql",
+      SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: database,
     },
   });
   cleanUp(t, () => collector.end("SIGKILL"));

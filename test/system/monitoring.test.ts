@@ -11,8 +11,9 @@ import { lineOf } from "../explore/query-model.ts";
 import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
 import { startPartner } from "../support/partner.ts";
+import { startDatabase } from "../support/postgresql.ts";
 import { requireProgram } from "../support/require-program.ts";
-import { startRichCollector } from "../support/rich-collector.ts";
+import { startRichCollector, startSharingCollector } from "../support/rich-collector.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -49,8 +50,10 @@ test("promtool finds nothing wrong with the alerts, and each fires when it shoul
 });
 
 test("boards and alerts name metrics that a collector has, and the page of metrics has them all", async (t) => {
-  const collector = await startRichCollector(t);
-  const text = await (await fetch(`${collector.api}/metrics`)).text();
+  const { url } = await startDatabase(t);
+  const collectors = [await startRichCollector(t, url), await startSharingCollector(t, url)];
+  const texts = collectors.map(async ({ api }) => (await fetch(`${api}/metrics`)).text());
+  const text = (await Promise.all(texts)).join("");
   const types = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type] as const),
   );
