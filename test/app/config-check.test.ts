@@ -184,6 +184,27 @@ test("SNMP definitions are judged when devices are to be polled", async (t) => {
   assert.match(bad.err[0] ?? "", /^error: .*a\.yml:1:\d+: /);
 });
 
+test("devices that are polled more often than every two leases of the fleet are named", async (t) => {
+  const directory = tempDirectory(t);
+  const device = (n: number, more: string): string => `r${n}: {ip: 192.0.2.${n}, communities: [x]${more}}\n`;
+  const quick = ", poll_intervals: {dynamic: 20}";
+  writeFileSync(join(directory, "a.yml"), [device(1, quick), device(2, ""), device(3, quick)].join(""));
+  const settings = {
+    SVC_INPUT_SNMP_ENABLE: "true",
+    SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: directory,
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+    SVC_FLEET_NAME: "fra",
+    SVC_FLEET_POSTGRESQL_URL: "postgresql://netgloss@127.0.0.1/netgloss",
+  };
+  const { code, err } = await check(settings);
+  assert.equal(code, 0);
+  assert.deepEqual(err, [
+    "warning: device 192.0.2.1:161 and 1 more: polled every 20 s, less than twice SVC_FLEET_LEASE_SECONDS (15): when its collector dies, it may be missed for longer than two intervals",
+  ]);
+  assert.deepEqual((await check({ ...settings, SVC_FLEET_LEASE_SECONDS: "10" })).err, []);
+  assert.deepEqual((await check({ ...settings, SVC_FLEET_SNMP_ENABLE: "false" })).err, []);
+});
+
 test("SNMP directories of the old prefix are checked alone: sysObjectIDs of ours do not miss their groups", async (t) => {
   const directory = tempDirectory(t);
   const files = {

@@ -136,6 +136,22 @@ suite("devices of a fleet", () => {
     );
   });
 
+  test("have one collector that leads, which searches networks; another one leads when it dies, and none without a lease", async () => {
+    const { time, fleet, start, kill } = world();
+    const all = [await start("a"), await start("b"), await start("c")];
+    const leaders = (): readonly Collector[] => all.filter(({ isDead, shares }) => !isDead && shares.leads());
+    await time.pass(1000);
+    const [first, ...others] = leaders();
+    assert.ok(first !== undefined);
+    assert.deepEqual(others, []);
+    kill(first);
+    await time.pass(leaseMs * 2);
+    assert.equal(leaders().length, 1);
+    fleet.cut = () => "before";
+    await time.pass(leaseMs * 2);
+    assert.deepEqual(leaders(), []);
+  });
+
   test("that one collector alone knows are polled by it", async () => {
     const { time, start } = world();
     const [a, b] = [await start("a"), await start("b", devices.slice(0, 20))];

@@ -52,8 +52,8 @@ test("promtool finds nothing wrong with the alerts, and each fires when it shoul
 test("boards and alerts name metrics that a collector has, and the page of metrics has them all", async (t) => {
   const { url } = await startDatabase(t);
   const collectors = [await startRichCollector(t, url), await startSharingCollector(t, url)];
-  const texts = collectors.map(async ({ api }) => (await fetch(`${api}/metrics`)).text());
-  const text = (await Promise.all(texts)).join("");
+  const answers = collectors.map(async ({ api }) => (await fetch(`${api}/metrics`)).text());
+  const text = (await Promise.all(answers)).join("");
   const types = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type] as const),
   );

@@ -1,7 +1,14 @@
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { createMetrics, systemClock } from "../../report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, formatFinding, type DefinitionPaths } from "../../snmp/index.ts";
+import {
+  createDefinitionsLoader,
+  definitionPathsIn,
+  formatFinding,
+  pollIntervalMs,
+  type DefinitionPaths,
+  type Definitions,
+} from "../../snmp/index.ts";
 import { snmpPaths } from "../parts/snmp-parts.ts";
 import { packagePath } from "../package-root.ts";
 import type { Settings } from "../settings/index.ts";
@@ -29,9 +36,28 @@ export async function checkDefinitions(
   const { definitions, findings, files } = await loader.load("apply");
   for (const finding of findings) terminal.err(`${finding.severity}: ${formatFinding(finding)}\n`);
   if (definitions === undefined) return false;
+  if (typeof from !== "string") for (const warning of takeOverWarnings(definitions, from)) terminal.err(`${warning}\n`);
   const { devices, objects } = definitions;
   terminal.out(`${files} files, ${devices.size} devices, ${objects.size} objects: no errors\n`);
   return true;
+}
+
+/** Devices of a fleet that may be missed for longer than two intervals when their collector dies; one line for all. */
+function takeOverWarnings(definitions: Definitions, settings: Settings): string[] {
+  if (settings.SVC_FLEET_NAME === "" || !settings.SVC_FLEET_SNMP_ENABLE) return [];
+  const { SVC_FLEET_LEASE_SECONDS: lease } = settings;
+  const types = new Set([...definitions.objects.values()].map(({ type }) => type));
+  const late = [...definitions.devices.values()].flatMap((device) => {
+    const intervals = [...types].map((type) => pollIntervalMs(definitions, device, type) / 1000);
+    const shortest = Math.min(...intervals);
+    return shortest < 2 * lease ? [{ id: device.id, shortest }] : [];
+  });
+  const [first] = late.toSorted((a, b) => a.shortest - b.shortest);
+  if (first === undefined) return [];
+  const more = late.length === 1 ? "" : ` and ${late.length - 1} more`;
+  return [
+    `warning: device ${first.id}${more}: polled every ${first.shortest} s, less than twice SVC_FLEET_LEASE_SECONDS (${lease}): when its collector dies, it may be missed for longer than two intervals`,
+  ];
 }
 
 /** The folder of each kind. */
