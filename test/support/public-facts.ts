@@ -6,6 +6,7 @@ import { factRows } from "./fact-rows.ts";
  * - FROGFOOT-RESOURCES-MIB: the generated modules of Prometheus exporters for airOS, and NOC's profiles.
  * - MERAKI-CLOUD-CONTROLLER-MIB: Centreon's plugin, Datadog's profile, Kentik's profile.
  * - CISCO-SYSTEM-EXT-MIB: Zabbix's template for Nexus, Centreon's plugin.
+ * - RADLAN-…: Checkmk, Centreon's plugin, and the modules of Linksys, which have the same below another number.
  * - WWP-LEOS-CHASSIS-MIB: Checkmk, and the module as pysnmp has it.
  * - ALCATEL-IND1-… and ALCATEL-ENT1-…-MIB: LibreNMS, Checkmk, and the modules as pysnmp has them.
  */
@@ -36,6 +37,16 @@ export const publicFacts = [
   ...factRows("CISCO-SYSTEM-EXT-MIB", "1.3.6.1.4.1.9.9.305.1.1", [
     "cseSysCPUUtilization 1 GAUGE units:percent",
     "cseSysMemoryUtilization 2 GAUGE units:percent",
+  ]),
+  ...factRows("RADLAN-rndMng", "1.3.6.1.4.1.89.1", [
+    "rlCpuUtilDuringLastMinute 8 INTEGER",
+    "rlCpuUtilDuringLast5Minutes 9 INTEGER",
+  ]),
+  ...factRows("RADLAN-Physicaldescription-MIB", "1.3.6.1.4.1.89.53.15", [
+    "rlPhdUnitEnvParamEntry 1 ROW index:rlPhdUnitEnvParamStackUnit",
+    "rlPhdUnitEnvParamStackUnit 1.1 INTEGER",
+    "rlPhdUnitEnvParamTempSensorValue 1.9 INTEGER",
+    "rlPhdUnitEnvParamTempSensorStatus 1.10 INTEGER labels:ok=1,unavailable=2,nonoperational=3",
   ]),
   ...factRows("WWP-LEOS-CHASSIS-MIB", "1.3.6.1.4.1.6141.2.60.11.1.1.5.1", [
     "wwpLeosChassisTempSensorEntry 1 ROW index:wwpLeosChassisTempSensorNum",

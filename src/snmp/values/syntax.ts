@@ -153,6 +153,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText VoltageVoltInText"),
   syntax("CurrentMilliAmpInText", "text-number", { divide: 1000 }),
   syntax("BytesKiBInText", "text-number", { multiply: 1024 }),
+  syntax("BytesMiBInText", "text-number", { multiply: 1024 ** 2 }),
   syntax("PercentInText", "text-percent"),
   ...named("blocks", "BytesBlocks"),
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
