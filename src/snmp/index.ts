@@ -73,8 +73,8 @@ export type {
   DiscoverySettings,
   DiscoveryStart,
   DiscoveryView,
-  NetworkDiscovery,
-} from "./operations/network-discovery.ts";
+} from "./operations/discovery-report.ts";
+export type { NetworkDiscovery } from "./operations/network-discovery.ts";
 export { readNetworks, type NetworksFile } from "./sweep/read-networks.ts";
 export { createNetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";

@@ -8,7 +8,8 @@ import type { DeviceDetail, DeviceView } from "./device-view.ts";
 import type { OctetReading } from "../poller/octet-counters.ts";
 import type { InterfaceChange } from "./interface-directory.ts";
 import type { Candidates } from "./candidates.ts";
-import type { DiscoverySettings, NetworkDiscovery } from "./network-discovery.ts";
+import type { DiscoverySettings } from "./discovery-report.ts";
+import type { NetworkDiscovery } from "./network-discovery.ts";
 
 export interface SnmpOptions {
   readonly paths: DefinitionPaths;
