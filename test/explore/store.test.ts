@@ -85,11 +85,14 @@ test("the bytes on disk stay below the bound, the oldest records go first", asyn
 test("of more records than the greatest rate one stands for several, and sums stay right", async (t) => {
   const explore = await openExplore(t, { config: { maxRate: 2000 } });
   const at = Date.now();
+  let sampling = 1;
   for (let i = 0; i < 3; i++) {
     explore.take(lines(16_000, at));
+    // On a slow host the rate is less by the end.
+    sampling = Math.max(sampling, explore.status().sampling);
     await explore.flush();
   }
-  const { rows, sampling } = explore.status();
+  const { rows } = explore.status();
   assert.ok(sampling > 1 && rows < 48_000, `${rows} rows, sampling ${sampling}`);
   // The last of a group may not have come yet.
   const flows = await flowsOf(explore, at - 1000, at + 1000);
