@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createMetrics, silentLog, silentProgress, systemClock } from "../../src/report/index.ts";
 import { createNetworkDiscovery } from "../../src/snmp/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
@@ -34,7 +35,7 @@ test("a search begins by itself only on the collector that leads, and on another
     metrics: createMetrics(),
     progress: silentProgress,
   });
-  t.after(() => discovery.stop());
+  cleanUp(t, () => discovery.stop());
   const pass = (ms: number): void => {
     passed += ms;
     t.mock.timers.tick(ms);

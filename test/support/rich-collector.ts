@@ -35,7 +35,7 @@ export async function startRichCollector(t: TestContext, database: string): Prom
       SVC_FLEET_POSTGRESQL_URL: database,
     },
   });
-  t.after(() => collector.end("SIGKILL"));
+  cleanUp(t, () => collector.end("SIGKILL"));
   return collector;
 }
 
