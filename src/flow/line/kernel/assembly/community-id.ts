@@ -66,10 +66,10 @@ function add(a: v128, b: v128): v128 {
   return i32x4.add(a, b);
 }
 
-/** What a round adds, less what it takes of the word and its function. */
+/** The new value of a round. Only the last addition waits for the round before: all else is added up first. */
 @inline
-function turned(a: v128, f: v128, k: v128, word: v128): v128 {
-  return add(add(rotate(a, 5), f), add(k, word));
+function turned(a: v128, f: v128, e: v128, k: v128, word: v128): v128 {
+  return add(rotate(a, 5), add(f, add(e, add(k, word))));
 }
 
 @inline
@@ -134,54 +134,54 @@ export function writeDigests(): void {
   let w: usize = shaWords;
   let k = i32x4.splat(0x5a827999);
   for (let t = 0; t < 20; t += 5, w += 80) {
-    e = add(e, turned(a, choose(b, c, d), k, v128.load(w)));
+    e = turned(a, choose(b, c, d), e, k, v128.load(w));
     b = rotate(b, 30);
-    d = add(d, turned(e, choose(a, b, c), k, v128.load(w, 16)));
+    d = turned(e, choose(a, b, c), d, k, v128.load(w, 16));
     a = rotate(a, 30);
-    c = add(c, turned(d, choose(e, a, b), k, v128.load(w, 32)));
+    c = turned(d, choose(e, a, b), c, k, v128.load(w, 32));
     e = rotate(e, 30);
-    b = add(b, turned(c, choose(d, e, a), k, v128.load(w, 48)));
+    b = turned(c, choose(d, e, a), b, k, v128.load(w, 48));
     d = rotate(d, 30);
-    a = add(a, turned(b, choose(c, d, e), k, v128.load(w, 64)));
+    a = turned(b, choose(c, d, e), a, k, v128.load(w, 64));
     c = rotate(c, 30);
   }
   k = i32x4.splat(0x6ed9eba1);
   for (let t = 20; t < 40; t += 5, w += 80) {
-    e = add(e, turned(a, parity(b, c, d), k, v128.load(w)));
+    e = turned(a, parity(b, c, d), e, k, v128.load(w));
     b = rotate(b, 30);
-    d = add(d, turned(e, parity(a, b, c), k, v128.load(w, 16)));
+    d = turned(e, parity(a, b, c), d, k, v128.load(w, 16));
     a = rotate(a, 30);
-    c = add(c, turned(d, parity(e, a, b), k, v128.load(w, 32)));
+    c = turned(d, parity(e, a, b), c, k, v128.load(w, 32));
     e = rotate(e, 30);
-    b = add(b, turned(c, parity(d, e, a), k, v128.load(w, 48)));
+    b = turned(c, parity(d, e, a), b, k, v128.load(w, 48));
     d = rotate(d, 30);
-    a = add(a, turned(b, parity(c, d, e), k, v128.load(w, 64)));
+    a = turned(b, parity(c, d, e), a, k, v128.load(w, 64));
     c = rotate(c, 30);
   }
   k = i32x4.splat(0x8f1bbcdc);
   for (let t = 40; t < 60; t += 5, w += 80) {
-    e = add(e, turned(a, majority(b, c, d), k, v128.load(w)));
+    e = turned(a, majority(b, c, d), e, k, v128.load(w));
     b = rotate(b, 30);
-    d = add(d, turned(e, majority(a, b, c), k, v128.load(w, 16)));
+    d = turned(e, majority(a, b, c), d, k, v128.load(w, 16));
     a = rotate(a, 30);
-    c = add(c, turned(d, majority(e, a, b), k, v128.load(w, 32)));
+    c = turned(d, majority(e, a, b), c, k, v128.load(w, 32));
     e = rotate(e, 30);
-    b = add(b, turned(c, majority(d, e, a), k, v128.load(w, 48)));
+    b = turned(c, majority(d, e, a), b, k, v128.load(w, 48));
     d = rotate(d, 30);
-    a = add(a, turned(b, majority(c, d, e), k, v128.load(w, 64)));
+    a = turned(b, majority(c, d, e), a, k, v128.load(w, 64));
     c = rotate(c, 30);
   }
   k = i32x4.splat(0xca62c1d6);
   for (let t = 60; t < 80; t += 5, w += 80) {
-    e = add(e, turned(a, parity(b, c, d), k, v128.load(w)));
+    e = turned(a, parity(b, c, d), e, k, v128.load(w));
     b = rotate(b, 30);
-    d = add(d, turned(e, parity(a, b, c), k, v128.load(w, 16)));
+    d = turned(e, parity(a, b, c), d, k, v128.load(w, 16));
     a = rotate(a, 30);
-    c = add(c, turned(d, parity(e, a, b), k, v128.load(w, 32)));
+    c = turned(d, parity(e, a, b), c, k, v128.load(w, 32));
     e = rotate(e, 30);
-    b = add(b, turned(c, parity(d, e, a), k, v128.load(w, 48)));
+    b = turned(c, parity(d, e, a), b, k, v128.load(w, 48));
     d = rotate(d, 30);
-    a = add(a, turned(b, parity(c, d, e), k, v128.load(w, 64)));
+    a = turned(b, parity(c, d, e), a, k, v128.load(w, 64));
     c = rotate(c, 30);
   }
   putDigests(
