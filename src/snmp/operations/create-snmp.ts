@@ -57,6 +57,9 @@ const usualLookMs = 5000;
 /** Of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
 
+/** So many plans of an earlier run are read at a time when the poller starts. */
+const maxBeginning = 32;
+
 /** Rows of all devices whose counters are compared with the next poll. */
 const maxCountedRows = 400_000;
 
@@ -323,16 +326,21 @@ export function createSnmp(options: SnmpOptions): Snmp {
       await networks?.start();
       const { definitions, isWhole } = await inUse.load();
       isRunning = true;
-      const pacer = createPacer(clock);
+      const pacer = createPacer(clock, turn);
       if (sharing === undefined) {
         for (const device of definitions.devices.values()) {
           devices.add(device, definitions);
           if (pacer.isDue()) await pacer.rest();
         }
         const since = (await plans.takeStop()) ?? clock.now() - usualRestart;
-        await Promise.all(
-          Array.from(pollers, ([id, poller]) => begin(id, poller, definitions, { plan: undefined, since })),
-        );
+        const waiting = [...pollers].values();
+        const beginSome = async (): Promise<void> => {
+          for (const [id, poller] of waiting) {
+            await begin(id, poller, definitions, { plan: undefined, since });
+            if (pacer.isDue()) await pacer.rest();
+          }
+        };
+        await Promise.all(Array.from({ length: maxBeginning }, beginSome));
       } else {
         sharing.offer([...definitions.devices.keys()]);
         await sharing.start(taker);

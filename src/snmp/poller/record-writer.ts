@@ -106,7 +106,8 @@ export function createRecordWriter(
       }
       if (polled.isComplete && isWanted()) counted?.end();
       flush();
-      reader?.end();
+      // A device that went meanwhile has no readings.
+      if (isWanted()) reader?.end();
       if (idle.length < maxIdle) idle.push(lines);
       return written;
 

@@ -2,13 +2,6 @@ import type { RecordFields } from "../../record/index.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
 import { fieldNames } from "../values/put-value.ts";
 
-/** What tells a row apart, as pairs of name and text, and its numbers. */
-export interface ReadingRow {
-  readonly labels: readonly (readonly [string, string])[];
-  /** By field. */
-  readonly values: ReadonlyMap<string, number>;
-}
-
 /** A field that is a number which goes up only, or up and down. */
 export type MetricKind = "counter" | "gauge";
 
@@ -20,16 +13,21 @@ export interface LastReadings {
   forget(deviceId: string): void;
   /** The kind of each field that there is a reading of, in the order of names. */
   metrics(): ReadonlyMap<string, MetricKind>;
-  /** All readings of a field. */
-  of(field: string): Iterable<Reading>;
+  /** The readings of a field, one table of one device after the other. Objects without the field are not looked at. */
+  of(field: string): Iterable<ReadingTable>;
   /** Rows that are kept, and that were left out because there are so many. */
   readonly counts: { readonly rows: number; readonly leftOut: number };
 }
 
-export interface Reading {
+/** The rows of one object of a device. All rows of a table have the same fields, so each field is one list. */
+export interface ReadingTable {
   readonly device: ReadingDevice;
-  readonly labels: ReadingRow["labels"];
-  readonly value: number;
+  /** The names of what tells rows apart. */
+  readonly labelNames: readonly string[];
+  /** The texts of the first row in the order of their names, then those of the second, and so on. */
+  readonly labels: readonly (string | undefined)[];
+  /** A value for each row, NaN where it has none; undefined where no row has one. */
+  readonly values: Float64Array | undefined;
 }
 
 export interface ReadingDevice {
@@ -43,9 +41,17 @@ export interface ReadingWriter {
   end(): void;
 }
 
-interface Kept {
-  device: ReadingDevice;
-  readonly objects: Map<string, ReadingRow[]>;
+interface KeptTable extends Omit<ReadingTable, "values"> {
+  readonly rows: number;
+  /** By field; those that no row has are left out. */
+  readonly columns: ReadonlyMap<string, Float64Array>;
+}
+
+/** What is kept of one object. */
+interface KeptObject {
+  /** That any device had a reading of. */
+  readonly fields: Set<string>;
+  readonly byDevice: Map<string, KeptTable>;
 }
 
 /** Values longer than this are no labels. */
@@ -53,50 +59,68 @@ const maxLabel = 200;
 
 /** @param maxRows the most rows of all devices that are kept. */
 export function createLastReadings(maxRows: number): LastReadings {
-  const devices = new Map<string, Kept>();
+  const objects = new Map<string, KeptObject>();
   const kinds = new Map<string, MetricKind>();
   let rows = 0;
   let leftOut = 0;
 
   return {
     begin(deviceId, device, object) {
-      const { labels, metrics } = fieldsOf(object);
-      const added: ReadingRow[] = [];
-      const room = maxRows - rows + (devices.get(deviceId)?.objects.get(object.id)?.length ?? 0);
+      const { labels: labelNames, metrics } = fieldsOf(object);
+      const room = maxRows - rows + (objects.get(object.id)?.byDevice.get(deviceId)?.rows ?? 0);
+      const labels: (string | undefined)[] = [];
+      const lists = new Map<string, number[]>();
+      let added = 0;
       return {
         add(fields) {
-          const values = new Map<string, number>();
-          for (const [field, kind] of metrics) {
+          let hasReading = false;
+          for (const field of metrics.keys()) {
             const value = fields.get(field);
             if (typeof value !== "number" && typeof value !== "bigint") continue;
-            values.set(field, Number(value));
-            if (!kinds.has(field)) kinds.set(field, kind);
+            hasReading = true;
+            if (added >= room) break;
+            let list = lists.get(field);
+            if (list === undefined) lists.set(field, (list = []));
+            while (list.length < added) list.push(NaN);
+            list.push(Number(value));
           }
-          if (values.size === 0) return;
-          if (added.length >= room) leftOut++;
-          else added.push({ labels: labelsOf(labels, fields), values });
+          if (!hasReading) return;
+          if (added >= room) {
+            leftOut++;
+            return;
+          }
+          added++;
+          for (const name of labelNames) labels.push(labelOf(fields, name));
         },
         end() {
-          const kept = devices.get(deviceId) ?? { device, objects: new Map<string, ReadingRow[]>() };
-          kept.device = device;
-          devices.set(deviceId, kept);
-          rows += added.length - (kept.objects.get(object.id)?.length ?? 0);
-          kept.objects.set(object.id, added);
+          let kept = objects.get(object.id);
+          if (kept === undefined) objects.set(object.id, (kept = { fields: new Set(), byDevice: new Map() }));
+          const columns = new Map<string, Float64Array>();
+          for (const [field, list] of lists) {
+            columns.set(field, new Float64Array(added).fill(NaN));
+            columns.get(field)?.set(list);
+            kept.fields.add(field);
+            const kind = metrics.get(field);
+            if (kind !== undefined && !kinds.has(field)) kinds.set(field, kind);
+          }
+          rows += added - (kept.byDevice.get(deviceId)?.rows ?? 0);
+          kept.byDevice.set(deviceId, { device, labelNames, labels, rows: added, columns });
         },
       };
     },
     forget(deviceId) {
-      for (const list of devices.get(deviceId)?.objects.values() ?? []) rows -= list.length;
-      devices.delete(deviceId);
+      for (const { byDevice } of objects.values()) {
+        rows -= byDevice.get(deviceId)?.rows ?? 0;
+        byDevice.delete(deviceId);
+      }
     },
     metrics: () => new Map([...kinds].sort(([a], [b]) => (a < b ? -1 : 1))),
     *of(field) {
-      for (const { device, objects } of devices.values())
-        for (const list of objects.values())
-          for (const { labels, values } of list) {
-            const value = values.get(field);
-            if (value !== undefined) yield { device, labels, value };
-          }
+      for (const { fields, byDevice } of objects.values()) {
+        if (!fields.has(field)) continue;
+        for (const { device, labelNames, labels, columns } of byDevice.values())
+          yield { device, labelNames, labels, values: columns.get(field) };
+      }
     },
     get counts() {
       return { rows, leftOut };
@@ -140,13 +164,9 @@ const derived: readonly (readonly [string, MetricKind])[] = [
   ["system.memory.used.pct", "gauge"],
 ];
 
-function labelsOf(names: readonly string[], fields: RecordFields): (readonly [string, string])[] {
-  const labels: (readonly [string, string])[] = [];
-  for (const name of names) {
-    const value = fields.get(name);
-    if (value === undefined || typeof value === "object") continue;
-    const text = String(value);
-    if (text.length <= maxLabel) labels.push([name, text]);
-  }
-  return labels;
+function labelOf(fields: RecordFields, name: string): string | undefined {
+  const value = fields.get(name);
+  if (value === undefined || typeof value === "object") return undefined;
+  const text = String(value);
+  return text.length <= maxLabel ? text : undefined;
 }
