@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from "node:test";
 import type { RecordFields } from "../../src/record/index.ts";
 import { baseFiles, type Files } from "../support/definition-tree.ts";
 import { createSnmpAgent, octets, oidOf, type SnmpAgent } from "../support/snmp-agent/index.ts";
-import { quickDevice, rigTable, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
+import { patientDevice, quickDevice, rigTable, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
@@ -349,7 +349,7 @@ describe("a discovery without which a change has no effect", { concurrency: 3 },
 
 test("a device that is removed leaves nothing, though a poll of it is under way; one that comes back keeps its plan", async (t) => {
   const persist = tempDirectory(t);
-  const rig = await startSnmpRig(t, { persist, files: { "devices/lab.yml": quickDevice.replace("50", "400") } });
+  const rig = await startSnmpRig(t, { persist, files: { "devices/lab.yml": patientDevice } });
   await until("the tables", () => rig.of("IF-MIB::ifTable").length >= 3);
   const flow = (): RecordFields =>
     new Map<string, string | number>([
@@ -364,15 +364,15 @@ test("a device that is removed leaves nothing, though a poll of it is under way;
   assert.ok(isNamed());
   // The poll under way finds a name that is new.
   rig.agent.table = rigTable.with([{ oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.2"), value: octets("fresh") }]);
-  let held: (() => void) | undefined;
+  const held: (() => void)[] = [];
   const { agent } = rig;
   rig.network.attach("192.0.2.1", 161, (datagram) => {
     const answers = agent.handle(datagram).map((answer) => ({ datagram: answer }));
     if (!answers.some(({ datagram: answer }) => Buffer.from(answer).includes("fresh"))) return answers;
-    held = () => answers.forEach((answer) => rig.network.inject(answer.datagram, "192.0.2.1", 161));
+    held.push(() => answers.forEach((answer) => rig.network.inject(answer.datagram, "192.0.2.1", 161)));
     return [];
   });
-  const release = await until("the poll", () => held);
+  await until("the poll", () => held.length > 0);
   await rig.tree.write({ "devices/lab.yml": "" });
   assert.ok((await rig.snmp.applyDefinitions(false)).ok);
   assert.deepEqual(rig.snmp.devices(), []);
@@ -380,7 +380,7 @@ test("a device that is removed leaves nothing, though a poll of it is under way;
   await rig.tree.write({ "devices/lab.yml": quickDevice });
   assert.ok((await rig.snmp.applyDefinitions(false)).ok);
   await until("up", () => rig.device().state === "up");
-  release();
+  for (const release of held) release();
   await until("the end of the poll", () => rig.records.some((record) => record["netif.name"] === "fresh"));
   assert.equal(rig.device().interfaces["2"], "eth0");
   await rig.snmp.stop();
