@@ -55,7 +55,15 @@ export async function migrateDatabase(
  * @throws SchemaError for want of a privilege, or when the schema is of a version that excludes this one.
  */
 export async function migrate(session: Session, schema: Schema, timeoutMs: number): Promise<readonly number[]> {
-  if ((await missingSteps(session.sql, schema)).length === 0) return [];
+  try {
+    if ((await missingSteps(session.sql, schema)).length === 0) return [];
+  } catch (error) {
+    if (stateOf(error) !== "42501") throw error;
+    const why = (error as Error).message;
+    throw new SchemaError(`the role may not read the tables (${why}): grant it what the documentation lists`, {
+      cause: error,
+    });
+  }
   try {
     return await session.ask((sql) => makeSteps(sql, schema), timeoutMs);
   } catch (error) {

@@ -41,6 +41,8 @@ export interface SessionListeners {
 
 /** How long the server keeps a transaction of ours in which nothing happens, and the locks of one whose collector is gone. */
 const idleTransactionMs = 10_000;
+/** The first version of PostgreSQL that is tried. */
+const oldestServer = 13;
 
 /**
  * Opens a session with the first server of the address that takes writes.
@@ -87,10 +89,12 @@ async function openOne(
   signal.addEventListener("abort", onAbort);
   try {
     const [found] = await session.ask(
-      (sql) => sql<{ standby: boolean; readOnly: string; encoding: string }[]>`
+      (sql) => sql<{ standby: boolean; readOnly: string; encoding: string; version: string }[]>`
         select pg_catalog.pg_is_in_recovery() as standby, current_setting('transaction_read_only') as "readOnly",
-          current_setting('server_encoding') as encoding`,
+          current_setting('server_encoding') as encoding, current_setting('server_version') as version`,
     );
+    if (Number.parseInt(found?.version ?? "", 10) < oldestServer)
+      throw new Error(`the server is PostgreSQL ${found?.version ?? ""}: ${oldestServer} or later is needed`);
     if (found?.standby === true) throw new Error("is a standby, which takes no writes");
     if (found?.readOnly === "on") throw new Error("takes no writes: transactions are read-only");
     if (found?.encoding !== "UTF8") throw new Error(`the database has the encoding ${found?.encoding ?? ""}, not UTF8`);
@@ -139,12 +143,11 @@ function sessionOn(
     },
     onnotice: () => {},
     onnotify: onNotify,
-    onclose: end,
     // A client that is left to itself connects again, even without end; whoever uses a session must know when it was another one.
     socket: () => {
       if (isUsed) throw why ?? new Error("the server closed the connection");
       isUsed = true;
-      return socket;
+      return withoutClose(socket);
     },
   };
   const sql = client(options);
@@ -154,6 +157,12 @@ function sessionOn(
     void sql.end({ timeout: 0 }).catch(() => {});
     end();
   };
+  socket.once("close", () => {
+    // What runs fails by this; what is asked afterwards by the end of the client.
+    socket.emit("error", why ?? new Error("the server closed the connection"));
+    close(why);
+  });
+  if (socket.closed) close(new Error("the server closed the connection"));
   return {
     sql,
     server: showPlace(place),
@@ -178,6 +187,17 @@ function sessionOn(
       }
     },
   };
+}
+
+/**
+ * Hides the end of a socket from the client. It would forget the socket, and a write that is due or made after that would throw
+ * where nobody can catch it, which ends the process (porsager/postgres, issues 1154 and 1208).
+ */
+function withoutClose(socket: Socket): Socket {
+  const on = socket.on.bind(socket);
+  return Object.assign(socket, {
+    on: (event: string, listener: (...args: unknown[]) => void) => (event === "close" ? socket : on(event, listener)),
+  });
 }
 
 export function messageOf(error: unknown): string {

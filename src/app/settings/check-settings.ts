@@ -27,6 +27,7 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     warnings.push(...found.warnings);
   }
   problems.push(...exploreProblems(settings), ...metadataDatabaseProblems(settings), ...fleetProblems(settings));
+  warnings.push(...uselessFleetSettings(settings));
   needs("SVC_OUTPUT_FILE_ENABLE", "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH !== "");
   for (const database of ["ASN", "GEOIP"] as const) {
     const path = `SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_${database}_PATH` as const;
@@ -214,20 +215,21 @@ function metadataDatabaseProblems(settings: Settings): string[] {
 }
 
 function fleetProblems(settings: Settings): string[] {
-  const isDatabaseSet =
-    settings.SVC_FLEET_POSTGRESQL_URL.isSet || settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet;
-  if (settings.SVC_FLEET_NAME === "") {
-    const names = ["SVC_FLEET_MEMBER", "SVC_FLEET_POSTGRESQL_URL"] as const;
-    const set = names.filter((name) => {
-      const value = settings[name];
-      return typeof value === "string" ? value !== "" : value.isSet;
-    });
-    return set.map((name) => `${name} has no use without SVC_FLEET_NAME`);
-  }
-  if (isDatabaseSet) return [];
+  if (settings.SVC_FLEET_NAME === "" || settings.SVC_FLEET_POSTGRESQL_URL.isSet) return [];
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet) return [];
   return [
     "SVC_FLEET_POSTGRESQL_URL or SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL must be set, because SVC_FLEET_NAME is",
   ];
+}
+
+/** No problem: `fleet migrate` makes the tables of all fleets, and needs no name. */
+function uselessFleetSettings(settings: Settings): string[] {
+  if (settings.SVC_FLEET_NAME !== "") return [];
+  const set = [
+    ...(settings.SVC_FLEET_MEMBER === "" ? [] : ["SVC_FLEET_MEMBER"]),
+    ...(settings.SVC_FLEET_POSTGRESQL_URL.isSet ? ["SVC_FLEET_POSTGRESQL_URL"] : []),
+  ];
+  return set.map((name) => `${name} has no use without SVC_FLEET_NAME: this collector works alone`);
 }
 
 function exploreProblems(settings: Settings): string[] {
