@@ -9,6 +9,7 @@ import { createFleet, createShares, createShareTables, fleetSchema, type Fleet }
 import { parseServerAddress } from "../../src/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { startFaultProxy, type Fault } from "../output/delivery/fault-proxy.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
 
@@ -86,7 +87,7 @@ async function startMember(t: TestContext, options: MemberOptions): Promise<Memb
     await shares.stop();
     await fleet.stop();
   };
-  t.after(stop);
+  cleanUp(t, stop);
   return { fleet, polled, stop };
 }
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { startDatabase, storeOnDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
@@ -50,7 +51,7 @@ test("commands that make tables name the server, the database, the role or the s
   // A collector whose role was granted nothing.
   const { store, health } = storeOnDatabase(at("collector:right", "names"));
   await store.start();
-  t.after(() => store.stop());
+  cleanUp(t, () => store.stop());
   await until("it says why", () =>
     /the role may not read the tables \(permission denied for schema netgloss\): grant it/.test(
       JSON.stringify(health.checks()),
