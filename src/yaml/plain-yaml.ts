@@ -24,6 +24,35 @@ export type PlainYamlReader = (text: string) => PlainYaml | undefined;
 
 /** @returns a reader for many texts, one after the other. */
 export function createPlainYamlReader(): PlainYamlReader {
+  const reader = createDocumentReader();
+  return (text) => {
+    try {
+      return { root: reader.document(text) };
+    } catch (error) {
+      if (error instanceof UnsupportedYaml) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** Does what a {@link PlainYamlReader} does in steps: one for each pair of the outermost mapping. */
+export function* plainYamlSteps(text: string): Generator<void, PlainYaml | undefined> {
+  try {
+    return { root: yield* createDocumentReader().documentSteps(text) };
+  } catch (error) {
+    if (error instanceof UnsupportedYaml) return undefined;
+    throw error;
+  }
+}
+
+interface DocumentReader {
+  /** @throws UnsupportedYaml */
+  document(text: string): YamlNode | undefined;
+  /** @throws UnsupportedYaml */
+  documentSteps(text: string): Generator<void, YamlNode | undefined>;
+}
+
+function createDocumentReader(): DocumentReader {
   const cursor = createPlainCursor();
   const isAt = (sign: number): boolean => cursor.isAt(sign);
   const isItem = (): boolean => cursor.isItem();
@@ -81,11 +110,29 @@ export function createPlainYamlReader(): PlainYamlReader {
     const { indent } = cursor;
     const start = cursor.at;
     const pairs = createPairs();
+    do addPair(pairs, indent);
+    while (cursor.indent === indent);
+    return ended(pairs, indent, start);
+  };
+
+  function* mappingSteps(): Generator<void, YamlNode> {
+    const { indent } = cursor;
+    const start = cursor.at;
+    const pairs = createPairs();
     do {
-      if (isItem()) unsupported();
-      const key = cursor.key(false);
-      pairs.add(key, valueOf(key, indent));
+      addPair(pairs, indent);
+      yield;
     } while (cursor.indent === indent);
+    return ended(pairs, indent, start);
+  }
+
+  const addPair = (pairs: Pairs, indent: number): void => {
+    if (isItem()) unsupported();
+    const key = cursor.key(false);
+    pairs.add(key, valueOf(key, indent));
+  };
+
+  const ended = (pairs: Pairs, indent: number, start: number): YamlNode => {
     // A line further in than its neighbours belongs to none of them, or continues a scalar.
     if (cursor.indent > indent) unsupported();
     return pairs.mapping(start);
@@ -124,37 +171,48 @@ export function createPlainYamlReader(): PlainYamlReader {
     return sequenceOf(start, items);
   };
 
-  const document = (text: string): YamlNode | undefined => {
+  /** To the first line that says something. @returns whether there is one. */
+  const begin = (text: string): boolean => {
     cursor.begin(text);
     depth = 0;
     if (cursor.indent === 0 && /^---(?:\r?\n|$)/.test(text.slice(cursor.at, cursor.at + 5))) {
       cursor.at += 3;
       cursor.endLine();
     }
-    if (cursor.indent < 0) return undefined;
-    let root: YamlNode;
-    if (isAt(openingBrace) || isAt(openingBracket)) {
-      root = inline(false);
-      cursor.endLine();
-    } else {
-      root = block();
-    }
+    return cursor.indent >= 0;
+  };
+
+  const outermost = (): YamlNode => {
+    if (!isAt(openingBrace) && !isAt(openingBracket)) return block();
+    const root = inline(false);
+    cursor.endLine();
+    return root;
+  };
+
+  const atEnd = (root: YamlNode): YamlNode => {
     if (cursor.indent >= 0) unsupported();
     return root;
   };
 
-  return (text) => {
-    try {
-      return { root: document(text) };
-    } catch (error) {
-      if (error instanceof UnsupportedYaml) return undefined;
-      throw error;
-    }
+  return {
+    document: (text) => (begin(text) ? atEnd(outermost()) : undefined),
+    *documentSteps(text) {
+      if (!begin(text)) return undefined;
+      const isMapping = !isItem() && !isAt(openingBrace) && !isAt(openingBracket);
+      // The outermost node is a level, too.
+      if (isMapping) depth++;
+      return atEnd(isMapping ? yield* mappingSteps() : outermost());
+    },
   };
 }
 
 /** Gathers the pairs of a mapping. A key that is there twice is for the library to report. */
-function createPairs(): { add(key: YamlScalar, value: YamlNode): void; mapping(at: number): YamlMapping } {
+interface Pairs {
+  add(key: YamlScalar, value: YamlNode): void;
+  mapping(at: number): YamlMapping;
+}
+
+function createPairs(): Pairs {
   const pairs: YamlPair[] = [];
   let keys: Set<string> | undefined;
   let weight = 1;

@@ -1,5 +1,5 @@
 import { EVENT_ID, parseEvents, YAMLException } from "js-yaml";
-import { createPlainYamlReader } from "./plain-yaml.ts";
+import { createPlainYamlReader, plainYamlSteps } from "./plain-yaml.ts";
 import { positionAt, YamlFault } from "./yaml-fault.ts";
 import { createYamlComposer } from "./yaml-composer.ts";
 import type { YamlNode } from "./yaml-node.ts";
@@ -15,6 +15,12 @@ import type { YamlNode } from "./yaml-node.ts";
 export function readYaml(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {
   const plain = createPlainYamlReader()(text);
   return plain === undefined ? readByLibrary(text, twice) : plain.root;
+}
+
+/** The same in steps, one for each pair of the outermost mapping; a text that the library has to read is one step. */
+export function* readYamlSteps(text: string): Generator<void, YamlNode | undefined> {
+  const plain = yield* plainYamlSteps(text);
+  return plain === undefined ? readByLibrary(text) : plain.root;
 }
 
 function readByLibrary(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {

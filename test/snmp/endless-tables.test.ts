@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryBudget, freeOfEachLease } from "../../src/snmp/discovery/memory-budget.ts";
 import { createOversizedObjects } from "../../src/snmp/poller/oversized-objects.ts";
-import { createTurnstile } from "../../src/snmp/definitions/pacer.ts";
 import type { Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
 import { quickDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
@@ -81,19 +80,4 @@ test("an object that was too large is left out for 2, 4, 8 … polls, and forgiv
   oversized.fits("t");
   oversized.cut("t");
   assert.equal(leftOut(), 2);
-});
-
-test("a turnstile lets one go on in each turn of the event loop, in order", async () => {
-  const turn = createTurnstile();
-  const seen: number[] = [];
-  let turns = 0;
-  const count = (): void => void (++turns < 20 && setImmediate(count));
-  setImmediate(count);
-  await Promise.all([1, 2, 3, 4].map((i) => turn().then(() => seen.push(i, turns))));
-  assert.deepEqual(
-    seen.filter((_, i) => i % 2 === 0),
-    [1, 2, 3, 4],
-  );
-  const at = seen.filter((_, i) => i % 2 === 1);
-  assert.equal(new Set(at).size, 4);
 });

@@ -4,7 +4,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { createPlainYamlReader, positionAt, readYaml, YamlFault, type YamlNode } from "../../src/yaml/index.ts";
+import {
+  createPlainYamlReader,
+  positionAt,
+  readYaml,
+  readYamlSteps,
+  YamlFault,
+  type YamlNode,
+} from "../../src/yaml/index.ts";
 import { runs } from "../support/runs.ts";
 
 const readPlainYaml = createPlainYamlReader();
@@ -37,7 +44,16 @@ function agree(text: string): boolean {
   // A marker of a document may stand once only.
   const slow = readByLibrary(text.replace(/^((?: *#.*\r?\n|\r?\n)*)---/, (_, before: string) => `${before}#--`));
   assert.deepEqual(comparable(fast.root), comparable(slow), JSON.stringify(text));
+  assert.deepEqual(inSteps(text).root, fast.root, JSON.stringify(text));
   return true;
+}
+
+function inSteps(text: string): { readonly root: YamlNode | undefined; readonly steps: number } {
+  const reading = readYamlSteps(text);
+  for (let steps = 0; ; steps++) {
+    const step = reading.next();
+    if (step.done === true) return { root: step.value, steps };
+  }
 }
 
 /** A text that says nothing is null to the library, which has no place. */
@@ -106,6 +122,14 @@ suite("the fast reader", () => {
   for (const text of unreadable) {
     test(`leaves ${JSON.stringify(text)} to the library`, () => assert.equal(readPlainYaml(text), undefined));
   }
+
+  test("takes a step for each pair of the outermost mapping", () => {
+    assert.equal(inSteps("a: b\nc:\n  d: e\n  f: g\nh: [i]\n").steps, 3);
+    assert.equal(inSteps("- a\n- b\n").steps, 0);
+    // What the library has to read it reads from the start.
+    assert.deepEqual(inSteps("a: 1\nb: &x 2\n").root, readYaml("a: 1\nb: &x 2\n"));
+    assert.throws(() => inSteps("a: 1\na: 2\n"), YamlFault);
+  });
 
   test("reads what comes in its own pieces of YAML, or leaves it", () => {
     const word = fc.constantFrom(

@@ -3,7 +3,8 @@ import { FindingCollector, type Side } from "./file-report.ts";
 import type { Finding, Severity } from "./finding.ts";
 import { nearName } from "../../text/index.ts";
 import { decodeText, hashOf, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
-import type { NodePath } from "./yaml-values.ts";
+import { inPieces, type Pacer } from "./pacer.ts";
+import { locateNodes, type NodePath } from "./yaml-values.ts";
 
 /** A file as it was read in one load. */
 export interface LoadedFile<K extends Kind = Kind> {
@@ -24,15 +25,38 @@ const maxSuggestions = 100;
 
 /** The definitions of all files by kind and id, and the findings about them. The first of two with one id counts. */
 export class DefinitionSet {
-  readonly findings: Finding[] = [];
-  readonly #collectors = new Map<string, FindingCollector>();
+  readonly #findings: Finding[] = [];
+  /** Findings by the file whose text says where they are. */
+  readonly #unplaced = new Map<LoadedFile, ((collectorOf: CollectorOf) => Finding)[]>();
   readonly #byKind = new Map<Kind, Map<string, Placed<Kind>>>();
   /** Ids of definitions that are there but wrong. */
   readonly #broken = new Map<Kind, Set<string>>();
   #suggestions = 0;
 
+  addFindings(findings: readonly Finding[]): void {
+    for (const finding of findings) this.#findings.push(finding);
+  }
+
+  /** All findings, with their places, which takes reading the files that they are about. */
+  async findings(pacer: Pacer): Promise<Finding[]> {
+    const collectors = new Map<LoadedFile, FindingCollector>();
+    for (const file of this.#unplaced.keys()) {
+      const text = decodeText(file.bytes);
+      const collector = new FindingCollector(file.path, () => text);
+      collector.positions = await inPieces(locateNodes(text), pacer);
+      collectors.set(file, collector);
+    }
+    const collectorOf: CollectorOf = (file) => collectors.get(file) as FindingCollector;
+    const found = [...this.#findings];
+    for (const make of [...this.#unplaced.values()].flat()) {
+      found.push(make(collectorOf));
+      if (pacer.isDue()) await pacer.rest();
+    }
+    return found;
+  }
+
   addFile(file: LoadedFile): void {
-    this.findings.push(...file.parsed.findings);
+    this.addFindings(file.parsed.findings);
     const placed = this.#table(file.kind);
     for (const entry of file.parsed.entries) {
       const earlier = placed.get(entry.id);
@@ -80,22 +104,36 @@ export class DefinitionSet {
     message: string,
     suggestion?: string,
   ): void {
-    const { kind } = placed.file;
-    const finding = this.#collectorOf(placed.file).make(
-      kind,
-      severity,
-      [placed.key, ...path],
-      side,
-      message,
-      suggestion,
-    );
-    this.findings.push({ ...finding, id: placed.id });
+    this.#addUnplaced(placed, severity, path, side, () => message, suggestion);
   }
 
   /** Both places are named. */
   reportTwice(second: Placed<Kind>, first: Placed<Kind>, what: string): void {
-    const { line, column } = this.#collectorOf(first.file).positions.key([first.key]);
-    this.add(second, "error", [], "key", `${what}, first at ${first.file.path}:${line}:${column}`);
+    this.#unplacedIn(first.file);
+    this.#addUnplaced(second, "error", [], "key", (collectorOf) => {
+      const { line, column } = collectorOf(first.file).positions.key([first.key]);
+      return `${what}, first at ${first.file.path}:${line}:${column}`;
+    });
+  }
+
+  #addUnplaced(
+    { file, key, id }: Placed<Kind>,
+    severity: Severity,
+    path: NodePath,
+    side: Side,
+    message: (collectorOf: CollectorOf) => string,
+    suggestion?: string,
+  ): void {
+    this.#unplacedIn(file).push((collectorOf) => {
+      const text = message(collectorOf);
+      return { ...collectorOf(file).make(file.kind, severity, [key, ...path], side, text, suggestion), id };
+    });
+  }
+
+  #unplacedIn(file: LoadedFile): ((collectorOf: CollectorOf) => Finding)[] {
+    let unplaced = this.#unplaced.get(file);
+    if (unplaced === undefined) this.#unplaced.set(file, (unplaced = []));
+    return unplaced;
   }
 
   /** Whether a definition is there; reports it when it is missing altogether. */
@@ -131,16 +169,9 @@ export class DefinitionSet {
     if (broken === undefined) this.#broken.set(kind, (broken = new Set()));
     return broken;
   }
-
-  #collectorOf(file: LoadedFile): FindingCollector {
-    let collector = this.#collectors.get(file.path);
-    if (collector === undefined) {
-      collector = new FindingCollector(file.path, () => decodeText(file.bytes));
-      this.#collectors.set(file.path, collector);
-    }
-    return collector;
-  }
 }
+
+type CollectorOf = (file: LoadedFile) => FindingCollector;
 
 /** Defaults are layers: a later one replaces what it sets. */
 function isLayered(kind: Kind): boolean {

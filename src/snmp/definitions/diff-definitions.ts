@@ -1,7 +1,7 @@
 import { kinds, type Definitions, type Device, type Kind } from "./definitions.ts";
 import { diffReach, haveOtherLabels, type DeviceChange } from "./diff-objects.ts";
 import { meaningHash } from "./meaning-hash.ts";
-import type { Pacer } from "./pacer.ts";
+import { atOnce, inPieces, type Pacer } from "./pacer.ts";
 import { deviceGroupsOf, pollIntervalMs, reachedObjects } from "./reach.ts";
 
 /** Ids in the order of ids. */
@@ -25,26 +25,17 @@ export type GroupsOf = (definitions: Definitions, device: Device) => readonly st
  * from its sysObjectID; without it such a device is taken for `generic`.
  */
 export function diffDefinitions(old: Definitions, next: Definitions, groupsOf?: GroupsOf): DefinitionsDiff {
-  const steps = diffSteps(old, next, groupsOf);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return atOnce(diffSteps(old, next, groupsOf));
 }
 
 /** The same in pieces, with a turn of the event loop in between. */
-export async function diffDefinitionsInPieces(
+export function diffDefinitionsInPieces(
   old: Definitions,
   next: Definitions,
   groupsOf: GroupsOf,
   pacer: Pacer,
 ): Promise<DefinitionsDiff> {
-  const steps = diffSteps(old, next, groupsOf);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    if (pacer.isDue()) await pacer.rest();
-  }
+  return inPieces(diffSteps(old, next, groupsOf), pacer);
 }
 
 /** One step for each device. */

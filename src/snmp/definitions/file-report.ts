@@ -1,4 +1,5 @@
 import type { Finding, FindingKind, Severity } from "./finding.ts";
+import { atOnce } from "./pacer.ts";
 import { locateNodes, type NodePath, type Positions } from "./yaml-values.ts";
 
 /** Whether a finding is about a key, or about the value behind it. */
@@ -22,8 +23,13 @@ export class FindingCollector {
   }
 
   get positions(): Positions {
-    this.#positions ??= locateNodes(this.#text());
+    this.#positions ??= atOnce(locateNodes(this.#text()));
     return this.#positions;
+  }
+
+  /** For who has read the text already. */
+  set positions(known: Positions) {
+    this.#positions = known;
   }
 
   /** The first step of the path is the definition's id. */

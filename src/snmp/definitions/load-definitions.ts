@@ -6,8 +6,8 @@ import type { LoadedFile } from "./definition-set.ts";
 import { listDefinitionFiles, type DefinitionFile, type DefinitionPaths } from "./definition-files.ts";
 import { kinds, type Definitions } from "./definitions.ts";
 import type { Finding } from "./finding.ts";
-import { createPacer } from "./pacer.ts";
-import { parseDefinitionFile, type ParsedFile } from "./parse-file.ts";
+import { createPacer, inPieces, type Pacer } from "./pacer.ts";
+import { parseSteps, type ParsedFile } from "./parse-file.ts";
 import { resolveDefinitions, type Resolved } from "./resolve-definitions.ts";
 
 /** `start` leaves out what is wrong and goes on; `apply` takes all or nothing. */
@@ -33,6 +33,8 @@ export interface LoaderOptions {
   readonly paths: DefinitionPaths;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Left out: one of its own. */
+  readonly pacer?: Pacer;
   /** For tests that make the disk fail. */
   readonly read?: (path: string) => Promise<Uint8Array>;
 }
@@ -49,7 +51,7 @@ interface CachedFile {
 }
 
 export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoader {
-  const { paths, clock, read = readFile } = options;
+  const { paths, clock, read = readFile, pacer = createPacer(clock) } = options;
   const measure = createMeasures(options.metrics);
   let cache = new Map<string, CachedFile>();
   let last: { readonly content: string; readonly resolved: Resolved } | undefined;
@@ -66,8 +68,7 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
       ...loaded.map((file) => `${file.kind} ${file.path} ${nextCache.get(cacheKey(file))?.digest}`),
       ...before.map((finding) => `${finding.file} ${finding.message}`),
     ].join("\n");
-    if (last?.content !== content)
-      last = { content, resolved: await resolveDefinitions(loaded, before, createPacer(clock)) };
+    if (last?.content !== content) last = { content, resolved: await resolveDefinitions(loaded, before, pacer) };
     const { resolved } = last;
     const isRejected = mode === "apply" && resolved.findings.some((finding) => finding.severity === "error");
     const outcome: LoadOutcome = {
@@ -87,7 +88,6 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
     readonly nextCache: Map<string, CachedFile>;
     readonly parsedFiles: number;
   }> {
-    const pacer = createPacer(clock);
     const nextCache = new Map<string, CachedFile>();
     const loaded: LoadedFile[] = [];
     const findings: Finding[] = [];
@@ -108,7 +108,7 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
       const digest = hash("sha256", bytes, "hex");
       let cached = cache.get(cacheKey(file));
       if (cached?.digest !== digest) {
-        cached = { digest, parsed: parseDefinitionFile(file.kind, file.path, bytes) };
+        cached = { digest, parsed: await inPieces(parseSteps(file.kind, file.path, bytes), pacer) };
         parsedFiles++;
       }
       nextCache.set(cacheKey(file), cached);

@@ -1,34 +1,55 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../report/index.ts";
 
-/** Divides long work into pieces, so that the event loop gets its turn. */
+/**
+ * Divides long work into pieces, so that the event loop gets its turn. All that may run at the same time in one thread
+ * shares one: together it takes no more of a turn than one alone.
+ */
 export interface Pacer {
-  /** Whether this piece has taken its time. */
+  /** Whether the work of this turn of the event loop has taken its time. */
   isDue(): boolean;
+  /** Lets one of those that wait go on in each turn of the event loop, in the order in which they came. */
   rest(): Promise<void>;
 }
 
-/** @param wait resolves when the next piece may begin. */
-export function createPacer(clock: Clock, wait: () => Promise<unknown> = nextTurn, pieceMs = 10): Pacer {
-  let end = clock.monotonic() + pieceMs;
+/** @param pieceMs how long the work of one turn may take; it counts from the first look of the turn. */
+export function createPacer(clock: Clock, pieceMs = 10): Pacer {
+  /** undefined in a turn that has had no work so far. */
+  let end: number | undefined;
+  const waiting: (() => void)[] = [];
+  const begin = (): number => {
+    setImmediate(nextTurn);
+    return (end = clock.monotonic() + pieceMs);
+  };
+  const nextTurn = (): void => {
+    end = undefined;
+    const next = waiting.shift();
+    if (next === undefined) return;
+    begin();
+    next();
+  };
   return {
-    isDue: () => clock.monotonic() >= end,
-    async rest() {
-      await wait();
-      end = clock.monotonic() + pieceMs;
-    },
+    isDue: () => clock.monotonic() >= (end ?? begin()),
+    rest: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        if (end === undefined) begin();
+      }),
   };
 }
 
-/** Lets one of those that wait go on in each turn of the event loop, in the order in which they came. */
-export function createTurnstile(): () => Promise<void> {
-  const waiting: (() => void)[] = [];
-  const letOneGo = (): void => {
-    waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(letOneGo);
-  };
-  return () =>
-    new Promise((resolve) => {
-      if (waiting.push(resolve) === 1) setImmediate(letOneGo);
-    });
+/** Takes all steps, with a turn of the event loop in between wherever one is due. */
+export async function inPieces<T>(steps: Iterator<void, T>, pacer: Pacer): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (pacer.isDue()) await pacer.rest();
+  }
+}
+
+/** Takes all steps at once. */
+export function atOnce<T>(steps: Iterator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { YamlFault } from "../../yaml/index.ts";
 import { formatOid, parseOid } from "../session/oid.ts";
 import type { Kind } from "./definitions.ts";
+import { atOnce } from "./pacer.ts";
 import { FindingCollector } from "./file-report.ts";
 import type { Finding, FindingKind } from "./finding.ts";
 import { quote } from "../../text/index.ts";
@@ -18,7 +19,7 @@ import type { IdentityRule } from "./identity-rule.ts";
 import { readIdentity } from "./read-identity.ts";
 import { readNumberLabels, readOidLabels } from "./read-enum.ts";
 import { readObject, type ObjectDraft } from "./read-object.ts";
-import { readValue, type YamlMap, type YamlValue } from "./yaml-values.ts";
+import { readDocument, type YamlMap, type YamlValue } from "./yaml-values.ts";
 
 /** What a file says of one definition of each kind, before it is joined with others. */
 export interface Drafts {
@@ -57,6 +58,11 @@ export const defaultId = "default";
 
 /** Reads the definitions of one kind in one file, and all that is wrong with them. */
 export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes: Uint8Array): ParsedFile<K> {
+  return atOnce(parseSteps(kind, file, bytes));
+}
+
+/** The same in steps: one for each definition while the text is read, and again while its meaning is. */
+export function* parseSteps<K extends Kind>(kind: K, file: string, bytes: Uint8Array): Generator<void, ParsedFile<K>> {
   const text = decodeText(bytes);
   const collector = new FindingCollector(file, () => text);
   const entries: Entry<K>[] = [];
@@ -64,7 +70,7 @@ export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes
     collector.addFile(kind, "is not UTF-8 text");
     return { entries, findings: collector.findings };
   }
-  const root = parseOrReport(kind, text, collector);
+  const root = yield* parseOrReportSteps(kind, text, collector);
   if (root instanceof Map) {
     for (const [key, node] of definitionsIn(kind, root)) {
       const reader = new MapReader(node instanceof Map ? node : new Map(), collector.for(kind), [key]);
@@ -75,6 +81,7 @@ export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes
           ? { id, key, draft, hash: hashOf(kind, draft) }
           : { id, key, draft: undefined, hash: "" },
       );
+      yield;
     }
   } else if (!isNull(root)) {
     collector.addFile(kind, `expected a mapping from ids to definitions, found ${describe(root)}`, 1, 1);
@@ -94,8 +101,18 @@ export function decodeText(bytes: Uint8Array): string {
 
 /** What a text says; undefined when it is no YAML, which is reported. */
 export function parseOrReport(kind: FindingKind, text: string, collector: FindingCollector): YamlValue | undefined {
+  return atOnce(parseOrReportSteps(kind, text, collector));
+}
+
+function* parseOrReportSteps(
+  kind: FindingKind,
+  text: string,
+  collector: FindingCollector,
+): Generator<void, YamlValue | undefined> {
   try {
-    return readValue(text);
+    const { value, positions } = yield* readDocument(text);
+    collector.positions = positions;
+    return value;
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;
     const { line, column } = error.position;

@@ -23,7 +23,7 @@ export async function resolveDefinitions(
   pacer: Pacer,
 ): Promise<Resolved> {
   const set = new DefinitionSet();
-  set.findings.push(...listed);
+  set.addFindings(listed);
   for (const file of files) {
     if (pacer.isDue()) await pacer.rest();
     set.addFile(file);
@@ -52,7 +52,7 @@ export async function resolveDefinitions(
     if (pacer.isDue()) await pacer.rest();
     hashes.device.set(id, meaningHash(device));
   }
-  const findings = set.findings.sort(compareFindings);
+  const findings = (await set.findings(pacer)).sort(compareFindings);
   const definitions: Definitions = {
     revision: revisionOf(hashes),
     devices,

@@ -1,11 +1,12 @@
 import {
   createPositions,
   mergedPairs,
-  readYaml,
+  readYamlSteps,
   YamlFault,
   type Fail,
   type TextPosition,
   type YamlNode,
+  type YamlPair,
 } from "../../yaml/index.ts";
 
 /** A YAML document without types: every scalar is the text that was written, null in any spelling too. */
@@ -15,21 +16,46 @@ export type YamlMap = Map<string, YamlValue>;
 /** Where in a document: the keys and indexes that lead there from its root. */
 export type NodePath = readonly (string | number)[];
 
-/** What a text says; the empty text when it says nothing. @throws YamlFault */
-export function readValue(text: string): YamlValue {
+/** What a text says, and where. */
+export interface YamlDocument {
+  /** The empty text when it says nothing. */
+  readonly value: YamlValue;
+  readonly positions: Positions;
+}
+
+/** Reads a text in steps: one for each pair of the outermost mapping. @throws YamlFault */
+export function* readDocument(text: string): Generator<void, YamlDocument> {
+  const root = yield* readYamlSteps(text);
+  return { value: root === undefined ? "" : yield* rootValue(root, failIn(text)), positions: positionsOf(text, root) };
+}
+
+function* rootValue(root: YamlNode, fail: Fail): Generator<void, YamlValue> {
+  if (root.kind !== "mapping") return valueOf(root, fail);
+  checkTag(root, fail);
+  const map: YamlMap = new Map();
+  for (const { key, value } of mergedPairs(root, fail)) {
+    map.set(key.text, valueOf(value, fail));
+    yield;
+  }
+  return map;
+}
+
+function failIn(text: string): Fail {
   const positionOf = createPositions(text);
-  const fail: Fail = (message, at) => {
+  return (message, at) => {
     throw new YamlFault(message, positionOf(at));
   };
-  const root = readYaml(text);
-  return root === undefined ? "" : valueOf(root, fail);
 }
 
 const knownTags: ReadonlySet<string | undefined> = new Set([undefined, "!", "!!str", "!!seq", "!!map", "!!merge"]);
 
-function valueOf(node: YamlNode, fail: Fail): YamlValue {
+function checkTag({ tag, at }: YamlNode, fail: Fail): void {
   // It is not repeated: it may be a secret that wanted quotes.
-  if (!knownTags.has(node.tag)) fail("a tag (!…) that is not known; a text that begins so needs quotes", node.at);
+  if (!knownTags.has(tag)) fail("a tag (!…) that is not known; a text that begins so needs quotes", at);
+}
+
+function valueOf(node: YamlNode, fail: Fail): YamlValue {
+  checkTag(node, fail);
   if (node.kind === "scalar") return node.text;
   if (node.kind === "sequence") return node.items.map((item) => valueOf(item, fail));
   const map: YamlMap = new Map();
@@ -46,17 +72,31 @@ export interface Positions {
 }
 
 /**
- * Finds where the nodes of a text are. Costs as much as reading it, so it is for files about which there is something to
- * say.
+ * Finds where the nodes of a text are, in steps. Costs as much as reading it, so it is for files about which there is
+ * something to say. A text that cannot be read has no positions; the error has its own.
  */
-export function locateNodes(text: string): Positions {
+export function* locateNodes(text: string): Generator<void, Positions> {
+  try {
+    return positionsOf(text, yield* readYamlSteps(text));
+  } catch (error) {
+    if (error instanceof YamlFault) return positionsOf(text, undefined);
+    throw error;
+  }
+}
+
+function positionsOf(text: string, root: YamlNode | undefined): Positions {
   const positionOf = createPositions(text);
-  const root = rootOf(text);
+  // There may be something to say of each definition of a long file.
+  let outermost: ReadonlyMap<string, YamlPair> | undefined;
   const find = (path: NodePath): { key: number; value: number } => {
     let node = root;
     let key = 0;
-    for (const step of path) {
-      const next = node && stepInto(node, step);
+    for (const [level, step] of path.entries()) {
+      let next: { key: number; value: YamlNode } | undefined;
+      if (level === 0 && root?.kind === "mapping") {
+        outermost ??= new Map(mergedPairs(root, noPlace).map((pair) => [pair.key.text, pair]));
+        next = placeOf(outermost.get(String(step)));
+      } else next = node && stepInto(node, step);
       // What a merge brings in stands elsewhere: its place is that of the mapping that takes it.
       if (next === undefined || next.key < (node?.at ?? 0)) return { key, value: key };
       key = next.key;
@@ -75,20 +115,13 @@ function stepInto(node: YamlNode, step: string | number): { key: number; value: 
     return item && { key: item.at, value: item };
   }
   if (node.kind === "scalar") return undefined;
-  const pair = mergedPairs(node, noPlace).find(({ key }) => key.text === step);
+  return placeOf(mergedPairs(node, noPlace).find(({ key }) => key.text === step));
+}
+
+function placeOf(pair: YamlPair | undefined): { key: number; value: YamlNode } | undefined {
   return pair && { key: pair.key.at, value: pair.value };
 }
 
 function noPlace(): never {
   throw new Error("a merge that was read cannot fail");
-}
-
-/** A text that cannot be read has no positions; the error has its own. */
-function rootOf(text: string): YamlNode | undefined {
-  try {
-    return readYaml(text);
-  } catch (error) {
-    if (error instanceof YamlFault) return undefined;
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@ import type { Definitions } from "../definitions/definitions.ts";
 import { diffDefinitionsInPieces, type GroupsOf } from "../definitions/diff-definitions.ts";
 import { formatFinding, type Finding } from "../definitions/finding.ts";
 import type { DefinitionsLoader } from "../definitions/load-definitions.ts";
-import { createPacer } from "../definitions/pacer.ts";
+import type { Pacer } from "../definitions/pacer.ts";
 import { deviceGroupsOf } from "../definitions/reach.ts";
 import { applyReport, planEffects, type DeviceEffect } from "./apply-plan.ts";
 import type { DeviceTable } from "./device-table.ts";
@@ -35,6 +35,7 @@ export interface DefinitionsInUseParts {
   readonly changed: (definitions: Definitions) => void;
   /** When the first work of one of so many devices begins, milliseconds from now. */
   readonly spread: (devices: number) => number;
+  readonly pacer: Pacer;
   readonly clock: Clock;
   readonly health: Health;
   readonly metrics: Metrics;
@@ -47,7 +48,7 @@ export interface DefinitionsInUseParts {
 const checkName = "snmp definitions";
 
 export function createDefinitionsInUse(parts: DefinitionsInUseParts): DefinitionsInUse {
-  const { loader, devices, discoveries, clock, health, log } = parts;
+  const { loader, devices, discoveries, pacer, clock, health, log } = parts;
   const applies = parts.metrics.counter("netgloss_snmp_applies_total", "Definitions applied again, by result", {
     result: ["applied", "rejected"],
   });
@@ -82,7 +83,7 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const start = clock.monotonic();
     const { definitions: next, findings } = await loader.load("apply");
     if (next === undefined) return reject(old, findings);
-    const diff = await diffDefinitionsInPieces(old, next, groupsOf, createPacer(clock));
+    const diff = await diffDefinitionsInPieces(old, next, groupsOf, pacer);
     const effects = planEffects(diff, forceRediscovery);
     current = next;
     if (old.revision !== next.revision) await carryOut(next, effects);
@@ -98,7 +99,7 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     const { definitions: next, findings } = await loader.load("apply");
     const inUse = { revision: old.revision, devices: old.devices.size };
     if (next === undefined) return { ok: false, inUse, findings: errorsOf(findings).map(applyFinding) };
-    const diff = await diffDefinitionsInPieces(old, next, groupsOf, createPacer(clock));
+    const diff = await diffDefinitionsInPieces(old, next, groupsOf, pacer);
     const effects = planEffects(diff, false);
     const seconds = Math.round(clock.monotonic() - start) / 1000;
     return {
@@ -109,7 +110,6 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
   }
 
   async function carryOut(next: Definitions, effects: readonly DeviceEffect[]): Promise<void> {
-    const pacer = createPacer(clock);
     const discovered = effects.filter(({ discovery }) => discovery !== undefined).length;
     for (const { deviceId, isRemoved } of effects) if (isRemoved) devices.remove(deviceId);
     parts.changed(next);

@@ -4,7 +4,7 @@ import { limitLog, silentProgress } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import { deviceCredentials, usmCredential } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
-import { createPacer, createTurnstile } from "../definitions/pacer.ts";
+import { createPacer } from "../definitions/pacer.ts";
 import { deviceGroupsOf } from "../definitions/reach.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import { createPlanStore } from "../discovery/plan-store.ts";
@@ -96,7 +96,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
   /** When the first work of one of so many devices begins. */
   const spread = (count: number): number => random() * Math.min(maxSpread, count * spreadPerDevice);
 
-  const turn = createTurnstile();
+  const pacer = createPacer(clock);
   const memory = createMemoryBudget(maxRowBytes);
   metrics.gaugeFrom(
     "netgloss_snmp_long_tables_bytes",
@@ -152,12 +152,12 @@ export function createSnmp(options: SnmpOptions): Snmp {
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(options.enricher, options.sink, clock, turn, lastReadings, options.addsRates),
+    writer: createRecordWriter(options.enricher, options.sink, clock, pacer, lastReadings, options.addsRates),
     memory,
     octets: octets.max > 0 ? octets : undefined,
     rates,
     comparesAll: options.addsRates === true,
-    turn,
+    turn: () => pacer.rest(),
     clock,
     log,
     plans,
@@ -181,13 +181,14 @@ export function createSnmp(options: SnmpOptions): Snmp {
     log,
   });
   const inUse = createDefinitionsInUse({
-    loader: createDefinitionsLoader({ paths: options.paths, metrics, clock }),
+    loader: createDefinitionsLoader({ paths: options.paths, metrics, clock, pacer }),
     devices,
     discoveries,
     isRunning: () => isRunning,
     isOurs: (deviceId) => sharing?.holds(deviceId) ?? true,
     changed: (definitions) => sharing?.offer([...definitions.devices.keys()]),
     spread,
+    pacer,
     clock,
     health,
     metrics,
@@ -285,6 +286,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     definitions: () => inUse.current,
     begin,
     isRunning: () => isRunning,
+    pacer,
     clock,
   });
   const polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
@@ -326,7 +328,6 @@ export function createSnmp(options: SnmpOptions): Snmp {
       await networks?.start();
       const { definitions, isWhole } = await inUse.load();
       isRunning = true;
-      const pacer = createPacer(clock, turn);
       if (sharing === undefined) {
         for (const device of definitions.devices.values()) {
           devices.add(device, definitions);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
-import { createPacer } from "../definitions/pacer.ts";
+import type { Pacer } from "../definitions/pacer.ts";
 import { planFromJson, planToJson, type DevicePlan } from "../discovery/device-plan.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
@@ -18,6 +18,7 @@ export interface DeviceTakerParts {
   /** Polls a device by a plan, or discovers it. */
   readonly begin: (id: string, poller: DevicePoller, definitions: Definitions, given: TakenUp) => Promise<void>;
   readonly isRunning: () => boolean;
+  readonly pacer: Pacer;
   readonly clock: Clock;
 }
 
@@ -34,7 +35,7 @@ const cutOffMs = 5000;
 
 /** Adds and removes devices as they are given and taken away. */
 export function createDeviceTaker(parts: DeviceTakerParts): DeviceTaker {
-  const { devices, discoveries, clock } = parts;
+  const { devices, discoveries, pacer, clock } = parts;
   /** Devices may be taken away while others of the same call are still being added. */
   const ours = new Set<string>();
 
@@ -53,7 +54,6 @@ export function createDeviceTaker(parts: DeviceTakerParts): DeviceTaker {
   return {
     async take(given) {
       for (const { deviceId } of given) ours.add(deviceId);
-      const pacer = createPacer(clock);
       for (const device of given) {
         if (!parts.isRunning()) return;
         if (ours.has(device.deviceId)) await takeOne(device);

@@ -1,6 +1,6 @@
 import { createLineBuffer, type Enricher, type LineBuffer, type RecordFields, type Sink } from "../../record/index.ts";
 import type { Clock } from "../../report/index.ts";
-import { createPacer } from "../definitions/pacer.ts";
+import type { Pacer } from "../definitions/pacer.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";
 import { putRow } from "../values/put-row.ts";
@@ -64,7 +64,7 @@ export function createRecordWriter(
   enricher: Enricher,
   sink: Sink,
   clock: Clock,
-  turn?: () => Promise<void>,
+  pacer: Pacer,
   readings?: RowReader,
   addsRates = false,
 ): RecordWriter {
@@ -72,7 +72,6 @@ export function createRecordWriter(
   return {
     async write(source, object, polled, isWanted = () => true) {
       const lines = idle.pop() ?? createLineBuffer();
-      const pacer = createPacer(clock, turn);
       const timestamp = new Date(clock.now()).toISOString();
       const reader = readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
       const counted = source.count(object, polled.at);
