@@ -1,5 +1,6 @@
 import { isExpected, type Clock, type Log } from "../report/index.ts";
 import { nextDelay } from "./backoff.ts";
+import { endStalledSessions } from "./end-stalled-sessions.ts";
 import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
 
 export interface FollowerOptions {
@@ -52,8 +53,15 @@ export function createFollower(options: FollowerOptions): Follower {
       stopping.signal.addEventListener("abort", end);
     });
 
+  /** They may hold locks that this collector waits for. */
+  const endStalled = async (open: Session): Promise<void> => {
+    const sessions = await open.ask(endStalledSessions);
+    if (sessions > 0) log.warn({ sessions }, `sessions of collectors that fell silent were ended in ${what}`);
+  };
+
   const beats = async (open: Session): Promise<void> => {
     try {
+      await endStalled(open);
       await beat(open);
     } catch (error) {
       open.close(error instanceof Error ? error : new Error(String(error)));
@@ -69,6 +77,7 @@ export function createFollower(options: FollowerOptions): Follower {
       onEnd: () => end(),
     });
     try {
+      await endStalled(open);
       await connected(open);
       session = open;
       ready();

@@ -56,7 +56,8 @@ export async function migrateDatabase(
  */
 export async function migrate(session: Session, schema: Schema, timeoutMs: number): Promise<readonly number[]> {
   try {
-    if ((await missingSteps(session.sql, schema)).length === 0) return [];
+    const missing = await session.ask((sql) => missingSteps(sql, schema));
+    if (missing.length === 0) return [];
   } catch (error) {
     if (stateOf(error) !== "42501") throw error;
     const why = (error as Error).message;

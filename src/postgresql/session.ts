@@ -39,8 +39,18 @@ export interface SessionListeners {
   readonly onEnd?: () => void;
 }
 
-/** How long the server keeps a transaction of ours in which nothing happens, and the locks of one whose collector is gone. */
-const idleTransactionMs = 10_000;
+/** What the server keeps to in sessions of ours, beside the time for locks: how soon it lets go of a collector that is gone. */
+const sessionSettings = {
+  /** A transaction in which nothing happens, with its locks. */
+  idle_in_transaction_session_timeout: "10s",
+  /** A host that no longer answers, in seconds and tries; by itself the server would notice after two hours. */
+  tcp_keepalives_idle: "10",
+  tcp_keepalives_interval: "5",
+  tcp_keepalives_count: "3",
+  /** The same while an answer is under way to it. */
+  tcp_user_timeout: "25s",
+  client_min_messages: "warning",
+};
 /** The first version of PostgreSQL that is tried. */
 const oldestServer = 13;
 
@@ -98,6 +108,12 @@ async function openOne(
     if (found?.standby === true) throw new Error("is a standby, which takes no writes");
     if (found?.readOnly === "on") throw new Error("takes no writes: transactions are read-only");
     if (found?.encoding !== "UTF8") throw new Error(`the database has the encoding ${found?.encoding ?? ""}, not UTF8`);
+    // Not among the parameters of the connection: poolers refuse those.
+    const settings = Object.entries({ ...sessionSettings, lock_timeout: `${access.lockTimeoutMs}ms` });
+    await session.ask(
+      (sql) => sql`
+        select set_config(key, value, false) from json_each_text(${JSON.stringify(Object.fromEntries(settings))}::text::json)`,
+    );
     return session;
   } catch (error) {
     session.close();
@@ -110,7 +126,7 @@ async function openOne(
 function sessionOn(
   client: typeof postgres,
   socket: Socket,
-  { address, timeoutMs, lockTimeoutMs, applicationName }: DatabaseAccess,
+  { address, timeoutMs, applicationName }: DatabaseAccess,
   place: ServerPlace,
   { onNotify, onEnd }: SessionListeners,
 ): Session {
@@ -137,9 +153,6 @@ function sessionOn(
     keep_alive: null,
     connection: {
       application_name: applicationName,
-      lock_timeout: lockTimeoutMs,
-      idle_in_transaction_session_timeout: idleTransactionMs,
-      client_min_messages: "warning",
     },
     onnotice: () => {},
     onnotify: onNotify,

@@ -46,7 +46,7 @@ async function startMember(t: TestContext, options: MemberOptions): Promise<Memb
       address: parseServerAddress(url),
       files: {},
       timeoutMs: 1000,
-      lockTimeoutMs: 1000,
+      lockTimeoutMs: 500,
       applicationName: `netgloss fleet ${member}`,
     },
     fleet: options.fleet,
