@@ -28,6 +28,7 @@ import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
 import { packagePath } from "./package-root.ts";
 import { exportersDescription } from "./exporters-description.ts";
+import { exporterName } from "./exporter-name.ts";
 import { exportersView } from "./exporters-view.ts";
 import {
   definitionsDescription,
@@ -119,6 +120,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ports: () => flows?.ports() ?? [],
     streamPorts: () => flows?.streamPorts() ?? [],
     exporters,
+    nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
     leftFleet() {

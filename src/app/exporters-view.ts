@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import type { ExporterView } from "../flow/index.ts";
-import { parseAddress, unmapAddress } from "../ip/index.ts";
 import type { CollectorUdmStore } from "../udm/index.ts";
+import { exporterName } from "./exporter-name.ts";
 
 export interface ExportersViewParts {
   readonly enabled: boolean;
@@ -31,21 +31,11 @@ export interface ExportersView {
 export async function exportersView(parts: ExportersViewParts): Promise<ExportersView> {
   const shown: ShownExporter[] = [];
   for (const { seenFlows: _seenFlows, ...exporter } of await parts.exporters()) {
-    const name = nameOf(exporter.address, parts.metadata);
+    const name = exporterName(exporter.address, parts.metadata);
     shown.push(name === undefined ? exporter : { ...exporter, name });
   }
   const listening = { addresses: ownAddresses(parts.ip), udp: parts.ports(), tcp: parts.streamPorts() };
   return { enabled: parts.enabled, listening, exporters: shown };
-}
-
-/** Of the most specific entry that has one and applies to exporters. */
-function nameOf(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
-  const address = parseAddress(text);
-  if (metadata === undefined || address === undefined) return undefined;
-  const named = metadata.layers
-    .covering(unmapAddress(address))
-    .find(({ entry }) => entry.name !== "" && (entry.fileOnly?.contexts?.includes("exporter") ?? true));
-  return named?.entry.name;
 }
 
 /** Addresses by which others reach this host; where it has none, the one that there is. */

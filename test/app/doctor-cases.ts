@@ -40,6 +40,7 @@ function factsOf(rig: FlowRig, changes: Partial<Facts> = {}): Facts {
       refused: {},
     },
     exporters,
+    names: new Map(),
     measured: [],
     ...changes,
   };

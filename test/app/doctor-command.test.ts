@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { createDoctor } from "../../src/app/doctor/doctor.ts";
@@ -8,6 +10,7 @@ import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflow5 } from "../support/flow-packets.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
 test("doctor: what threads of their own counted is seen, too", async (t) => {
@@ -34,7 +37,7 @@ interface Running {
   readonly run: (...argv: string[]) => Promise<{ code: number; out: string; err: string }>;
 }
 
-async function start(t: TestContext, poolSize: string): Promise<Running> {
+async function start(t: TestContext, poolSize: string, more: Record<string, string> = {}): Promise<Running> {
   const { settings } = readSettings(
     [
       Object.entries({
@@ -43,6 +46,7 @@ async function start(t: TestContext, poolSize: string): Promise<Running> {
         SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
         SVC_FLOW_SERVER_UDP_PORT: "0",
         SVC_PROCESSOR_POOL_SIZE: poolSize,
+        ...more,
       }).map(([name, text]) => ({ name, text, origin: "test" })),
     ],
     () => "",
@@ -58,6 +62,21 @@ async function start(t: TestContext, poolSize: string): Promise<Running> {
   const [port = 0] = collector.flowPorts();
   return { collector, port, run };
 }
+
+test("doctor: an exporter is called by its name in the metadata", async (t) => {
+  const path = join(tempDirectory(t), "ipaddrs.yml");
+  writeFileSync(path, "127.0.0.0/8: { name: loopback }\n127.0.0.1: { name: edge-2 }\n");
+  const { collector, port, run } = await start(t, "main", {
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: path,
+  });
+  const socket = createSocket("udp4");
+  cleanUp(t, () => socket.close());
+  socket.send(netflow5([{}], { seconds: 86_400 }), port, "127.0.0.1");
+  await until("an exporter", async () => (await collector.metrics.value("netgloss_flow_exporters")) === 1);
+  assert.match((await run()).out, /^ {2}The clock of edge-2 \(127\.0\.0\.1\) was never set/m);
+  assert.match((await run("127.0.0.9")).out, /^ {2}No datagram has come from loopback \(127\.0\.0\.9\) in /m);
+});
 
 test("doctor: sentences and JSON of a running collector, and exit codes", async (t) => {
   const { collector, port, run } = await start(t, "main");

@@ -1,5 +1,7 @@
 import type { ExporterView } from "../../flow/index.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
+import type { Facts } from "./facts.ts";
 import { span, time } from "./wording.ts";
 
 /** Queues and short outages of NTP make less. */
@@ -12,7 +14,7 @@ const maxZoneMs = 14 * 3_600_000 + zoneExactMs;
 const unsetBefore = Date.UTC(2005, 0, 1);
 
 /** The time of export in its datagrams differs from the time at which they came. */
-export function clockOff({ address, domains, lastSeen }: ExporterView): Diagnosis[] {
+export function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): Diagnosis[] {
   const offsets = domains.flatMap(({ clockOffset }) => clockOffset ?? []);
   const [offset] = offsets.toSorted((a, b) => Math.abs(b) - Math.abs(a));
   if (offset === undefined || Math.abs(offset) < toleratedMs) return [];
@@ -23,11 +25,12 @@ export function clockOff({ address, domains, lastSeen }: ExporterView): Diagnosi
   const isZone = !isUnset && off >= quarterMs - zoneExactMs && off <= maxZoneMs && fromQuarter <= zoneExactMs;
   const zone = Math.round(off / quarterMs) * quarterMs;
   const way = offset > 0 ? "ahead of" : "behind";
+  const called = exporterText(address, facts);
   const sentence = isUnset
-    ? `The clock of ${address} was never set: it says ${time(exportTime)}.`
+    ? `The clock of ${called} was never set: it says ${time(exportTime)}.`
     : isZone
-      ? `The clock of ${address} is ${span(zone)} ${way} the collector's: it looks like local time in place of UTC.`
-      : `The clock of ${address} is ${span(off)} ${way} the collector's.`;
+      ? `The clock of ${called} is ${span(zone)} ${way} the collector's: it looks like local time in place of UTC.`
+      : `The clock of ${called} is ${span(off)} ${way} the collector's.`;
   return [
     {
       id: "clock-off",

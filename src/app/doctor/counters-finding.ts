@@ -2,6 +2,7 @@ import type { ExporterView } from "../../flow/index.ts";
 import { compareCounters, type Comparison, type FlowSums } from "./compare-counters.ts";
 import { explainRatio, type Explanation } from "./explain-ratio.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
 import type { Facts } from "./facts.ts";
 import { bytes, clockTime, percent, time } from "./wording.ts";
 
@@ -26,7 +27,8 @@ interface Disagreement extends Comparison {
 }
 
 /** Bytes of flows that contradict what SNMP counted at the same interfaces over the same time. */
-export function countersDisagree(exporter: ExporterView, { measured, now }: Facts): Diagnosis[] {
+export function countersDisagree(exporter: ExporterView, facts: Facts): Diagnosis[] {
+  const { measured, now } = facts;
   const own = measured.filter(({ traffic }) => traffic.address === exporter.address);
   // Decoded in two places, as it sends itself and by a relay: neither has all.
   const [only] = own.length === 1 ? own : [];
@@ -46,7 +48,7 @@ export function countersDisagree(exporter: ExporterView, { measured, now }: Fact
       severity: severityOf(worst, explanation),
       exporter: exporter.address,
       sentence:
-        `Flows of ${exporter.address} account for ${times(worst.share)} what SNMP counted ${worst.way === "in" ? "into" : "out of"} ` +
+        `Flows of ${exporterText(exporter.address, facts)} account for ${times(worst.share)} what SNMP counted ${worst.way === "in" ? "into" : "out of"} ` +
         `${nameOf(worst)} from ${clockTime(worst.from)} to ${clockTime(worst.to)} UTC (${bytes(worst.share * worst.counted)} of ${bytes(worst.counted)}).` +
         `${othersText(off.length - 1, compared.length - 1)} ${explanation.sentence}`,
       evidence: {

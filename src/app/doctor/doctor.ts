@@ -22,6 +22,8 @@ export interface DoctorOptions {
   /** Those of TCP and TLS. */
   readonly streamPorts: () => readonly number[];
   readonly exporters: () => Promise<readonly ExporterView[]>;
+  /** What metadata calls the exporter of an address. */
+  readonly nameOf?: (address: string) => string | undefined;
   /** What flows say passed the interfaces of exporters. */
   readonly traffic: () => Promise<readonly ExporterTraffic[]>;
   /** What the device of an address counted; undefined: it is not polled. */
@@ -57,8 +59,9 @@ export function createDoctor(options: DoctorOptions): Doctor {
   let startedAt = clock.now();
   let before: HostCounters | undefined;
 
-  const gather = async (): Promise<Facts> => {
+  const gather = async (asked: string | undefined): Promise<Facts> => {
     const sockets = readSockets(options.ports(), files);
+    const exporters = await options.exporters();
     return {
       now: clock.now(),
       startedAt,
@@ -70,12 +73,22 @@ export function createDoctor(options: DoctorOptions): Doctor {
       host: countedSince(before, readHostCounters(files)),
       strictInterfaces: readStrictInterfaces(files),
       counts: flowCounts(await metrics.everything()),
-      exporters: await options.exporters(),
+      exporters,
+      names: namesOf(exporters, asked),
       measured: (await options.traffic()).flatMap((traffic) => {
         const counters = options.counters(traffic.address);
         return counters === undefined ? [] : [{ traffic, counters }];
       }),
     };
+  };
+
+  const namesOf = (exporters: readonly ExporterView[], asked: string | undefined): ReadonlyMap<string, string> => {
+    const addresses = exporters.flatMap(({ address, relay }) => [address, relay]);
+    const named = [...new Set([...addresses, asked])].flatMap((address): [string, string][] => {
+      const name = address === undefined ? undefined : options.nameOf?.(address);
+      return address === undefined || name === undefined ? [] : [[address, name]];
+    });
+    return new Map(named);
   };
 
   return {
@@ -89,7 +102,7 @@ export function createDoctor(options: DoctorOptions): Doctor {
       const address = text === undefined ? undefined : parseAddress(text);
       if (text !== undefined && address === undefined) return undefined;
       const canonical = address && formatAddress(unmapAddress(address));
-      const facts = await gather();
+      const facts = await gather(canonical);
       const diagnoses = diagnose(facts, canonical);
       return {
         healthy: diagnoses.every(({ severity }) => severity === "note"),

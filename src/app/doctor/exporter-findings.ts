@@ -2,6 +2,7 @@ import type { DomainView, ExporterView } from "../../flow/index.ts";
 import { clockOff } from "./clock-finding.ts";
 import { countersDisagree } from "./counters-finding.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
 import type { Facts } from "./facts.ts";
 import { agentDrops, gaps } from "./loss-findings.ts";
 import { samplingFindings } from "./sampling-findings.ts";
@@ -24,18 +25,20 @@ export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosi
     ...quiet,
     ...templateMissing(exporter, facts),
     ...noFlows(exporter, facts),
-    ...samplingFindings(exporter),
+    ...samplingFindings(exporter, facts),
     ...gaps(exporter, facts),
-    ...agentDrops(exporter),
-    ...severalDevices(exporter),
-    ...clockOff(exporter),
-    ...inAndOut(exporter),
+    ...agentDrops(exporter, facts),
+    ...severalDevices(exporter, facts),
+    ...clockOff(exporter, facts),
+    ...inAndOut(exporter, facts),
     ...countersDisagree(exporter, facts),
   ];
 }
 
 /** An address from which nothing came. */
-export function neverHeard(address: string, { exporters, startedAt, now, ports }: Facts): Diagnosis {
+export function neverHeard(address: string, facts: Facts): Diagnosis {
+  const { exporters, startedAt, now, ports } = facts;
+  const called = (one: string): string => exporterText(one, facts);
   const relays = exporters.filter(({ domains }) => domains.some(({ agent }) => agent === address));
   const [relay] = relays;
   const others = exporters.filter(({ datagrams }) => datagrams > 0);
@@ -47,8 +50,8 @@ export function neverHeard(address: string, { exporters, startedAt, now, ports }
     exporter: address,
     sentence:
       relay === undefined
-        ? `No datagram has come from ${address} in ${span(now - startedAt)}. ${heard}`
-        : `No datagram has come from ${address} itself, but ${relay.address} passes on what it says.`,
+        ? `No datagram has come from ${called(address)} in ${span(now - startedAt)}. ${heard}`
+        : `No datagram has come from ${called(address)} itself, but ${called(relay.address)} passes on what it says.`,
     evidence: {
       since: time(startedAt),
       exportersHeard: others.length,
@@ -59,7 +62,7 @@ export function neverHeard(address: string, { exporters, startedAt, now, ports }
       relay === undefined
         ? `Check on the device that it exports to this host, port ${list(ports.map(({ port }) => port))}, and by which source address: exporters are known by the address ` +
           "that their datagrams come from, which may be another interface of the device, or that of a NAT gateway."
-        : `Ask for ${relay.address}: samples of relayed agents belong to the exporter that sends them.`,
+        : `Ask for ${called(relay.address)}: samples of relayed agents belong to the exporter that sends them.`,
   };
 }
 
@@ -68,16 +71,17 @@ function silent({ address, relay, lastSeen, datagrams, recordsPerSecond }: Expor
   const quietMs = now - (datagrams > 0 ? lastSeen : Math.max(lastSeen, startedAt));
   if (quietMs < silentAfterMs) return [];
   const isEarlier = datagrams === 0 && relay === undefined;
+  const called = exporterText(address, facts);
   return [
     {
       id: "silent",
       severity: "problem",
       exporter: address,
       sentence: isEarlier
-        ? `${address} is known from an earlier run, but has sent nothing since the collector started ${span(now - startedAt)} ago.`
+        ? `${called} is known from an earlier run, but has sent nothing since the collector started ${span(now - startedAt)} ago.`
         : relay === undefined || datagrams > 0
-          ? `${address} has sent nothing for ${span(quietMs)}; before, ${count(datagrams, "datagram")} came.`
-          : `The relay ${relay} has passed on nothing of ${address} for ${span(quietMs)}.`,
+          ? `${called} has sent nothing for ${span(quietMs)}; before, ${count(datagrams, "datagram")} came.`
+          : `The relay ${exporterText(relay, facts)} has passed on nothing of ${called} for ${span(quietMs)}.`,
       evidence: { lastSeen: time(lastSeen), datagrams, recordsPerSecond, startedAt: time(startedAt) },
       advice:
         "Check that the device is up, still exports to this host, and reaches it. If it was taken out of service, there is nothing to do: it is forgotten in time.",
@@ -85,7 +89,8 @@ function silent({ address, relay, lastSeen, datagrams, recordsPerSecond }: Expor
   ];
 }
 
-function templateMissing({ address, domains, records, firstSeen }: ExporterView, { now }: Facts): Diagnosis[] {
+function templateMissing({ address, domains, records, firstSeen }: ExporterView, facts: Facts): Diagnosis[] {
+  const { now } = facts;
   const waiting = domains.filter(
     ({ waitingSets, waitingSince }) => waitingSets > 0 && now - (waitingSince ?? now) >= templatePatienceMs,
   );
@@ -98,7 +103,7 @@ function templateMissing({ address, domains, records, firstSeen }: ExporterView,
       severity: records === 0 ? "problem" : "warning",
       exporter: address,
       sentence:
-        `Template${many ? "s" : ""} ${list(waitingFor)} of ${domainName(domain)} ${many ? "have" : "has"} not come: ` +
+        `Template${many ? "s" : ""} ${list(waitingFor)} of ${exporterText(address, facts)}, ${domainName(domain)}, ${many ? "have" : "has"} not come: ` +
         `for ${span(now - waitingSince)} data sets have waited; ${number(waitingSets)} wait now${givenUp}.`,
       evidence: {
         protocol,
@@ -137,10 +142,11 @@ function noFlows(
       id: "no-flows",
       severity: "problem",
       exporter: address,
-      sentence: `${address} sent ${count(datagrams, "datagram")} and no flow in them: ${only} only.`.replace(
-        ": no flow records only",
-        "",
-      ),
+      sentence:
+        `${exporterText(address, facts)} sent ${count(datagrams, "datagram")} and no flow in them: ${only} only.`.replace(
+          ": no flow records only",
+          "",
+        ),
       evidence: { datagrams, records, protocols: [...new Set(domains.map(({ protocol }) => protocol))], templates },
       advice: isSflow
         ? "Turn on packet sampling on the agent's interfaces: it polls counters only."

@@ -28,6 +28,8 @@ export interface Facts {
   readonly strictInterfaces: readonly string[];
   readonly counts: FlowCounts;
   readonly exporters: readonly ExporterView[];
+  /** What metadata calls exporters, relays and the address that was asked for, by address. */
+  readonly names: ReadonlyMap<string, string>;
   /** Of exporters that are devices polled by SNMP: both sides of what passed their interfaces. */
   readonly measured: readonly MeasuredExporter[];
 }

@@ -1,5 +1,6 @@
 import type { ExporterView } from "../../flow/index.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
 import type { Facts } from "./facts.ts";
 import { groupBy } from "./group-by.ts";
 import { count, list, number, percent, time } from "./wording.ts";
@@ -36,7 +37,7 @@ export function gaps({ address, domains }: ExporterView, facts: Facts): Diagnosi
       id: "gaps",
       severity: share < smallShare ? "note" : "warning",
       exporter: address,
-      sentence: `${count(missing, unit)} of ${address} never came (${percent(share)}), by sequence numbers. ${where}`,
+      sentence: `${count(missing, unit)} of ${exporterText(address, facts)} never came (${percent(share)}), by sequence numbers. ${where}`,
       evidence: {
         unit,
         missing,
@@ -81,7 +82,7 @@ function whereLost(kernel: number, queues: number, seesKernel: boolean): readonl
 }
 
 /** Samples that an sFlow agent took and could not send. */
-export function agentDrops({ address, domains, records }: ExporterView): Diagnosis[] {
+export function agentDrops({ address, domains, records }: ExporterView, facts: Facts): Diagnosis[] {
   const dropping = domains.filter(({ samplerDrops }) => samplerDrops > 0);
   const drops = sum(dropping, ({ samplerDrops }) => samplerDrops);
   if (drops === 0) return [];
@@ -91,7 +92,7 @@ export function agentDrops({ address, domains, records }: ExporterView): Diagnos
       id: "agent-drops",
       severity: share < smallShare ? "note" : "warning",
       exporter: address,
-      sentence: `sFlow agents at ${address} say that they dropped ${count(drops, "sample")} (${percent(share)}) for want of resources: traffic is underestimated.`,
+      sentence: `sFlow agents at ${exporterText(address, facts)} say that they dropped ${count(drops, "sample")} (${percent(share)}) for want of resources: traffic is underestimated.`,
       evidence: {
         drops,
         records,

@@ -1,15 +1,18 @@
 import type { DomainView, ExporterView } from "../../flow/index.ts";
 import type { Diagnosis, Severity } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
+import type { Facts } from "./facts.ts";
 import { count, list } from "./wording.ts";
 
 const rateSetting = "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF";
 
 /** Sampling that is not known, or that was announced in two ways. */
-export function samplingFindings(exporter: ExporterView): Diagnosis[] {
-  return [...conflicts(exporter), ...overridden(exporter), ...unknown(exporter)];
+export function samplingFindings(exporter: ExporterView, facts: Facts): Diagnosis[] {
+  const called = exporterText(exporter.address, facts);
+  return [...conflicts(exporter, called), ...overridden(exporter, called), ...unknown(exporter, called)];
 }
 
-function unknown({ address, domains, manualRate, fallbackRate, records }: ExporterView): Diagnosis[] {
+function unknown({ address, domains, manualRate, fallbackRate, records }: ExporterView, called: string): Diagnosis[] {
   // Without flows nothing is counted wrongly.
   if (records === 0) return [];
   if (manualRate !== undefined || fallbackRate !== undefined) return [];
@@ -32,7 +35,7 @@ function unknown({ address, domains, manualRate, fallbackRate, records }: Export
         id: "sampler-unknown",
         severity: "warning",
         exporter: address,
-        sentence: `Flows of ${address} name a sampler, but the options that give its rate never came: bytes and packets count as if nothing was sampled.`,
+        sentence: `Flows of ${called} name a sampler, but the options that give its rate never came: bytes and packets count as if nothing was sampled.`,
         evidence,
         advice: `Have the exporter send its sampler options (Cisco: \`option sampler-table\`), or set ${rateSetting}=${address}=<rate>.`,
       },
@@ -43,14 +46,14 @@ function unknown({ address, domains, manualRate, fallbackRate, records }: Export
       id: "sampling-unknown",
       severity: "note",
       exporter: address,
-      sentence: `${address} does not say whether it samples: bytes and packets count as if it did not (flow.sampling.assumed).`,
+      sentence: `${called} does not say whether it samples: bytes and packets count as if it did not (flow.sampling.assumed).`,
       evidence,
       advice: `If it looks at every packet, all is well. If it samples, set ${rateSetting}=${address}=<rate>, or have it send its sampling options.`,
     },
   ];
 }
 
-function conflicts({ address, domains, manualRate }: ExporterView): Diagnosis[] {
+function conflicts({ address, domains, manualRate }: ExporterView, called: string): Diagnosis[] {
   // The operator has decided.
   if (manualRate !== undefined) return [];
   return domains.flatMap((domain) => {
@@ -64,7 +67,7 @@ function conflicts({ address, domains, manualRate }: ExporterView): Diagnosis[] 
           id: "sampling-conflict" as const,
           severity,
           exporter: address,
-          sentence: `${address} announced two sampling rates for ${scopeName(change.scope, id)}: it changed ${times} from ${change.from} to ${change.to}.`,
+          sentence: `${called} announced two sampling rates for ${scopeName(change.scope, id)}: it changed ${times} from ${change.from} to ${change.to}.`,
           evidence: { protocol, domain: id, ...change },
           advice: isOften
             ? `Bytes and packets follow whichever rate came last. Give each sampler one rate on the device, or set ${rateSetting}=${address}=<rate>. Two devices behind one address do this, too.`
@@ -72,7 +75,7 @@ function conflicts({ address, domains, manualRate }: ExporterView): Diagnosis[] 
         },
       ];
     }
-    return disagreement(address, domain);
+    return disagreement(domain, address, called);
   });
 }
 
@@ -81,7 +84,7 @@ function scopeName(scope: string, id: number): string {
 }
 
 /** Samplers with different rates, and flows that do not name theirs. */
-function disagreement(address: string, { id, protocol, sampling, templates }: DomainView): Diagnosis[] {
+function disagreement({ id, protocol, sampling, templates }: DomainView, address: string, called: string): Diagnosis[] {
   const samplers = sampling.filter(({ scope }) => scope.startsWith("sampler "));
   const rates = [...new Set(samplers.map(({ rate }) => rate))];
   const nameless = templates.filter((template) => template.kind === "flows" && template.sampling === undefined);
@@ -92,14 +95,14 @@ function disagreement(address: string, { id, protocol, sampling, templates }: Do
       id: "sampling-conflict",
       severity: "warning",
       exporter: address,
-      sentence: `${address} announced sampling rates ${list(rates)} in domain ${id}, and its flows do not say which applies: they count as if nothing was sampled.`,
+      sentence: `${called} announced sampling rates ${list(rates)} in domain ${id}, and its flows do not say which applies: they count as if nothing was sampled.`,
       evidence: { protocol, domain: id, sampling, templates: nameless.map((template) => template.id) },
       advice: `Have the exporter put the sampler into its flow records (Cisco: \`collect flow sampler\`), or set ${rateSetting}=${address}=<rate>.`,
     },
   ];
 }
 
-function overridden({ address, domains, manualRate }: ExporterView): Diagnosis[] {
+function overridden({ address, domains, manualRate }: ExporterView, called: string): Diagnosis[] {
   if (manualRate === undefined) return [];
   const announced = [...new Set(domains.flatMap(({ sampling }) => sampling.map(({ rate }) => rate)))];
   if (announced.length === 0 || announced.includes(manualRate)) return [];
@@ -108,9 +111,9 @@ function overridden({ address, domains, manualRate }: ExporterView): Diagnosis[]
       id: "sampling-overridden",
       severity: "note",
       exporter: address,
-      sentence: `${address} announces sampling rate ${list(announced)}, but the settings say ${manualRate}: the settings count.`,
+      sentence: `${called} announces sampling rate ${list(announced)}, but the settings say ${manualRate}: the settings count.`,
       evidence: { manualRate, announced },
-      advice: `Take ${address} out of ${rateSetting}, or out of the file of sampling rates, if the exporter is right.`,
+      advice: `Take ${called} out of ${rateSetting}, or out of the file of sampling rates, if the exporter is right.`,
     },
   ];
 }

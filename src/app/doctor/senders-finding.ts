@@ -1,5 +1,7 @@
 import type { DomainView, ExporterView } from "../../flow/index.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
+import type { Facts } from "./facts.ts";
 import { groupBy } from "./group-by.ts";
 import { list, time } from "./wording.ts";
 
@@ -22,7 +24,7 @@ interface ActiveSender {
  * Several devices that send from one address: NAT, or a relay. Two ports that send at the same time, within one observation domain, are
  * several exporting processes; start times that differ make them several devices.
  */
-export function severalDevices(exporter: ExporterView): Diagnosis[] {
+export function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const { address, domains, lastSeen } = exporter;
   // Its records say which device they are of.
   if (exporter.isRelay) return [];
@@ -41,6 +43,7 @@ export function severalDevices(exporter: ExporterView): Diagnosis[] {
   const differ = startsDiffer(group);
   const ports = group.map(({ port }) => port);
   const { protocol, id, resets, late } = first.domain;
+  const called = exporterText(address, facts);
   const mixed = protocol !== "ipfix";
   return [
     {
@@ -48,11 +51,11 @@ export function severalDevices(exporter: ExporterView): Diagnosis[] {
       severity: differ ? "warning" : "note",
       exporter: address,
       sentence: differ
-        ? `Several devices send as ${address}, in the same domain ${id}: ports ${list(ports)} are in use at the same time, and their start times differ. ` +
+        ? `Several devices send as ${called}, in the same domain ${id}: ports ${list(ports)} are in use at the same time, and their start times differ. ` +
           (mixed
             ? "Their templates, sampling rates and sequence numbers get mixed up."
             : "Their sampling rates and interface names get mixed up.")
-        : `Several exporting processes send as ${address}, in the same domain ${id}: ports ${list(ports)} are in use at the same time.`,
+        : `Several exporting processes send as ${called}, in the same domain ${id}: ports ${list(ports)} are in use at the same time.`,
       evidence: {
         protocol,
         domain: id,
@@ -70,7 +73,7 @@ export function severalDevices(exporter: ExporterView): Diagnosis[] {
         "If there is NAT or a relay on the way, let flow exports pass it unchanged, so that each device is known by its own address. If not, give each device or process " +
         "a Source ID (observation domain) of its own." +
         (namesExporter
-          ? ` Its records name the device in elements 130 or 131 (exporterIPv4Address, exporterIPv6Address): if ${address} is a relay of yours, list it in SVC_FLOW_DECODER_RELAYS.`
+          ? ` Its records name the device in elements 130 or 131 (exporterIPv4Address, exporterIPv6Address): if ${called} is a relay of yours, list it in SVC_FLOW_DECODER_RELAYS.`
           : ""),
     },
   ];

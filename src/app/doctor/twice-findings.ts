@@ -1,6 +1,7 @@
 import type { ExporterView } from "../../flow/index.ts";
 import { bothDirections, endOf, overlaps, type Overlap } from "./compare-flows.ts";
 import type { Diagnosis } from "./diagnosis.ts";
+import { exporterText } from "./exporter-text.ts";
 import type { Facts } from "./facts.ts";
 import { list, percent, time } from "./wording.ts";
 
@@ -13,7 +14,9 @@ const manyShare = 0.25;
  *
  * @param address of the exporter to look at; left out: all, and each pair is named once.
  */
-export function sameFlows({ exporters }: Facts, address?: string): Diagnosis[] {
+export function sameFlows(facts: Facts, address?: string): Diagnosis[] {
+  const { exporters } = facts;
+  const called = (one: string): string => exporterText(one, facts);
   const found = overlaps(exporters, address).filter(({ share }) => share >= leastShare);
   const about = (overlap: Overlap): ExporterView => (overlap.more.address === address ? overlap.more : overlap.fewer);
   const addresses = [...new Set(found.map((overlap) => about(overlap).address))];
@@ -21,14 +24,14 @@ export function sameFlows({ exporters }: Facts, address?: string): Diagnosis[] {
     const pairs = found.filter((overlap) => about(overlap).address === one);
     const parts = pairs.map((pair) =>
       pair.fewer.address === one
-        ? `${pair.more.address} (about ${percent(round(pair.share))} of those of ${one})`
-        : `${pair.fewer.address} (about ${percent(round(pair.share))} of those of ${pair.fewer.address})`,
+        ? `${called(pair.more.address)} (about ${percent(round(pair.share))} of those of ${called(one)})`
+        : `${called(pair.fewer.address)} (about ${percent(round(pair.share))} of those of ${called(pair.fewer.address)})`,
     );
     return {
       id: "same-flows",
       severity: pairs.some(({ share }) => share >= manyShare) ? "warning" : "note",
       exporter: one,
-      sentence: `Flows of ${one} come from another exporter, too: ${list(parts)}. Sums over all exporters count them once for each.`,
+      sentence: `Flows of ${called(one)} come from another exporter, too: ${list(parts)}. Sums over all exporters count them once for each.`,
       evidence: {
         with: pairs.slice(0, 8).map(({ fewer, more, share, shared, compared, from, to }) => ({
           exporter: fewer.address === one ? more.address : fewer.address,
@@ -47,7 +50,7 @@ export function sameFlows({ exporters }: Facts, address?: string): Diagnosis[] {
 }
 
 /** Flows that an exporter reports on the way in and again on the way out. */
-export function inAndOut(exporter: ExporterView): Diagnosis[] {
+export function inAndOut(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const found = bothDirections(exporter);
   if (found === undefined) return [];
   const { window, both, known } = found;
@@ -59,7 +62,7 @@ export function inAndOut(exporter: ExporterView): Diagnosis[] {
       id: "both-directions",
       severity: share >= manyShare ? "warning" : "note",
       exporter: address,
-      sentence: `${address} exports about ${percent(round(share))} of its flows twice: on the way in (ingress) and on the way out (egress).`,
+      sentence: `${exporterText(address, facts)} exports about ${percent(round(share))} of its flows twice: on the way in (ingress) and on the way out (egress).`,
       evidence: { inBoth: both, sample: known, from: time(window.start), to: time(endOf(window)) },
       advice:
         "Bind the flow monitor in one direction: ingress on all interfaces sees every flow once (Cisco: `ip flow monitor … input`). " +
