@@ -73,6 +73,8 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
   let ticking: Promise<void> = Promise.resolve();
   /** What is being sorted or rolled up. */
   let inWork: Partition | undefined;
+  /** Of that, what is being rolled up. */
+  let inRollup: Partition | undefined;
   let namesSeen = 0;
   let settled = 0;
   let judgedAt = clock.monotonic();
@@ -101,6 +103,12 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     }
   };
 
+  /** Files stay until they are rolled up, and as long as something reads them. */
+  const keep = (file: Partition): "age" | "bytes" | undefined => {
+    if (file === inRollup) return "bytes";
+    return open === undefined || open.rollups.lacks(file) ? "age" : undefined;
+  };
+
   /** Names of metadata become columns once no more of them come. */
   const learnNames = async (store: DuckDbStore, reader: Intake): Promise<void> => {
     const names = reader.newNames();
@@ -123,10 +131,11 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     if (inWork !== undefined) return;
     const { sorter } = store;
     const unsorted = sorter.next();
-    inWork = unsorted ?? rollups.next(store.partitions());
+    inRollup = unsorted === undefined ? rollups.next(store.partitions()) : undefined;
+    inWork = unsorted ?? inRollup;
     if (inWork === undefined) return;
     const work = unsorted === undefined ? rollups.add(inWork) : sorter.sort(inWork);
-    void work.finally(() => (inWork = undefined));
+    void work.finally(() => (inWork = inRollup = undefined));
   };
 
   const tick = async (): Promise<void> => {
@@ -138,9 +147,8 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     judgedAt = at;
     try {
       reader.flush();
-      store.flush();
+      await store.flush();
       await learnNames(store, reader);
-      await store.tidy((each) => (each === inWork ? "bytes" : rollups.lacks(each) ? "age" : undefined));
       await rollups.tidy();
       workNext(open);
       setFault(undefined);
@@ -170,7 +178,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
 
   return {
     async start() {
-      open = await openDuckDb(usual, isRolledUp, { ...config, isCalm, clock, log });
+      open = await openDuckDb(usual, isRolledUp, { ...config, isCalm, keep, clock, log });
       const { store } = open;
       intake = createIntake({
         columns: store.columns(),

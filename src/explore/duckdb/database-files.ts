@@ -39,8 +39,12 @@ export interface DatabaseFiles {
   removeDrafts(): void;
   /** On disk, with what is not yet in its place. */
   bytes(name: string): number;
+  /** What of that is in the log. */
+  logBytes(name: string): number;
   /** The same of the sorted file that is being written for it. */
   draftBytes(name: string): number;
+  /** Of the file that was set aside. */
+  damagedBytes(): number;
   /** Files that could not be read and were set aside since the start. */
   readonly setAside: number;
 }
@@ -72,10 +76,14 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
       .toSorted(oldestFirst);
   const detach = (name: string): Promise<unknown> => connection.run(`DETACH DATABASE IF EXISTS ${quoted(name)}`);
 
+  const damagedFiles = (): readonly string[] =>
+    readdirSync(directory)
+      .filter((file) => file.startsWith(`${kind}-`) && file.endsWith(damaged))
+      .map((file) => join(directory, file));
+
   /** Of the files that were set aside before, none is kept. @returns where it is. */
   const setAside = (name: string): string => {
-    for (const file of readdirSync(directory))
-      if (file.endsWith(damaged)) rmSync(join(directory, file), { force: true });
+    for (const file of damagedFiles()) rmSync(file, { force: true });
     const path = pathOf(name);
     for (const each of [path, `${path}.wal`]) if (sizeOf(each) > 0) renameSync(each, `${each}${damaged}`);
     setAsideCount++;
@@ -135,8 +143,13 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
         removeFile(path);
         throw error;
       }
-      syncDirectory(directory);
-      await aside.run(attachStatement(pathOf(made), made));
+      try {
+        syncDirectory(directory);
+        await aside.run(attachStatement(pathOf(made), made));
+      } catch (error) {
+        removeFile(pathOf(made));
+        throw error;
+      }
       return made;
     },
     async remove(name) {
@@ -150,7 +163,9 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
       }
     },
     bytes: (name) => sizesOf(pathOf(name)),
+    logBytes: (name) => sizeOf(`${pathOf(name)}.wal`),
     draftBytes: (name) => sizesOf(`${pathOf(`${name}${sorted}`)}${draft}`),
+    damagedBytes: () => damagedFiles().reduce((sum, file) => sum + sizeOf(file), 0),
     get setAside() {
       return setAsideCount;
     },

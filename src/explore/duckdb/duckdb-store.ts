@@ -4,9 +4,11 @@ import { columnOf, isMetadataName, withoutTwins, type Column } from "../columns/
 import type { Block } from "../intake/block.ts";
 import { createChunkWriter, type ChunkWriter } from "./append-block.ts";
 import { createDatabaseFiles, firstName, type DatabaseFiles } from "./database-files.ts";
+import { logBytesOf } from "./disk-room.ts";
 import { quoted } from "./duckdb-dialect.ts";
 import type { DuckDb } from "./load-duckdb.ts";
 import { noteBlock, readPartition, type Partition } from "./partition.ts";
+import { createRetention, type Keep } from "./retention.ts";
 import { createSorter, type Sorter } from "./sorter.ts";
 
 export interface DuckDbStoreOptions {
@@ -17,6 +19,7 @@ export interface DuckDbStoreOptions {
   readonly maxHours: number;
   /** Whether nothing waits that is more urgent than to sort complete files. */
   readonly isCalm: () => boolean;
+  readonly keep: Keep;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -33,16 +36,15 @@ export interface DuckDbStore {
   columns(): readonly Column[];
   /** Takes the rows of a block into memory. */
   append(block: Block): void;
-  /** Puts on disk what was appended. */
-  flush(): void;
+  /**
+   * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
+   * hour is over or the file is large.
+   *
+   * @throws Error also for what failed beside.
+   */
+  flush(): Promise<void>;
   /** From here on, blocks have these columns. @param change is called between the last block that has the old ones and the first with the new ones. */
   setColumns(columns: readonly Column[], change: () => void): Promise<void>;
-  /**
-   * Begins a new file when the hour is over or the file is large, and removes those that are too old or too many.
-   *
-   * @param keep which files stay for now, whatever their age, or even when there are too many bytes.
-   */
-  tidy(keep: (partition: Partition) => "age" | "bytes" | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -101,29 +103,48 @@ interface WriterOptions extends DuckDbStoreOptions {
 }
 
 function createStoreWriter(options: WriterOptions, columns: readonly Column[]): DuckDbStore {
-  const { duckDb, instance, connection, files, partitions, maxBytes, maxHours, clock } = options;
-  const sorter = createSorter(options);
+  const { duckDb, instance, connection, files, partitions, maxBytes, clock } = options;
+  const sorter = createSorter({ ...options, hasRoom: () => retention.hasRoom() });
+  const retention = createRetention({ ...options, sorter, settled: () => settling, coming: () => coming });
   let wanted = columns;
+  /** Bytes that the rows will take that are not on disk yet. */
+  let coming = 0;
   let current: Current | undefined;
   let settling: Promise<void> = Promise.resolve();
   let fault: unknown;
 
-  const begin = async (change: () => void): Promise<void> => {
+  /** A new file, which gets rows from the time that it is made the current one. */
+  const prepare = async (): Promise<Current> => {
     const now = clock.now();
     const hour = Math.floor(now / hourMs);
     const name = files.newName(new Date(now).toISOString().slice(0, 13).replaceAll("-", ""));
     const partition = await files.attach(name, () => readPartition(connection, name, wanted));
     const appender = await connection.createAppender("flows", "main", name);
-    // What is between the reader and the store belongs to the file before.
-    change();
-    const last = current;
     partitions.push(partition);
-    current = { partition, hour, appender, writer: createChunkWriter(duckDb, wanted) };
-    if (last !== undefined) finish(last);
+    return { partition, hour, appender, writer: createChunkWriter(duckDb, wanted) };
+  };
+  const put = (appender: DuckDBAppender): void => {
+    appender.flushSync();
+    coming = 0;
+  };
+  /** What was appended goes to the file before: there is room for just that. */
+  const begin = async (change: () => void): Promise<void> => {
+    const next = await prepare();
+    try {
+      await retention.tidy();
+      // What is between the reader and the store belongs to the file before, too.
+      change();
+    } catch (error) {
+      next.appender.closeSync();
+      next.partition.isComplete = true;
+      throw error;
+    }
+    if (current !== undefined) finish(current);
+    current = next;
   };
   /** On a connection of its own, for the appender of the next file must not wait. */
   const finish = ({ appender, partition }: Current): void => {
-    appender.flushSync();
+    put(appender);
     appender.closeSync();
     settling = settle(partition, settling);
   };
@@ -139,11 +160,9 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
       partition.isComplete = true;
     }
   };
-  const bytes = (): number => partitions.reduce((sum, { name }) => sum + files.bytes(name) + files.draftBytes(name), 0);
-
   return {
     partitions: () => partitions,
-    bytes,
+    bytes: () => retention.bytes(),
     sorter,
     columns: () => wanted,
     get setAside() {
@@ -154,31 +173,31 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
       const { partition, writer, appender } = current;
       appender.appendDataChunk(new duckDb.api.DuckDBDataChunk(writer.write(block)));
       noteBlock(partition, block);
+      const bytes = logBytesOf(block);
+      partition.logBytes += bytes;
+      coming += bytes;
     },
-    flush: () => current?.appender.flushSync(),
+    async flush() {
+      if (current === undefined) return;
+      const bytes = files.bytes(current.partition.name) + coming;
+      const isLarge = bytes > Math.min(maxBytes / minFiles, maxFileBytes);
+      const isOver = Math.floor(clock.now() / hourMs) !== current.hour;
+      if ((isLarge || isOver) && current.partition.rows > 0) await begin(() => {});
+      else {
+        await retention.tidy();
+        put(current.appender);
+      }
+      const found = fault;
+      fault = undefined;
+      if (found !== undefined) throw found as Error;
+    },
     async setColumns(changed, change) {
       wanted = changed;
       await begin(change);
     },
-    async tidy(keep) {
-      if (current === undefined) return;
-      const found = fault;
-      fault = undefined;
-      if (found !== undefined) throw found as Error;
-      const isLarge = files.bytes(current.partition.name) > Math.min(maxBytes / minFiles, maxFileBytes);
-      const isOver = Math.floor(clock.now() / hourMs) !== current.hour;
-      if ((isLarge || isOver) && current.partition.rows > 0) await begin(() => {});
-      const limit = maxBytes * (1 - 1 / minFiles);
-      const oldest = clock.now() - maxHours * hourMs;
-      for (const partition of partitions.filter((each) => each.isComplete && keep(each) !== "bytes")) {
-        const isOld = (partition.to === undefined || partition.to < oldest) && keep(partition) === undefined;
-        if (!isOld && bytes() <= limit - sorter.reservedBytes) continue;
-        partitions.splice(partitions.indexOf(partition), 1);
-        await files.remove(partition.name);
-      }
-    },
     async close() {
       await sorter.close();
+      await retention.tidy();
       const last = current;
       current = undefined;
       if (last !== undefined) finish(last);

@@ -4,6 +4,7 @@ import type { Column } from "../columns/column.ts";
 import { openDuckDbStore, type DuckDbStore } from "./duckdb-store.ts";
 import { loadDuckDb, type DuckDb } from "./load-duckdb.ts";
 import { openInstance } from "./open-instance.ts";
+import type { Keep } from "./retention.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
 /** What is there while the store is open. */
@@ -22,6 +23,7 @@ export interface OpenDuckDbOptions {
   readonly rollups: { readonly maxDays: number; readonly maxBytes: number };
   readonly memoryBytes: number;
   readonly isCalm: () => boolean;
+  readonly keep: Keep;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -16,6 +16,8 @@ export interface Partition {
   /** Those whose times are kept in milliseconds. */
   readonly milliseconds: ReadonlySet<string>;
   rows: number;
+  /** The most bytes that the rows take in a log; of rows of a run before, an estimate. */
+  logBytes: number;
   maxWeight: number;
   /** Of the oldest record, milliseconds since the epoch; undefined: there is none. */
   from: number | undefined;
@@ -26,6 +28,9 @@ export interface Partition {
 
 /** The column of how many records a row stands for. */
 export const weightColumn = "explore.weight";
+
+/** What a row with metadata at both ends takes in a log. */
+const usualRowBytes = 640;
 
 /** Of a column of times in milliseconds. */
 export const millisecondType = "TIMESTAMP_MS";
@@ -69,6 +74,7 @@ export async function describePartition(connection: DuckDBConnection, name: stri
     columns: new Set(described.map(([column]) => String(column))),
     milliseconds: new Set(described.filter(([, type]) => type === millisecondType).map(([column]) => String(column))),
     rows: Number(rows),
+    logBytes: usualRowBytes * Number(rows),
     maxWeight: Math.max(1, Number(weight ?? 1)),
     from: bound(from),
     to: bound(to),

@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Log } from "../../report/index.ts";
 import { isSorted, type DatabaseFiles } from "./database-files.ts";
+import { settlingBytes } from "./disk-room.ts";
 import { describePartition, type Partition } from "./partition.ts";
 import { groupRows, sortPartition } from "./sort-partition.ts";
 
@@ -12,15 +13,21 @@ export interface SorterOptions {
   readonly partitions: Partition[];
   /** Whether nothing waits that is more urgent. */
   readonly isCalm: () => boolean;
+  /** Whether the disk has room for what the next file needs. */
+  readonly hasRoom: () => boolean;
   readonly log: Log;
 }
 
 /** Sorts the rows of complete files, one file after the other: they take less room then, and questions read less. */
 export interface Sorter {
-  /** The oldest file that is not sorted; undefined while others need the processor, too. */
+  /** The oldest file that is not sorted; undefined while others need the processor or the disk, too. */
   next(): Partition | undefined;
   /** Sorts a file, which must stay until then. One at a time. */
   sort(partition: Partition): Promise<void>;
+  /** The file under way. */
+  readonly inWork: Partition | undefined;
+  /** Breaks off what is under way; its file stays as it was, and is sorted later. */
+  giveWay(): Promise<void>;
   /** What the file under way, or the next one, may still need on the disk besides the one that it replaces. */
   readonly reservedBytes: number;
   /** Complete files that are still to be sorted. */
@@ -28,18 +35,17 @@ export interface Sorter {
   readonly sortedRows: number;
   /** Files that stay as they were because they could not be sorted. */
   readonly failures: number;
-  /** Breaks off what is under way; its file stays as it was. */
+  /** The same for good. */
   close(): Promise<void>;
 }
 
-/** Rows that are less than a group of DuckDB's are written to its log first, uncompressed. */
-const loggedRowBytes = 400;
 /** How often it looks whether others still need the processor. */
 const pauseMs = 200;
 
-export function createSorter({ instance, files, partitions, isCalm, log }: SorterOptions): Sorter {
-  const closing = new AbortController();
+export function createSorter({ instance, files, partitions, isCalm, hasRoom, log }: SorterOptions): Sorter {
   const failed = new Set<string>();
+  let isClosed = false;
+  let breaking = new AbortController();
   let inWork: Partition | undefined;
   let connection: DuckDBConnection | undefined;
   let working: Promise<void> | undefined;
@@ -48,8 +54,14 @@ export function createSorter({ instance, files, partitions, isCalm, log }: Sorte
   const isWanted = ({ id, name, isComplete, rows }: Partition): boolean =>
     isComplete && rows > 0 && !isSorted(name) && !failed.has(id);
   const pause = async (): Promise<void> => {
-    closing.signal.throwIfAborted();
-    while (!isCalm()) await wait(pauseMs, undefined, { signal: closing.signal });
+    const { signal } = breaking;
+    signal.throwIfAborted();
+    while (!isCalm()) await wait(pauseMs, undefined, { signal });
+  };
+  const giveWay = async (): Promise<void> => {
+    breaking.abort();
+    connection?.interrupt();
+    await working;
   };
   const replace = async (partition: Partition): Promise<void> => {
     const own = await instance.connect();
@@ -74,22 +86,32 @@ export function createSorter({ instance, files, partitions, isCalm, log }: Sorte
   };
 
   return {
-    next: () => (isCalm() && !closing.signal.aborted ? partitions.find(isWanted) : undefined),
+    next: () => (isCalm() && !isClosed && hasRoom() ? partitions.find(isWanted) : undefined),
     async sort(partition) {
+      breaking = new AbortController();
       inWork = partition;
-      working = replace(partition).catch((error: unknown) => {
-        if (closing.signal.aborted) return;
-        failed.add(partition.id);
-        log.error({ file: partition.name, error }, "Explore cannot sort a file of records: it stays as it is");
-      });
+      working = replace(partition)
+        .catch((error: unknown) => {
+          if (breaking.signal.aborted) return;
+          failed.add(partition.id);
+          log.error({ file: partition.name, error }, "Explore cannot sort a file of records: it stays as it is");
+        })
+        .finally(() => {
+          working = undefined;
+          inWork = undefined;
+        });
       await working;
-      working = undefined;
-      inWork = undefined;
     },
+    get inWork() {
+      return inWork;
+    },
+    giveWay,
     get reservedBytes() {
       const file = inWork ?? partitions.find(isWanted);
       if (file === undefined) return 0;
-      const wanted = files.bytes(file.name) + loggedRowBytes * Math.min(file.rows, groupRows);
+      // Rows that are less than a group of DuckDB's are written to its log first, uncompressed.
+      const logged = Math.min(1, groupRows / file.rows) * file.logBytes;
+      const wanted = settlingBytes(files.bytes(file.name)) + logged;
       return Math.max(0, wanted - files.draftBytes(file.name));
     },
     get waiting() {
@@ -102,9 +124,8 @@ export function createSorter({ instance, files, partitions, isCalm, log }: Sorte
       return failed.size;
     },
     async close() {
-      closing.abort();
-      connection?.interrupt();
-      await working;
+      isClosed = true;
+      await giveWay();
     },
   };
 }
