@@ -197,12 +197,16 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
     },
     async close() {
       await sorter.close();
-      await retention.tidy();
-      const last = current;
-      current = undefined;
-      if (last !== undefined) finish(last);
-      await settling;
-      connection.closeSync();
+      try {
+        await retention.tidy();
+      } finally {
+        // A file that cannot be removed keeps no rows from the disk.
+        const last = current;
+        current = undefined;
+        if (last !== undefined) finish(last);
+        await settling;
+        connection.closeSync();
+      }
     },
   };
 }
