@@ -23,7 +23,7 @@ import { createListener } from "./http/listener.ts";
 import { createBodyReader } from "./http/read-body.ts";
 import type { TlsFiles } from "./http/tls-credentials.ts";
 import type { UnknownFields } from "./json/read-message.ts";
-import type { View, ViewDescription } from "./pages.ts";
+import type { ListView, View, ViewDescription } from "./pages.ts";
 import type { StreamPage } from "./stream-page.ts";
 import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
@@ -69,7 +69,7 @@ export interface ApiServerOptions {
   /** Of the collector, for the OpenAPI document. */
   readonly version: string;
   /** Further JSON documents to GET, by path. */
-  readonly views?: ReadonlyMap<string, View>;
+  readonly views?: ReadonlyMap<string, View | ListView>;
   /** The same whose answers go on. */
   readonly streams?: ReadonlyMap<string, StreamPage>;
   /** Of these, by the same path; one that is left out is any JSON. */

@@ -3,7 +3,7 @@ export type { BasicCredentials } from "./guard/basic-auth.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 export { readTlsCredentials, type TlsFiles } from "./http/tls-credentials.ts";
 export type { UnknownFields } from "./json/read-message.ts";
-export type { View, ViewDescription } from "./pages.ts";
+export type { ListView, View, ViewDescription } from "./pages.ts";
 export type { ExploreFormat, ExploreOperations } from "./services/explore-endpoints.ts";
 export { SourceRefusal, type SourceOperation, type SourceOperations } from "./services/source-endpoints.ts";
 export type { Operation } from "./services/operation-endpoint.ts";

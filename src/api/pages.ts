@@ -9,6 +9,15 @@ import { apiError } from "./error/api-error.ts";
  */
 export type View = (id: string) => unknown;
 
+/** A view with a list that may be long: its elements are made while it is sent. */
+export interface ListView {
+  /** Fields that stand before the list. */
+  head(): Readonly<Record<string, unknown>>;
+  /** The list's field. */
+  readonly name: string;
+  elements(): Iterable<unknown>;
+}
+
 /** What the OpenAPI document says of a view. */
 export interface ViewDescription {
   readonly summary: string;
@@ -34,7 +43,7 @@ export interface PageParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly openApi: () => unknown;
-  readonly views: ReadonlyMap<string, View>;
+  readonly views: ReadonlyMap<string, View | ListView>;
 }
 
 /** What a GET answers, by path. */
@@ -66,6 +75,10 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
   });
   json("/openapi.json", parts.openApi);
   for (const [path, view] of parts.views) {
+    if (typeof view !== "function") {
+      pages.set(path, (call) => sendList(call, view, fresh));
+      continue;
+    }
     const isLast = path.endsWith(idSegment);
     if (!isLast && !path.includes(`${idSegment}/`)) {
       json(path, view);
@@ -79,6 +92,34 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
     });
   }
   return pages;
+}
+
+/** Elements of a list are made in pieces of so many. */
+const elementsAtOnce = 100;
+
+async function sendList(call: Call, view: ListView, headers: Readonly<Record<string, string>>): Promise<void> {
+  const pieces = listPieces(view);
+  // Once it is there, a fault of the view can still be answered as one.
+  const first = pieces.next();
+  call.begin(200, { ...headers, "content-type": "application/json" }, { hasTrailers: false });
+  if (call.method !== "HEAD" && first.done !== true) {
+    await writePieces(call, [first.value]);
+    await writePieces(call, pieces);
+  }
+  call.end();
+}
+
+function* listPieces(view: ListView): Generator<Uint8Array> {
+  const fields = JSON.stringify(view.head()).slice(1, -1);
+  let text = `{${fields}${fields === "" ? "" : ","}${JSON.stringify(view.name)}:[`;
+  let count = 0;
+  for (const element of view.elements()) {
+    text += `${count === 0 ? "" : ","}${JSON.stringify(element)}`;
+    if (++count % elementsAtOnce !== 0) continue;
+    yield Buffer.from(text);
+    text = "";
+  }
+  yield Buffer.from(`${text}]}`);
 }
 
 async function* encoded(first: IteratorResult<string>, rest: AsyncIterator<string>): AsyncGenerator<Uint8Array> {

@@ -12,7 +12,7 @@ import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { sendJson } from "./http/send.ts";
 import { serveStream, type StreamPage } from "./stream-page.ts";
-import { createPages, idIn, type View, type ViewDescription } from "./pages.ts";
+import { createPages, idIn, type ListView, type View, type ViewDescription } from "./pages.ts";
 import type { RpcService } from "./rpc/method.ts";
 import { apiIndex } from "./web/api-index.ts";
 import { webRoutes } from "./web/web-routes.ts";
@@ -62,7 +62,7 @@ export interface RouteParts {
   readonly metrics: Metrics;
   readonly unknownFields: UnknownFields;
   readonly version: string;
-  readonly views: ReadonlyMap<string, View>;
+  readonly views: ReadonlyMap<string, View | ListView>;
   readonly streams: ReadonlyMap<string, StreamPage>;
   readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   readonly snmp?: SnmpOperations;

@@ -1,5 +1,5 @@
 import { createSignIn } from "../access/index.ts";
-import { createApiServer, type View } from "../api/index.ts";
+import { createApiServer, type ListView, type View } from "../api/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
@@ -34,6 +34,7 @@ import {
   definitionsDescription,
   deviceDescription,
   devicesDescription,
+  devicesView,
   previewDefinitions,
   watchedSnmp,
   snmpReadings,
@@ -158,7 +159,7 @@ export function createCollector(options: CollectorOptions): Collector {
     signIn: oidc && createSignIn(oidc, clock),
     ...reporting,
     version,
-    views: new Map<string, View>([
+    views: new Map<string, View | ListView>([
       [
         "/api/v1/flow/exporters",
         () =>
@@ -182,7 +183,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/fields", fieldsView],
       ["/api/v1/snmp/discovery", () => discoveryView(snmp)],
       ["/api/v1/snmp/candidates", () => candidatesView(snmp)],
-      ["/api/v1/snmp/devices", () => ({ enabled: snmp !== undefined, devices: snmp?.devices() ?? [] })],
+      ["/api/v1/snmp/devices", devicesView(snmp)],
       ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
     ]),
     streams: new Map([

@@ -1,4 +1,4 @@
-import type { SnmpOperations, StreamPage, ViewDescription } from "../api/index.ts";
+import type { ListView, SnmpOperations, StreamPage, ViewDescription } from "../api/index.ts";
 import type { Progress } from "../report/index.ts";
 import { waitFor, type DefinitionsPreview, type Snmp } from "../snmp/index.ts";
 
@@ -74,6 +74,15 @@ const deviceProperties: Readonly<Record<string, Schema>> = {
 };
 
 const required = ["device", "name", "ip", "port", "version", "state", "groups", "pending"];
+
+/** What `GET /api/v1/snmp/devices` answers. */
+export function devicesView(snmp: Snmp | undefined): ListView {
+  return {
+    head: () => ({ enabled: snmp !== undefined }),
+    name: "devices",
+    elements: () => snmp?.devices() ?? [],
+  };
+}
 
 export const devicesDescription: ViewDescription = {
   summary: "The polled devices",

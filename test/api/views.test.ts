@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ListView } from "../../src/api/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { startApi } from "./api-fixture.ts";
 
 const views = new Map([["/api/v1/things/{id}", (id: string) => (id === "[::1]:161" ? { id } : undefined)]]);
@@ -55,4 +58,43 @@ test("the OpenAPI document has of a view its description, and any JSON of the ot
   };
   assert.deepEqual(of("/api/v1/things"), ["All things", { schema: { type: "object" } }]);
   assert.deepEqual(of("/api/v1/things/{id}"), ["The state at /api/v1/things/{id}", { schema: {} }]);
+});
+
+test("the elements of a long list are made while it is sent, a hundred in one turn of the event loop", async (t) => {
+  const turns = countTurns();
+  cleanUp(t, () => turns.stop());
+  const inTurn = new Map<number, number>();
+  let count = 0;
+  const list: ListView = {
+    head: () => ({ enabled: true }),
+    name: "things",
+    *elements() {
+      for (let i = 0; i < count; i++) {
+        inTurn.set(turns.count, (inTurn.get(turns.count) ?? 0) + 1);
+        yield { i, text: "ä".repeat(100) };
+      }
+    },
+  };
+  const { url } = await startApi(t, { views: new Map([["/api/v1/things", list]]) });
+  const get = (method = "GET"): Promise<Response> => fetch(`${url}/api/v1/things`, { method });
+  for (count of [0, 1, 99, 100, 101, 2500]) {
+    const answer = await get();
+    assert.equal(answer.headers.get("content-type"), "application/json");
+    const { enabled, things } = (await answer.json()) as { enabled: boolean; things: { i: number }[] };
+    assert.deepEqual([enabled, things.length, things.at(-1)?.i], [true, count, count === 0 ? undefined : count - 1]);
+  }
+  assert.ok(Math.max(...inTurn.values()) <= 101, `${Math.max(...inTurn.values())} in one turn`);
+  assert.equal(await (await get("HEAD")).text(), "");
+});
+
+test("a fault before a list begins is answered as one", async (t) => {
+  const list: ListView = {
+    head: () => ({}),
+    name: "things",
+    elements() {
+      throw new Error("no things");
+    },
+  };
+  const { url } = await startApi(t, { views: new Map([["/api/v1/things", list]]) });
+  assert.equal((await fetch(`${url}/api/v1/things`)).status, 500);
 });

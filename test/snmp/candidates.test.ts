@@ -94,7 +94,9 @@ describe("candidates", { concurrency: 4 }, () => {
         return [];
       });
     }
-    await until("the device", () => rig.snmp.devices().some(({ name, state }) => name === "sw7" && state === "up"));
+    await until("the device", () =>
+      [...rig.snmp.devices()].some(({ name, state }) => name === "sw7" && state === "up"),
+    );
     await until("the other was asked", async () => (await view(rig)).some(({ state }) => state === "silent"));
     assert.deepEqual([...asked], ["198.51.100.8"]);
     const found = (await view(rig)).map(({ address, state }) => `${address} ${state}`);

@@ -136,7 +136,7 @@ describe("discovery of networks", { concurrency: 8 }, () => {
     assert.equal(await rig.metrics.value("netgloss_snmp_discovery_devices_total", { change: "new" }), 6);
     assert.ok(Number(await rig.metrics.value("netgloss_snmp_discovery_last_run_timestamp_seconds")) > 1e9);
     // What was found is polled without a further word.
-    await until("all are up", () => rig.snmp.devices().filter(({ state }) => state === "up").length === 6);
+    await until("all are up", () => [...rig.snmp.devices()].filter(({ state }) => state === "up").length === 6);
     assert.deepEqual((await readdir(rig.foundDirectory)).sort(), [
       ".discovered.json",
       "fw.yml",
@@ -247,7 +247,7 @@ describe("discovery of networks", { concurrency: 8 }, () => {
     assert.match(rotated, /version: 3\n {2}v3_credentials:\n {4}- username: "sweeper"\n/);
     assert.ok(!rotated.includes("communities"));
     await until("both are polled", () => {
-      const up = rig.snmp.devices().filter(({ state }) => state === "up");
+      const up = [...rig.snmp.devices()].filter(({ state }) => state === "up");
       return up.some(({ ip }) => ip === "198.51.100.50") && up.some(({ version }) => version === "3");
     });
     assert.ok((await file(rig, "goes.yml")).includes("198.51.100.3"), "a device that is gone keeps its file");
@@ -264,7 +264,7 @@ describe("discovery of networks", { concurrency: 8 }, () => {
     assert.equal(probes, rig.network.sent.length, "each datagram is counted");
     assert.deepEqual([report.isDryRun, report.new[0]?.name, report.new[0]?.file], [true, "one", undefined]);
     assert.deepEqual(await readdir(rig.foundDirectory), []);
-    assert.deepEqual(rig.snmp.devices(), []);
+    assert.deepEqual([...rig.snmp.devices()], []);
     assert.equal(await rig.metrics.value("netgloss_snmp_discovery_devices_total", { change: "new" }), 0);
   });
 
@@ -291,7 +291,7 @@ describe("discovery of networks", { concurrency: 8 }, () => {
     ]);
     assert.equal(report.problem, undefined);
     assert.deepEqual(
-      rig.snmp.devices().map(({ ip }) => ip),
+      [...rig.snmp.devices()].map(({ ip }) => ip),
       [1, 2, 3, 4].map((host) => `198.51.100.${host}`),
     );
   });

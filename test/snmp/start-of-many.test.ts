@@ -33,7 +33,7 @@ test("a start with many devices gives the event loop its turn", async (t) => {
   let begun = 0;
   let most = 0;
   const look = (): void => {
-    const now = snmp.devices().filter(({ discovery }) => discovery !== undefined).length;
+    const now = [...snmp.devices()].filter(({ discovery }) => discovery !== undefined).length;
     most = Math.max(most, now - begun);
     begun = now;
     if (isStarting) setImmediate(look);
@@ -45,4 +45,8 @@ test("a start with many devices gives the event loop its turn", async (t) => {
   look();
   assert.equal(begun, count);
   assert.ok(most <= 64, `${most} devices begun in one turn`);
+  const ids = [...snmp.devices()].map(({ device }) => device);
+  assert.deepEqual(ids, ids.toSorted());
+  const [first] = snmp.devices();
+  assert.equal(first?.device, ids[0]);
 });

@@ -1,53 +1,41 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { limitLog, silentProgress } from "../../report/index.ts";
-import type { Definitions, Device } from "../definitions/definitions.ts";
-import { deviceCredentials, usmCredential } from "../definitions/device-credentials.ts";
+import { usmCredential } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
 import { createPacer } from "../definitions/pacer.ts";
-import { deviceGroupsOf } from "../definitions/reach.ts";
-import type { DevicePlan } from "../discovery/device-plan.ts";
 import { createPlanStore } from "../discovery/plan-store.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
-import type { DevicePoller } from "../poller/device-poller.ts";
 import { createMemoryBudget } from "../discovery/memory-budget.ts";
-import { rateRefusals } from "../poller/counter-change.ts";
 import { createRateBudget } from "../poller/kept-counters.ts";
 import type { OctetBudget } from "../poller/octet-counters.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
 import { createSchedule } from "../poller/schedule.ts";
-import { formatOid } from "../session/oid.ts";
 import { peerName } from "../session/peer.ts";
 import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { createDefinitionsInUse } from "./apply-definitions.ts";
+import { registerBudgetMetrics } from "./budget-metrics.ts";
+import { createDeviceList } from "./device-list.ts";
 import { createDeviceTable, type DeviceTable } from "./device-table.ts";
-import { detailDevice, viewDevice, type DeviceView } from "./device-view.ts";
 import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
-import { createCandidates, type NamedAddress } from "./candidates.ts";
-import { createNeighbours, type Neighbour } from "./neighbours.ts";
+import { createCandidates } from "./candidates.ts";
+import { namedAddresses } from "./named-addresses.ts";
+import { createNeighbours } from "./neighbours.ts";
 import { createNetworkDiscovery } from "./network-discovery.ts";
-import {
-  createDeviceTaker,
-  elsewhereDetail,
-  elsewhereView,
-  rediscoverElsewhere,
-  sharedPlans,
-  type TakenUp,
-} from "./shared-devices.ts";
+import { polledIdentities } from "./polled-identities.ts";
+import { createDeviceTaker, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
-import type { PolledIdentity } from "../sweep/settle-found.ts";
 import { createLastReadings } from "../readings/last-readings.ts";
 import { prometheusText } from "../readings/prometheus-text.ts";
 import { createTrapListener } from "../traps/trap-listener.ts";
+import { createTakeUp } from "./take-up.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Work for many devices at once is spread: so much for each, up to a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
-/** Polls that were due while nobody ran are made up for within this time. */
-const maxCatchUp = 10_000;
 /** How long a restart takes that did not say when it stopped. */
 const usualRestart = 15_000;
 
@@ -98,55 +86,10 @@ export function createSnmp(options: SnmpOptions): Snmp {
 
   const pacer = createPacer(clock);
   const memory = createMemoryBudget(maxRowBytes);
-  metrics.gaugeFrom(
-    "netgloss_snmp_long_tables_bytes",
-    "Memory of long tables between reading and writing",
-    [],
-    () => memory.used,
-  );
-
   const lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
-  if (lastReadings !== undefined) {
-    metrics.gaugeFrom("netgloss_snmp_readings_rows", "Rows kept for /metrics/snmp", [], () => lastReadings.counts.rows);
-    metrics.counterFrom(
-      "netgloss_snmp_readings_left_out_total",
-      "Rows that are not in /metrics/snmp, because there are so many",
-      [],
-      () => lastReadings.counts.leftOut,
-    );
-  }
   const rates = createRateBudget(maxCountedRows);
-  metrics.gaugeFrom(
-    "netgloss_snmp_rates_rows",
-    "Rows of tables whose counters are kept, to compare them with the next poll",
-    [],
-    () => rates.used,
-  );
-  metrics.counterFrom(
-    "netgloss_snmp_rates_rows_left_out_total",
-    "Rows whose counters were not kept for want of room: they have no rates",
-    [],
-    () => rates.leftOut,
-  );
-  metrics.counterFrom(
-    "netgloss_snmp_rates_refused_total",
-    "Counters without a rate between two polls, by reason",
-    ["reason"],
-    () => rateRefusals.map((reason) => [{ reason }, rates.refused[reason]] as const),
-  );
   const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
-  metrics.gaugeFrom(
-    "netgloss_snmp_counted_interfaces",
-    "Interfaces whose last counters are kept, to compare them with flows",
-    [],
-    () => octets.used,
-  );
-  metrics.counterFrom(
-    "netgloss_snmp_counters_left_out_total",
-    "Counters of interfaces that were not kept for want of room: `netgloss doctor` does not compare them with flows",
-    [],
-    () => octets.leftOut,
-  );
+  registerBudgetMetrics(metrics, { memory, readings: lastReadings, rates, octets });
 
   const neighbours = options.discovery && createNeighbours();
   const devices: DeviceTable = createDeviceTable({
@@ -270,16 +213,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     Object.entries(discoveries.counts()).map(([state, count]) => [{ state }, count] as const),
   );
 
-  /** Takes up a plan of an earlier run, and discovers what there is none for, or one for other definitions. */
-  async function begin(id: string, poller: DevicePoller, definitions: Definitions, given: TakenUp): Promise<void> {
-    const own = await plans.load(id);
-    const plan = given.plan === undefined || (own?.discoveredAt ?? 0) > given.plan.discoveredAt ? own : given.plan;
-    if (pollers.get(id) !== poller) return;
-    const isUsable = plan !== undefined && fits(plan, poller.device, definitions);
-    if (isUsable) poller.resume(plan, { since: given.since, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
-    if (!isUsable || plan.revision !== definitions.revision) discoveries.require(id, spread(pollers.size));
-  }
-
+  const begin = createTakeUp({ devices, discoveries, plans, spread });
   const taker = createDeviceTaker({
     devices,
     discoveries,
@@ -289,22 +223,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     pacer,
     clock,
   });
-  const polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
-  const view = (deviceId: string, poller: DevicePoller): DeviceView => ({
-    ...viewDevice(poller, discoveries.state(deviceId), devices.pendingOf(deviceId)),
-    ...polledBy,
-  });
-  /** Devices of the definitions that are not polled here. */
-  const elsewhere = (): DeviceView[] =>
-    sharing === undefined
-      ? []
-      : [...(inUse.current?.devices.values() ?? [])]
-          .filter(({ id }) => !pollers.has(id))
-          .map((device) => elsewhereView(device, sharing.memberOf(device.id)));
-  const stateOf = (deviceId: string): Record<string, unknown> => {
-    const poller = pollers.get(deviceId);
-    return poller === undefined ? { device: deviceId, state: "removed" } : { ...view(deviceId, poller) };
-  };
+  const list = createDeviceList({ devices, discoveries, definitions: () => inUse.current, sharing });
 
   return {
     name: "snmp",
@@ -378,71 +297,14 @@ export function createSnmp(options: SnmpOptions): Snmp {
       }
       const outcome = discoveries.join(deviceId);
       const ended = wait === undefined ? undefined : await waitFor(outcome, wait.seconds * 1000, wait.signal);
-      if (ended === undefined) return { isDone: false, report: stateOf(deviceId) };
+      if (ended === undefined) return { isDone: false, report: list.stateOf(deviceId) };
       const failure = ended.ok ? {} : { error: ended.error };
-      return { isDone: true, report: { result: ended.ok ? "discovered" : "failed", ...failure, ...stateOf(deviceId) } };
+      return {
+        isDone: true,
+        report: { result: ended.ok ? "discovered" : "failed", ...failure, ...list.stateOf(deviceId) },
+      };
     },
-    devices: () =>
-      [...Array.from(pollers, ([id, poller]) => view(id, poller)), ...elsewhere()].sort((a, b) =>
-        a.device < b.device ? -1 : 1,
-      ),
-    device(id) {
-      const poller = pollers.get(id);
-      if (poller === undefined) return elsewhereDetail(elsewhere().find(({ device }) => device === id));
-      return { ...detailDevice(poller, discoveries.state(id), devices.pendingOf(id), inUse.current), ...polledBy };
-    },
+    devices: () => list.all(),
+    device: (id) => list.detail(id),
   };
-}
-
-/** Who names which address, in words. */
-function* namedAddresses(
-  neighbours: Iterable<Neighbour>,
-  exporters: readonly string[],
-  pollers: ReadonlyMap<string, DevicePoller>,
-): Generator<NamedAddress> {
-  for (const { address, protocol, deviceId, port } of neighbours) {
-    const poller = pollers.get(deviceId);
-    if (poller === undefined) continue;
-    const name = protocol === "lldp" ? poller.lldpPort(port) : poller.interfaces.get(port);
-    const reason = `${protocol.toUpperCase()} neighbour of ${poller.device.name}, port ${name ?? port}`;
-    yield { address, source: protocol, reason };
-  }
-  for (const address of exporters) yield { address, source: "flow", reason: "an exporter of flows" };
-}
-
-/** Of a device that another collector polls the address is known. */
-function polledIdentities(
-  pollers: ReadonlyMap<string, DevicePoller>,
-  definitions: Definitions | undefined,
-): PolledIdentity[] {
-  const others = [...(definitions?.devices.values() ?? [])].filter(({ id }) => !pollers.has(id));
-  return [
-    ...Array.from(pollers.values(), polledIdentity),
-    ...others.map(({ id, ip }) => ({
-      id,
-      serial: undefined,
-      sysObjectId: undefined,
-      sysName: undefined,
-      addresses: [ip],
-    })),
-  ];
-}
-
-function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {
-  return {
-    id,
-    serial: plan?.facts.get("serial"),
-    sysObjectId: plan?.sysObjectId && formatOid(plan.sysObjectId),
-    sysName: plan?.sysName,
-    addresses,
-  };
-}
-
-/** Whether a plan of an earlier run still says how this device is asked, and for what. */
-function fits(plan: DevicePlan, device: Device, definitions: Definitions): boolean {
-  return (
-    plan.credential < deviceCredentials(device).length &&
-    JSON.stringify([...deviceGroupsOf(definitions, device, plan.sysObjectId)].sort()) ===
-      JSON.stringify(plan.deviceGroups)
-  );
 }

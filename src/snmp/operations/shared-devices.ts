@@ -3,12 +3,12 @@ import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { Pacer } from "../definitions/pacer.ts";
 import { planFromJson, planToJson, type DevicePlan } from "../discovery/device-plan.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
-import type { DevicePoller } from "../poller/device-poller.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice } from "./device-sharing.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { DeviceDetail, DeviceView } from "./device-view.ts";
 import type { Discoveries } from "./discoveries.ts";
 import type { RediscoveryOutcome } from "./snmp.ts";
+import type { TakeUp } from "./take-up.ts";
 import { waitFor } from "./wait-for.ts";
 
 export interface DeviceTakerParts {
@@ -16,18 +16,10 @@ export interface DeviceTakerParts {
   readonly discoveries: Pick<Discoveries, "join">;
   readonly definitions: () => Definitions | undefined;
   /** Polls a device by a plan, or discovers it. */
-  readonly begin: (id: string, poller: DevicePoller, definitions: Definitions, given: TakenUp) => Promise<void>;
+  readonly begin: TakeUp;
   readonly isRunning: () => boolean;
   readonly pacer: Pacer;
   readonly clock: Clock;
-}
-
-/** How a device is taken up. */
-export interface TakenUp {
-  /** A plan that came with it. */
-  readonly plan: DevicePlan | undefined;
-  /** Milliseconds since the epoch: it may not have been polled since. */
-  readonly since: number;
 }
 
 /** Between the last poll of one collector and its end: a poll that was cut off is made up for. */

@@ -93,8 +93,8 @@ export interface Snmp extends Component {
   readings(): Iterable<string> | undefined;
   /** The port for traps and informs; undefined while none are received. */
   trapPort(): number | undefined;
-  /** By `ip:port`, in the order of ids. */
-  devices(): DeviceView[];
+  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  devices(): Iterable<DeviceView>;
   device(id: string): DeviceDetail | undefined;
   /** Whether an address is a device's: that at which it is polled, or one that it says it has. */
   knows(address: string): boolean;
