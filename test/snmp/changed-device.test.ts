@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { systemClock, type Clock } from "../../src/report/index.ts";
 import { integer, octets, oidOf, type AgentRow } from "../support/snmp-agent/index.ts";
 import { patientDevice, rigTable, startSnmpRig, type SnmpRecord, type SnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -80,9 +81,13 @@ describe("a device that changes", { concurrency: 6 }, () => {
   });
 
   test("is discovered again when it is up for 5 minutes: it has tables that it had not after its start", async (t) => {
-    const rig = await startSnmpRig(t, { agent: { uptime: 299.2 }, files: address });
+    let passed = 0;
+    const clock: Clock = { now: () => systemClock.now() + passed, monotonic: () => systemClock.monotonic() };
+    const agentClock: Clock = { now: () => clock.now(), monotonic: () => systemClock.monotonic() + passed };
+    const rig = await startSnmpRig(t, { agent: { uptime: 10, clock: agentClock }, files: address, clock });
     await rig.polled();
     rig.agent.table = rig.agent.table.with([{ oid: oidOf("1.3.6.1.2.1.4.20.1.2.192.0.2.1"), value: integer(1) }]);
+    passed = 295_000;
     await until("the table", () => rig.of("IP-MIB::ipAddrTable").length > 0);
     const seen = rig.records.length;
     await until("more polls", () => rig.records.length > seen + 6);

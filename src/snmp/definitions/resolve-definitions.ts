@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { DefinitionSet, type LoadedFile, type Placed } from "./definition-set.ts";
 import { kinds, type Definitions, type Kind } from "./definitions.ts";
 import { compareFindings, type Finding } from "./finding.ts";
@@ -54,7 +54,7 @@ export async function resolveDefinitions(
   }
   const findings = (await set.findings(pacer)).sort(compareFindings);
   const definitions: Definitions = {
-    revision: revisionOf(hashes),
+    revision: await revisionOf(hashes, pacer),
     devices,
     deviceGroups,
     objectGroups,
@@ -114,7 +114,13 @@ function hashesOf(set: DefinitionSet, kind: Kind): Map<string, string> {
   );
 }
 
-function revisionOf(hashes: Readonly<Record<Kind, ReadonlyMap<string, string>>>): string {
-  const lines = kinds.flatMap((kind) => [...hashes[kind]].map(([id, value]) => `${kind} ${id} ${value}\n`));
-  return hash("sha256", lines.sort().join(""), "hex").slice(0, 16);
+/** Of all lines in their order. No kind's lines stand among those of another, so that each kind can be sorted by itself. */
+async function revisionOf(hashes: Readonly<Record<Kind, ReadonlyMap<string, string>>>, pacer: Pacer): Promise<string> {
+  const sum = createHash("sha256");
+  for (const kind of kinds.toSorted((a, b) => (`${a} ` < `${b} ` ? -1 : 1))) {
+    if (pacer.isDue()) await pacer.rest();
+    const lines = Array.from(hashes[kind], ([id, value]) => `${kind} ${id} ${value}\n`);
+    sum.update(lines.sort().join(""));
+  }
+  return sum.digest("hex").slice(0, 16);
 }
