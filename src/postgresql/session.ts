@@ -39,7 +39,7 @@ export interface SessionListeners {
   readonly onEnd?: () => void;
 }
 
-/** What the server keeps to in sessions of ours, beside the time for locks: how soon it lets go of a collector that is gone. */
+/** What the server keeps to in sessions of ours: how soon it lets go of a collector that is gone. */
 const sessionSettings = {
   /** A transaction in which nothing happens, with its locks. */
   idle_in_transaction_session_timeout: "10s",
