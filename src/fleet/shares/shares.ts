@@ -2,8 +2,10 @@ import { hash } from "node:crypto";
 import { isExpected, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { FleetMember } from "../fleet-contract.ts";
 import type { Membership } from "../membership.ts";
-import { ownerOf, pointOf, type NamePoint } from "./rendezvous.ts";
+import { keysOf, leaderOf, sharerOf, type Sharer } from "./divide-keys.ts";
+import { pointOf, type NamePoint } from "./rendezvous.ts";
 import type { Share, ShareTables } from "./share-contract.ts";
+import { createShareMetrics } from "./share-metrics.ts";
 
 /** Does the work for keys. */
 export interface ShareTaker {
@@ -46,14 +48,13 @@ export interface SharesOptions {
 
 /** Keys of one request: the renewal of the lease waits for its end. */
 const keysAtOnce = 200;
-const origins = ["nobody", "released", "dead"] as const;
 
 /**
  * Divides keys by rendezvous hashing over the members that know them. What the hash says is a wish: a key is taken in the database, where it has
  * one holder, so members that see the fleet differently do not both take it.
  */
 export function createShares(options: SharesOptions): Shares {
-  const { membership, tables, taker, keepsWithoutLease, retryMs, after, log, metrics } = options;
+  const { membership, tables, taker, keepsWithoutLease, retryMs, after, log } = options;
   /** The session by which each key is held. */
   const held = new Map<string, string>();
   /** What may be this collector's in the database and is not to be, with the session that has it there. */
@@ -71,70 +72,27 @@ export function createShares(options: SharesOptions): Shares {
   let waiting = 0;
   let ends: readonly (() => void)[] = [];
 
-  const taken = metrics.counter(
-    "netgloss_fleet_devices_taken_total",
-    "Devices that this collector has taken, by what they were before: nobody's, given up, or of a collector that lives no more.",
-    { from: origins },
-  );
-  const released = metrics.counter(
-    "netgloss_fleet_devices_released_total",
-    "Devices that this collector has given up for another one, or at its end.",
-  );
-  const stopped = metrics.counter(
-    "netgloss_fleet_devices_stopped_total",
-    "Devices that this collector no longer polls because its lease was lost.",
-  );
-  const failures = metrics.counter(
-    "netgloss_fleet_share_failures_total",
-    "Attempts to divide devices that the database did not carry out.",
-  );
   const counts = (): ReturnType<Shares["counts"]> => {
     const all = offered?.points.size ?? 0;
     return { held: held.size, waiting, elsewhere: Math.max(0, all - held.size - waiting) };
   };
-  metrics.gaugeFrom("netgloss_fleet_devices", "Devices of the definitions, by where they are polled.", ["state"], () =>
-    Object.entries(counts()).map(([state, count]) => [{ state }, count] as const),
-  );
+  const count = createShareMetrics(options.metrics, counts);
 
   const me = (session: string): FleetMember => ({ name: membership.member, session });
   /** Members that share, with the keys that they know. */
-  const sharers = (): readonly { readonly name: string; readonly point: NamePoint; readonly keys: Keys }[] =>
+  const sharers = (): readonly Sharer[] =>
     membership.members().flatMap(({ name, session, devices }) => {
       const isMe = session === membership.session();
-      const keys: Keys | undefined = isMe ? offered?.points : devices === undefined ? undefined : lists.get(devices);
+      const keys = isMe ? offered?.points : devices === undefined ? undefined : lists.get(devices);
       return keys === undefined ? [] : [{ name, point: pointOf(name), keys }];
     });
-  const wantedKeys = (): readonly string[] => {
-    const members = sharers();
-    const mine = members.findIndex(({ name }) => name === membership.member);
-    const points = members.map(({ point }) => point);
-    const wanted: string[] = [];
-    for (const [key, point] of offered?.points ?? []) {
-      const knowing = members.every(({ keys }) => keys.has(key))
-        ? undefined
-        : members.filter(({ keys }) => keys.has(key));
-      const owner =
-        knowing === undefined
-          ? ownerOf(point, points)
-          : members.indexOf(
-              knowing[
-                ownerOf(
-                  point,
-                  knowing.map((member) => member.point),
-                )
-              ] as (typeof members)[number],
-            );
-      if (owner === mine && mine !== -1) wanted.push(key);
-    }
-    return wanted;
-  };
 
   /** Ends the work at once; the database is not asked, because the session has ended there, or soon will. */
   const dropAll = async (): Promise<void> => {
     const keys = [...held.keys()];
     held.clear();
     if (keys.length === 0) return;
-    stopped.add(keys.length);
+    count.stopped.add(keys.length);
     log.warn({ devices: keys.length }, "SNMP devices are not polled here any more: the lease in the fleet is lost");
     await taker.release(keys);
   };
@@ -160,12 +118,12 @@ export function createShares(options: SharesOptions): Shares {
     const kept = await taker.release(keys);
     for (const key of isOurs) unreleased.set(key, kept.get(key));
     unreleasedBy = session;
-    released.add(keys.length);
+    count.released.add(keys.length);
     await settleReleases(session);
     log.info({ devices: keys.length }, "SNMP devices are given to other collectors of the fleet");
   };
   const take = async (session: string, keys: readonly string[]): Promise<void> => {
-    let count = 0;
+    let number = 0;
     for (let i = 0; i < keys.length; i += keysAtOnce) {
       const some = keys.slice(i, i + keysAtOnce);
       // Until the answer is there, they may be this collector's in the database.
@@ -177,15 +135,15 @@ export function createShares(options: SharesOptions): Shares {
       if (membership.session() !== session || !isRunning) return;
       const fresh = shares.filter(({ key }) => !held.has(key));
       for (const { key } of shares) held.set(key, session);
-      for (const { from } of fresh) taken.add(1, { from });
-      count += fresh.length;
+      for (const { from } of fresh) count.taken.add(1, { from });
+      number += fresh.length;
       // Another one has taken them while the lease was lost.
       const lost = some.filter((key) => held.has(key) && held.get(key) !== session);
       for (const key of lost) held.delete(key);
       if (lost.length > 0) await taker.release(lost);
       if (fresh.length > 0) await taker.take(fresh);
     }
-    if (count > 0) log.info({ devices: count, held: held.size }, "SNMP devices are polled here");
+    if (number > 0) log.info({ devices: number, held: held.size }, "SNMP devices are polled here");
   };
 
   const divide = async (): Promise<void> => {
@@ -205,7 +163,7 @@ export function createShares(options: SharesOptions): Shares {
       if (keys !== undefined) lists.set(name, new Set(keys));
     }
     if (membership.session() !== session) return;
-    const wanted = wantedKeys();
+    const wanted = keysOf(membership.member, points, sharers());
     const isWanted = new Set(wanted);
     await release(
       session,
@@ -232,7 +190,7 @@ export function createShares(options: SharesOptions): Shares {
       await divide();
       if (waiting > 0 || unreleased.size > 0) again();
     } catch (error) {
-      failures.add(1);
+      count.failures.add(1);
       hasFailed = true;
       isAskedAgain = false;
       if (isExpected(error)) log.debug({ error }, "the devices of the fleet were not divided");
@@ -281,32 +239,13 @@ export function createShares(options: SharesOptions): Shares {
       try {
         await tables.keep(me(session), key, text);
       } catch (error) {
-        failures.add(1);
+        count.failures.add(1);
         log.debug({ key, error }, "what the next collector is to know of a device was not kept");
       }
     },
     holds: (key) => held.has(key),
-    memberOf(key) {
-      if (held.has(key)) return membership.member;
-      const knowing = sharers().filter(({ keys }) => keys.has(key));
-      return knowing[
-        ownerOf(
-          pointOf(key),
-          knowing.map(({ point }) => point),
-        )
-      ]?.name;
-    },
-    leads() {
-      const members = sharers();
-      return (
-        members[
-          ownerOf(
-            pointOf("lead"),
-            members.map(({ point }) => point),
-          )
-        ]?.name === membership.member
-      );
-    },
+    memberOf: (key) => (held.has(key) ? membership.member : sharerOf(key, pointOf(key), sharers())?.name),
+    leads: () => leaderOf(sharers())?.name === membership.member,
     counts,
     async stop() {
       isRunning = false;
@@ -329,5 +268,3 @@ export function createShares(options: SharesOptions): Shares {
     },
   };
 }
-
-type Keys = Pick<ReadonlySet<string>, "has">;

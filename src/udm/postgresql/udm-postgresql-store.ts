@@ -21,6 +21,7 @@ import { createPublishedState } from "../store/published-state.ts";
 import { createSubmit, type Batch } from "../store/submit-writes.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
 import { createStoreMetrics } from "../store/udm-store-metrics.ts";
+import { createCatchUp } from "./catch-up.ts";
 import { createCommitter } from "./commit-batches.ts";
 import { createWriter } from "./commit-transaction.ts";
 import { createDatabaseHealth } from "./database-health.ts";
@@ -28,7 +29,6 @@ import { createMirror, ReloadNeeded } from "./mirror.ts";
 import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
 import { pruneLog } from "./prune-log.ts";
-import { readState } from "./fetch-commits.ts";
 import { channel, udmSchema } from "./schema.ts";
 import { createSharedHistory } from "./shared-history.ts";
 import { createStateCopies } from "./state-copies.ts";
@@ -78,10 +78,9 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     staleMs: () => state.staleMs(),
   });
   const writer = createWriter(access, random);
-  let firstKept = 1;
   const history = createSharedHistory({
     last: () => mirror.position()?.number ?? 0,
-    first: () => firstKept,
+    first: () => catchUp.firstKept(),
     ask: (work) => connected().ask(work),
     log,
   });
@@ -105,8 +104,6 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
       heardAt: state.heardAt(),
     }),
   });
-  /** The clock of the database is ahead of ours by so much, in milliseconds. */
-  let clockOffset = 0;
   let isRunning = false;
 
   /** @throws UdmError while the database is away. */
@@ -123,50 +120,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     return index;
   };
 
-  /** Takes over what others have committed, whatever it takes. To be called alone, outside of transactions. */
-  const synchronize = async (session: Session): Promise<void> => {
-    try {
-      const commits = await mirror.catchUp(session);
-      database.followed(commits.length);
-      for (const { number, author, method, collector: by, entries } of commits) {
-        log.debug({ change: number, author, method, collector: by, entries }, "another collector has changed metadata");
-      }
-    } catch (error) {
-      if (!(error instanceof ReloadNeeded)) throw error;
-      await reload(session, error);
-    }
-  };
-
-  const reload = async (session: Session, { reason }: ReloadNeeded): Promise<void> => {
-    if (reason === "set_back") {
-      log.warn(
-        { database: place },
-        "the database has not the commits that were seen here: it is another one, or was set back; all is read from it",
-      );
-    } else if (reason === "changed_by_hand") {
-      log.warn(
-        { database: place },
-        "entries of the database were changed by hand, without a number: all is read from it",
-      );
-    }
-    const { reload: read } = mirror;
-    try {
-      await read(session, reason);
-    } catch (error) {
-      database.failed("load");
-      throw error;
-    }
-    report.loaded(0);
-  };
-
-  const heardState = async (session: Session, number: number): Promise<Awaited<ReturnType<typeof readState>>> => {
-    const asked = clock.now();
-    const found = await session.ask((sql) => readState(sql, number));
-    clockOffset = found.time - (asked + clock.now()) / 2;
-    firstKept = found.first;
-    state.heard();
-    return found;
-  };
+  const catchUp = createCatchUp({ place, mirror, state, report: database, loaded: () => report.loaded(0), clock, log });
 
   const follower = createFollower({
     access,
@@ -181,12 +135,12 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
       await session.ask((sql) => sql.unsafe(`listen ${channel}`));
       await queue.alone(async () => {
         try {
-          mirror.check(await heardState(session, mirror.position()?.number ?? 0));
+          mirror.check(await catchUp.ask(session, mirror.position()?.number ?? 0));
         } catch (error) {
           if (!(error instanceof ReloadNeeded)) throw error;
-          await reload(session, error);
+          await catchUp.reload(session, error);
         }
-        await synchronize(session);
+        await catchUp.follow(session);
       });
       database.connected();
       state.connected({ server: session.server, change: mirror.position()?.number ?? 0, entries: current().size });
@@ -197,7 +151,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
       if (number > (mirror.position()?.number ?? 0)) wake(session, time);
     },
     async beat(session) {
-      const found = await heardState(session, mirror.position()?.number ?? 0);
+      const found = await catchUp.ask(session, mirror.position()?.number ?? 0);
       if (found.last > (mirror.position()?.number ?? 0)) wake(session, 0);
       if (owned && found.logBytes > options.historyBytes * 1.1) await prune();
     },
@@ -217,8 +171,8 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
         isAwake = false;
         if (!session.isOpen()) return;
         const before = mirror.position()?.number;
-        await synchronize(session);
-        if (time > 0 && mirror.position()?.number !== before) database.seen(clock.now() + clockOffset - time);
+        await catchUp.follow(session);
+        if (time > 0 && mirror.position()?.number !== before) database.seen(catchUp.now() - time);
       })
       .catch((error: unknown) => session.close(error instanceof Error ? error : new Error(String(error))));
   };
@@ -242,8 +196,8 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     mirror,
     current,
     release: (index) => shared.release(index),
-    reload,
-    now: () => clock.now() + clockOffset,
+    reload: catchUp.reload,
+    now: catchUp.now,
     log,
     report: database,
   });
@@ -313,7 +267,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
       queue.alone(async () => {
         const session = connected();
         try {
-          await reload(session, new ReloadNeeded("asked"));
+          await catchUp.reload(session, new ReloadNeeded("asked"));
         } catch (error) {
           report.loadFailed("io");
           log.error({ error, database: place }, "the metadata cannot be read again, the state before stays");
