@@ -1,33 +1,36 @@
-import { textTable } from "../cli/text-table.ts";
+import { fitTable, type FittedCell } from "./fit-table.ts";
 
 /** A record as it left the collector. */
 export type DemoRecord = Readonly<Record<string, unknown>>;
 
-/** The widest that an end of a flow may be, so that the table has 80 columns at most. */
-const endWidth = 21;
+/** Of a usual terminal. */
+const terminalWidth = 80;
 
-/** Records as a table for people: who talked to whom by name. */
+/** Records as a table for people: who talked to whom by name. Names that are too long for 80 columns are cut, ports and bytes never. */
 export function recordTable(records: readonly DemoRecord[]): string {
-  return textTable(
+  return fitTable(
     ["VIA", "SOURCE", "DESTINATION", "IN", "OUT", "BYTES"],
     records.map((record) => [
-      named(record, "flow.export"),
+      { text: named(record, "flow.export") },
       endPoint(record, "flow.src"),
       endPoint(record, "flow.dst"),
-      text(record["flow.in.netif.name"] ?? "-"),
-      text(record["flow.out.netif.name"] ?? "-"),
-      text(record["flow.bytes"]),
+      { text: text(record["flow.in.netif.name"] ?? "-") },
+      { text: text(record["flow.out.netif.name"] ?? "-") },
+      { text: "", kept: text(record["flow.bytes"] ?? "-") },
     ]),
+    terminalWidth,
   );
 }
 
 /** Rows of ifXTable: what each interface of each device has counted. */
 export function interfaceTable(records: readonly DemoRecord[]): string {
-  return textTable(
+  return fitTable(
     ["DEVICE", "INTERFACE", "BYTES IN", "BYTES OUT"],
-    records.map((record) =>
-      ["system.host.name", "netif.name", "netif.bytes.in", "netif.bytes.out"].map((name) => text(record[name] ?? "-")),
-    ),
+    records.map((record) => [
+      ...["system.host.name", "netif.name"].map((name) => ({ text: text(record[name] ?? "-") })),
+      ...["netif.bytes.in", "netif.bytes.out"].map((name) => ({ text: "", kept: text(record[name] ?? "-") })),
+    ]),
+    terminalWidth,
   );
 }
 
@@ -35,12 +38,12 @@ function named(record: DemoRecord, object: string): string {
   return text(record[`${object}.ip.subnet.name`] ?? record[`${object}.ip.addr`] ?? "-");
 }
 
-/** `web-1:443`; a name that is too long is cut, the port never. */
-function endPoint(record: DemoRecord, object: string): string {
-  const port = text(record[`${object}.l4.port.id`]);
-  const room = endWidth - port.length - 1;
+/** `web-1:443`, `[2001:db8::1]:443`; ICMP has no port. */
+function endPoint(record: DemoRecord, object: string): FittedCell {
   const name = named(record, object);
-  return `${name.length > room ? `${name.slice(0, room - 1)}…` : name}:${port}`;
+  const port = record[`${object}.l4.port.id`];
+  if (port === undefined) return { text: name };
+  return name.includes(":") ? { text: `[${name}`, kept: `]:${text(port)}` } : { text: name, kept: `:${text(port)}` };
 }
 
 function text(value: unknown): string {
