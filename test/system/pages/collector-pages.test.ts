@@ -47,6 +47,8 @@ test("Outputs: what waits, why the server refuses, and a test that says what cam
   const { page, errors } = await openPage(browser, { theme: "dark" });
   await page.goto(`${url}/outputs`);
   await page.getByRole("table", { name: "Records refused by http" }).getByText(/422/).first().waitFor();
+  const badge = page.getByText("records are refused", { exact: true });
+  await badge.waitFor();
   await page.getByRole("button", { name: "Send a test record" }).click();
   await page
     .getByRole("status")
@@ -56,6 +58,15 @@ test("Outputs: what waits, why the server refuses, and a test that says what cam
   server.answer = (_, response) => void response.writeHead(200).end();
   await page.getByRole("button", { name: "Send a test record" }).click();
   await page.getByRole("status").filter({ hasText: "http took one record and acknowledged it." }).waitFor();
+  assert.equal(await badge.isVisible(), true, "some were refused within the last minute");
+  const overview = await page.context().newPage();
+  await overview.goto(url);
+  await overview.getByRole("link", { name: /^wrong Outputs 2 records are refused by 1$/ }).waitFor();
+  await overview.getByRole("link", { name: /^The store of the output http refuses records: .*422/ }).waitFor();
+  for (const each of [page, overview]) await each.clock.setSystemTime(Date.now() + 120_000);
+  await badge.waitFor({ state: "detached" });
+  await page.getByRole("table", { name: "Records refused by http" }).waitFor();
+  await overview.getByRole("link", { name: /^fine Outputs 2 none is behind$/ }).waitFor();
   assert.deepEqual(errors(), []);
 });
 

@@ -90,7 +90,7 @@ test("softflowd sends, the page shows it, a name is typed, the next flow of soft
   };
   const { page } = await openPage(browser);
   await page.goto(`${url}/live?filter=src.port+%3D+4711`);
-  await page.getByText("No flow has fitted yet").waitFor();
+  await page.getByText("No flow has matched yet").waitFor();
   await send();
   const table = page.getByRole("table", { name: "Flows, the newest first" });
   await table.getByRole("button", { name: "name it: 198.51.100.9" }).click();

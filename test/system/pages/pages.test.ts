@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Locator } from "playwright-core";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { startWithFlows } from "./collector-with-flows.ts";
 
 /** Explore is off here: its page says so, and the browser notes the 404. */
 const withoutExplore = 404;
+
+/** The names of tables that have to be scrolled sideways to be read. */
+const cutTables = `[...document.querySelectorAll(".table-scroll")]
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map((table) => table.getAttribute("aria-label"))`;
 
 test("every page, light and dark, wide and narrow: axe finds nothing, no other host is asked, the console stays quiet", async (t) => {
   const browser = await openBrowser(t);
@@ -35,6 +41,7 @@ test("every page, light and dark, wide and narrow: axe finds nothing, no other h
         "document.documentElement.scrollWidth - document.documentElement.clientWidth",
       );
       assert.equal(overflow, 0, `${where}: wider than the screen`);
+      assert.deepEqual(await page.evaluate(cutTables), [], `${where}: tables that are wider than their place`);
       assert.equal(await page.title(), `${name} – netgloss`);
     }
     // On a narrow screen the list of pages is wider than it.
@@ -47,6 +54,49 @@ test("every page, light and dark, wide and narrow: axe finds nothing, no other h
     assert.deepEqual(errors(withoutExplore), []);
     await page.context().close();
   }
+});
+
+test("Overview: what is not measured yet says when it will be, and what cannot be asked says so", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t);
+  const { page } = await openPage(browser, { width: 360 });
+  const first = { at: 0, recentSeconds: 0, recordsTotal: 7, recordsPerSecond: null, datagramsPerSecond: null };
+  await page.route("**/api/v1/overview", (route) => route.fulfill({ json: { ...first, losses: [] } }));
+  await page.route("**/api/v1/flow/diagnosis", (route) =>
+    route.fulfill({ status: 500, json: { code: "internal", message: "something broke" } }),
+  );
+  await page.goto(url);
+  const tile = (name: string): Locator => page.getByRole("link", { name });
+  await tile("Records per second measuring … 7 since the start").waitFor();
+  await tile("Datagrams per second measuring … first reading in 3 s").waitFor();
+  await tile("Lost measuring … first reading in 3 s").waitFor();
+  await tile("Exporters not known by the doctor").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.unrouteAll();
+  await page.getByRole("link", { name: /^Records per second (?!measuring)/ }).waitFor();
+  await page.getByRole("link", { name: /^fine Lost nothing in the last \d+ s$/ }).waitFor();
+  await page.context().close();
+});
+
+test("the theme: a visible label, a tooltip, and a choice that stays", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t);
+  const { page } = await openPage(browser, { theme: "light" });
+  await page.goto(`${url}/settings`);
+  const theme = page.getByRole("combobox", { name: "Theme" });
+  await page.getByText("Theme", { exact: true }).waitFor();
+  await page.getByTitle("Colours of the pages: as the system has them, light, or dark").waitFor();
+  const shown = (): Promise<unknown> => page.evaluate("document.documentElement.dataset.theme");
+  assert.equal(await shown(), "light");
+  await theme.selectOption({ label: "Dark" });
+  assert.equal(await shown(), "dark");
+  await page.reload();
+  assert.equal(await theme.inputValue(), "dark");
+  assert.equal(await shown(), "dark");
+  await theme.selectOption({ label: "System" });
+  assert.equal(await shown(), "light");
 });
 
 test("by the keyboard alone: / jumps into the Explain box, the skip link to the content, Enter opens what is chosen", async (t) => {

@@ -91,8 +91,11 @@ const choices: readonly (readonly [ThemeChoice, string])[] = [
 function ThemeSwitch(): JSX.Element {
   const { choice } = useTheme();
   return (
-    <label class="theme">
-      <span class="hidden">Colours</span>
+    <label class="theme" title="Colours of the pages: as the system has them, light, or dark">
+      <span class="theme-sign" aria-hidden="true">
+        ◐
+      </span>
+      <span class="theme-label">Theme</span>
       <select value={choice} onChange={(event) => chooseTheme(event.currentTarget.value as ThemeChoice)}>
         {choices.map(([value, label]) => (
           <option key={value} value={value}>

@@ -9,7 +9,7 @@ export interface PageProps {
   readonly lead?: ComponentChildren;
   /** What the page asks, for "as curl". */
   readonly calls: readonly ApiCall[];
-  /** Buttons beside the title. */
+  /** Buttons next to the title. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -86,18 +86,18 @@ function Totals({ devices }: { readonly devices: readonly Device[] }): JSX.Eleme
         label="Answering"
         value={formatWhole(count("up"))}
         detail={`of ${formatWhole(devices.length)} ${devices.length === 1 ? "device" : "devices"}`}
-        state="good"
+        state={count("up") > 0 ? "good" : undefined}
       />
       <Tile
         label="Silent"
         value={formatWhole(down)}
-        detail="asked once an interval"
+        detail={down > 0 ? "asked once an interval" : "none stopped answering"}
         state={down > 0 ? "bad" : "good"}
       />
       <Tile
         label="Not discovered"
         value={formatWhole(undiscovered)}
-        detail="never answered"
+        detail={undiscovered > 0 ? "never answered" : "all have answered"}
         state={undiscovered > 0 ? "warn" : "good"}
       />
       {elsewhere > 0 && (

@@ -87,7 +87,7 @@ export function groupContexts(contexts: readonly ExplainedContext[]): readonly C
   return [...groups.values()];
 }
 
-/** The values of a field: of a list each, beside its origin. */
+/** The values of a field: of a list each, with its origin. */
 export function valuesOf({
   value,
   origins = [],

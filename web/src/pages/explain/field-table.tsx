@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { contextLabels, valuesOf, valueText, type ContextGroup, type Loser } from "./explanation.ts";
 import { OriginText } from "./origin.tsx";
 
-/** What records get of an address: each value beside its origin; what lost is struck out, with the reason. */
+/** What records get of an address: each value with its origin; what lost is struck out, with the reason. */
 export function FieldTable({ group, isOnly }: { readonly group: ContextGroup; readonly isOnly: boolean }): JSX.Element {
   const labels = group.contexts.map((context) => contextLabels[context] ?? context);
   const title = isOnly ? "In all roles" : `As ${labels.join(", ")}`;

@@ -55,10 +55,10 @@ function columnsOf(self: string | undefined): readonly Column<{ readonly record:
       cell: ({ record }) => formatTime(Date.parse(textOf(record["@timestamp"])), now),
       isNumber: true,
     },
-    { name: "From", cell: ({ record }) => <End record={record} end="src" self={self} /> },
-    { name: "To", cell: ({ record }) => <End record={record} end="dst" self={self} /> },
+    { name: "From", cell: ({ record }) => <End record={record} end="src" self={self} />, className: "wrap" },
+    { name: "To", cell: ({ record }) => <End record={record} end="dst" self={self} />, className: "wrap" },
     {
-      name: "Service",
+      name: "Protocol",
       cell: ({ record }) => textOf(record["l4.proto.name"] ?? record["flow.dst.l4.port.name"]),
       isMinor: true,
     },

@@ -151,6 +151,7 @@ function columnsOf(diagnoses: readonly Diagnosis[]): readonly Column<Exporter>[]
       name: "Exporter",
       cell: ({ address, name }) => <ExporterLink address={address} name={name} />,
       sortBy: ({ address, name }) => name ?? address,
+      className: "wrap",
     },
     {
       name: "State",
@@ -164,8 +165,8 @@ function columnsOf(diagnoses: readonly Diagnosis[]): readonly Column<Exporter>[]
     },
     { name: "Protocol", cell: protocolsOf, isMinor: true },
     {
-      name: "Rate",
-      cell: (exporter) => formatNumber(rateOf(exporter), "records/s"),
+      name: "Records/s",
+      cell: (exporter) => formatNumber(rateOf(exporter)),
       sortBy: rateOf,
       isNumber: true,
     },
@@ -192,6 +193,7 @@ function columnsOf(diagnoses: readonly Diagnosis[]): readonly Column<Exporter>[]
       cell: ({ lastSeen }) => formatAge(lastSeen, now),
       sortBy: ({ lastSeen }) => now - lastSeen,
       isNumber: true,
+      isMinor: true,
     },
   ];
 }

@@ -1,4 +1,4 @@
-/** What a router is to be told. */
+/** The commands that make a router export. */
 export interface SnippetTarget {
   /** The collector's address and port. */
   readonly address: string;

@@ -58,11 +58,12 @@ export default function LivePage(): JSX.Element {
           </button>
           <p class="note live-counts">
             {counts === undefined ? (
-              "…"
+              "counting …"
             ) : (
               <>
-                {formatNumber(counts.seen, "records/s")} go by, {formatNumber(counts.matched)} fit,{" "}
-                {formatNumber(counts.passed)} shown
+                {formatNumber(counts.seen, "records/s")} go by
+                {filter !== "" && <>, {formatNumber(counts.matched)} match the filter</>}, {formatNumber(counts.passed)}{" "}
+                shown
                 {counts.passed < counts.matched && <strong> (a sample)</strong>}
               </>
             )}
@@ -100,8 +101,8 @@ export default function LivePage(): JSX.Element {
 function Nothing({ filter, seen }: { readonly filter: string; readonly seen: number | undefined }): JSX.Element {
   if (seen === undefined || seen > 0) {
     return (
-      <Empty title={filter === "" ? "Waiting for flows …" : "No flow has fitted yet"}>
-        {filter !== "" && seen !== undefined && "Records go by, but none that the filter is true of."}
+      <Empty title={filter === "" ? "Waiting for flows …" : "No flow has matched yet"}>
+        {filter !== "" && seen !== undefined && "Records go by, but none that the filter matches."}
       </Empty>
     );
   }

@@ -11,7 +11,7 @@ const fields: readonly (readonly [target: Target, label: string])[] = [
   ["internal", "internal"],
 ];
 
-/** Which column becomes which field, beside the first values of each. */
+/** Which column becomes which field, with the first values of each. */
 export function ColumnTable({
   head,
   targets,

@@ -11,7 +11,7 @@ export interface LoadedPages {
   readonly retry: () => void;
 }
 
-/** The pages of a search; another search, or another turn, begins anew. */
+/** The pages of a search; another search, or another turn, begins again. */
 export function useEntryPages(search: EntrySearch, turn: number): LoadedPages {
   const [, redraw] = useState(0);
   const [again, setAgain] = useState(0);

@@ -1,18 +1,18 @@
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
-import type { ExploreAnswer } from "../../api/explore-answer.ts";
-import { exploreQueryCall, exploreStatusCall, keptFrom, type ExploreStatus } from "../../api/explore.ts";
+import { exploreQueryCall, exploreStatusCall, type ExploreStatus } from "../../api/explore.ts";
 import { useCall, type Loaded } from "../../api/use-call.ts";
-import { formatDuration, formatNumber, formatWhole } from "../../format/numbers.ts";
+import { formatDuration, formatNumber } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
-import { Badge, Tile } from "../../ui/tile.tsx";
+import { Badge } from "../../ui/tile.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import type { DiagnosisAnswer, Loss, OutputsAnswer, OverviewAnswer, ReadyAnswer } from "./overview-answers.ts";
+import { overviewMs, Tiles } from "./overview-tiles.tsx";
 import { TopTalkers, UnnamedNetworks, talkersQuestion } from "./traffic.tsx";
-import { findTrouble, isBehind, type Trouble } from "./trouble.ts";
+import { findTrouble, type Trouble } from "./trouble.ts";
 import "./overview.css";
 
 const overviewCall: ApiCall = { path: "api/v1/overview" };
@@ -22,7 +22,7 @@ const outputsCall: ApiCall = { path: "api/v1/outputs" };
 
 /** What goes on now, and what is wrong; each number leads to the page that explains it. */
 export default function OverviewPage(): JSX.Element {
-  const overview = useCall<OverviewAnswer>(overviewCall, { everyMs: 3000 });
+  const overview = useCall<OverviewAnswer>(overviewCall, { everyMs: overviewMs });
   const diagnosis = useCall<DiagnosisAnswer>(diagnosisCall, { everyMs: 15_000 });
   const ready = useCall<ReadyAnswer>(readyCall, { everyMs: 10_000, keepsOld: true });
   const outputs = useCall<OutputsAnswer>(outputsCall, { everyMs: 5000 });
@@ -44,8 +44,8 @@ export default function OverviewPage(): JSX.Element {
           {(answer) => (
             <Tiles
               answer={answer}
-              diagnosis={diagnosis.answer}
-              outputs={outputs.answer}
+              diagnosis={diagnosis}
+              outputs={outputs}
               hasExplore={hasExplore}
               storeFrom={explore.answer?.from}
             />
@@ -59,89 +59,6 @@ export default function OverviewPage(): JSX.Element {
         {overview.answer !== undefined && <Losses answer={overview.answer} />}
       </div>
     </Page>
-  );
-}
-
-interface TilesProps {
-  readonly answer: OverviewAnswer;
-  readonly diagnosis: DiagnosisAnswer | undefined;
-  readonly outputs: OutputsAnswer | undefined;
-  readonly hasExplore: boolean;
-  readonly storeFrom: string | undefined;
-}
-
-function Tiles({ answer, diagnosis, outputs, hasExplore, storeFrom }: TilesProps): JSX.Element {
-  const silent = diagnosis?.diagnoses.filter(({ id }) => id === "silent").length ?? 0;
-  const hasNone = diagnosis?.exporters === 0;
-  const all = outputs?.outputs ?? [];
-  const behind = all.filter((output) => isBehind(output, Date.now())).length;
-  const lost = answer.losses.filter(({ recent }) => recent > 0);
-  const { recordsPerSecond, datagramsPerSecond, recentSeconds } = answer;
-  return (
-    <>
-      <Tile
-        label="Records per second"
-        value={recordsPerSecond === null ? "…" : formatNumber(recordsPerSecond)}
-        detail={`${formatNumber(answer.recordsTotal)} since the start`}
-        href={hrefOf("live")}
-      />
-      {hasExplore && <TrafficTile storeFrom={storeFrom} />}
-      <Tile
-        label="Datagrams per second"
-        value={datagramsPerSecond === null ? "…" : formatNumber(datagramsPerSecond)}
-        detail="from exporters"
-        href={hrefOf("exporters")}
-      />
-      <Tile
-        label="Exporters"
-        value={diagnosis === undefined ? "…" : formatWhole(diagnosis.exporters)}
-        detail={
-          hasNone ? "none has sent yet" : silent === 0 ? "none went silent" : `${formatWhole(silent)} went silent`
-        }
-        state={diagnosis === undefined || hasNone ? undefined : silent > 0 ? "bad" : "good"}
-        href={hrefOf("exporters")}
-      />
-      <Tile
-        label="Outputs"
-        value={outputs === undefined ? "…" : formatWhole(all.length)}
-        detail={all.length === 0 ? "none is on" : behind === 0 ? "none is behind" : `${formatWhole(behind)} behind`}
-        state={outputs === undefined || all.length === 0 ? undefined : behind > 0 ? "bad" : "good"}
-        href={hrefOf("outputs")}
-      />
-      <Tile
-        label="Lost"
-        value={
-          recentSeconds === 0
-            ? "…"
-            : lost.length === 0
-              ? "nothing"
-              : `${formatWhole(lost.length)} ${lost.length === 1 ? "reason" : "reasons"}`
-        }
-        detail={recentSeconds === 0 ? "counted from now on" : `in the last ${formatDuration(recentSeconds)}`}
-        state={recentSeconds === 0 ? undefined : lost.length > 0 ? "warn" : "good"}
-        href={`${hrefOf("")}#losses`}
-      />
-    </>
-  );
-}
-
-/** Bits per second by the last values of Explore. */
-function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }): JSX.Element {
-  const call = exploreQueryCall({
-    ...talkersQuestion(undefined),
-    from: keptFrom("-5m", storeFrom, Date.now()),
-    dimensions: [],
-    limit: 1,
-    granularity: "none",
-  });
-  const { answer } = useCall<ExploreAnswer>(call, { everyMs: 10_000 });
-  return (
-    <Tile
-      label="Traffic"
-      value={answer === undefined ? "…" : formatNumber(answer.total.value, "bit/s")}
-      detail="average of 5 min"
-      href={hrefOf("explore", { from: "-15m" })}
-    />
   );
 }
 
@@ -217,11 +134,15 @@ function Losses({ answer }: { readonly answer: OverviewAnswer }): JSX.Element {
           columns={[
             {
               name: "What",
-              cell: ({ what, of, metric }) => (
-                <a href={hrefOf(metric.startsWith("netgloss_output") ? "outputs" : "exporters")} title={metric}>
-                  {of === undefined ? what : `${of}: ${what}`}
-                </a>
+              cell: ({ what, of, metric, unit }) => (
+                <>
+                  <a href={hrefOf(metric.startsWith("netgloss_output") ? "outputs" : "exporters")} title={metric}>
+                    {of === undefined ? what : `${of}: ${what}`}
+                  </a>{" "}
+                  <span class="note">in {unit}</span>
+                </>
               ),
+              className: "wrap",
             },
             {
               name: recentSeconds === 0 ? "New" : `Last ${formatDuration(recentSeconds)}`,
@@ -231,7 +152,7 @@ function Losses({ answer }: { readonly answer: OverviewAnswer }): JSX.Element {
             },
             {
               name: "Since the start",
-              cell: (loss: Loss) => `${formatNumber(loss.total)} ${loss.unit}`,
+              cell: ({ total }: Loss) => formatNumber(total),
               sortBy: ({ total }) => total,
               isNumber: true,
             },

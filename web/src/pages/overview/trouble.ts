@@ -14,12 +14,12 @@ export interface Trouble {
   readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
-/** An output is behind when its oldest waiting record has waited for so long, milliseconds. */
+/** An output is behind when a record has waited longer, milliseconds. */
 const behindMs = 60_000;
 
 type Output = OutputsAnswer["outputs"][number];
 
-/** Whether records wait for long at an output. */
+/** Whether records wait too long at an output. */
 export function isBehind({ state, oldestAt }: Output, now: number): boolean {
   return state === "failing" || state === "restarting" || (oldestAt !== undefined && now - oldestAt > behindMs);
 }
@@ -62,9 +62,9 @@ export function findTrouble(
       },
     ];
   });
-  const told = new Set(outputs.map(({ name }) => `output ${name}`));
+  const listed = new Set(outputs.map(({ name }) => `output ${name}`));
   const checks = (found.ready?.checks ?? [])
-    .filter(({ name, ready, degraded = false }) => (!ready || degraded) && !told.has(name))
+    .filter(({ name, ready, degraded = false }) => (!ready || degraded) && !listed.has(name))
     .map(({ name, ready, detail }): Trouble => ({
       id: `check ${name}`,
       state: ready ? "warn" : "bad",

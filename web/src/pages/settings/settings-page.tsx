@@ -139,9 +139,9 @@ function Licences({ packages }: Pick<SettingsAnswer, "packages">): JSX.Element {
           rows={packages}
           keyOf={({ name, version }) => `${name} ${version}`}
           columns={[
-            { name: "Package", cell: ({ name }) => name, sortBy: ({ name }) => name },
+            { name: "Package", cell: ({ name }) => name, sortBy: ({ name }) => name, className: "wrap" },
             { name: "Version", cell: ({ version }) => version, isNumber: true },
-            { name: "Licence", cell: ({ license }) => license, sortBy: ({ license }) => license },
+            { name: "Licence", cell: ({ license }) => license, sortBy: ({ license }) => license, className: "wrap" },
           ]}
         />
       </details>
