@@ -10,7 +10,7 @@ const number = (description: string): JsonSchema => ({ type: "number", descripti
 const list = (items: JsonSchema, description: string): JsonSchema => ({ type: "array", items, description });
 
 const range: Readonly<Record<string, JsonSchema>> = {
-  from: text("RFC 3339, or so long before now. Default -1h.", "-1h", "2026-11-22T04:00:00Z"),
+  from: text("RFC 3339, or a time span before now. Default -1h.", "-1h", "2026-11-22T04:00:00Z"),
   to: text("The same, or now. Default now.", "now"),
   filter: text("An expression over the fields of records.", "src in 10.0.0.0/8 and dst.port = 443"),
 };

@@ -115,8 +115,8 @@ function readFacts(mibs: readonly string[], options: GenerateOptions, terminal: 
   for (const name of names) if (/[/.]/.test(name)) throw new MibFault(`${name}: no such file`);
   for (const directory of options.mibs)
     if (!isDirectory(directory)) throw new MibFault(`--mibs ${directory}: no such directory`);
-  const beside = [...folders, ...files.map((file) => dirname(file))];
-  const directories = new Set([...options.mibs.flatMap(withFolders), ...beside, ...usualMibDirectories(homedir())]);
+  const ownFolders = [...folders, ...files.map((file) => dirname(file))];
+  const directories = new Set([...options.mibs.flatMap(withFolders), ...ownFolders, ...usualMibDirectories(homedir())]);
   const library = new ModuleLibrary([...directories]);
   const facts = new Map<string, readonly ObjectFacts[]>();
   const add = (module: MibModule): void => void facts.set(module.name, moduleFacts(library, module));

@@ -37,7 +37,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
   });
 }
 
-/** Sources of metadata beside what people write; undefined when none are set up. */
+/** Sources of metadata in addition to what people write; undefined when none are set up. */
 export function createSourcesPart(
   settings: Settings,
   metadata: CollectorUdmStore | undefined,

@@ -1,7 +1,7 @@
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /**
- * Reads an end of a range of time: RFC 3339, `now`, or so long before now: `-15m`, `-1h`, `-7d`.
+ * Reads an end of a range of time: RFC 3339, `now`, or a time span before now: `-15m`, `-1h`, `-7d`.
  *
  * @param now milliseconds since the epoch. @returns the same; undefined when the text is none.
  */
