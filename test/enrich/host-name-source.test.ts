@@ -146,13 +146,14 @@ test("what is no host name is not used; the first that is one is", async (t) => 
 
 test("private and public addresses are asked for only where wanted, multicast groups never", async (t) => {
   const { server, name, reported } = await setUp(t, { resolvePrivate: false });
+  // A late answer is asked for a second time.
   for (const text of ["10.0.0.1", "fd00::1", "224.0.0.1", "ff02::1", "198.51.100.1"]) name(text);
   await until("the answer", () => reported.length === 1);
-  assert.deepEqual(server.questions, ["198.51.100.1"]);
+  assert.deepEqual([...new Set(server.questions)], ["198.51.100.1"]);
   const other = await setUp(t, { resolvePublic: false });
   for (const text of ["10.0.0.1", "198.51.100.1"]) other.name(text);
   await until("the answer", () => other.reported.length === 1);
-  assert.deepEqual(other.server.questions, ["10.0.0.1"]);
+  assert.deepEqual([...new Set(other.server.questions)], ["10.0.0.1"]);
 });
 
 test("so many at a time, so many wait, the others are counted and asked for later", async (t) => {

@@ -9,7 +9,7 @@ import { createFleet, createShares, createShareTables, fleetSchema, type Fleet }
 import { parseServerAddress } from "../../src/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
 import { startFaultProxy, type Fault } from "../output/delivery/fault-proxy.ts";
-import { cleanUp } from "../support/clean-up.ts";
+import { allTests, cleanUp } from "../support/clean-up.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
 
@@ -96,11 +96,7 @@ const isDivided = (...members: readonly Member[]): boolean =>
   members.every(({ polled }) => polled.size > 0);
 
 suite("a fleet on a real PostgreSQL", async () => {
-  const ends: (() => unknown)[] = [];
-  const database = await startDatabase({ after: (end) => void ends.push(end) });
-  test.after(async () => {
-    for (const end of ends.toReversed()) await end();
-  });
+  const database = await startDatabase(allTests());
 
   for (const keeps of [false, true]) {
     test(`whatever happens to a connection, keys ${keeps ? "are kept meanwhile" : "never have two holders"}, and are divided again afterwards`, async (t) => {
