@@ -32,7 +32,8 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
     undecided.socket.write("PRI * HTTP/2.0\r\n");
     assert.deepEqual(await Promise.all([silent.closed, undecided.closed]), ["", ""]);
     assert.equal(await rejected(api, "headers"), 2);
-    assert.equal((await fetch(`${api.url}/livez`)).status, 200);
+    // On a busy host the bound may fall on this one too.
+    await until(async () => (await fetch(`${api.url}/livez`).catch(() => undefined))?.status === 200, "it is served");
   });
 
   for (const tls of [false, true]) {
@@ -221,8 +222,8 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
 });
 
 test("a handler that takes long is no fault of the client", async (t) => {
-  const api = await startApi(t, { limits: { stallTimeout: 200, idleTimeout: 200, headersTimeout: 200 } });
-  api.store.beforeCommit = () => new Promise((resolve) => setTimeout(resolve, 700));
+  const api = await startApi(t, { limits: { stallTimeout: 1000, idleTimeout: 1000, headersTimeout: 1000 } });
+  api.store.beforeCommit = () => new Promise((resolve) => setTimeout(resolve, 2500));
   const create = (key: string): Promise<{ status: number }> => postJson(api.url + rpc, { udm: { key } });
   const session = openHttp2(t, api.url);
   const stream = session.request({ ":method": "POST", ":path": rpc, "content-type": "application/json" });

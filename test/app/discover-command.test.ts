@@ -19,7 +19,7 @@ async function network(t: TestContext): Promise<{ directory: string; file: strin
   cleanUp(t, () => at.close());
   const directory = tempDirectory(t);
   const file = join(directory, "networks.yml");
-  const text = `lab:\n  ranges: [127.0.0.76-127.0.0.78]\n  port: ${at.port}\n  communities: [hush, public]\n  timeout: 60\n  retries: 0\n`;
+  const text = `lab:\n  ranges: [127.0.0.76-127.0.0.78]\n  port: ${at.port}\n  communities: [hush, public]\n  timeout: 100\n  retries: 2\n`;
   writeFileSync(file, text);
   return { directory, file, text, port: at.port };
 }

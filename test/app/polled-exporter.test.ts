@@ -18,7 +18,7 @@ for (const pool of ["main", "1"]) {
     const networks = join(directory, "networks.yml");
     writeFileSync(
       networks,
-      `exporters:\n  allow: [127.0.0.0/8]\n  port: ${agent.port}\n  communities: [wrong, public]\n  timeout: 100\n  retries: 0\n`,
+      `exporters:\n  allow: [127.0.0.0/8]\n  port: ${agent.port}\n  communities: [wrong, public]\n  timeout: 100\n  retries: 2\n`,
     );
     const { send, collector } = await startFlowCollector(t, {
       SVC_PROCESSOR_POOL_SIZE: pool,

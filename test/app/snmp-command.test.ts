@@ -18,7 +18,7 @@ test("snmp: a collector with our own definitions polls an agent; operations and 
   cleanUp(t, () => at.close());
   const directory = tempDirectory(t);
   const file = join(directory, "devices.yml");
-  const device = `r1: {ip: 127.0.0.1, port: ${at.port}, communities: [hush, public], timeout: 100, retries: 0}\n`;
+  const device = `r1: {ip: 127.0.0.1, port: ${at.port}, communities: [hush, public], timeout: 100, retries: 2}\n`;
   writeFileSync(file, device);
   const { settings } = readSettings(
     [

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { networkInterfaces } from "node:os";
 import { test, type TestContext } from "node:test";
 import {
   createFlowListener,
@@ -32,6 +31,7 @@ import {
 } from "../support/flow-packets.ts";
 import { parseLines, type Json, type LogLine } from "../support/flow-rig.ts";
 import { until } from "../support/until.ts";
+import { withoutIpv6 } from "../support/without-ipv6.ts";
 
 interface Running {
   readonly listener: FlowListener;
@@ -163,9 +163,7 @@ test("an IPv4 exporter on a dual-stack socket goes by its IPv4 address", async (
   assert.equal(records[0]?.["flow.export.ip.addr"], "127.0.0.1");
 });
 
-const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === "::1"));
-
-test("an IPv6 exporter", { skip: hasIpv6 ? false : "no IPv6 on the loopback interface" }, async (t) => {
+test("an IPv6 exporter", { skip: withoutIpv6 }, async (t) => {
   const { listener, records } = await listen(t, { ip: "" });
   const socket = createSocket("udp6");
   cleanUp(t, () => socket.close());

@@ -8,6 +8,7 @@ import { createMetrics, silentLog, type Metrics } from "../../src/report/index.t
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { until } from "../support/until.ts";
+import { withoutIpv6 } from "../support/without-ipv6.ts";
 
 interface Arrived {
   readonly bytes: Buffer;
@@ -122,7 +123,7 @@ test("beyond the limit the sender that was silent for longest gives way, and not
   }
 });
 
-test("a sender of IPv6 is named by element 131, on the way to a target of IPv6", async (t) => {
+test("a sender of IPv6 is named by element 131, on the way to a target of IPv6", { skip: withoutIpv6 }, async (t) => {
   const stage = await startStage(t, "::1");
   const a = await bound(t, "::1");
   await stage.send(a, template);

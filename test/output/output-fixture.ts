@@ -65,12 +65,12 @@ export async function readRotated(folder: string, name: string): Promise<string[
   return Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
 }
 
-/** Waits until the condition holds; throws after half a minute. */
+/** Waits until the condition holds; throws after a minute. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const start = performance.now();
   while (!(await condition())) {
     const waited = performance.now() - start;
-    if (waited > 30_000) throw new Error(`waited too long for: ${String(condition)}`);
+    if (waited > 60_000) throw new Error(`waited too long for: ${String(condition)}`);
     await new Promise((resolve) => (waited < 10 ? setImmediate(resolve) : setTimeout(resolve, 2)));
   }
 }

@@ -73,8 +73,8 @@ test("a pipe whose reader stalls: bounded, counted, decoding goes on, and the pr
   child.kill("SIGTERM");
   const began = performance.now();
   const { sent, written, full, stopped, longestTurn } = await outcome;
-  assert.ok(performance.now() - began < 10_000);
-  assert.ok(longestTurn < 5000);
+  assert.ok(performance.now() - began < 60_000);
+  assert.ok(longestTurn < 30_000);
   assert.ok(full > 0 && stopped > 0);
   assert.equal(written + full + stopped, sent);
   const text = Buffer.alloc(1_000_000);

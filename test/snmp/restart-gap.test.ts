@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../src/report/index.ts";
 import { lastTurn } from "../../src/snmp/poller/place-of.ts";
 import { patientDevice, startSnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -35,11 +36,14 @@ test("after a restart a device is polled in its turn; only a turn that was misse
   const hourly = patientDevice
     .replace("poll_interval: 1\n", "poll_interval: 3600\n")
     .replace(/poll_intervals: .*/, "poll_intervals: {dynamic: 3600, stable: 3600}");
-  const rig = await startSnmpRig(t, { persist, files: { "devices/lab.yml": hourly } });
+  // Just after a turn of the device, so that none falls into the test.
+  const ahead = lastTurn("192.0.2.1:161", hour, Date.now()) + hour + 1000 - Date.now();
+  const clock = { ...systemClock, now: () => Date.now() + ahead };
+  const rig = await startSnmpRig(t, { persist, clock, files: { "devices/lab.yml": hourly } });
   await rig.polled();
   await sleep(50);
   const polled = rig.records.length;
-  const turn = (): number => lastTurn("192.0.2.1:161", hour, Date.now()) + hour;
+  const turn = (): number => lastTurn("192.0.2.1:161", hour, clock.now()) + hour;
   const before = turn();
   await rig.restart();
   await until("the plan", () => rig.device().state === "up");
@@ -48,7 +52,7 @@ test("after a restart a device is polled in its turn; only a turn that was misse
   assert.ok(Math.abs(Date.parse(rig.device().nextPoll ?? "") - before) < 1000);
   // A collector that stopped an hour ago has missed a turn.
   await rig.snmp.stop();
-  writeFileSync(join(persist, "last-stop"), `${Date.now() - hour}\n`);
+  writeFileSync(join(persist, "last-stop"), `${clock.now() - hour}\n`);
   rig.snmp = rig.create();
   await rig.snmp.start();
   await until("a poll at once", () => rig.records.length > polled);

@@ -128,7 +128,7 @@ test("hundreds of agents on one port number, each with its own address, through 
 
 test("a slow agent answers late", async () => {
   const agent = createSnmpAgent({ table: smallTable });
-  agent.faults.delay = 60;
+  agent.faults.delay = 500;
   const { port, close } = await listen(agent);
   const metrics = createMetrics();
   const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });

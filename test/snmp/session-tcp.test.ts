@@ -76,7 +76,7 @@ test("nobody there is a time-out, and what is no message closes its connection a
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const { session, metrics } = openTo(t, port, { timeout: 200 });
+  const { session, metrics } = openTo(t, port, { timeout: 500 });
   await assert.rejects(session.get([sysName]), { code: "timeout" });
   assert.ok(((await metrics.value("netgloss_snmp_ignored_datagrams_total", { reason: "malformed" })) ?? 0) >= 1);
   server.close();

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { homeDirectory } from "../../src/app/cli/home-directory.ts";
 import { requireProgram } from "./require-program.ts";
 
 /** Why a system cannot be made here, or undefined when all is there; skips the test. */
@@ -26,7 +26,7 @@ const packages = "systemd,systemd-sysv,nodejs,curl,ca-certificates,rpm,logrotate
 
 /** The tree of a clean Debian 13, made once and kept. */
 export async function cleanSystem(): Promise<string> {
-  const cache = process.env["NETGLOSS_PARTNERS_CACHE"] ?? join(homedir(), ".cache/netgloss-partners");
+  const cache = process.env["NETGLOSS_PARTNERS_CACHE"] ?? join(homeDirectory(), ".cache/netgloss-partners");
   const root = join(cache, "debian-13");
   if (existsSync(root)) return root;
   mkdirSync(cache, { recursive: true });

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { homeDirectory } from "../../src/app/cli/home-directory.ts";
 
 /** Where modules are that Debian's free part has. */
 const free = "/usr/share/snmp/mibs";
@@ -12,7 +12,7 @@ const free = "/usr/share/snmp/mibs";
  * `NETGLOSS_SYSTEM_STRICT=1`.
  */
 export function mibModules(t: Pick<TestContext, "skip">): readonly string[] | undefined {
-  const cache = process.env["NETGLOSS_PARTNERS_CACHE"] ?? join(homedir(), ".cache/netgloss-partners");
+  const cache = process.env["NETGLOSS_PARTNERS_CACHE"] ?? join(homeDirectory(), ".cache/netgloss-partners");
   const directory = join(cache, "mibs-1");
   if (existsSync(directory)) return existsSync(free) ? [directory, free] : [directory];
   const message = `no MIB modules in ${directory}: test/partners/mibs.sh --install`;

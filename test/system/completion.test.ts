@@ -43,7 +43,7 @@ async function openShell(
   const type = (...keys: string[]): void => void tmux("send-keys", ...keys);
   const screen = (): string => tmux("capture-pane", "-p");
   type(`${load}; echo loaded`, "Enter");
-  await until(`${shell} loads the script`, () => /^loaded/m.test(screen()), 20_000);
+  await until(`${shell} loads the script`, () => /^loaded/m.test(screen()));
   return { type, screen };
 }
 
@@ -57,11 +57,11 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
     const completes = async (typed: string, wanted: string): Promise<void> => {
       type(typed, "Tab");
       const line = (): string => screen().trimEnd().split("\n").at(-1) ?? "";
-      await until(`${typed} becomes ${wanted}`, () => line().includes(wanted), 15_000).catch((error: unknown) => {
+      await until(`${typed} becomes ${wanted}`, () => line().includes(wanted)).catch((error: unknown) => {
         throw new Error(`${(error as Error).message}; the screen:\n${screen()}`);
       });
       type("C-c");
-      await until("a new line", () => !line().includes(wanted), 5_000);
+      await until("a new line", () => !line().includes(wanted));
     };
     await completes("netgloss comp", "netgloss completion");
     await completes("netgloss udm dif", "netgloss udm diff");

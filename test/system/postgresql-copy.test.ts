@@ -58,7 +58,7 @@ test("a copy of many entries is one commit, or changes nothing", async (t) => {
   await database.sql.unsafe("drop trigger refuse on netgloss.udm_entry");
   const made = await copy(file, "--from", "file", "--to", "postgresql");
   assert.deepEqual([made.code, made.err], [0, ""]);
-  await until("the other collector has them", () => follower.store.history.last() === 1, 60_000);
+  await until("the other collector has them", () => follower.store.history.last() === 1);
   assert.equal(follower.store.current().size, entries);
   assert.equal(told, 1);
   const [first] = await follower.store.history.list({ limit: 1 });

@@ -64,7 +64,7 @@ test("a full disk of the server refuses writes, and loses none that it has ackno
       ),
     60_000,
   );
-  await until("the store is well", () => !health.isDegraded(), 30_000);
+  await until("the store is well", () => !health.isDegraded());
   const [rows] = await database.sql<{ entries: number; last: number; commits: number }[]>`
     select (select count(*)::int from netgloss.udm_entry) as entries, (select last_number::int from netgloss.udm_state) as last,
       (select count(*)::int from netgloss.udm_commit) as commits`;

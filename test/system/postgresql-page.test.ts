@@ -171,7 +171,7 @@ suite("a server", () => {
     await until("it is noticed", () => health.isDegraded());
     await standby.promote();
     const before = acknowledged.length;
-    await until("the standby takes writes", () => acknowledged.length > before + 20, 30_000);
+    await until("the standby takes writes", () => acknowledged.length > before + 20);
     over.abort();
     await writing;
     const sql = postgres(database.url.replace(`:${database.port}/`, `:${standby.port}/`), { max: 1 });

@@ -92,8 +92,7 @@ async function assertAgreement(
 ): Promise<void> {
   const [state] = await database.sql<{ last: number }[]>`select last_number::float8 as last from netgloss.udm_state`;
   const last = state?.last ?? 0;
-  for (const { store } of fixtures)
-    await until("the state that is awaited", async () => store.history.last() === last, 30_000);
+  for (const { store } of fixtures) await until("the state that is awaited", async () => store.history.last() === last);
   const log = await database.sql<{ number: number; key: string; before: string | null; after: string | null }[]>`
     select number::float8 as number, key, before->>'name' as before, after->>'name' as after from netgloss.udm_change order by number, position`;
   assert.deepEqual(
@@ -193,7 +192,7 @@ suite("stores on one database", () => {
     end.abort();
     const result = await running;
     assert.ok((result.refused.get("unavailable") ?? 0) > 0);
-    await until("the state that is awaited", async () => fixtures.every(({ health }) => !health.isDegraded()), 30_000);
+    await until("the state that is awaited", async () => fixtures.every(({ health }) => !health.isDegraded()));
     await assertAgreement(database, fixtures, result);
   });
 
@@ -224,7 +223,7 @@ suite("stores on one database", () => {
     end.abort();
     const result = await running;
     const [, far] = fixtures;
-    await until("the network is whole", () => !far.health.isDegraded(), 30_000);
+    await until("the network is whole", () => !far.health.isDegraded());
     await assertAgreement(database, fixtures, result);
     t.diagnostic(
       `answers lost, then found committed: ${await far.metrics.value("netgloss_udm_postgresql_lost_answers_total", { outcome: "committed" })}`,
@@ -269,7 +268,7 @@ suite("a store whose database", () => {
     assert.equal(await codeOf(second.store.commit([created("10.0.0.2", "no")])), "unavailable");
 
     proxy.fault = "pass";
-    await until("the state that is awaited", async () => nameOf(second.store, "10.0.0.1") === "uno", 15_000);
+    await until("the state that is awaited", async () => nameOf(second.store, "10.0.0.1") === "uno");
     assert.equal(second.health.isDegraded(), false);
     assert.equal(nameOf(second.store, "10.0.0.3"), "three");
     assert.equal(await second.metrics.value("netgloss_udm_postgresql_full_loads_total", { reason: "pruned" }), 0);
@@ -286,7 +285,7 @@ suite("a store whose database", () => {
     assert.equal(health.isReady(), false);
     assert.throws(() => store.current(), /is away: 127\.0\.0\.1:\d+: .*; there is no metadata/);
     proxy.fault = "pass";
-    await until("the state that is awaited", async () => health.isReady(), 15_000);
+    await until("the state that is awaited", async () => health.isReady());
     assert.equal(store.current().size, 0);
   });
 
@@ -311,7 +310,7 @@ suite("a store whose database", () => {
     await database.sql`delete from netgloss.udm_commit where number <= 2`;
     await database.sql`update netgloss.udm_state set first_number = 3`;
     proxy.fault = "pass";
-    await until("the state that is awaited", async () => nameOf(far.store, "10.0.0.1") === "uno", 15_000);
+    await until("the state that is awaited", async () => nameOf(far.store, "10.0.0.1") === "uno");
     assert.equal(await loads(far, "pruned"), 1);
     assert.equal(far.store.history.first(), 3);
 
@@ -331,14 +330,14 @@ suite("a store whose database", () => {
     ]);
     assert.equal(spelt?.name, "spelt freely");
     assert.equal(await metrics.value("netgloss_udm_postgresql_full_loads_total", { reason: "changed_by_hand" }), 1);
-    await until("the others see it", () => far.store.history.last() === 6, 15_000);
+    await until("the others see it", () => far.store.history.last() === 6);
     proxy.fault = "away";
     proxy.cut();
     await database.sql`update netgloss.udm_state set last_number = 3`;
     await database.sql`delete from netgloss.udm_commit where number > 3`;
     await database.sql`delete from netgloss.udm_change where number > 3`;
     proxy.fault = "pass";
-    await until("the state that is awaited", async () => (await loads(far, "set_back")) === 1, 15_000);
+    await until("the state that is awaited", async () => (await loads(far, "set_back")) === 1);
   });
 
   test("is locked by somebody else, or full, refuses writes in time, and takes them afterwards", async (t) => {
@@ -376,7 +375,7 @@ suite("a store whose database", () => {
     const { store: other } = await started(t, storeOnDatabase(database.url, { owned: false }));
     await store.commit([created("10.0.0.1", "0")]);
     for (let i = 1; i <= 300; i++) await store.commit([updated("10.0.0.1", `${i}`)]);
-    await until("the state that is awaited", async () => store.history.first() > 100, 20_000);
+    await until("the state that is awaited", async () => store.history.first() > 100);
     await until("the state that is awaited", async () => other.history.last() === 301);
     const [state] = await database.sql<{ bytes: number; sum: number }[]>`
       select log_bytes::float8 as bytes, (select sum(bytes)::float8 from netgloss.udm_commit) as sum from netgloss.udm_state`;

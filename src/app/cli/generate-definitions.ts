@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { homeDirectory } from "./home-directory.ts";
 import {
   definitionTexts,
   MibFault,
@@ -116,7 +116,11 @@ function readFacts(mibs: readonly string[], options: GenerateOptions, terminal: 
   for (const directory of options.mibs)
     if (!isDirectory(directory)) throw new MibFault(`--mibs ${directory}: no such directory`);
   const ownFolders = [...folders, ...files.map((file) => dirname(file))];
-  const directories = new Set([...options.mibs.flatMap(withFolders), ...ownFolders, ...usualMibDirectories(homedir())]);
+  const directories = new Set([
+    ...options.mibs.flatMap(withFolders),
+    ...ownFolders,
+    ...usualMibDirectories(homeDirectory()),
+  ]);
   const library = new ModuleLibrary([...directories]);
   const facts = new Map<string, readonly ObjectFacts[]>();
   const add = (module: MibModule): void => void facts.set(module.name, moduleFacts(library, module));

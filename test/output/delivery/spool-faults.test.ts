@@ -149,7 +149,7 @@ test("a fault at any call of the disk loses nothing, and is seen or harmless", a
         await new Promise((resolve) => setTimeout(resolve, 3));
       }
       store.mood = "works";
-      await until(`${mode}: a fault of call ${nth}`, isDone, 5000);
+      await until(`${mode}: a fault of call ${nth}`, isDone);
       assert.equal(store.kept.size, 12, `${mode}: call ${nth}`);
       for (const ids of store.kept.values())
         assert.equal(ids.size, 1, `${mode}: call ${nth} gave a record a new identity`);

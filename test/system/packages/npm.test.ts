@@ -73,7 +73,7 @@ test("the npm package installs in an empty folder, without a build, and runs", a
   const collector = spawn(command, [...args, "--svc-flow-server-udp-port", "0"], { cwd: home, stdio: "ignore" });
   const exited = once(collector, "exit");
   cleanUp(t, () => void collector.kill("SIGKILL"));
-  await until("it is ready", async () => (await fetch(`${api}/readyz`).catch(() => undefined))?.ok === true, 60_000);
+  await until("it is ready", async () => (await fetch(`${api}/readyz`).catch(() => undefined))?.ok === true);
   assert.match(
     await (await fetch(`${api}/`, { headers: { accept: "text/html" } })).text(),
     /<script/,

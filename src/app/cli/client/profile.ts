@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { homeDirectory } from "../home-directory.ts";
 
 /** What a profile says of a collector. Paths are absolute. */
 export interface Profile {
@@ -16,7 +16,8 @@ export interface Profile {
 /** The file of profiles: `~/.config/netgloss/config.yml`, or below XDG_CONFIG_HOME. */
 export function pathOfProfiles(env: Readonly<Record<string, string | undefined>>): string {
   const configured = env["XDG_CONFIG_HOME"];
-  const base = configured === undefined || configured === "" ? join(env["HOME"] ?? homedir(), ".config") : configured;
+  const base =
+    configured === undefined || configured === "" ? join(env["HOME"] ?? homeDirectory(), ".config") : configured;
   return join(base, "netgloss", "config.yml");
 }
 
@@ -64,7 +65,7 @@ export async function readProfile(
   }
   const values = Object.entries(found).map(([field, value]) => [
     field,
-    paths.has(field as keyof Profile) ? resolve(dirname(path), value.replace(/^~(?=\/)/, homedir())) : value,
+    paths.has(field as keyof Profile) ? resolve(dirname(path), value.replace(/^~(?=\/)/, homeDirectory())) : value,
   ]);
   return Object.fromEntries(values) as Profile;
 }

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { homedir } from "node:os";
+import { test } from "node:test";
+import { homeDirectory } from "../../src/app/cli/home-directory.ts";
+
+test("a user without a home directory has the root directory", () => {
+  assert.equal(
+    homeDirectory(() => {
+      throw new Error("uv_os_homedir returned ENOENT");
+    }),
+    "/",
+  );
+  assert.equal(homeDirectory(), homedir());
+});
