@@ -175,7 +175,7 @@ export function createCollector(options: CollectorOptions): Collector {
       ["/api/v1/flow/exporters/{id}/diagnosis", (id) => doctor.diagnose(id)],
       ["/api/v1/flow/diagnosis", () => doctor.diagnose()],
       ["/api/v1/enrich/sources", () => sourcesView(metadataSources)],
-      ["/api/v1/outputs", () => outputsView(stores, health.checks())],
+      ["/api/v1/outputs", () => outputsView(stores, health.checks(), metrics)],
       ["/api/v1/progress", () => ({ tasks: progress.tasks() })],
       ["/api/v1/settings", settingsView],
       ["/api/v1/snmp/definitions", () => previewDefinitions(snmp, progress)],

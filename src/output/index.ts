@@ -18,7 +18,13 @@ export { rolledUpFields } from "./shape/rollup.ts";
 export { rollupSink, type RollupReport } from "./shape/rollup-sink.ts";
 export { createTimestampSource } from "./delivery/timestamp-source.ts";
 export { createMonitorSink } from "./monitor-sink.ts";
-export { createOutputMetrics, type DropReason, type OutputMetrics, type OutputReport } from "./output-metrics.ts";
+export {
+  createOutputMetrics,
+  dropReasons,
+  type DropReason,
+  type OutputMetrics,
+  type OutputReport,
+} from "./output-metrics.ts";
 export type { OutputOptions } from "./queued-sink.ts";
 export { createStdoutSink, type StdoutSinkOptions } from "./stdout-sink.ts";
 export { batchKey, forEachLine, positionOf, type Batch as RecordBatch } from "./delivery/batch.ts";

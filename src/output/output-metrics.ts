@@ -2,7 +2,7 @@ import type { Metrics } from "../report/index.ts";
 import type { RollupReport } from "./shape/rollup-sink.ts";
 
 /** Why an output did not write records. */
-const dropReasons = ["queue_full", "closed", "stopped", "spool_full", "spool_damaged", "thread_died"] as const;
+export const dropReasons = ["queue_full", "closed", "stopped", "spool_full", "spool_damaged", "thread_died"] as const;
 export type DropReason = (typeof dropReasons)[number];
 
 /** What one output counts. */

@@ -1,27 +1,33 @@
 import type { Operation, ViewDescription } from "../../api/index.ts";
-import type { DeliveryState } from "../../output/index.ts";
-import type { Check, Clock } from "../../report/index.ts";
+import { dropReasons, type DeliveryState } from "../../output/index.ts";
+import type { Check, Clock, Metrics } from "../../report/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { DeliveringOutput } from "../threads/delivering-output.ts";
+import { outputCounts, type OutputCounts } from "./output-counts.ts";
 import { storeOutput } from "./store-outputs.ts";
 import { testOutput } from "./test-output.ts";
 
-interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">> {
+interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">>, Partial<OutputCounts> {
   readonly name: string;
   /** Whether a test can be asked for. */
   readonly canTest?: true;
   readonly state: DeliveryState["state"] | "restarting";
 }
 
-/** What `GET /api/v1/outputs` answers: all outputs that are on, those to files and pipes by their readiness. */
+/** What `GET /api/v1/outputs` answers: all outputs that are on, those to files and pipes by their readiness and their counts. */
 export async function outputsView(
   stores: readonly DeliveringOutput[],
   checks: readonly Check[],
+  metrics: Pick<Metrics, "everything">,
 ): Promise<{ readonly outputs: readonly OutputView[] }> {
+  const countsOf = outputCounts(await metrics.everything());
   const states = await Promise.all(
     stores.map(async (store): Promise<OutputView> => {
       const state = (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const };
-      return { ...state, canTest: true };
+      const counts = countsOf(state.name);
+      // What its thread says of the rest is newer.
+      const lost = counts && { droppedRecords: counts.droppedRecords, drops: counts.drops };
+      return { ...state, ...lost, canTest: true };
     }),
   );
   const known = new Set(states.map(({ name }) => name));
@@ -29,9 +35,10 @@ export async function outputsView(
     .filter(({ name }) => name.startsWith(prefix) && !known.has(nameOf(name)))
     .map(({ name, ready, degraded, detail = "" }): OutputView => {
       const isWorking = ready && degraded !== true;
+      const counts = countsOf(nameOf(name));
       return isWorking
-        ? { name: nameOf(name), state: "working" }
-        : { name: nameOf(name), state: "failing", fault: detail };
+        ? { name: nameOf(name), state: "working", ...counts }
+        : { name: nameOf(name), state: "failing", fault: detail, ...counts };
     });
   return { outputs: [...others, ...states] };
 }
@@ -93,10 +100,21 @@ export const outputsDescription: ViewDescription = {
             spoolBytes: integer("Bytes that the spool has on disk."),
             spoolMaxBytes: integer("Bytes that it may have; 0 without one."),
             inFlight: integer("Batches that are being sent."),
-            deliveredRecords: integer("Records that the store acknowledged, in this run."),
+            deliveredRecords: integer("Records that the store acknowledged, or that were written, in this run."),
             retriedRecords: integer("Records that had to be sent again, in this run."),
             refusedRecords: integer("Records that the store will never take, in this run."),
-            droppedRecords: integer("Records that were lost behind the queue, in this run."),
+            droppedRecords: integer("Records that were lost, in this run."),
+            drops: {
+              type: "array",
+              description: "Why they were lost.",
+              items: {
+                type: "object",
+                properties: {
+                  reason: { enum: dropReasons, description: "As `netgloss_output_dropped_records_total` has it." },
+                  records: integer("In this run."),
+                },
+              },
+            },
             latency: {
               type: "object",
               description: "How long the last 64 requests took, milliseconds.",

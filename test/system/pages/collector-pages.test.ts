@@ -70,6 +70,42 @@ test("Outputs: what waits, why the server refuses, and a test that says what cam
   assert.deepEqual(errors(), []);
 });
 
+test("Outputs: full, failing and idle ones: what is lost and why, and only numbers that there are", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t);
+  const { page } = await openPage(browser, { width: 360 });
+  await page.goto(`${url}/outputs`);
+  const facts = (): Promise<readonly string[]> => page.getByRole("term").allInnerTexts();
+  await page.getByText("Written", { exact: true }).waitFor();
+  assert.deepEqual(await facts(), ["Queue in memory", "Written", "Dropped"]);
+  const idle = { waitingRecords: 0, spoolMode: "overflow", spoolBytes: 0, spoolMaxBytes: 4096, inFlight: 0 };
+  const full = {
+    state: "failing",
+    fault: "nothing listens there",
+    queueBytes: 1_048_576,
+    spoolMode: "off",
+    inFlight: 0,
+  };
+  const outputs = [
+    { name: "file", state: "failing", fault: "ENOSPC", droppedRecords: 7, drops: [{ reason: "stopped", records: 7 }] },
+    { name: "loki", state: "working", queueBytes: 0, ...idle, deliveredRecords: 0, droppedRecords: 0, canTest: true },
+    {
+      name: "http",
+      ...full,
+      droppedRecords: 44_932,
+      drops: [{ reason: "queue_full", records: 44_932 }],
+      canTest: true,
+    },
+    { name: "nats", state: "restarting" },
+  ];
+  await page.route("**/api/v1/outputs", (route) => route.fulfill({ json: { outputs } }));
+  await page.getByText(/^7 records are lost: the collector stopped before they were written\.$/).waitFor();
+  await page.getByText(/^44\s932 records are lost: the queue in memory was full\. A spool on disk keeps/).waitFor();
+  await page.getByText("no request yet").first().waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+});
+
 test("Settings: what is in force and where it comes from, found by words, secrets hidden", async (t) => {
   const browser = await openBrowser(t);
   if (browser === undefined) return;

@@ -10,6 +10,7 @@ import { Section } from "../../ui/page.tsx";
 import { Failure } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
 import { useAction } from "../../ui/use-action.ts";
+import { OutputNumbers } from "./output-numbers.tsx";
 import type { OutputState, OutputTest } from "./output-state.ts";
 
 const badges = { working: "good", connecting: "warn", restarting: "warn", failing: "bad" } as const;
@@ -58,7 +59,7 @@ export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Eleme
           )}
         </p>
       )}
-      <Numbers output={output} now={now} />
+      <OutputNumbers output={output} now={now} />
       <div role="status" aria-live="polite">
         {result !== undefined && <TestResult result={result} name={output.name} />}
       </div>
@@ -83,44 +84,6 @@ export function OutputCard({ output, test, reload }: OutputCardProps): JSX.Eleme
         </>
       )}
     </Section>
-  );
-}
-
-function Numbers({ output, now }: { readonly output: OutputState; readonly now: number }): JSX.Element {
-  const { queueBytes, oldestAt, spoolMode, spoolBytes = 0, spoolMaxBytes = 0, latency, droppedRecords = 0 } = output;
-  if (queueBytes === undefined) {
-    return <p class="note">This output is on this host: it has a state, and its numbers are in /metrics.</p>;
-  }
-  const spool =
-    spoolMode === "off"
-      ? "off"
-      : `${formatNumber(spoolBytes, "B")} of ${formatNumber(spoolMaxBytes, "B")} (${spoolMode})`;
-  const facts: readonly (readonly [label: string, value: string, isBad?: boolean])[] = [
-    ["Waiting", `${formatWhole(output.waitingRecords)} records`],
-    ["Oldest that waits", oldestAt === undefined ? "none" : formatAge(oldestAt, now)],
-    ["Queue in memory", formatNumber(queueBytes, "B")],
-    ["Spool on disk", spool],
-    ["Requests under way", formatWhole(output.inFlight)],
-    [
-      "Latency",
-      latency === undefined
-        ? "no request yet"
-        : `${formatNumber(latency.medianMs / 1000, "seconds")}, slowest ${formatNumber(latency.slowestMs / 1000, "seconds")}`,
-    ],
-    ["Delivered", `${formatWhole(output.deliveredRecords)} records`],
-    ["Sent again", `${formatWhole(output.retriedRecords)} records`],
-    ["Refused", `${formatWhole(output.refusedRecords)} records`, (output.refusedRecords ?? 0) > 0],
-    ["Dropped", `${formatWhole(droppedRecords)} records`, droppedRecords > 0],
-  ];
-  return (
-    <dl class="numbers">
-      {facts.map(([label, value, isBad = false]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd class={isBad ? "fault" : ""}>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../api/refusals.ts";
 
-/** What `GET /api/v1/outputs` says of one output. An output to a file or a pipe has its name and state alone. */
+/** What `GET /api/v1/outputs` says of one output. An output to a file or a pipe has its state and its counts alone. */
 export interface OutputState {
   readonly name: string;
   readonly state: "connecting" | "working" | "failing" | "restarting";
@@ -17,6 +17,7 @@ export interface OutputState {
   readonly retriedRecords?: number;
   readonly refusedRecords?: number;
   readonly droppedRecords?: number;
+  readonly drops?: readonly { readonly reason: string; readonly records: number }[];
   readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
   readonly refusals?: readonly Refusal[];
   readonly canTest?: boolean;
