@@ -118,7 +118,7 @@ async function faultsAndNothing({ page, errors }: WatchedPage): Promise<void> {
   assert.deepEqual(await axeFindings(page), []);
   await filter.fill("src = 203.0.113.250");
   await filter.press("Enter");
-  await page.getByText("No record of this time fits").waitFor();
+  await page.getByText("No flow of this time matches the filter").waitFor();
   assert.deepEqual(await axeFindings(page), []);
   assert.deepEqual(errors(400), []);
 }

@@ -99,6 +99,13 @@ test("the theme: a visible label, a tooltip, and a choice that stays", async (t)
   assert.equal(await shown(), "light");
 });
 
+/** Whether the upper edge of what has the focus is behind the bar that stays. */
+const isUnderBar = `(() => {
+  const { bottom } = document.querySelector("header.top").getBoundingClientRect();
+  const focused = document.activeElement;
+  return focused.getBoundingClientRect().top < bottom;
+})()`;
+
 test("by the keyboard alone: / jumps into the Explain box, the skip link to the content, Enter opens what is chosen", async (t) => {
   const browser = await openBrowser(t);
   if (browser === undefined) return;
@@ -122,6 +129,17 @@ test("by the keyboard alone: / jumps into the Explain box, the skip link to the 
   await page.keyboard.type("10.10.20.5");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/explain?q=10.10.20.5");
+  await page.goto(`${url}/settings`);
+  await page.getByRole("table", { name: "Settings: Flows" }).waitFor();
+  // The heading before is behind the bar: going back to it brings it out.
+  await page.evaluate(`(() => {
+    const [setting, from] = document.querySelectorAll("[aria-label='Settings: Flows'] button.sort");
+    scrollBy(0, setting.getBoundingClientRect().top - 10);
+    from.focus({ preventScroll: true });
+  })()`);
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Setting");
+  assert.equal(await page.evaluate(isUnderBar), false);
 });
 
 test("a collector that restarts under an open page: it says so, and goes on by itself", async (t) => {

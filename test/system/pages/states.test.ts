@@ -56,6 +56,29 @@ test("a collector that has nothing yet: each page says what is missing and what 
   assert.deepEqual(errors(404), []);
 });
 
+test("quick start without flows: nothing is claimed of addresses, and Explore leads to the exporters", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const directory = tempDirectory(t);
+  const collector = await startCollectorProcess({
+    settings: {
+      ...metadataSettings(join(directory, "ipaddrs.yml")),
+      SVC_FLOW_SERVER_UDP_ENABLE: "true",
+      SVC_EXPLORE_ENABLE: "true",
+      SVC_EXPLORE_PATH: join(directory, "explore"),
+    },
+  });
+  cleanUp(t, () => collector.end("SIGKILL"));
+  const { page, errors } = await openPage(browser, { width: 360 });
+  await show(page, collector.api, "Overview");
+  await page.getByText("No address without a name was seen").waitFor();
+  await show(page, collector.api, "Explore");
+  const empty = page.getByRole("status").filter({ hasText: "No flows in this time" });
+  await empty.getByRole("link", { name: "Exporters" }).click();
+  await page.getByRole("heading", { level: 1, name: "Exporters" }).waitFor();
+  assert.deepEqual(errors(), []);
+});
+
 async function fails(browser: Browser, url: string, name: keyof typeof pages): Promise<void> {
   const { page } = await openPage(browser, { width: 360 });
   await page.route(/\/(?:api|udm|readyz)\b/, (route) =>

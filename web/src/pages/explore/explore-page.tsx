@@ -122,9 +122,16 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
     onChange({ filter: andTerm(state.filter, filterTerm(dimension, value, isExcluded)) });
   if (answer.rows.length === 0 && answer.others.keys === 0) {
     return (
-      <Empty title="No record of this time fits">
+      <Empty title={state.filter === "" ? "No flows in this time" : "No flow of this time matches the filter"}>
         {answer.missing === undefined ? "" : `${sentence(missingText(answer.missing, fields))} `}
-        Choose {answer.missing === undefined ? "a longer" : "another"} time, or take a term of the filter away.
+        Choose {answer.missing === undefined ? "a longer" : "another"} time
+        {state.filter === "" ? (
+          <>
+            . <a href={hrefOf("exporters")}>Exporters</a> says who sends, and how to point a router here.
+          </>
+        ) : (
+          ", or take a term of the filter away."
+        )}
       </Empty>
     );
   }

@@ -139,13 +139,13 @@ function Losses({ answer }: { readonly answer: OverviewAnswer }): JSX.Element {
                   <a href={hrefOf(metric.startsWith("netgloss_output") ? "outputs" : "exporters")} title={metric}>
                     {of === undefined ? what : `${of}: ${what}`}
                   </a>{" "}
-                  <span class="note">in {unit}</span>
+                  <span class="note">({unit})</span>
                 </>
               ),
               className: "wrap",
             },
             {
-              name: recentSeconds === 0 ? "New" : `Last ${formatDuration(recentSeconds)}`,
+              name: recentSeconds === 0 ? "New" : `Last ${formatDuration(Math.round(recentSeconds))}`,
               cell: ({ recent }) => formatNumber(recent),
               sortBy: ({ recent }) => recent,
               isNumber: true,

@@ -111,7 +111,7 @@ function LostTile({ answer: { losses, recentSeconds } }: { readonly answer: Over
   const common = { label: "Lost", href: `${hrefOf("")}#losses` };
   if (recentSeconds === 0) return <Tile {...common} value={<Unknown />} detail={firstReading} />;
   const count = losses.filter(({ recent }) => recent > 0).length;
-  const detail = `in the last ${formatDuration(recentSeconds)}`;
+  const detail = `in the last ${formatDuration(Math.round(recentSeconds))}`;
   if (count === 0) return <Tile {...common} value="nothing" detail={detail} state="good" />;
   return (
     <Tile

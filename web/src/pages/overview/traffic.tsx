@@ -131,7 +131,7 @@ export function UnnamedNetworks(): JSX.Element {
       <Shown of={sources} what="Asking the last hour">
         {(answer) => {
           const networks = unnamedNetworks([...answer.rows, ...(targets.answer?.rows ?? [])]);
-          if (networks.length === 0) return <Empty title="Every address has a name" />;
+          if (networks.length === 0) return <Empty title="No address without a name was seen" />;
           return (
             <DataTable
               caption="Networks without a name"
