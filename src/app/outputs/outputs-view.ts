@@ -21,26 +21,27 @@ export async function outputsView(
   metrics: Pick<Metrics, "everything">,
 ): Promise<{ readonly outputs: readonly OutputView[] }> {
   const countsOf = outputCounts(await metrics.everything());
-  const states = await Promise.all(
-    stores.map(async (store): Promise<OutputView> => {
-      const state = (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const };
-      const counts = countsOf(state.name);
-      // What its thread says of the rest is newer.
-      const lost = counts && { droppedRecords: counts.droppedRecords, drops: counts.drops };
-      return { ...state, ...lost, canTest: true };
-    }),
-  );
+  const states = await Promise.all(stores.map((store) => storeView(store, countsOf)));
   const known = new Set(states.map(({ name }) => name));
-  const others = checks
-    .filter(({ name }) => name.startsWith(prefix) && !known.has(nameOf(name)))
-    .map(({ name, ready, degraded, detail = "" }): OutputView => {
-      const isWorking = ready && degraded !== true;
-      const counts = countsOf(nameOf(name));
-      return isWorking
-        ? { name: nameOf(name), state: "working", ...counts }
-        : { name: nameOf(name), state: "failing", fault: detail, ...counts };
-    });
-  return { outputs: [...others, ...states] };
+  const others = checks.filter(({ name }) => name.startsWith(prefix) && !known.has(nameOf(name)));
+  return { outputs: [...others.map((check) => fileView(check, countsOf)), ...states] };
+}
+
+type CountsOf = ReturnType<typeof outputCounts>;
+
+async function storeView(store: DeliveringOutput, countsOf: CountsOf): Promise<OutputView> {
+  const state = (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const };
+  const counts = countsOf(state.name);
+  // What its thread says of the rest is newer.
+  const lost = counts && { droppedRecords: counts.droppedRecords, drops: counts.drops };
+  return { ...state, ...lost, canTest: true };
+}
+
+function fileView({ name: check, ready, degraded, detail = "" }: Check, countsOf: CountsOf): OutputView {
+  const name = nameOf(check);
+  const isWorking = ready && degraded !== true;
+  const state = isWorking ? { state: "working" as const } : { state: "failing" as const, fault: detail };
+  return { name, ...state, ...countsOf(name) };
 }
 
 const prefix = "output ";
