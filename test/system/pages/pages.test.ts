@@ -157,12 +157,23 @@ test("a collector that restarts under an open page: it says so, and goes on by i
   await page.getByText("The collector does not answer").waitFor({ state: "hidden" });
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Live" }).click();
   await page.getByRole("table", { name: "Flows, the newest first" }).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(`${running.url}/metadata`);
+  await other.getByRole("button", { name: "New entry …" }).click();
   await running.end();
   await page.getByText("The collector does not answer").waitFor();
+  const dialog = other.getByRole("dialog", { name: "Name an address" });
+  await dialog.getByRole("textbox", { name: "Address, prefix or range" }).fill("10.99.0.1");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("alert").filter({ hasText: "Nothing is sent again by itself." }).waitFor();
+  await other.keyboard.press("Escape");
+  await other.getByRole("link", { name: "Settings" }).click();
+  await other.getByRole("status").filter({ hasText: "This page has not been loaded yet" }).waitFor();
   await running.start();
   await page.getByText("The collector is back").waitFor({ timeout: 60_000 });
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("table", { name: "Flows, the newest first" }).waitFor();
+  await other.getByRole("table", { name: "Settings: Flows" }).waitFor();
 });
 
 test("a slow network: the page says that it waits, and what came too late", async (t) => {

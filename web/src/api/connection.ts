@@ -28,6 +28,9 @@ export function noteSilence(): void {
   schedule(retryMs);
 }
 
+/** Looks at once whether the collector is there: something else than a call has failed. */
+export const lookForCollector = (): void => schedule(0);
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 function schedule(ms: number): void {
   clearTimeout(timer);

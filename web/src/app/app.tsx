@@ -1,5 +1,6 @@
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { lookForCollector, useConnection } from "../api/connection.ts";
 import { SessionContext } from "../api/session.ts";
 import { usePlace } from "../navigation/place.ts";
 import { Empty, Failure, Loading } from "../ui/states.tsx";
@@ -44,18 +45,27 @@ export function App(): JSX.Element {
 /** The page of a path, once its code is there. */
 function CurrentPage({ path }: { readonly path: string | undefined }): JSX.Element {
   const [Content, setContent] = useState<ComponentType | undefined>(undefined);
-  const [isBroken, setBroken] = useState(false);
+  const { connection, comebacks } = useConnection();
+  /** The comebacks of the collector when the code could not be loaded. */
+  const [brokenAt, setBrokenAt] = useState<number | undefined>(undefined);
   const row = pageTable.find((candidate) => candidate.path === path);
   useEffect(() => {
     let isWanted = true;
     row?.load().then(
       ({ default: loaded }) => isWanted && setContent(() => loaded),
-      () => isWanted && setBroken(true),
+      () => {
+        if (!isWanted) return;
+        setBrokenAt(comebacks);
+        lookForCollector();
+      },
     );
     return () => {
       isWanted = false;
     };
   }, [row]);
+  useEffect(() => {
+    if (brokenAt !== undefined && comebacks > brokenAt) location.reload();
+  }, [brokenAt, comebacks]);
   if (row === undefined) {
     return (
       <Empty title="There is no such page">
@@ -63,8 +73,10 @@ function CurrentPage({ path }: { readonly path: string | undefined }): JSX.Eleme
       </Empty>
     );
   }
-  if (isBroken) {
-    return (
+  if (brokenAt !== undefined) {
+    return connection.state === "away" ? (
+      <Empty title="This page has not been loaded yet">It comes by itself when the collector is back.</Empty>
+    ) : (
       <Empty title="The code of this page could not be loaded">
         The collector may have been updated:{" "}
         <button class="button" onClick={() => location.reload()}>

@@ -36,9 +36,15 @@ const advice: Readonly<Record<ApiFailure["kind"], string>> = {
   refused: "Mend what the message names, or try again.",
 };
 
+/** A call that somebody made by a button is not made again by itself. */
+const adviceForAction = {
+  ...advice,
+  offline: "Nothing is sent again by itself. Try again when the collector is back.",
+};
+
 const faultOfServer = "The log of the collector has more. Try again.";
 
-/** A call failed: what the server said, what to do, and a button to try again. */
+/** A call failed: what the server said, what to do, and a button to try again. Without `retry` it is one that somebody made by a button. */
 export function Failure({
   failure,
   retry,
@@ -46,10 +52,11 @@ export function Failure({
   readonly failure: ApiFailure;
   readonly retry?: () => void;
 }): JSX.Element {
+  const advised = retry === undefined ? adviceForAction : advice;
   return (
     <div class="state failure" role="alert">
       <strong>{sentence(failure.message)}</strong>
-      <div>{failure.status >= 500 ? faultOfServer : advice[failure.kind]}</div>
+      <div>{failure.status >= 500 ? faultOfServer : advised[failure.kind]}</div>
       {retry !== undefined && (
         <button type="button" class="button" onClick={retry}>
           Try again
