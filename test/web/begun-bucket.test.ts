@@ -33,6 +33,12 @@ test("a value whose time has just begun is not drawn; sums stay", () => {
   assert.deepEqual(cut.others, { value: 0, keys: 0, share: 0 });
 });
 
+test("a value without records is not drawn before its time is over: records may be on their way", () => {
+  const empty = (to: string): ExploreAnswer => ({ ...answerTo(to), total: { value: 3, series: [1, 2, 0] } });
+  assert.deepEqual(withoutBegunBucket(empty(at("29.9"))).times, [at("00"), at("10")]);
+  assert.equal(withoutBegunBucket(empty(at("30"))).times?.length, 3);
+});
+
 test("a value of half its time or more is drawn, and so is each of a short answer or of one without a course", () => {
   for (const whole of [answerTo(at("25")), answerTo(at("30")), answerTo(at("11"), [at("00"), at("10")])]) {
     assert.equal(withoutBegunBucket(whole), whole);
