@@ -110,7 +110,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
   };
 
   /** Names of metadata become columns once no more of them come. */
-  const learnNames = async (store: DuckDbStore, reader: Intake): Promise<void> => {
+  const learnNames = (store: DuckDbStore, reader: Intake): void => {
     const names = reader.newNames();
     settled = names.length === namesSeen ? settled + 1 : 0;
     namesSeen = names.length;
@@ -119,10 +119,9 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     const wanted = withoutTwins([...columns, ...found]);
     const added = wanted.slice(columns.length);
     if (added.length === 0 || settled < settleTicks) return;
-    await store.setColumns(wanted, () => {
-      reader.flush();
-      reader.setColumns(wanted);
-    });
+    store.setColumns(wanted);
+    reader.flush();
+    reader.setColumns(wanted);
     log.info({ fields: added.map(({ field }) => field) }, "Explore keeps further fields, which metadata adds");
   };
 
@@ -148,7 +147,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     try {
       reader.flush();
       await store.flush();
-      await learnNames(store, reader);
+      learnNames(store, reader);
       await rollups.tidy();
       workNext(open);
       setFault(undefined);

@@ -1,6 +1,6 @@
 import type { DataChunk, LogicalType } from "@duckdb/node-bindings";
 import type { Column } from "../columns/column.ts";
-import type { Block } from "../intake/block.ts";
+import { blockRows, type Block, type BlockColumn } from "../intake/block.ts";
 import type { DuckDb } from "./load-duckdb.ts";
 
 /** Which type a column has in DuckDB. A list is kept as JSON. */
@@ -26,9 +26,11 @@ export function sqlType({ type, isArray }: Column): string {
 
 /** Turns blocks into chunks of rows of DuckDB: the columns, then the weight. */
 export interface ChunkWriter {
-  /** The chunk is valid up to the next call. */
+  /** The chunk is valid up to the next call. A column that the block lacks has no values. */
   write(block: Block): DataChunk;
 }
+
+const noValues = new Uint8Array(blockRows / 8);
 
 export function createChunkWriter({ bindings }: DuckDb, columns: readonly Column[]): ChunkWriter {
   const { Type } = bindings;
@@ -44,30 +46,37 @@ export function createChunkWriter({ bindings }: DuckDb, columns: readonly Column
   types.push(bindings.create_logical_type(Type.UINTEGER));
   const chunk = bindings.create_data_chunk(types);
 
+  /** The columns of a block in the order of the chunk. Blocks of one kind follow each other. */
+  let sources: readonly (BlockColumn | undefined)[] = [];
+  let ordered: readonly BlockColumn[] | undefined;
+
   return {
     write(block) {
       const { rows, arena } = block;
+      if (ordered !== block.columns) {
+        ordered = block.columns;
+        const byField = new Map(block.columns.map((each) => [each.column.field, each]));
+        sources = columns.map(({ field }) => byField.get(field));
+      }
       bindings.data_chunk_reset(chunk);
-      block.columns.forEach(({ width, data, validity, count, long }, i) => {
+      sources.forEach((source, i) => {
         const vector = bindings.data_chunk_get_vector(chunk, i);
-        if (count > 0) bindings.copy_data_to_vector(vector, 0, data, 0, width * rows);
+        const count = source?.count ?? 0;
         if (count < rows) {
+          const { buffer, byteOffset } = count > 0 ? (source as BlockColumn).validity : noValues;
           bindings.vector_ensure_validity_writable(vector);
-          bindings.copy_data_to_vector_validity(
-            vector,
-            0,
-            validity.buffer as ArrayBuffer,
-            validity.byteOffset,
-            Math.ceil(rows / 64) * 8,
-          );
+          bindings.copy_data_to_vector_validity(vector, 0, buffer as ArrayBuffer, byteOffset, Math.ceil(rows / 64) * 8);
         }
+        if (source === undefined || count === 0) return;
+        const { width, data, long } = source;
+        bindings.copy_data_to_vector(vector, 0, data, 0, width * rows);
         for (let at = 0; at < long.length; at += 3) {
           const from = long[at + 1] as number;
           const text = arena.subarray(from, from + (long[at + 2] as number));
           bindings.vector_assign_string_element_len(vector, long[at] as number, text);
         }
       });
-      const weights = bindings.data_chunk_get_vector(chunk, block.columns.length);
+      const weights = bindings.data_chunk_get_vector(chunk, columns.length);
       bindings.copy_data_to_vector(weights, 0, block.weights.buffer as ArrayBuffer, 0, 4 * rows);
       bindings.data_chunk_set_size(chunk, rows);
       return chunk;

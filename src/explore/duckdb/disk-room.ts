@@ -1,4 +1,4 @@
-import { inlineText, type Block } from "../intake/block.ts";
+import { inlineText, type Block, type BlockColumn } from "../intake/block.ts";
 
 /** DuckDB takes room in a file by blocks of so many bytes. */
 const fileBlockBytes = 256 * 1024;
@@ -10,9 +10,9 @@ const lengthBytes = 2;
 /** Room that is always left: a new file, and a block of rows that is given away early. */
 export const spareBytes = 2 ** 20;
 
-/** The most bytes that the rows of a block take in the log of a file. */
-export function logBytesOf({ columns, rows, arenaLength }: Block): number {
-  const fixed = columns.reduce((sum, { width, count }) => {
+/** The most bytes that the rows of a block take in the log of a file that has some of its columns. */
+export function logBytesOf({ columns, rows, arenaLength }: Block, has: (column: BlockColumn) => boolean): number {
+  const fixed = columns.filter(has).reduce((sum, { width, count }) => {
     const isText = width > inlineText;
     const values = isText ? inlineText * count + lengthBytes * rows : width * rows;
     return sum + values + rows / 8 + columnBytes;

@@ -73,7 +73,7 @@ export function createDuckDbQuestions(options: DuckDbQuestionsOptions): DuckDbQu
     gate.run(signal, async () => {
       for (let triesLeft = 2; ; triesLeft--) {
         try {
-          return await answer();
+          return await opened().questionThreads.during(answer);
         } catch (error) {
           if (triesLeft === 0 || !isGone(error)) throw error;
         }

@@ -1,7 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Clock, Log } from "../../report/index.ts";
-import { columnOf, isMetadataName, withoutTwins, type Column } from "../columns/column.ts";
-import type { Block } from "../intake/block.ts";
+import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../columns/column.ts";
+import { copyBlock, type Block, type BlockColumn } from "../intake/block.ts";
 import { createChunkWriter, type ChunkWriter } from "./append-block.ts";
 import { createDatabaseFiles, firstName, type DatabaseFiles } from "./database-files.ts";
 import { logBytesOf } from "./disk-room.ts";
@@ -32,19 +32,18 @@ export interface DuckDbStore {
   readonly sorter: Sorter;
   /** Files that could not be read and were set aside since the start. */
   readonly setAside: number;
-  /** Those that blocks must have. */
+  /** What blocks may have, and questions may ask for. */
   columns(): readonly Column[];
-  /** Takes the rows of a block into memory. */
+  /** Takes the rows of a block into memory. @throws Error when there is no place for them. */
   append(block: Block): void;
   /**
    * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
-   * hour is over or the file is large.
+   * hour is over, the file is large, or rows have a value in a column that the file lacks.
    *
    * @throws Error also for what failed beside.
    */
   flush(): Promise<void>;
-  /** From here on, blocks have these columns. @param change is called between the last block that has the old ones and the first with the new ones. */
-  setColumns(columns: readonly Column[], change: () => void): Promise<void>;
+  setColumns(columns: readonly Column[]): void;
   close(): Promise<void>;
 }
 
@@ -52,6 +51,8 @@ export interface DuckDbStore {
 const minFiles = 12;
 /** What a file may have while it is written to: so much is read again after a crash. */
 const maxFileBytes = 192 * 2 ** 20;
+/** Blocks that may wait for a file with further columns: as many rows as DuckDB takes before it writes by itself. */
+const maxWaiting = 100;
 const hourMs = 3_600_000;
 
 interface Current {
@@ -83,9 +84,7 @@ export async function openDuckDbStore(columns: readonly Column[], options: DuckD
   // All files could be opened, so no other process uses them.
   for (const name of superseded) await files.remove(name);
   files.removeDrafts();
-  const writer = createStoreWriter({ ...options, connection, files, partitions }, withFound(columns, partitions));
-  await writer.setColumns(writer.columns(), () => {});
-  return writer;
+  return createStoreWriter({ ...options, connection, files, partitions }, withFound(columns, partitions));
 }
 
 /** Names of metadata that runs before this one have found are columns, too. */
@@ -102,11 +101,15 @@ interface WriterOptions extends DuckDbStoreOptions {
   readonly partitions: Partition[];
 }
 
-function createStoreWriter(options: WriterOptions, columns: readonly Column[]): DuckDbStore {
+async function createStoreWriter(options: WriterOptions, columns: readonly Column[]): Promise<DuckDbStore> {
   const { duckDb, instance, connection, files, partitions, maxBytes, clock } = options;
   const sorter = createSorter({ ...options, hasRoom: () => retention.hasRoom() });
   const retention = createRetention({ ...options, sorter, settled: () => settling, coming: () => coming });
   let wanted = columns;
+  /** A column without values costs as much as one that has some. So a file has those that any record had a value in. */
+  const used = new Set([timeField, ...partitions.flatMap((partition) => [...partition.columns])]);
+  /** Rows for which the current file lacks a column, and those after them. */
+  let waiting: Block[] = [];
   /** Bytes that the rows will take that are not on disk yet. */
   let coming = 0;
   let current: Current | undefined;
@@ -118,29 +121,41 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
     const now = clock.now();
     const hour = Math.floor(now / hourMs);
     const name = files.newName(new Date(now).toISOString().slice(0, 13).replaceAll("-", ""));
-    const partition = await files.attach(name, () => readPartition(connection, name, wanted));
+    const own = wanted.filter(({ field }) => used.has(field));
+    const partition = await files.attach(name, () => readPartition(connection, name, own));
     const appender = await connection.createAppender("flows", "main", name);
     partitions.push(partition);
-    return { partition, hour, appender, writer: createChunkWriter(duckDb, wanted) };
+    return { partition, hour, appender, writer: createChunkWriter(duckDb, own) };
   };
   const put = (appender: DuckDBAppender): void => {
     appender.flushSync();
     coming = 0;
   };
   /** What was appended goes to the file before: there is room for just that. */
-  const begin = async (change: () => void): Promise<void> => {
+  const begin = async (): Promise<Current> => {
     const next = await prepare();
     try {
       await retention.tidy();
-      // What is between the reader and the store belongs to the file before, too.
-      change();
     } catch (error) {
       next.appender.closeSync();
       next.partition.isComplete = true;
       throw error;
     }
-    if (current !== undefined) finish(current);
+    const last = current;
     current = next;
+    if (last !== undefined && last.partition.rows > 0) finish(last);
+    const held = waiting;
+    waiting = [];
+    coming = 0;
+    for (const block of held) append(block);
+    if (last?.partition.rows === 0) await discard(last);
+    return next;
+  };
+  /** A file without rows. */
+  const discard = async ({ appender, partition }: Current): Promise<void> => {
+    appender.closeSync();
+    partitions.splice(partitions.indexOf(partition), 1);
+    await files.remove(partition.name);
   };
   /** On a connection of its own, for the appender of the next file must not wait. */
   const finish = ({ appender, partition }: Current): void => {
@@ -160,6 +175,25 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
       partition.isComplete = true;
     }
   };
+  const append = (block: Block): void => {
+    if (current === undefined) throw new Error("the store is closed");
+    const { partition, writer, appender } = current;
+    const isMissing = ({ column, count }: BlockColumn): boolean => count > 0 && !partition.columns.has(column.field);
+    const bytes = logBytesOf(block, (each) => each.count > 0 || partition.columns.has(each.column.field));
+    const missing = block.columns.filter(isMissing);
+    if (waiting.length === 0 && missing.length === 0) {
+      appender.appendDataChunk(new duckDb.api.DuckDBDataChunk(writer.write(block)));
+      noteBlock(partition, block);
+      partition.logBytes += bytes;
+    } else {
+      if (waiting.length === maxWaiting) throw new Error("no file can be begun for rows that have further fields");
+      for (const { column } of missing) used.add(column.field);
+      waiting.push(copyBlock(block));
+    }
+    coming += bytes;
+  };
+
+  current = await begin();
   return {
     partitions: () => partitions,
     bytes: () => retention.bytes(),
@@ -168,37 +202,28 @@ function createStoreWriter(options: WriterOptions, columns: readonly Column[]): 
     get setAside() {
       return files.setAside;
     },
-    append(block) {
-      if (current === undefined) throw new Error("the store is closed");
-      const { partition, writer, appender } = current;
-      appender.appendDataChunk(new duckDb.api.DuckDBDataChunk(writer.write(block)));
-      noteBlock(partition, block);
-      const bytes = logBytesOf(block);
-      partition.logBytes += bytes;
-      coming += bytes;
-    },
+    append,
     async flush() {
       if (current === undefined) return;
       const bytes = files.bytes(current.partition.name) + coming;
       const isLarge = bytes > Math.min(maxBytes / minFiles, maxFileBytes);
       const isOver = Math.floor(clock.now() / hourMs) !== current.hour;
-      if ((isLarge || isOver) && current.partition.rows > 0) await begin(() => {});
-      else {
-        await retention.tidy();
-        put(current.appender);
-      }
+      const isWide = waiting.length > 0;
+      if (isWide || ((isLarge || isOver) && current.partition.rows > 0)) await begin();
+      else await retention.tidy();
+      put(current.appender);
       const found = fault;
       fault = undefined;
       if (found !== undefined) throw found as Error;
     },
-    async setColumns(changed, change) {
+    setColumns(changed) {
       wanted = changed;
-      await begin(change);
     },
     async close() {
       await sorter.close();
       try {
-        await retention.tidy();
+        if (waiting.length > 0) await begin();
+        else await retention.tidy();
       } finally {
         // A file that cannot be removed keeps no rows from the disk.
         const last = current;

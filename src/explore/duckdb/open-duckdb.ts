@@ -4,6 +4,7 @@ import type { Column } from "../columns/column.ts";
 import { openDuckDbStore, type DuckDbStore } from "./duckdb-store.ts";
 import { loadDuckDb, type DuckDb } from "./load-duckdb.ts";
 import { openInstance } from "./open-instance.ts";
+import { createQuestionThreads, usualThreads, type QuestionThreads } from "./question-threads.ts";
 import type { Keep } from "./retention.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
@@ -13,6 +14,7 @@ export interface OpenedDuckDb {
   readonly instance: DuckDBInstance;
   readonly store: DuckDbStore;
   readonly rollups: Rollups;
+  readonly questionThreads: QuestionThreads;
   close(): Promise<void>;
 }
 
@@ -28,8 +30,6 @@ export interface OpenDuckDbOptions {
   readonly log: Log;
 }
 
-const queryThreads = 2;
-
 /** @throws Error when the directory cannot be used, or another process has it. */
 export async function openDuckDb(
   columns: readonly Column[],
@@ -38,16 +38,18 @@ export async function openDuckDb(
 ): Promise<OpenedDuckDb> {
   const { directory, clock, log } = options;
   const duckDb = await loadDuckDb();
-  const instance = await openInstance(duckDb, { ...options, threads: queryThreads });
+  const instance = await openInstance(duckDb, { ...options, threads: usualThreads });
   try {
     const store = await openDuckDbStore(columns, { ...options, duckDb, instance });
     const own = { instance, directory, columns: () => store.columns(), isKept: isRolledUp, clock, log };
     const rollups = await openRollups({ ...options.rollups, ...own });
+    const questionThreads = createQuestionThreads(await instance.connect());
     return {
       duckDb,
       instance,
       store,
       rollups,
+      questionThreads,
       async close() {
         await rollups.close();
         await store.close();

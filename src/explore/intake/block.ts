@@ -61,13 +61,37 @@ function createColumn(column: Column): BlockColumn {
     column,
     width,
     data,
-    bytes: new Uint8Array(data),
-    words: width >= 4 ? new Uint32Array(data) : new Uint32Array(0),
-    doubles: width === 8 ? new Float64Array(data) : new Float64Array(0),
+    ...viewsOf(data, width),
     validity: new Uint8Array(blockRows / 8),
     count: 0,
     long: [],
   };
+}
+
+function viewsOf(data: ArrayBuffer, width: number): Pick<BlockColumn, "bytes" | "words" | "doubles"> {
+  return {
+    bytes: new Uint8Array(data),
+    words: width >= 4 ? new Uint32Array(data) : new Uint32Array(0),
+    doubles: width === 8 ? new Float64Array(data) : new Float64Array(0),
+  };
+}
+
+/** A block that stays as it is. Columns without values have no memory. */
+export function copyBlock(block: Block): Block {
+  const { rows, weights, arena, arenaLength } = block;
+  return {
+    rows,
+    weights: weights.slice(),
+    arena: Buffer.from(arena.subarray(0, arenaLength)),
+    arenaLength,
+    columns: block.columns.map(copyColumn),
+  };
+}
+
+function copyColumn(from: BlockColumn): BlockColumn {
+  if (from.count === 0) return { ...from, data: new ArrayBuffer(0), ...viewsOf(new ArrayBuffer(0), 0), long: [] };
+  const data = from.data.slice(0);
+  return { ...from, data, ...viewsOf(data, from.width), validity: from.validity.slice(), long: [...from.long] };
 }
 
 /** Makes a block empty. */
