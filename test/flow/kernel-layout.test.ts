@@ -67,7 +67,7 @@ const places: Readonly<Partial<Record<Name, number>>> = {
   shaWords: 4 * 80 * layout.digestLanes,
   digestBlocks: 64 * layout.digestLanes,
   digestPlaces: 4 * layout.digestLanes,
-  input: 65_536,
+  input: 65_536 + 8,
   numberBlocks: layout.numberBlock * layout.maxNumbers,
   hashes: 2 * 4 * layout.maxPrefetched,
   headText: layout.headTextBytes,

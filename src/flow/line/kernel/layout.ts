@@ -239,7 +239,7 @@ export const digestLanes = 4;
 export const digestBlocks = 12_544;
 export const digestPlaces = 12_800;
 
-/** The datagram, or a set of it. */
+/** The datagram, or a set of it, which may begin anywhere within the first word. */
 export const input = 135_168;
 /** Hashes of the addresses that are prefetched together: of so many sources, then of as many destinations. */
 export const hashes = 203_264;

@@ -68,6 +68,8 @@ export interface LineWriter extends FlowReader {
 
 /** Behind a line this much may be overwritten. */
 const slack = 64;
+/** What a processor copies at once. */
+const wordBytes = 8;
 /** Long sets are handed over in pieces. */
 const flushBytes = 256 * 1024;
 
@@ -212,13 +214,15 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     // A program is made for records only: templates of which no record can be cost nothing.
     if (end - start < of.minLength) return noRecords;
     const compiled = plans.find(of);
-    const last = layout.input + end - start;
+    // Shared memory is copied to by whole words only where both sides begin at the same place within a word.
+    const first = layout.input + ((bytes.byteOffset + start) & (wordBytes - 1));
+    const last = first + end - start;
     prepare(of, compiled, record, sources, last);
     const { program, maxLengthPerByte } = compiled;
     const { minLength, hasVariableLength } = of;
     const room = roomOf(compiled);
-    bytes.copy(memory, layout.input, start, end);
-    let at: number = layout.input;
+    bytes.copy(memory, first, start, end);
+    let at = first;
     let direction = 0;
     let needed = 0;
     let count = 0;
@@ -232,7 +236,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
         const line = openLine(least);
         const { start: out, limit } = line;
         helpers.setLimit(limit);
-        const outcome = kernel.run(program, direction, at, layout.input, last, out, limit);
+        const outcome = kernel.run(program, direction, at, first, last, out, limit);
         const written = view.getUint32(layout.resultEnd, true);
         const linesWritten = view.getUint32(layout.resultLines, true);
         // It has been done by then, so this can only be said: a bound that was worked out beforehand is wrong.
