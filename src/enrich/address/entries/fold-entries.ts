@@ -29,8 +29,10 @@ export function createFoldEntries(known: MetadataKeys): FoldEntries {
 
   /** Where the string ends that begins at a quote. */
   const stringEnd = (start: number): number => {
+    // What a loop reads of a variable of the function around it, it reads each time.
+    const from = bytes;
     let at = start + 1;
-    for (let byte = bytes[at]; byte !== quote; byte = bytes[++at]) if (byte === backslash) at++;
+    for (let byte = from[at]; byte !== quote; byte = from[++at]) if (byte === backslash) at++;
     return at + 1;
   };
 

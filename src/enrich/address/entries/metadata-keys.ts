@@ -5,6 +5,8 @@ import { enrichedObjects } from "../objects/enriched-object.ts";
 /** A metadata key, and how it goes out. */
 export interface MetadataKey {
   readonly text: string;
+  /** How the texts of keys below it begin. */
+  readonly group: string;
   /** Of two keys the one with the lower number is before the other; where both have the same, their texts are to be compared. */
   readonly order: number;
   /** As JSON has it, without quotes. */
@@ -88,6 +90,7 @@ function metadataKey(bytes: Buffer): MetadataKey {
   const isOwn = text.startsWith(".");
   return {
     text,
+    group: `${text}.`,
     order: orderOf(text),
     bytes,
     isOpen: !isOwn || decodedSegments.has(segments[1] as string),
@@ -102,7 +105,7 @@ function orderOf(text: string): number {
 }
 
 function isBelow(key: MetadataKey, above: MetadataKey): boolean {
-  return key.isDeep && key.text.startsWith(`${above.text}.`);
+  return key.isDeep && key.text.length >= above.group.length && key.text.startsWith(above.group);
 }
 
 function isSame(known: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
