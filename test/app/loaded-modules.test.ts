@@ -24,7 +24,7 @@ async function loadedBy(argv: readonly string[], code = 0): Promise<readonly str
   const ended = await new Promise<number | null>((resolve) => child.on("close", resolve));
   assert.equal(ended, code, text);
   const files = Array.from(text.matchAll(/^loaded (.+)$/gm), ([, url = ""]) => relative(root, fileURLToPath(url)));
-  return [...new Set(files.map((file) => file.replace(/^node_modules\/([^/]+)\/.*$/, "$1")))].toSorted();
+  return [...new Set(files.map((file) => file.replace(/^.*\bnode_modules\/([^/]+)\/.*$/, "$1")))].toSorted();
 }
 
 const inProgram = (name: string): string => `dist/src/app/${name}.js`;
