@@ -19,8 +19,8 @@ say "ask"
 netgloss udm set 10.0.0.0/8 --name ten --config /etc/netgloss/netgloss.yml
 send_flow
 expect "a record with its name" grep -q '10\.1\.2\.3.*"ten"' /var/lib/netgloss/flows.ndjson
-curl -sf "$api/metrics" | grep -q '^netgloss_' || die "no metrics"
-curl -sf -H 'accept: text/html' "$api/" | grep -q '<script' || die "no pages"
+curl -sf "$api/metrics" | grep '^netgloss_' >/dev/null || die "no metrics"
+curl -sf -H 'accept: text/html' "$api/" | grep '<script' >/dev/null || die "no pages"
 
 say "ports below 1024, reload, logrotate"
 cat >>/etc/netgloss/netgloss.yml <<'END'
@@ -44,7 +44,7 @@ active || die "it does not run after the upgrade"
 [ "$(netgloss --version)" = "$NEW" ] || die "it is the old version"
 [ "$(main_pid)" != "$before" ] || die "the old process still runs"
 grep -q 'PORT: 162' /etc/netgloss/netgloss.yml || die "the settings were lost"
-netgloss udm get 10.0.0.0/8 --config /etc/netgloss/netgloss.yml | grep -q ten || die "the metadata was lost"
+netgloss udm get 10.0.0.0/8 --config /etc/netgloss/netgloss.yml | grep ten >/dev/null || die "the metadata was lost"
 
 say "watchdog"
 mkdir -p /run/systemd/system/netgloss.service.d
@@ -64,7 +64,7 @@ echo 'SVC_API_PORT: nonsense' >>/etc/netgloss/netgloss.yml
 if systemctl restart netgloss.service; then die "it starts with bad settings"; fi
 failed() { systemctl is-failed --quiet netgloss.service; }
 expect "a failure" failed
-journalctl --no-pager -u netgloss.service | grep -q SVC_API_PORT || die "the journal does not name the setting"
+journalctl --no-pager -u netgloss.service | grep SVC_API_PORT >/dev/null || die "the journal does not name the setting"
 cp /tmp/good.yml /etc/netgloss/netgloss.yml
 systemctl reset-failed netgloss.service
 systemctl start netgloss.service
