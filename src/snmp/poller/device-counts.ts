@@ -17,6 +17,9 @@ export interface DeviceCounts {
   restarts: number;
   /** Single requests to a device that does not answer. */
   probes: number;
+  /** Single requests for what the device had not when it was discovered, and how often it had something. */
+  looks: number;
+  appeared: number;
   discoveries: number;
   failedDiscoveries: number;
   /** Of the last poll, seconds: how long it took, and how late it began. */
@@ -36,6 +39,8 @@ export function createDeviceCounts(): DeviceCounts {
     badIndexes: 0,
     restarts: 0,
     probes: 0,
+    looks: 0,
+    appeared: 0,
     discoveries: 0,
     failedDiscoveries: 0,
     duration: 0,
@@ -93,6 +98,16 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
   counter("values_unreadable", "Values left out: not of the attribute's syntax", ({ counts }) => counts.unreadable);
   counter("restarts", "Restarts of the device that were noticed", ({ counts }) => counts.restarts);
   counter("probes", "Single requests to the device while it did not answer", ({ counts }) => counts.probes);
+  counter(
+    "looks",
+    "Single requests to see whether the device has what it had not when it was discovered",
+    ({ counts }) => counts.looks,
+  );
+  counter(
+    "appearances",
+    "Looks that found something new: the device is discovered again",
+    ({ counts }) => counts.appeared,
+  );
   gauge("poll_duration_seconds", "How long the last poll took", ({ counts }) => counts.duration);
   gauge("poll_lag_seconds", "How late the last poll began", ({ counts }) => counts.lag);
   metrics.counterFrom(

@@ -6,6 +6,7 @@ import { formatOid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { createAccessProbe } from "./access-probe.ts";
+import { createAppearances } from "./appearances.ts";
 import { createDeviceCounts, type DeviceCounts, type MeasuredDevice } from "./device-counts.ts";
 import { givesNames } from "./device-names.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
@@ -95,6 +96,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   const limiter = createLimiter(() => device.maxConcurrentPolls);
   const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
   const accessProbe = createAccessProbe(client);
+  const appearances = createAppearances(clock, counts, (name) => parts.rediscover(device.id, `it has ${name} now`));
   const heartbeat = createHeartbeat(clock, onPulse, () => device.maxOids);
   const prober = createProber(
     schedule,
@@ -130,8 +132,13 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     onMissed: (polls) => void (counts.skipped += polls),
   });
 
-  const types = (): ReadonlyMap<string, PolledType> =>
-    (compiled ??= plan === undefined ? new Map<string, PolledType>() : parts.compile(plan, definitions, device));
+  const types = (): ReadonlyMap<string, PolledType> => (compiled ??= compileTypes());
+  /** A device that shows no objects is asked all the same whether it is there, and whether it has some by now. */
+  const compileTypes = (): ReadonlyMap<string, PolledType> => {
+    const found = plan && parts.compile(plan, definitions, device);
+    if (found?.size !== 0) return found ?? new Map<string, PolledType>();
+    return new Map([["", { intervalMs: device.pollIntervalMs, objects: [] }]]);
+  };
   /** Each device has a place of its own in the interval, the same after a restart. */
   const planGrid = (missed?: MissedTurns): void => {
     const isPolled = grid.nextDue() !== undefined;
@@ -176,9 +183,17 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       }
       await objectPolls.run(objects, turn);
       counts.duration = (clock.monotonic() - start) / 1000;
+      lookAround();
     } finally {
       turn.end();
     }
+  }
+
+  /** The next poll does not wait for it. */
+  function lookAround(): void {
+    const by = sessions.single;
+    if (by !== undefined && !isStopped && state === "up" && appearances.isDue(device))
+      void track(appearances.look(device, by));
   }
 
   async function isAlive(by: Session | undefined): Promise<boolean> {
@@ -210,6 +225,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       restarts++;
       counts.restarts++;
       learnt.restarted();
+      appearances.restarted();
       log.info({ device: device.id }, "an SNMP device has restarted");
       if (watchesResets()) parts.rediscover(device.id, "restart");
       else void track(lookForChange());
@@ -277,6 +293,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     heartbeat.forget(next.marks);
     if (next.problem !== undefined) note(next.problem);
     const areRowNamesGone = learnt.discovered(next);
+    appearances.discovered(next, definitions, device);
     prober.stop();
     planGrid(missed);
     // What names the rows of other tables is polled once an hour or less.
