@@ -53,7 +53,7 @@ const bgp: Files = {
 interface Lab {
   readonly rig: SnmpRig;
   /** So many times of a look pass, each with a poll. */
-  pass(times: number): Promise<void>;
+  readonly pass: (times: number) => Promise<void>;
 }
 
 async function startLab(t: TestContext, files: Files = {}, table = rigTable): Promise<Lab> {
@@ -132,8 +132,8 @@ interface Looks {
   readonly asked: string[][];
   readonly appearances: Appearances;
   /** Takes so many looks, each in its time. */
-  look(times: number): Promise<void>;
-  discover(): Promise<DevicePlan>;
+  readonly look: (times: number) => Promise<void>;
+  readonly discover: () => Promise<DevicePlan>;
 }
 
 async function prepare(t: TestContext, deviceLines = "", options: FixtureOptions = {}): Promise<Looks> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createGapSearch, type GapSearch } from "../../src/snmp/poller/gap-search.ts";
 import { compareOids, oidStartsWith, type Oid } from "../../src/snmp/session/oid.ts";
 
@@ -61,7 +61,7 @@ const oidPart = fc.integer({ min: 0, max: 9 });
 const watchedOids = fc
   .uniqueArray(fc.tuple(oidPart, oidPart), { minLength: 1, maxLength: 40, selector: String })
   .map((pairs) => pairs.map((pair): Oid => [1, ...pair]).toSorted(compareOids));
-const instance = fc.tuple(oidPart, oidPart, oidPart).map((parts): Oid => [1, ...parts]);
+const instance = fc.tuple(oidPart, oidPart, oidPart).map(([a, b, c]): Oid => [1, a, b, c]);
 const below = (watched: readonly Oid[], oid: Oid): boolean => watched.some((column) => oidStartsWith(oid, column));
 
 test("what appears is found, whatever else does, and what is not there is not; each look is one request", () => {

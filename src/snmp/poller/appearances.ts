@@ -51,7 +51,9 @@ export function createAppearances(
 
   return {
     discovered(plan, definitions, device) {
-      const planned = new Set([...plan.objects.values()].flatMap(({ attributes }) => [...attributes.values()]));
+      const planned = new Set(
+        Array.from(plan.objects.values(), ({ attributes }) => Array.from(attributes.values())).flat(),
+      );
       // What was not looked for by the discovery waits for the next one.
       const lacks =
         plan.revision === definitions.revision
