@@ -33,6 +33,7 @@ const record: fc.Arbitrary<ModelRecord> = fc
       "flow.src.ip.subnet.tags": fc.uniqueArray(fc.constantFrom("dmz", "pci", "a tag of some length"), {
         minLength: 1,
       }),
+      "flow.dst.ip.subnet.tags": fc.uniqueArray(fc.constantFrom("dmz", 'a "quote"'), { minLength: 1 }),
       "flow.src.isInternal": fc.boolean(),
       "flow.src.as.asn": fc.constantFrom(0, 64_496, 4_200_000_000),
       "flow.sample_rate": fc.constantFrom(1, 0.5, 1024),
@@ -97,6 +98,7 @@ const rolledDimensions = [
   "flow.src.ip.subnet.name",
   "flow.src.isInternal",
   "flow.src.ip.subnet.tags",
+  "flow.dst.ip.subnet.tags",
   "flow.src.as.asn",
   "flow.export.ip.addr",
 ];
@@ -150,10 +152,26 @@ export async function checkAnswers(
             value,
           );
         close(answer.total.series?.reduce((a, b) => a + b, 0) ?? -1, answer.total.value);
+        for (const [i, time] of (answer.times ?? []).entries()) {
+          const ofBucket = sumsBy(passed.filter(isWithin(Date.parse(time), 5 * 60_000)), asked, measure);
+          for (const { key, series } of answer.rows)
+            assert.equal(
+              series?.[i],
+              Number(ofBucket.get(JSON.stringify(key)) ?? 0n),
+              `${JSON.stringify(key)} ${time}`,
+            );
+        }
       },
     ),
     { numRuns, includeErrorInReport: true },
   );
+}
+
+function isWithin(from: number, milliseconds: number): (record: ModelRecord) => boolean {
+  return ({ "@timestamp": time }) => {
+    const at = Date.parse(time as string);
+    return at >= from && at < from + milliseconds;
+  };
 }
 
 /** The parts of a sum beyond 2^53 are rounded, each for itself. */

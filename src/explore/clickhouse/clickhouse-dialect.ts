@@ -45,15 +45,19 @@ export function parameterText({ value }: SqlValue): string {
 
 /** @param columns by field; a field without a column is in the map `other`. */
 export function createClickHouseDialect(columns: ReadonlyMap<string, ClickHouseColumn>): SqlDialect {
+  const valueOf = ({ field, isArray }: Column): string => {
+    const own = columns.get(field);
+    if (own === undefined) return `nullIf(other[${quotedText(field)}], '')`;
+    const name = quotedName(own.name);
+    // What is absent is empty where a column has no NULL.
+    if (isArray || own.type.startsWith("Nullable") || own.type.startsWith("DateTime")) return name;
+    return own.type === "IPv6" ? `nullIf(${name}, toIPv6('::'))` : `nullIf(${name}, '')`;
+  };
   return {
-    column({ field, isArray }: Column) {
-      const own = columns.get(field);
-      if (own === undefined) return `nullIf(other[${quotedText(field)}], '')`;
-      const name = quotedName(own.name);
-      // What is absent is empty where a column has no NULL.
-      if (isArray || own.type.startsWith("Nullable") || own.type.startsWith("DateTime")) return name;
-      return own.type === "IPv6" ? `nullIf(${name}, toIPv6('::'))` : `nullIf(${name}, '')`;
-    },
+    column: valueOf,
+    kept: valueOf,
+    opened: (kept) => kept,
+    typed: (place) => place,
     place(index, { type, value }) {
       const wanted = value === null ? `Nullable(${types[type]})` : types[type];
       const place = `{p${index}:${wanted}}`;

@@ -9,7 +9,7 @@ import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query
 import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
 import { createQueryGate } from "../query/query-gate.ts";
 import { flowsStatement } from "../query/query-sql.ts";
-import { recordSum, sumName } from "../query/record-sum.ts";
+import { bucketName, recordSum, sumName } from "../query/record-sum.ts";
 import type { SqlValue } from "../query/sql-dialect.ts";
 import { recordOf } from "../query/record-of.ts";
 import { runQuery } from "../query/run-query.ts";
@@ -80,7 +80,7 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
     source: {
       dialect,
       columnOf: keptColumn,
-      from({ summand, range }) {
+      from({ summand, granularitySeconds = 0, range }) {
         const sum =
           summand === undefined
             ? ""
@@ -88,7 +88,8 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
         // Records that are no flows but of the exporters' own kinds.
         const isFlow = "flow_record_type = ''";
         const time = dialect.column(keptColumn(timeField));
-        return `(SELECT *${sum} FROM ${name} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
+        const bucket = granularitySeconds === 0 ? "" : `, ${dialect.bucket(time, granularitySeconds)} AS ${bucketName}`;
+        return `(SELECT *${sum}${bucket} FROM ${name} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
       },
     },
     rows: ({ sql, values }, signal) => rowsOf(sql, values, signal),

@@ -1,4 +1,5 @@
 import { addressText } from "../columns/address-text.ts";
+import type { Column } from "../columns/column.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 import { sqlType } from "./append-block.ts";
 
@@ -15,15 +16,21 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+const elementType = (column: Column): string => sqlType({ ...column, isArray: false });
+
+/** A list is kept as a text of JSON. */
+const opened = (kept: string, column: Column): string =>
+  column.isArray ? `from_json(${kept}, '["${elementType(column)}"]')` : kept;
+
 export const duckDbDialect: SqlDialect = {
-  column(column) {
-    const name = quoted(column.field);
-    return column.isArray ? `from_json(${name}, '["${sqlType({ ...column, isArray: false })}"]')` : name;
-  },
+  column: (column) => opened(quoted(column.field), column),
+  kept: ({ field }) => quoted(field),
+  opened,
   place(index, { type }) {
     const place = `$${index + 1}::${types[type]}`;
     return type === "time" ? `make_timestamp_ns(${place})` : place;
   },
+  typed: (place, column) => `CAST(${place} AS ${elementType(column)})`,
   lower: (text) => `lower(${text})`,
   like: (text, pattern) => `${text} LIKE ${pattern} ESCAPE '\\'`,
   asText: (value, type) => (type === "text" ? value : `CAST(${value} AS VARCHAR)`),

@@ -3,7 +3,7 @@ import { timeField, type Column } from "../columns/column.ts";
 import type { TimeRange } from "./explore-query.ts";
 import { filterSql } from "./filter-sql.ts";
 import type { RecordSource, WantedRows } from "./record-source.ts";
-import { sumName, type Summand } from "./record-sum.ts";
+import { bucketName, sumName, type Summand } from "./record-sum.ts";
 import { createSqlValues, type SqlValue, type SqlValues, type Statement } from "./sql-dialect.ts";
 
 /** What statements ask of records. */
@@ -47,8 +47,10 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
   if (keys.length === 0 || query.dimensions.length === 0) {
     return { sql: `SELECT s.b AS b, -1 AS i, ${sum} AS v FROM ${rows} s GROUP BY s.b`, values: values.list };
   }
+  const typedKey = (value: SqlValue, d: number): string =>
+    dialect.typed(values.add(value), query.dimensions[d] as Column);
   const tops = keys.map((key, index) => {
-    const cells = key.map((value, d) => `${values.add(value)} AS k${d}`);
+    const cells = key.map((value, d) => `${typedKey(value, d)} AS k${d}`);
     return `SELECT ${cells.join(", ")}, ${index} AS i, 1 AS is_top`;
   });
   const on = query.dimensions.map((_, d) => `s.d${d} IS NOT DISTINCT FROM t.k${d}`).join(" AND ");
@@ -85,18 +87,28 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const { dialect } = source;
   const used = new Set<Column>(dimensions);
   const where = whereSql(query, used, values);
-  const timeColumn = source.columnOf(timeField);
-  if (granularitySeconds > 0) used.add(timeColumn);
-  const bucket = granularitySeconds === 0 ? "0" : dialect.bucket(dialect.column(timeColumn), granularitySeconds);
-  const from = source.from({ columns: [...used], summand: query.summand, range: rangeSql(query, values) });
-  const cells = dimensions.map((column, i) => `${dialect.column(column)} AS d${i}`);
+  const bucket = granularitySeconds === 0 ? "0" : bucketName;
+  const range = rangeSql(query, values);
+  const from = source.from({ columns: [...used], summand: query.summand, granularitySeconds, range });
+  const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${from}${where})`;
+  return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query) : flat;
+}
+
+/** Many records have the same list, so each list is added up before it is unfolded. */
+function unfoldedSql(flat: string, { source: { dialect }, dimensions }: RecordsQuery): string {
+  const names = dimensions.map((_, i) => `f.d${i}`);
+  const cells = names.map((name, i) => `${name} AS d${i}`);
+  const sum = `${dialect.sum("f.m")} AS m`;
+  const added = `SELECT ${[...cells, "f.b AS b", sum].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
+  const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
+  const lists = `(SELECT ${[...opened, "o.b AS b", "o.m AS m"].join(", ")} FROM (${added}) o)`;
   // A list at a time, for two that are unfolded at once are put side by side.
   return dimensions.reduce((rows, { isArray }, i) => {
     if (!isArray) return rows;
     const unfolded = dimensions.map((_, k) => (k === i ? `${dialect.unnest(`l.d${k}`)} AS d${k}` : `l.d${k} AS d${k}`));
     return `(SELECT ${[...unfolded, "l.b AS b", "l.m AS m"].join(", ")} FROM ${rows} l)`;
-  }, flat);
+  }, lists);
 }
 
 function whereSql(query: Omit<RecordsQuery, "dimensions" | "summand">, used: Set<Column>, values: SqlValues): string {

@@ -8,8 +8,8 @@ export interface RecordSource {
   /** @throws ExploreError for a field that is not kept. */
   columnOf(field: string): Column;
   /**
-   * What stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, and with what each row adds
-   * to a sum as `explore_sum`.
+   * What stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, with what each row adds
+   * to a sum as `explore_sum`, and the beginning of its bucket as `explore_bucket`.
    */
   from(wanted: WantedRows): string;
 }
@@ -18,6 +18,8 @@ export interface WantedRows {
   readonly columns: readonly Column[];
   /** Left out: no sum is asked for. */
   readonly summand?: Summand;
+  /** Of the buckets; left out or 0: no bucket is asked for. */
+  readonly granularitySeconds?: number;
   /** Expressions of times: the first one belongs to the range, the last one does not. */
   readonly range: { readonly from: string; readonly to: string };
 }

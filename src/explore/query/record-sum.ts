@@ -7,6 +7,9 @@ export type Summand = "bytes" | "packets" | "flows";
 /** The name of what a row adds to a sum. */
 export const sumName = "explore_sum";
 
+/** The name of the bucket of a row. */
+export const bucketName = "explore_bucket";
+
 export interface RecordSumOptions {
   readonly dialect: SqlDialect;
   readonly columnOf: (field: string) => Column;

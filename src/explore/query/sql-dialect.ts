@@ -16,8 +16,14 @@ export type SqlValue =
 export interface SqlDialect {
   /** The value of a column in a row, NULL where the record lacks the field; of a list, a list, which may be empty. */
   column(column: Column): string;
+  /** The same value in the form in which it is kept: cheap to group by. */
+  kept(column: Column): string;
+  /** The value of such a form. */
+  opened(kept: string, column: Column): string;
   /** The place of the value at an index of the statement's values, from 0 on. */
   place(index: number, value: SqlValue): string;
+  /** A value of a column, or of its lists, in the type of the column: a conversion of each row costs as much as a sum. */
+  typed(place: string, column: Column): string;
   lower(text: string): string;
   like(text: string, pattern: string): string;
   asText(value: string, type: ColumnType): string;
