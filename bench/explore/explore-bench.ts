@@ -231,6 +231,9 @@ async function measureQuestions(lines: Buffer): Promise<void> {
   });
   const cases: readonly (readonly [string, object])[] = [
     ["top ten of names", { dimensions: ["flow.src.ip.subnet.name"], granularity: "none" }],
+    ["names over time", { dimensions: ["flow.src.ip.subnet.name"] }],
+    ["top ten of tags", { dimensions: ["flow.src.ip.subnet.tags"], granularity: "none" }],
+    ["tags over time", { dimensions: ["flow.src.ip.subnet.tags"] }],
     ["top ten of addresses", { dimensions: ["flow.src.ip.addr"], granularity: "none" }],
     [
       "names and services over time, compared",
