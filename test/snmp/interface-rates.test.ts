@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import type { AgentValue } from "../support/snmp-agent/agent-table.ts";
 import { counter32, integer, oidOf } from "../support/snmp-agent/index.ts";
 import { patientDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
+import { createManualClock } from "../support/snmp-session-fixture.ts";
 import { until } from "../support/until.ts";
 import { baseFiles } from "../support/definition-tree.ts";
 
@@ -20,12 +21,15 @@ const set = (rig: SnmpRig, values: Readonly<Record<string, AgentValue>>): void =
 };
 const row = (rig: SnmpRig, index: number): Readonly<Record<string, unknown>> | undefined =>
   rig.device().interfaceStates.find((one) => one.index === index) as Readonly<Record<string, unknown>> | undefined;
+/** But for the whole numbers of counters. */
 const near = (value: unknown, expected: number): void =>
-  assert.ok(Math.abs(Number(value) - expected) < expected / 2, `${String(value)} is not near ${expected}`);
+  assert.ok(Math.abs(Number(value) - expected) <= expected / 100, `${String(value)} is not near ${expected}`);
 
 describe("interfaces of a device", { concurrency: 3 }, () => {
   test("rates come from the last two polls, over the end of a narrow counter, and wide counters count first", async (t) => {
-    const rig = await startSnmpRig(t, { files, start: false });
+    // Collector and agent have one clock, which stands while a poll is under way: how long that takes is in no rate.
+    const clock = createManualClock();
+    const rig = await startSnmpRig(t, { files, start: false, clock, agent: { clock } });
     const wide: AgentValue = (uptime) => ({
       type: "Counter64",
       value: 9_007_199_254_740_992n + BigInt(Math.round(uptime * 1000)),
@@ -38,6 +42,11 @@ describe("interfaces of a device", { concurrency: 3 }, () => {
       "2.2.1.8.2": integer(2),
     });
     await rig.snmp.start();
+    await until(
+      "the first poll",
+      () => rig.of("IF-MIB::ifTable").length >= 3 && rig.of("IF-MIB::ifXTable").length >= 1,
+    );
+    clock.advance(1000);
     await until(
       "rates",
       () => row(rig, 7)?.["inBitsPerSecond"] !== undefined && row(rig, 1)?.["inBitsPerSecond"] !== undefined,

@@ -5,11 +5,14 @@ import { describe, test, type TestContext } from "node:test";
 import type { RecordFields } from "../../src/record/index.ts";
 import { baseFiles, type Files } from "../support/definition-tree.ts";
 import { createSnmpAgent, octets, oidOf, type SnmpAgent } from "../support/snmp-agent/index.ts";
-import { patientDevice, quickDevice, rigTable, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
+import { patientDevice, rigTable, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
 const id = "192.0.2.1:161";
+const patient: Files = { "devices/lab.yml": patientDevice };
+/** For tests of silence: they wait for the time-out, and a busy machine answers in less. */
+const shortDevice = patientDevice.replace("timeout: 10000", "timeout: 500");
 const objects = baseFiles["objects/if.yml"] as string;
 const changed = (from: string, to: string): Files => {
   assert.ok(objects.includes(from), from);
@@ -32,19 +35,19 @@ const ifTable = (rig: SnmpRig): Readonly<Record<string, unknown>> | undefined =>
 const rows: readonly Row[] = [
   {
     name: "credentials",
-    files: { "devices/lab.yml": quickDevice.replace("[public]", "[wrong, public]") },
+    files: { "devices/lab.yml": patientDevice.replace("[public]", "[public, wrong]") },
     plain: "discovery",
     forced: "discovery",
   },
   {
     name: "device groups",
-    files: { "devices/lab.yml": quickDevice.replace("[router]", "[generic]") },
+    files: { "devices/lab.yml": patientDevice.replace("[router]", "[generic]") },
     plain: "discovery",
     forced: "discovery",
   },
   {
     name: "time-out and maxima",
-    files: { "devices/lab.yml": `${quickDevice.replace("timeout: 50", "timeout: 70")}  max_oids: 2\n` },
+    files: { "devices/lab.yml": `${patientDevice.replace("timeout: 10000", "timeout: 11000")}  max_oids: 2\n` },
     plain: "none",
     forced: "none",
   },
@@ -140,12 +143,12 @@ const rows: readonly Row[] = [
   },
 ];
 
-async function startedRig(t: TestContext): Promise<SnmpRig> {
+async function startedRig(t: TestContext, device = patientDevice): Promise<SnmpRig> {
   const up = [1, 2, 7].map((index) => ({
     oid: oidOf(`1.3.6.1.2.1.2.2.1.8.${index}`),
     value: { type: "Integer32", value: 1 } as const,
   }));
-  const rig = await startSnmpRig(t, { agent: { table: rigTable.with(up) } });
+  const rig = await startSnmpRig(t, { agent: { table: rigTable.with(up) }, files: { "devices/lab.yml": device } });
   await rig.polled();
   await until("the tables", () => rig.of("IF-MIB::ifTable").length >= 3 && rig.of("IF-MIB::ifXTable").length >= 1);
   return rig;
@@ -184,7 +187,7 @@ describe("the table of changes", { concurrency: 8 }, () => {
       const other = createSnmpAgent({ table: rigTable });
       rig.network.attachAgent("192.0.2.1", 1161, other);
       await rig.tree.write({
-        "devices/lab.yml": quickDevice.replace("ip: 192.0.2.1\n", "ip: 192.0.2.1\n  port: 1161\n"),
+        "devices/lab.yml": patientDevice.replace("ip: 192.0.2.1\n", "ip: 192.0.2.1\n  port: 1161\n"),
       });
       const applied = await rig.snmp.applyDefinitions(force);
       assert.ok(applied.ok);
@@ -218,7 +221,7 @@ test("apply takes all or nothing, and says where every error is", async (t) => {
 });
 
 test("a start leaves out what is wrong, says so, and runs the rest", async (t) => {
-  const rig = await startSnmpRig(t, { files: { "objects/broken.yml": "a: [" } });
+  const rig = await startSnmpRig(t, { files: { ...patient, "objects/broken.yml": "a: [" } });
   await rig.polled();
   const check = rig.health.checks().find(({ name }) => name === "snmp definitions");
   assert.equal(check?.ready, true);
@@ -226,7 +229,7 @@ test("a start leaves out what is wrong, says so, and runs the rest", async (t) =
 });
 
 test("rediscover: unknown devices are told, others answer with the state or the outcome", async (t) => {
-  const rig = await startedRig(t);
+  const rig = await startedRig(t, shortDevice);
   assert.equal(await rig.snmp.rediscoverDevice({ ip: "192.0.2.9", port: 161 }), undefined);
   const device = { ip: "192.0.2.1", port: 161 };
   const begun = await rig.snmp.rediscoverDevice(device);
@@ -247,7 +250,7 @@ test("rediscover: unknown devices are told, others answer with the state or the 
 
 test("plans outlive a restart, for as long as they fit; a broken one costs a discovery", async (t) => {
   const persist = tempDirectory(t);
-  const rig = await startSnmpRig(t, { persist });
+  const rig = await startSnmpRig(t, { persist, files: patient });
   await rig.polled();
   await until("the file", () => readdirSync(persist).includes("192.0.2.1_161.json"));
   rig.records.length = 0;
@@ -255,7 +258,7 @@ test("plans outlive a restart, for as long as they fit; a broken one costs a dis
   await rig.polled();
   assert.equal(await rig.discoveries(), 0);
   assert.deepEqual(rig.device().interfaces, { 1: "lo", 2: "eth0", 7: "eth1" });
-  await rig.tree.write({ "devices/lab.yml": quickDevice.replace("[router]", "[generic]") });
+  await rig.tree.write({ "devices/lab.yml": patientDevice.replace("[router]", "[generic]") });
   await rig.restart();
   await until("a discovery", async () => (await rig.discoveries()) === 1);
   await rig.snmp.stop();
@@ -274,7 +277,7 @@ test("interface names go to the flows of the device, by its ip or an address of 
     oid: oidOf("1.3.6.1.2.1.4.20.1.1.127.0.0.1"),
     value: { type: "IpAddress", value: Buffer.from([127, 0, 0, 1]) } as const,
   };
-  const rig = await startSnmpRig(t, { agent: { table: rigTable.with([address, loopback]) } });
+  const rig = await startSnmpRig(t, { files: patient, agent: { table: rigTable.with([address, loopback]) } });
   await until("up", () => rig.device().state === "up");
   assert.deepEqual(rig.device().addresses, ["198.51.100.7"]);
   const flow = (exporter: string): RecordFields =>
@@ -298,7 +301,7 @@ test("interface names go to the flows of the device, by its ip or an address of 
 
 test("plans of devices that are no more, and what an interrupted save left, go at the start; other files stay", async (t) => {
   const persist = tempDirectory(t);
-  const rig = await startSnmpRig(t, { persist });
+  const rig = await startSnmpRig(t, { persist, files: patient });
   const plan = join(persist, "192.0.2.1_161.json");
   await until("the file", () => existsSync(plan));
   await rig.snmp.stop();
@@ -312,12 +315,12 @@ test("plans of devices that are no more, and what an interrupted save left, go a
 });
 
 describe("a discovery without which a change has no effect", { concurrency: 3 }, () => {
-  const moved = { "devices/lab.yml": quickDevice.replace("[public]", "[other]") };
+  const moved = { "devices/lab.yml": shortDevice.replace("[public]", "[other]") };
   const agentOf = (...communities: string[]): SnmpAgent =>
     createSnmpAgent({ table: rigTable, communities, uptime: 10_000 });
 
   test("is tried again until it succeeds, while polls go on as before", async (t) => {
-    const rig = await startedRig(t);
+    const rig = await startedRig(t, shortDevice);
     await rig.tree.write(moved);
     assert.ok((await rig.snmp.applyDefinitions(false)).ok);
     await until("failures", async () => ((await rig.discoveries("failed")) ?? 0) >= 2);
@@ -332,7 +335,7 @@ describe("a discovery without which a change has no effect", { concurrency: 3 },
   });
 
   test("comes when a device that was silent answers to its new credentials", async (t) => {
-    const rig = await startedRig(t);
+    const rig = await startedRig(t, shortDevice);
     rig.agent.faults.drops = () => true;
     await until("down", () => rig.device().state === "down");
     await rig.tree.write(moved);
