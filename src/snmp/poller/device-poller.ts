@@ -1,8 +1,5 @@
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import { getScalars } from "../discovery/get-scalars.ts";
-import { sysDescrOid, textOf } from "../discovery/identify.ts";
-import { formatOid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { createAccessProbe } from "./access-probe.ts";
@@ -17,21 +14,12 @@ import { createLimiter } from "./limiter.ts";
 import { createNameOrder } from "./name-order.ts";
 import { createObjectPolls } from "./object-polls.ts";
 import type { OctetReading } from "./octet-counters.ts";
-import { lastTurn, placeOf } from "./place-of.ts";
-import { createPollGrid } from "./poll-grid.ts";
-import type { PolledType } from "./poll-plan.ts";
+import { createPollTimes, type MissedTurns } from "./poll-times.ts";
 import { isNaming } from "./poll-turn.ts";
 import type { PollerParts } from "./poller-parts.ts";
 import { createProber } from "./prober.ts";
-import { hasSettledSince } from "./uptime.ts";
-
-/** Turns that nobody took. */
-export interface MissedTurns {
-  /** Milliseconds since the epoch: the earlier run polled until then. */
-  readonly since: number;
-  /** When they are made up for. */
-  readonly delayMs: number;
-}
+import { reasonAfterRestart, reasonOfPulse, watchesResets } from "./rediscovery-reason.ts";
+import { createRunningPolls } from "./running-polls.ts";
 
 /** Polls one device: each object type at its interval, and while it does not answer with one request an interval. */
 export interface DevicePoller extends MeasuredDevice {
@@ -65,21 +53,12 @@ export interface DevicePoller extends MeasuredDevice {
   stop(isAtOnce?: boolean): Promise<void>;
 }
 
-/** A link that goes up and down all the time is no reason to poll all the time. */
-const minInterfacePollMs = 10_000;
-
-/** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
-function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {
-  return rediscoverIntervalMs === 0 ? Infinity : rediscoverIntervalMs * (0.95 + placeOf(id) / 10);
-}
-
 export function createDevicePoller(parts: PollerParts, firstDevice: Device, first: Definitions): DevicePoller {
   const { client, schedule, clock, log } = parts;
   let device = firstDevice;
   let definitions = first;
   let plan: DevicePlan | undefined;
   let state: DevicePoller["state"] = "undiscovered";
-  let compiled: ReadonlyMap<string, PolledType> | undefined;
   let credential = 0;
   let hostName: string | undefined;
   let lastPoll: number | undefined;
@@ -88,13 +67,13 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   let restarts = 0;
   /** Whether the numbers of interfaces may be others than those of the names. */
   let areNamesOld = false;
-  let interfacesPolledAt = -Infinity;
   const counts = createDeviceCounts();
-  const running = new Set<Promise<void>>();
+  const note = (message: string): void => void (lastError = { at: clock.now(), message });
+  const running = createRunningPolls(firstDevice.id, log, note);
   const learnt = createLearntDevice(parts);
   const nameOrder = createNameOrder();
   const limiter = createLimiter(() => device.maxConcurrentPolls);
-  const sessions = createDeviceSessions(client, () => Promise.allSettled(running));
+  const sessions = createDeviceSessions(client, () => running.settled());
   const accessProbe = createAccessProbe(client);
   const appearances = createAppearances(clock, counts, (name) => parts.rediscover(device.id, `it has ${name} now`));
   const heartbeat = createHeartbeat(clock, onPulse, () => device.maxOids);
@@ -102,9 +81,8 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     schedule,
     clock,
     () => device.pollIntervalMs,
-    () => track(probe()),
+    () => running.track(probe()),
   );
-  const note = (message: string): void => void (lastError = { at: clock.now(), message });
   const objectPolls = createObjectPolls({
     shared: parts,
     now: () => ({
@@ -125,49 +103,22 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     onNames: () => parts.learnt(poller),
     note,
   });
-  const grid = createPollGrid({
+  const times = createPollTimes({
     schedule,
     clock,
-    poll: (type, lagMs) => track(pollType(type, lagMs)),
+    compile: parts.compile,
+    now: () => ({ device, definitions, plan }),
+    poll: (type, lagMs) => running.track(pollType(type, lagMs)),
     onMissed: (polls) => void (counts.skipped += polls),
   });
 
-  const types = (): ReadonlyMap<string, PolledType> => (compiled ??= compileTypes());
-  /** A device that shows no objects is asked all the same whether it is there, and whether it has some by now. */
-  const compileTypes = (): ReadonlyMap<string, PolledType> => {
-    const found = plan && parts.compile(plan, definitions, device);
-    if (found?.size !== 0) return found ?? new Map<string, PolledType>();
-    return new Map([["", { intervalMs: device.pollIntervalMs, objects: [] }]]);
-  };
-  /** Each device has a place of its own in the interval, the same after a restart. */
-  const planGrid = (missed?: MissedTurns): void => {
-    const isPolled = grid.nextDue() !== undefined;
-    const intervals = new Map(Array.from(types(), ([type, { intervalMs }]) => [type, intervalMs]));
-    const now = clock.now();
-    const shortest = Math.min(...intervals.values());
-    const last = lastTurn(device.id, shortest, now);
-    grid.plan(intervals, last + shortest - now);
-    if (isPolled || intervals.size === 0) return;
-    if (missed === undefined) grid.pollAll();
-    else if (last >= missed.since) schedule.at(clock.monotonic() + missed.delayMs, () => grid.pollAll());
-  };
-  const track = (work: Promise<void>): Promise<void> => {
-    const tracked = work
-      .catch((error: unknown) => {
-        note(String(error));
-        log.error({ device: device.id, error }, "a poll failed by a fault of the collector");
-      })
-      .finally(() => running.delete(tracked));
-    running.add(tracked);
-    return tracked;
-  };
   const openSessions = (): void => {
     const failure = sessions.open(device, credential);
     if (failure !== undefined) note(failure);
   };
 
   async function pollType(name: string, lagMs: number): Promise<void> {
-    const type = types().get(name);
+    const type = times.types().get(name);
     if (type === undefined || isStopped) return;
     const start = clock.monotonic();
     const objects = objectPolls.readable(type.objects);
@@ -193,7 +144,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   function lookAround(): void {
     const by = sessions.single;
     if (by !== undefined && !isStopped && state === "up" && appearances.isDue(device))
-      void track(appearances.look(device, by));
+      void running.track(appearances.look(device, by));
   }
 
   async function isAlive(by: Session | undefined): Promise<boolean> {
@@ -210,56 +161,35 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     }
   }
 
-  function onPulse({ isRestarted, uptimeMs, sysObjectId, sysName, change }: Pulse): void {
+  function onPulse(pulse: Pulse): void {
     if (isStopped) return;
-    hostName = sysName ?? hostName;
-    if (change !== undefined) {
-      areNamesOld = true;
-      parts.rediscover(device.id, change);
-    } else if (plan !== undefined && clock.now() > plan.discoveredAt + rediscoveryMs(device)) {
-      parts.rediscover(device.id, "rediscover_interval");
-    } else if (plan !== undefined && hasSettledSince(clock.now() - plan.discoveredAt, uptimeMs ?? 0)) {
-      parts.rediscover(device.id, "it had just started");
-    }
-    if (isRestarted) {
-      restarts++;
-      counts.restarts++;
-      learnt.restarted();
-      appearances.restarted();
-      log.info({ device: device.id }, "an SNMP device has restarted");
-      if (watchesResets()) parts.rediscover(device.id, "restart");
-      else void track(lookForChange());
-    }
-    const known = plan?.sysObjectId;
-    if (sysObjectId !== undefined && known !== undefined && formatOid(sysObjectId) !== formatOid(known)) {
-      parts.rediscover(device.id, "another sysObjectID");
-    }
+    hostName = pulse.sysName ?? hostName;
+    if (pulse.change !== undefined) areNamesOld = true;
+    rediscover(reasonOfPulse(pulse, device, plan, clock.now()));
+    if (pulse.isRestarted) hearRestart();
   }
 
-  /** After a restart it may run another system, or be another device of the same kind. */
-  async function lookForChange(): Promise<void> {
-    const known = plan?.sysDescr;
+  function hearRestart(): void {
+    restarts++;
+    counts.restarts++;
+    learnt.restarted();
+    appearances.restarted();
+    log.info({ device: device.id }, "an SNMP device has restarted");
     const by = sessions.single;
-    if (known === undefined || by === undefined) return;
-    const { values } = await getScalars(by, [sysDescrOid], 1).catch((error: unknown) => {
-      if (error instanceof SnmpError) return { values: [] };
-      throw error;
-    });
-    const now = textOf(values[0]);
-    if (now !== undefined && now !== known) parts.rediscover(device.id, "another sysDescr after a restart");
+    if (watchesResets(times.types())) rediscover("restart");
+    else if (plan !== undefined && by !== undefined) void running.track(reasonAfterRestart(by, plan).then(rediscover));
   }
 
-  const watchesResets = (): boolean =>
-    [...types().values()].some(({ objects }) =>
-      objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
-    );
+  function rediscover(reason: string | undefined): void {
+    if (reason !== undefined) parts.rediscover(device.id, reason);
+  }
 
   function goDown(message: string): void {
     note(message);
     if (isStopped || (state !== "up" && prober.isActive)) return;
     if (state === "up") log.warn({ device: device.id, error: message }, "an SNMP device does not answer");
     state = plan === undefined ? "undiscovered" : "down";
-    grid.clear();
+    times.clear();
     accessProbe.begin(credential);
     prober.start();
   }
@@ -275,7 +205,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       if (!sessions.suit(device)) openSessions();
       state = "up";
       prober.stop();
-      planGrid();
+      times.plan();
     }
     parts.answersAgain(device.id);
   }
@@ -283,7 +213,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
   function take(next: DevicePlan, missed?: MissedTurns): void {
     if (isStopped) return;
     plan = next;
-    compiled = undefined;
+    times.changed();
     state = "up";
     if (credential !== next.credential || sessions.polling === undefined || !sessions.suit(device)) {
       credential = next.credential;
@@ -295,9 +225,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     const areRowNamesGone = learnt.discovered(next);
     appearances.discovered(next, definitions, device);
     prober.stop();
-    planGrid(missed);
+    times.plan(missed);
     // What names the rows of other tables is polled once an hour or less.
-    if (areRowNamesGone) grid.pollAll();
+    if (areRowNamesGone) times.pollAll();
     parts.learnt(poller);
   }
 
@@ -337,7 +267,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
       return sessions.counts;
     },
     nextPoll() {
-      const due = grid.nextDue() ?? prober.due;
+      const due = times.nextDue() ?? prober.due;
       return due === undefined ? undefined : clock.now() + due - clock.monotonic();
     },
     adopt: (next) => take(next),
@@ -349,25 +279,22 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     update(nextDevice, nextDefinitions) {
       device = nextDevice;
       definitions = nextDefinitions;
-      compiled = undefined;
+      times.changed();
       limiter.changed();
       // Other credentials are for the discovery to try: until it has, those that are known to work are used.
       if (sessions.haveAccessOf(device) && !sessions.suit(device)) openSessions();
-      if (state === "up") planGrid();
+      if (state === "up") times.plan();
     },
     pollInterfaces() {
-      const now = clock.monotonic();
-      if (isStopped || now < interfacesPolledAt + minInterfacePollMs) return;
-      interfacesPolledAt = now;
-      grid.pollAll((type) => types().get(type)?.objects.some(givesNames) === true);
+      if (!isStopped) times.pollInterfaces();
     },
     async stop(isAtOnce = false) {
       isStopped = true;
       learnt.end();
       if (isAtOnce) sessions.close();
-      grid.clear();
+      times.clear();
       prober.stop();
-      await Promise.allSettled(running);
+      await running.settled();
       sessions.close();
     },
   };
