@@ -243,6 +243,20 @@ test("what a look finds and no discovery is found once; after a restart again", 
   }
 });
 
+test("an agent that makes up an instance for each look is not discovered twice for the same OID", async (t) => {
+  const { agent, look, discover: discoverAgain, found, asked } = await prepare(t);
+  for (let i = 0; i < 20; i++) {
+    agent.faults.liesAbout = (response, { varbinds }) => ({
+      ...response,
+      varbinds: varbinds.map(({ oid }) => ({ oid: [...oid, 1], type: "Integer32", value: 1 })),
+    });
+    await look(1);
+    agent.faults.liesAbout = undefined;
+    await discoverAgain();
+  }
+  assert.deepEqual([asked.length, found.length, new Set(found).size], [20, 20, 20]);
+});
+
 type Answer = (response: Pdu, request: Pdu) => Pdu;
 const badAnswers: Readonly<Record<string, Answer>> = {
   "what it asked for": (response, { varbinds }) => ({ ...response, varbinds }),
