@@ -152,7 +152,7 @@ async function measureIntake(lines: Buffer): Promise<void> {
   const cpu = process.cpuUsage();
   const start = performance.now();
   for (let i = 0; i < intakeRounds; i++) {
-    explore.take(lines);
+    explore.take(lines, lineCount);
     await explore.flush();
   }
   await explore.stop();
@@ -172,7 +172,7 @@ async function measureIntake(lines: Buffer): Promise<void> {
 async function measureSampling(lines: Buffer): Promise<void> {
   const explore = await open("sampling", 10_000);
   for (let i = 0; i < 4; i++) {
-    explore.take(lines);
+    explore.take(lines, lineCount);
     await explore.flush();
   }
   const cpu = process.cpuUsage();
@@ -181,7 +181,7 @@ async function measureSampling(lines: Buffer): Promise<void> {
   const start = performance.now();
   while (performance.now() - start < 8000) {
     if (taken < ((performance.now() - start) / 1000) * offered) {
-      explore.take(lines);
+      explore.take(lines, lineCount);
       taken += lineCount;
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -200,7 +200,7 @@ async function measureRollups(lines: Buffer): Promise<void> {
   const explore = await open("rollups", 0);
   const count = 20 * lineCount;
   for (let taken = 0; taken < count; taken += lineCount) {
-    explore.take(lines);
+    explore.take(lines, lineCount);
     await explore.flush();
   }
   later = hourMs;
@@ -266,7 +266,7 @@ async function fillFiles(lines: Buffer): Promise<void> {
   const timeAt = (count: number): number => begin + (hourMs * count) / written;
   for (let count = 0, next = 0; count < written; count += lineCount) {
     renew(timeAt(count), timeAt(count + lineCount));
-    explore.take(lines);
+    explore.take(lines, lineCount);
     if (count >= next) {
       await explore.flush();
       next = count + 400_000;

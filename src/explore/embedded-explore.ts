@@ -47,8 +47,8 @@ export interface EmbeddedExploreOptions {
 /** A store of flow records in files, and what can be asked of it. */
 export interface EmbeddedExplore extends DuckDbQuestions {
   start(): Promise<void>;
-  /** Takes whole lines. They are not needed any more when it returns. */
-  take(lines: Buffer): void;
+  /** Takes so many whole lines. They are not needed any more when it returns. */
+  take(lines: Buffer, count: number): void;
   /** Adapts the sampling to the filled part of the inbox, 0 to 1. */
   lag(backlog: number): void;
   status(): Omit<ExploreStatus, "droppedRows">;
@@ -187,7 +187,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
       });
       again();
     },
-    take: (lines) => intake?.take(lines),
+    take: (lines, count) => intake?.take(lines, count),
     lag: (backlog) => sampler.adapt(backlog, clock.monotonic()),
     status() {
       const { store, rollups } = opened();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerTable, ExploreError, readFlowsQuery, readQuery, tableCsv } from "../../src/explore/index.ts";
-import { exploreDirectory, openExplore } from "./explore-fixture.ts";
+import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 
 const now = Date.now();
 const never = new AbortController().signal;
@@ -22,7 +22,7 @@ test("what was taken is answered, and there after a restart", async (t) => {
     }),
     line({ "flow.record.type": "options", "flow.bytes": 5 }),
   ];
-  first.take(Buffer.from(lines.join("")));
+  takeLines(first, Buffer.from(lines.join("")));
   await first.stop();
 
   const second = await openExplore(t, { directory });
@@ -54,7 +54,7 @@ test("keys of metadata become columns by themselves, and are there at once after
     line({ "flow.dst.tenant": "shop", "flow.dst.Tenant": "twin", 'flow.dst.a "name"; --': "x", "flow.bytes": 3 }),
   );
   for (let i = 0; i < 6; i++) {
-    first.take(some);
+    takeLines(first, some);
     await first.flush();
   }
   assert.ok(

@@ -41,3 +41,10 @@ export async function openExplore(t: TestContext, options: FixtureOptions = {}):
   await explore.start();
   return explore;
 }
+
+/** Gives lines to a store. */
+export function takeLines(explore: EmbeddedExplore, lines: Buffer): void {
+  let count = 0;
+  for (const byte of lines) if (byte === 0x0a) count++;
+  explore.take(lines, count);
+}

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { readQuery, type EmbeddedExplore, type ExploreAnswer } from "../../src/explore/index.ts";
 import { createMetrics } from "../../src/report/index.ts";
 import { until } from "../support/until.ts";
-import { exploreDirectory, openExplore } from "./explore-fixture.ts";
+import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, now, sampleRecords } from "./query-cases.ts";
 import { lineOf, type ModelRecord } from "./query-model.ts";
 
@@ -29,11 +29,11 @@ test("answers of rollups alone, and of rollups with later records, are those of 
   const explore = await openExplore(t, { directory, clockNow: () => at, config: { maxHours: 2, rollups } });
   const older = sampleRecords.filter(({ "@timestamp": time }) => Date.parse(time as string) < now - hour / 2);
   const newer = sampleRecords.filter((record) => !older.includes(record));
-  explore.take(linesOf(older));
+  takeLines(explore, linesOf(older));
   await explore.flush();
   at = now;
   await explore.flush();
-  explore.take(linesOf(newer));
+  takeLines(explore, linesOf(newer));
   await explore.flush();
   const ask = (query: Parameters<EmbeddedExplore["query"]>[0]): Promise<ExploreAnswer> => explore.query(query, never);
   await checkAnswers(ask, sampleRecords, 3, "rollups");
@@ -64,7 +64,7 @@ test("a weighed sample: rollups say what the records said, and a field that they
   const config = { maxHours: 1, maxRate: 100, rollups };
   const explore = await openExplore(t, { directory, clockNow: () => at, config });
   for (let i = 0; i < 3; i++) {
-    explore.take(linesOf(sampleRecords));
+    takeLines(explore, linesOf(sampleRecords));
     await explore.flush();
   }
   assert.ok(explore.status().sampling > 1);
@@ -114,7 +114,7 @@ test("rollups are there after a restart, are made of what a crash left, and go w
   };
   // It ends before rollups are made.
   const first = await openExplore(t, { ...options, metrics: createMetrics() });
-  first.take(linesOf(sampleRecords));
+  takeLines(first, linesOf(sampleRecords));
   await first.stop();
   assert.deepEqual(files(directory, "minutes"), []);
   const second = await openExplore(t, { ...options, metrics: createMetrics() });

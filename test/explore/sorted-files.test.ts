@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { readFlowsQuery, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
 import { createMetrics } from "../../src/report/index.ts";
 import { until } from "../support/until.ts";
-import { exploreDirectory, openExplore } from "./explore-fixture.ts";
+import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, now, sampleRecords } from "./query-cases.ts";
 import { lineOf } from "./query-model.ts";
 
@@ -20,7 +20,7 @@ const isSorted = (file: string): boolean => file.endsWith("-sorted.duckdb");
 /** Leaves the records in a complete file. @returns its name. */
 async function fillFile(t: TestContext, directory: string): Promise<string> {
   const first = await openExplore(t, { directory, clockNow: () => now, config: { rollups } });
-  first.take(all);
+  takeLines(first, all);
   await first.stop();
   return filesOf(directory)[0] ?? "";
 }

@@ -7,7 +7,7 @@ import { readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
 import { createMetrics } from "../../src/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { until } from "../support/until.ts";
-import { exploreDirectory, openExplore } from "./explore-fixture.ts";
+import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 
 const hour = 3_600_000;
 const start = Date.parse("2026-11-22T04:30:00Z");
@@ -40,7 +40,7 @@ test("a file for each hour: old ones go, a damaged one is set aside and the othe
   const options = { directory, clockNow: () => now, config: { maxHours: 2 } };
   const first = await openExplore(t, options);
   for (let i = 0; i < 4; i++, now += hour) {
-    first.take(lines(10 + i, now));
+    takeLines(first, lines(10 + i, now));
     await first.flush();
   }
   // 04:30 is older than two hours at 08:30, 05:30 and later ones are not all.
@@ -59,7 +59,7 @@ test("a file for each hour: old ones go, a damaged one is set aside and the othe
   assert.equal(await flowsOf(second, start - hour, now), 13);
   assert.equal(await metrics.value("netgloss_explore_damaged_files_total"), 1);
   assert.ok(readdirSync(directory).includes(`${file}.damaged`));
-  second.take(lines(5, now - 1));
+  takeLines(second, lines(5, now - 1));
   await second.flush();
   assert.equal(await flowsOf(second, start - hour, now), 18);
 });
@@ -97,7 +97,7 @@ for (const { name, megabytes, rows, rounds, textBytes, least } of [
     // Meanwhile files are compressed and sorted, and what was sorted is removed.
     const mostBytes = watchBytes(t, directory);
     for (let i = 0; i < rounds; i++, now += 1000) {
-      explore.take(lines(rows, now, textBytes));
+      takeLines(explore, lines(rows, now, textBytes));
       await explore.flush();
     }
     const kept = explore.status().rows;
@@ -113,7 +113,7 @@ test("a file that was set aside counts for the bound", async (t) => {
   const directory = exploreDirectory(t);
   const config = { maxBytes: 12 * 2 ** 20 };
   const first = await openExplore(t, { directory, clockNow: () => start, config });
-  first.take(lines(10, start));
+  takeLines(first, lines(10, start));
   await first.stop();
   const file = readdirSync(directory).find((each) => each.endsWith(".duckdb")) ?? "";
   writeFileSync(join(directory, file), randomBytes(2 ** 20));
@@ -126,7 +126,7 @@ test("of more records than the greatest rate one stands for several, and sums st
   const at = Date.now();
   let sampling = 1;
   for (let i = 0; i < 3; i++) {
-    explore.take(lines(16_000, at));
+    takeLines(explore, lines(16_000, at));
     // On a slow host the rate is less by the end.
     sampling = Math.max(sampling, explore.status().sampling);
     await explore.flush();
@@ -148,7 +148,7 @@ test("a file has the columns that records had a value in; a further one begins a
   const explore = await openExplore(t, { directory, clockNow: () => now });
   const databases = (): number => readdirSync(directory).filter((file) => file.endsWith(".duckdb")).length;
   for (const fields of [{}, {}, { "icmp.type.id": 8 }, {}, { "flow.src.vlan.tag.id": 7 }, { "app.name": "dns" }]) {
-    explore.take(record(fields));
+    takeLines(explore, record(fields));
     now += 1000;
     // The last two come in the same second.
     if (!("flow.src.vlan.tag.id" in fields)) await explore.flush();
@@ -166,12 +166,12 @@ test("a file has the columns that records had a value in; a further one begins a
     ],
   );
   // What waits for a file when the store stops is kept, too; a later run begins with all of the columns.
-  explore.take(record({ "l4.proto.name": "TCP" }));
+  takeLines(explore, record({ "l4.proto.name": "TCP" }));
   await explore.stop();
   const again = await openExplore(t, { directory, clockNow: () => now });
   assert.equal(again.status().rows, 7);
   const before = databases();
-  again.take(record({ "l4.proto.name": "UDP", "icmp.type.id": 3 }));
+  takeLines(again, record({ "l4.proto.name": "UDP", "icmp.type.id": 3 }));
   await again.flush();
   assert.equal(again.status().rows, 8);
   assert.equal(databases(), before);

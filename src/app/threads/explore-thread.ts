@@ -28,8 +28,8 @@ const explore = createEmbeddedExplore({
   onFault: (fault) => postNote({ fault: fault ?? null } satisfies ExploreNote),
 });
 const borrower = createLineBorrower(
-  (lines, _, done) => {
-    explore.take(Buffer.from(lines.buffer, lines.byteOffset, lines.length));
+  (lines, count, done) => {
+    explore.take(Buffer.from(lines.buffer, lines.byteOffset, lines.length), count);
     done();
   },
   (returned) => postNote({ returned } satisfies ExploreNote),

@@ -1,12 +1,13 @@
 import { isMetadataName, type Column } from "../columns/column.ts";
 import { blockRows, clearBlock, createBlock, type Block } from "./block.ts";
+import { createLineEnds } from "./line-ends.ts";
 import { createLineScanner, type LineScanner } from "./line-scanner.ts";
 import type { Sampler } from "./sampler.ts";
 
 /** Turns lines of records into blocks of rows. */
 export interface Intake {
-  /** Reads whole lines. */
-  take(lines: Buffer): void;
+  /** Reads whole lines, so many as `count` says. */
+  take(lines: Buffer, count: number): void;
   /** Gives away the rows that are there. */
   flush(): void;
   /** Names of metadata that were seen and have no column. Not more than there is room for. */
@@ -34,11 +35,10 @@ export interface IntakeOptions {
   readonly onBlock: (block: Block) => void;
 }
 
-const lineFeed = 0x0a;
-
 export function createIntake({ columns, maxNames, sampler, onBlock }: IntakeOptions): Intake {
   const counts: IntakeCounts = { rows: 0, others: 0, sampledOut: 0 };
   const found = new Set<string>();
+  const lineEnds = createLineEnds();
   let scanner: LineScanner;
   let block: Block;
 
@@ -58,10 +58,11 @@ export function createIntake({ columns, maxNames, sampler, onBlock }: IntakeOpti
 
   return {
     counts,
-    take(lines) {
-      for (let from = 0; from < lines.length;) {
-        const feed = lines.indexOf(lineFeed, from);
-        const end = feed < 0 ? lines.length : feed;
+    take(lines, count) {
+      const { ends, length } = lineEnds.find(lines, count);
+      let from = 0;
+      for (let i = 0; i < length; i++) {
+        const end = ends[i] as number;
         const weight = sampler.next();
         if (weight === 0) counts.sampledOut++;
         else if (scanner.scan(lines, from, end, block)) {
