@@ -16,7 +16,9 @@ import { until } from "../support/until.ts";
 const minute = 60_000;
 
 test("an exporter that samples ten times more coarsely than it says is found by its counters", async (t) => {
-  let ahead = 0;
+  // Each round begins in the middle of a minute, however long the one before took: minutes of flows and of counters are the same.
+  const begin = Math.ceil(systemClock.now() / minute) * minute + minute / 2;
+  let ahead = begin - systemClock.now();
   const clock: Clock = { now: () => systemClock.now() + ahead, monotonic: () => systemClock.monotonic() + ahead };
   let passed = 10n ** 12n;
   const counter = (): { type: "Counter64"; value: bigint } => ({ type: "Counter64", value: passed });
@@ -86,7 +88,7 @@ test("an exporter that samples ten times more coarsely than it says is found by 
     socket.send(ipfix([ipfixTemplates(template), report], { sequence: round, seconds }), port, "127.0.0.1");
     await until("the flow", async () => (await received()) > before);
     passed += 600_000_000n;
-    ahead += minute;
+    ahead = begin + (round + 1) * minute - systemClock.now();
     const polls = (await metrics.value("netgloss_snmp_device_polls_total", device)) ?? 0;
     await until(
       "polls",
@@ -110,7 +112,7 @@ test("an exporter that samples ten times more coarsely than it says is found by 
     terminal.written.out,
     /WARNING counters-disagree 127\.0\.0\.1\n {2}Flows of 127\.0\.0\.1 account for (?:9\.\d|10|11) % of/,
   );
-  // The ends of flows and polls are not the same moment: the share is near a tenth, and so the rate near a thousand.
+  // The ends of flows and polls are not at the same time: the share is near a tenth, and so the rate near a thousand.
   assert.match(
     terminal.written.out,
     /one packet in 1,0(?:00|24) was looked at,\s+where the records were multiplied by 100\./,
