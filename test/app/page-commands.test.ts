@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "../../..");
 
 /** What only the real program can do; test/system/page-commands.test.ts has it. */
 function needsRealProgram({ text }: PageCommand): boolean {
-  return text.startsWith("buf ") || text.includes(" describe ") || /snmpd|agent\.pid/.test(text);
+  return text.startsWith("buf ") || text.includes(" describe ") || /snmpd|agent\.pid|^snmptrap /m.test(text);
 }
 
 for (const page of pagesWithCommands()) {

@@ -13,9 +13,13 @@ for (const page of pagesWithCommands()) {
     const skip = (message?: string): void => t.diagnostic(message ?? "");
     const hasBuf = requireProgram({ skip }, "buf", "npm install --global @bufbuild/buf@1.74.0") !== undefined;
     const hasAgent = requireProgram({ skip }, "snmpd", "apt-get install snmpd") !== undefined;
+    const hasTraps = requireProgram({ skip }, "snmptrap", "apt-get install snmp") !== undefined;
     const count = await runPage(t, page, {
       standIns: false,
-      isLeftOut: ({ text }) => (!hasBuf && text.startsWith("buf ")) || (!hasAgent && /snmpd|agent\.pid/.test(text)),
+      isLeftOut: ({ text }) =>
+        (!hasBuf && text.startsWith("buf ")) ||
+        (!hasAgent && /snmpd|agent\.pid/.test(text)) ||
+        (!hasTraps && /^snmptrap /m.test(text)),
     });
     assert.ok(count > 0);
   });
