@@ -82,7 +82,7 @@ function generate() {
 
   const all = read("iana_ipfix_information_elements.xml");
   write("enumerations.gen.ts", [
-    "/** What the values of enumerated elements mean, by value, from the registries beside IANA's list of elements. */",
+    "/** What the values of enumerated elements mean, by value, from the registries next to IANA's list of elements. */",
     "export const enumerations = {",
     ...enumerated.map(([key, ...ids]) => {
       const pairs = ids

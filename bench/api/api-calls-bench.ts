@@ -1,4 +1,4 @@
-// CPU time of the server for one call that lists one entry, by REST and by gRPC, beside bare servers that answer the same
+// CPU time of the server for one call that lists one entry, by REST and by gRPC, compared with bare servers that answer the same
 // bytes. The client is the same, here.
 import { mkdtemp, rm } from "node:fs/promises";
 import { Agent, request } from "node:http";

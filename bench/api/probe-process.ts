@@ -1,4 +1,4 @@
-// A client that lists one key by REST again and again, a call every other millisecond at most. `start` begins, `stop` tells
+// A client that lists one key by REST again and again, a call every other millisecond at most. `start` begins, `stop` reports
 // how long the calls since then took.
 import { Agent, request } from "node:http";
 

@@ -224,7 +224,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
       const { user, system } = process.cpuUsage(start);
       spent += user + system;
     }
-    // The first rounds are the engine's, whose compiler runs beside.
+    // The first rounds warm up the engine, whose compiler runs in other threads.
     if (round >= warmRounds) figures.push((spent * 1000) / (packets * pool.records));
   }
   await udm.stop();

@@ -1,5 +1,5 @@
 // Sends flow datagrams to a port of this host at a given rate and for a given time; its parent tells it by message what to
-// send and is told what was sent.
+// send and gets back what was sent.
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";

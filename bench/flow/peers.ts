@@ -14,7 +14,7 @@ export interface Peer {
   /** What it writes, in words. */
   readonly output: string;
   readonly protocols: readonly BenchProtocol[];
-  /** What it is called with, and where it is told how many records it has had. */
+  /** How it is called, and where it reports how many records it has received. */
   prepare(directory: string, port: number): Prepared;
 }
 
@@ -22,7 +22,7 @@ interface Prepared {
   readonly args: readonly string[];
   /** Records so far, given the text that it has logged. */
   readonly received: (log: string) => number | Promise<number>;
-  /** Records that may lie in its own buffers until more come; given for those that tell their counts now and then. */
+  /** Records that may stay in its own buffers until more come; given for peers that report their counts from time to time. */
   readonly slack?: number;
 }
 

@@ -1,7 +1,7 @@
 import { reportRow } from "../support/bench-report.ts";
 import type { Trial } from "./find-rate.ts";
 
-/** Tells what a trial without loss took of the CPU, and where one with loss lost. */
+/** Reports the CPU time of a trial without loss, and where one with loss lost records. */
 export function reportCost(best: Trial, worst?: Trial): void {
   const threads = Object.entries(best.cpu).toSorted(([, a], [, b]) => b - a);
   if (threads.length > 0) {

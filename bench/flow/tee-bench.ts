@@ -1,4 +1,4 @@
-// What `netgloss tee` costs for each datagram, beside a process that only copies from socket to socket.
+// What `netgloss tee` costs for each datagram, compared with a process that only copies from socket to socket.
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import {

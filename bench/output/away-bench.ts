@@ -16,7 +16,7 @@ const entries = 100_000;
 /** A busy host shows more at a lower rate. */
 const rate = Number(process.env["NETGLOSS_BENCH_RATE"] ?? 50_000);
 const awaySeconds = 60;
-/** Arrivals go on for so long after the store is back. */
+/** How long arrivals go on after the store is back. */
 const backSeconds = 40;
 const warmSeconds = 10;
 

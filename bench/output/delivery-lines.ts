@@ -85,7 +85,7 @@ function share(gathered: readonly Lines[]): readonly Lines[] {
   return pieces;
 }
 
-/** A delivery that is not told about faults. */
+/** A delivery that reports no faults. */
 export function startDelivery(adapter: OutputAdapter, given: Partial<DeliveryConfig> = {}): Delivery {
   const delivery = createDelivery({
     config: configOf(given),

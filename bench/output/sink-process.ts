@@ -1,5 +1,5 @@
-// An HTTP server that acknowledges what it is sent and does nothing else. Told "listen" it answers with its port, told "away" it
-// closes it and all connections, told "back" it opens it again.
+// An HTTP server that acknowledges what it is sent and does nothing else. On "listen" it answers with its port, on "away" it
+// closes it and all connections, on "back" it opens it again.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

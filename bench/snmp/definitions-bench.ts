@@ -44,7 +44,7 @@ try {
     if (finding !== undefined || first.definitions === undefined) throw new Error(finding && formatFinding(finding));
     const { definitions } = first;
     const same = await measure("unchanged", () => loader.load("apply"));
-    if (same.definitions !== definitions || same.parsedFiles !== 0) throw new Error("the set was made anew");
+    if (same.definitions !== definitions || same.parsedFiles !== 0) throw new Error("the set was made again");
     await appendFile(join(directory, "objects/vendor0/mib-0.yml"), "      # changed\n      rediscover: OnChange\n");
     const changed = await measure("one file changed", () => loader.load("apply"));
     const diff = await measure("difference", async () => {

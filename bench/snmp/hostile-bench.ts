@@ -1,4 +1,4 @@
-// 100 devices that are endless, slow or lying, beside 2 000 good ones, each polled once a minute: memory of the collector, and polls
+// 100 devices that are endless, slow or lying and 2 000 good ones, each polled once a minute: memory of the collector, and polls
 // of the good ones that were begun of those due.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// PDUs a second and CPU time per PDU of a walk, beside those of Debian's snmpbulkwalk, against one simulated agent in
+// PDUs a second and CPU time per PDU of a walk, compared with Debian's snmpbulkwalk, against one simulated agent in
 // another process. Both ask for ten rows of one column at a time, as snmpbulkwalk does by default.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

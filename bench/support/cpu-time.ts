@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Ticks a second in which Linux tells CPU times. */
+/** Ticks a second of the CPU times that Linux reports. */
 const ticks = 100;
 
 /** User and system time of a process so far, in seconds. Linux only. */
@@ -25,8 +25,8 @@ export function groupCpuTime(group: number): number {
 }
 
 /**
- * Of the threads of a process, in nanoseconds by what they are called: as `name-threads.ts` names them, what V8 and libuv
- * start beside them as "engine".
+ * Of the threads of a process, in nanoseconds by what they are called: as `name-threads.ts` names them; those that V8 and libuv
+ * start are "engine".
  */
 export function threadCpuTimes(pid: number): Map<string, number> {
   const times = new Map<string, number>();

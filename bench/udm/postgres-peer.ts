@@ -26,7 +26,7 @@ const seconds = 4;
 /**
  * Looks up which prefixes cover each address, in a column of type inet with a GiST index of inet_ops. A server of one
  * process (`postgres --single`, no socket) in a temporary directory; PL/pgSQL asks, so that neither parsing nor a round
- * trip is measured, and only the CPU time of the look-ups counts. The kernel tells it to a few milliseconds, so a pass should take hundreds.
+ * trip is measured, and only the CPU time of the look-ups counts. The kernel reports it to a few milliseconds, so a pass should take hundreds.
  * @param prefixes addresses or prefixes in text; GiST knows no other ranges.
  * @returns undefined if PostgreSQL is not installed, which it prints.
  * @throws Error with what PostgreSQL has said if it does not come to an end.

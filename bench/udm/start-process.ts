@@ -62,7 +62,7 @@ function mainThreadCpuMs(): number {
   return Number(nanoseconds) / 1e6;
 }
 
-/** Of trees and entries, as the metrics tell it. */
+/** Of trees and entries, as the metrics report it. */
 function indexBytes(text: string): number {
   const used = text.matchAll(/^netgloss_udm_index_bytes\{part="(?:tree|entries)"\} (\S+)$/gm);
   return [...used].reduce((sum, [, bytes]) => sum + Number(bytes), 0);

@@ -1,4 +1,4 @@
-// Looking up addresses in the metadata index, beside the interval trees of npm and PostgreSQL on the same table; memory,
+// Looking up addresses in the metadata index, compared with the interval trees of npm and PostgreSQL on the same table; memory,
 // changes, building.
 import { IntervalTree as FlattenTree } from "@flatten-js/interval-tree";
 import nodeIntervalTree from "node-interval-tree";
@@ -115,7 +115,7 @@ function peerLookUps(keys: readonly Key[], queries: readonly bigint[]): { what: 
   ];
 }
 
-/** All keys here are prefixes. A peer that fails or finds other entries is told, and left out. */
+/** All keys here are prefixes. A peer that fails or finds other entries is reported and left out. */
 function postgresPeer(
   shared: SharedIndex,
   family: Family,

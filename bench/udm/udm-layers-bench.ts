@@ -1,4 +1,4 @@
-// What layers and sheets cost: a million entries in layers beside a million in the file, the import of a sheet beside parsing it.
+// What layers and sheets cost: a million entries in layers compared with a million in the file, the import of a sheet compared with parsing it.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

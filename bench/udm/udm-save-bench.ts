@@ -1,4 +1,4 @@
-// What one answered write of metadata costs, beside writing and syncing the same bytes by hand; and group commit.
+// What one answered write of metadata costs, compared with writing and syncing the same bytes by hand; and group commit.
 import { mkdtemp, open, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -125,7 +125,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     log.info({ fields: added.map(({ field }) => field) }, "Explore keeps further fields, which metadata adds");
   };
 
-  /** Beside what comes, complete files are sorted and rolled up: one after the other, the oldest first. */
+  /** Sorts and rolls up complete files while new rows arrive: one at a time, the oldest first. */
   const workNext = ({ store, rollups }: OpenedDuckDb): void => {
     if (inWork !== undefined) return;
     const { sorter } = store;

@@ -23,7 +23,7 @@ export interface MembershipTables {
    * @param replaces whether an earlier session of that name is over then: else it stays, and the answer is `replaced`.
    */
   join(member: FleetMember, leaseMs: number, replaces: boolean): Promise<Standing>;
-  /** Makes the lease end so long from now, unless it is over. */
+  /** Sets the end of the lease, counted from now, unless it has ended. */
   renew(member: FleetMember, leaseMs: number): Promise<Standing>;
   /** Gives the lease up: from then on the session is over. */
   leave(member: FleetMember): Promise<void>;

@@ -11,11 +11,11 @@ import type { FleetMember, MembershipTables, Standing } from "./fleet-contract.t
  */
 export function createMembershipTables(connection: FleetConnection, fleet: string): MembershipTables {
   const watchers = new Set<() => void>();
-  const tell = (): void => watchers.forEach((listener) => listener());
+  const notify = (): void => watchers.forEach((listener) => listener());
   connection.listen(channel, (payload) => {
-    if (payload === fleet) tell();
+    if (payload === fleet) notify();
   });
-  connection.watch(tell);
+  connection.watch(notify);
 
   /** Who is busy with a row is left out: its own renewal, or another one's removal. */
   const removeExpired = async (sql: ISql): Promise<void> => {

@@ -41,7 +41,7 @@ const checkName = "fleet";
 /**
  * Keeps this collector a member of its fleet.
  *
- * - The lease ends so long after the request was sent, not after its answer came: the database counts from a later time.
+ * - The lease is counted from when the request was sent, not from its answer: the database counts from a later time.
  * - It ends a little earlier here than there, for clocks that run at different speeds, and by whichever clock of this host says so first: the
  *   monotonic one stands still while a virtual machine does, the other one may be set back.
  * - A collector whose name another one has taken stays out until that one is gone: two with one name would take it from each other.
@@ -86,7 +86,7 @@ export function createMembership(options: MembershipOptions): Membership {
     return ownMs - passed;
   };
   const isHeldNow = (): boolean => isHeld && leftMs() > 0;
-  const tell = (): void => watchers.forEach((listener) => listener());
+  const notify = (): void => watchers.forEach((listener) => listener());
   let problem = "it has not joined yet";
   const say = (detail: string): void => {
     problem = detail;
@@ -109,7 +109,7 @@ export function createMembership(options: MembershipOptions): Membership {
     lost.add(1, { reason });
     log.warn({ fleet, member, reason: detail }, "the lease in the fleet is lost");
     say(detail);
-    tell();
+    notify();
   };
   const watchEnd = (): void => {
     cancelEnd();
@@ -146,7 +146,7 @@ export function createMembership(options: MembershipOptions): Membership {
       health.set({ name: checkName, ready: true, detail: `a member of the fleet ${fleet} as ${member}` });
       log.info({ fleet, member, members: members.length }, "a member of the fleet");
     }
-    if (!isSame) tell();
+    if (!isSame) notify();
   };
 
   const ask = async (): Promise<void> => {
@@ -227,7 +227,7 @@ export function createMembership(options: MembershipOptions): Membership {
       if (isHeld) {
         isHeld = false;
         members = [];
-        tell();
+        notify();
       }
       if (leaving === undefined) return;
       await tables.leave(leaving).catch((error: unknown) => {

@@ -23,8 +23,8 @@ test("an operation does its one thing by POST; what there is not is not found, a
     const missing = await postJson(`${url}/api/v1/things/${id}/test`, {});
     assert.deepEqual([missing.status, missing.body["code"]], [404, "not_found"], id);
   }
-  const told = await postJson(`${url}/api/v1/things/a%2Fb/test`, { force: true });
-  assert.deepEqual([told.status, told.body["message"]], [400, "the request has no body"]);
+  const answer = await postJson(`${url}/api/v1/things/a%2Fb/test`, { force: true });
+  assert.deepEqual([answer.status, answer.body["message"]], [400, "the request has no body"]);
   assert.equal((await fetch(`${url}/api/v1/things/a%2Fb/test`)).status, 405);
   const labels = { method: "things/test", transport: "json", code: "ok" };
   assert.equal(await metrics.value("netgloss_api_requests_total", labels), 1);

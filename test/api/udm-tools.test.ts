@@ -224,7 +224,7 @@ suite("batches", { concurrency: true }, () => {
     assert.match(tools.io.text("/memory/ipaddrs.yml") ?? "", /name: changed\n {2}owner: bob\n/);
   });
 
-  test("a dry run tells the same and does nothing", async (t) => {
+  test("a dry run answers the same and changes nothing", async (t) => {
     const { ask, store } = await startTools(t, plan);
     const request = { requests: [{ udm: { key: "10.0.0.0/8", name: "ten" } }, { udm: { key: "1.1.1.1" } }] };
     const dry = await ask("batchUpsertUdms", { ...request, dryRun: true });
@@ -233,7 +233,7 @@ suite("batches", { concurrency: true }, () => {
     assert.deepEqual({ ...wet, change: undefined }, { ...dry, change: undefined });
   });
 
-  test("all faults are told at once, with their places, and nothing is done", async (t) => {
+  test("all faults are reported at once, with their places, and nothing is done", async (t) => {
     const { call, store } = await startTools(t, plan, { maxBatchSize: 5 });
     const requests = [
       { udm: { key: "x", tags: [""], contexts: ["src"] } },
@@ -419,7 +419,7 @@ suite("exchange", { concurrency: true }, () => {
     assert.match(String(io.text(path)), /10\.0\.0\.2:\n {2}name: c\n/);
   });
 
-  test("all faults are told with row and column; rows without faults come in when asked for", async (t) => {
+  test("all faults are reported with row and column; rows without faults come in when asked for", async (t) => {
     const { ask, call, store } = await startTools(t, plan);
     const text = "key,name,vlan\n10.9.0.0/16,a,x\nno key,b,2\n10.8.0.0/16,c,3\n";
     const request = { text, format: "csv" };

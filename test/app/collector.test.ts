@@ -29,7 +29,7 @@ async function start(t: TestContext, settings: Record<string, string> = {}, log:
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
     SVC_API_PORT: "0",
-    // What threads do is tested beside; here each would cost as much as all the rest of a test.
+    // Threads are tested elsewhere; here each would cost as much as all the rest of a test.
     SVC_PROCESSOR_POOL_SIZE: "main",
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
@@ -98,7 +98,7 @@ test("an entry made by the API is on the next record, and a change of it on the 
   assert.equal(readFileSync(join(directory, "ipaddrs.yml"), "utf8").includes("10.1.0.0"), false);
 });
 
-test("health and metrics are there, and tell what happened", async (t) => {
+test("health and metrics are there, and show what happened", async (t) => {
   const { call, flow, get, collector } = await start(t);
   await call("CreateUdm", { udm: { key: "10.1.2.3" } });
   await flow("10.1.2.3", "192.0.2.9");

@@ -36,7 +36,7 @@ test("the same seed gives the same datagrams, another seed others", async () => 
   assert.notDeepEqual(first, other);
 });
 
-test("headers tell lengths, counts and sequence in the unit of their protocol; templates come again and again", async () => {
+test("headers give lengths, counts and sequence in the unit of their protocol; templates come again and again", async () => {
   const received = await datagrams(1, 3 * 45);
   for (const [i, datagram] of (received.get(5) ?? []).entries()) {
     const count = datagram.readUInt16BE(2);

@@ -66,7 +66,7 @@ test("snmp discover lets a collector search its networks, and shows what is diff
   const unknown = await program(["snmp", "discover", "--network", "lba", ...url]);
   assert.deepEqual([unknown.code, /has no network lba: it has lab/.test(unknown.err)], [5, true]);
   assert.equal((await program(["snmp", "discover", "--out", directory, ...url])).code, 2);
-  // A mistake in the file is told, without the secret next to it.
+  // A mistake in the file is reported, without the secret next to it.
   writeFileSync(file, text.replace("timeout", "timeuot"));
   const wrong = await program(["snmp", "discover", ...url]);
   assert.match(wrong.err, /networks\.yml:5:3: lab: unknown setting "timeuot" \(did you mean "timeout"\?\)/);

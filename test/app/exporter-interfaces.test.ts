@@ -122,7 +122,7 @@ test("a device that is polled is not asked, and its own names count", async (t) 
 });
 
 for (const pool of ["main", "1"]) {
-  test(`flows have the names that their exporter tells by SNMP, threads: ${pool}`, async (t) => {
+  test(`flows have the names that their exporter gives by SNMP, threads: ${pool}`, async (t) => {
     const agent = await listen(createSnmpAgent({ table: smallTable }));
     cleanUp(t, () => agent.close());
     const { send } = await startFlowCollector(t, {

@@ -19,7 +19,7 @@ import { violations } from "../support/schema-violations.ts";
 test("the document describes what the view of exporters shows, field by field", async () => {
   const rig = createFlowRig({ samplingRates: new Map([["192.0.2.7", 5]]) });
   const flow: PacketTemplate = { id: 300, fields: fields([1, 4]) };
-  const told: PacketTemplate = { id: 301, scopeCount: 1, fields: fields([10, 4], [82, 4], [34, 4], [160, 8]) };
+  const options: PacketTemplate = { id: 301, scopeCount: 1, fields: fields([10, 4], [82, 4], [34, 4], [160, 8]) };
   const view = (): ReturnType<typeof exportersView> =>
     exportersView({
       enabled: true,
@@ -31,8 +31,8 @@ test("the document describes what the view of exporters shows, field by field", 
     });
   const shown = async (): Promise<unknown> => JSON.parse(JSON.stringify(await view()));
   assert.deepEqual(violations(exportersDescription.schema, await shown()), []);
-  rig.send(ipfix([ipfixTemplates(flow), ipfixTemplates(told)]));
-  rig.send(ipfix([dataSet(told, [uint(1, 4), Buffer.from("eth1"), uint(2, 4), uint(1_700_000_000_000, 8)])]));
+  rig.send(ipfix([ipfixTemplates(flow), ipfixTemplates(options)]));
+  rig.send(ipfix([dataSet(options, [uint(1, 4), Buffer.from("eth1"), uint(2, 4), uint(1_700_000_000_000, 8)])]));
   rig.send(netflow9([packetSet(999, Buffer.alloc(8))]), { address: "192.0.2.9" });
   rig.send(netflow5([{}]), { address: "192.0.2.7" });
   rig.time += 60_000;

@@ -17,7 +17,7 @@ interface Answer {
   }[];
 }
 
-test("losses are told by their counters, with what is new, and rates by the readings before", async () => {
+test("losses are shown by their counters, with what is new, and rates by the readings before", async () => {
   const metrics = createMetrics();
   let ms = 0;
   const records = metrics.counter("netgloss_flow_records_total", "Records.", ["protocol"]);

@@ -125,7 +125,7 @@ for (const [name, text, message] of badValues) {
   });
 }
 
-test("all problems are told at once, each with its place", () => {
+test("all problems are reported at once, each with its place", () => {
   const found = problems(() => read({ SVC_API_PORT: "x" }, "SVC_LOG_LEVEL: loud\nSVC_API_PROT: 1\n"));
   assert.deepEqual(found, [
     "netgloss.yml:2:1: SVC_API_PROT is not a setting: is SVC_API_PORT meant?",

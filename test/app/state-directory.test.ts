@@ -10,7 +10,7 @@ import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
-test("a second process is kept off the directory by whatever name, and told who holds it; a killed one holds nothing", async (t) => {
+test("a second process is kept off the directory by whatever name, and learns who holds it; a killed one holds nothing", async (t) => {
   const directory = tempDirectory(t);
   const state = join(directory, "state");
   const start = async (path: string): Promise<CollectorProcess> => {

@@ -157,7 +157,7 @@ test("a change makes only what it concerns again, also where many changes come b
   assert.deepEqual(await ask(), [0, 0]);
 });
 
-test("a listener that comes late is told of all that changed", async (t: TestContext) => {
+test("a listener that comes late learns of all changes", async (t: TestContext) => {
   const shared = createSharedIndex({ maxEntries: 10 });
   const reader = openSharedIndex(shared.handle());
   cleanUp(t, () => reader.close());

@@ -27,7 +27,7 @@ interface World {
   readonly time: FakeTime;
   readonly fleet: MemoryFleet;
   readonly start: (name: string, keys?: readonly string[], keepsWithoutLease?: boolean) => Promise<Collector>;
-  /** It does nothing any more, and nobody is told. */
+  /** It stops working, and nobody learns of it. */
   readonly kill: (collector: Collector) => void;
 }
 

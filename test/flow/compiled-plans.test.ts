@@ -66,7 +66,7 @@ test("thousands of templates in turn: each is compiled once, none is forgotten",
   assert.equal(await rig.value("netgloss_flow_compiled_templates"), count);
 });
 
-test("templates are bounded by their bytes: when there is no room for one more all begin anew", async () => {
+test("templates are bounded by their bytes: when there is no room for one more, all are compiled again", async () => {
   const rig = createRig();
   const elements = [...knownElements()]
     .filter(({ pen, type }) => pen === 0 && type.startsWith("unsigned"))

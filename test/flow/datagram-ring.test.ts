@@ -80,7 +80,7 @@ test("a datagram longer than the ring is refused", () => {
   assert.equal(writer.write(Buffer.alloc(ringBytes), "192.0.2.1", 1, 0), false);
 });
 
-test("addresses are numbered anew when there are too many", () => {
+test("addresses are numbered again when there are too many", () => {
   const ring = createRing(1 << 20);
   const writer = createRingWriter(ring, () => {});
   const reader = createRingReader(ring);

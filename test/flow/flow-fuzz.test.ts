@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fuzzFlows } from "../support/flow-fuzz.ts";
 
-// Of the first seed the interpreter decodes all beside, of the second every template is compiled at once.
+// With the first seed the interpreter decodes everything as well, with the second every template is compiled at once.
 for (const [seed, count] of [
   [4, 3000],
   [6, 2000],

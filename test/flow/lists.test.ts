@@ -106,7 +106,7 @@ const nest = (inner: fc.Arbitrary<List>): fc.Arbitrary<List> =>
   });
 const anyList = fc.oneof(flat, nest(flat));
 
-/** Where a text list within several parts would meet the parts' own texts, golden cases tell what comes of it. */
+/** Where a text list within several parts would meet the parts' own texts, golden cases show the result. */
 function isPlain(list: List): boolean {
   if (list.kind !== "multi") return true;
   return list.semantic === "all_of" && list.parts.every(({ inner }) => inner.kind !== "texts");

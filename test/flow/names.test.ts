@@ -8,7 +8,7 @@ import { findElement, knownElements, reversePen } from "../../src/flow/elements/
 
 const root = resolve(import.meta.dirname, "../../..");
 
-/** What metadata adds to a flow beside names of the operator's own. */
+/** What metadata adds to a flow besides the operator's own names. */
 const metadataNames = ["flow.src", "flow.dst", "flow.export"].flatMap((object) =>
   ["ip.subnet.name", "ip.subnet.tags", "vlan.tag.id", "isInternal"].map((name) => `${object}.${name}`),
 );
@@ -41,7 +41,7 @@ test("no name is a value and also the group of another", () => {
   const nested = [...names].flatMap((name) => {
     const segments = name.split(".");
     const groups = segments.slice(1).map((_, i) => segments.slice(0, i + 1).join("."));
-    return groups.filter((group) => names.has(group)).map((group) => `${group} beside ${name}`);
+    return groups.filter((group) => names.has(group)).map((group) => `${group} and ${name}`);
   });
   assert.deepEqual(nested, []);
 });

@@ -28,7 +28,7 @@ function netflow9Rig(...domains: readonly number[]): FlowRig {
   for (const domain of domains) rig.send(netflow9([netflow9Templates(flow), netflow9Templates(netif)], { domain }));
   return rig;
 }
-function tell(rig: FlowRig, index: number, name: string, descr: string, domain = 1): void {
+function announce(rig: FlowRig, index: number, name: string, descr: string, domain = 1): void {
   rig.send(netflow9([dataSet(netif, [uint(index, 4), text(name, 16), text(descr, 16)])], { domain }));
 }
 function names(record: Json | undefined): unknown {
@@ -41,20 +41,20 @@ const send = (rig: FlowRig, domain = 1): Json | undefined =>
 test("NetFlow v9: names by the scope interface; what changes shows in the next record, what is blank changes nothing", () => {
   const rig = netflow9Rig(1);
   assert.deepEqual(names(send(rig)), [undefined, undefined, undefined, undefined]);
-  tell(rig, 7, "Gi0/7", "uplink");
+  announce(rig, 7, "Gi0/7", "uplink");
   assert.deepEqual(names(send(rig)), ["Gi0/7", "uplink", undefined, undefined]);
-  tell(rig, 8, "Gi0/8", "");
+  announce(rig, 8, "Gi0/8", "");
   assert.deepEqual(names(send(rig)), ["Gi0/7", "uplink", "Gi0/8", undefined]);
-  tell(rig, 7, "", "  to berlin ");
+  announce(rig, 7, "", "  to berlin ");
   assert.deepEqual(names(send(rig)), ["Gi0/7", "to berlin", "Gi0/8", undefined]);
 });
 
 test("a name belongs to its domain; domain 0 speaks where the own is silent", () => {
   const rig = netflow9Rig(0, 1, 2);
-  tell(rig, 7, "one", "", 1);
+  announce(rig, 7, "one", "", 1);
   assert.deepEqual(names(send(rig, 2)), [undefined, undefined, undefined, undefined]);
-  tell(rig, 7, "whole", "", 0);
-  tell(rig, 8, "whole 8", "", 0);
+  announce(rig, 7, "whole", "", 0);
+  announce(rig, 8, "whole 8", "", 0);
   assert.deepEqual(names(send(rig, 1)), ["one", undefined, "whole 8", undefined]);
   assert.deepEqual(names(send(rig, 2)), ["whole", undefined, "whole 8", undefined]);
 });
@@ -74,12 +74,12 @@ test("a domain that sends options and no flows speaks for the others, unless the
     rig.send(netflow9(sets, { domain }));
     rig.send(netflow9([dataSet(app, [uint(0, 4), uint(0x0d0001c5, 4), text(name, 8)])], { domain }));
     rig.send(netflow9([dataSet(sampler, [uint(0, 4), uint(1, 4), uint(1000, 4)])], { domain }));
-    tell(rig, 7, name, "", domain);
+    announce(rig, 7, name, "", domain);
   };
   assert.deepEqual(flowOf(256), [undefined, undefined, undefined]);
   tellAll(6, "ssl");
   assert.deepEqual(flowOf(256), ["ssl", "ssl", 1000]);
-  assert.deepEqual(flowOf(0), ["ssl", "ssl", 1000], "beside domain 0, too, which sends flows itself");
+  assert.deepEqual(flowOf(0), ["ssl", "ssl", 1000], "domain 0 counts, too, when it sends flows itself");
   tellAll(9, "other");
   assert.deepEqual(flowOf(256), [undefined, undefined, undefined], "two that might be meant");
   assert.deepEqual(flowOf(9), ["other", "other", 1000], "it has flows, so it speaks for itself");
@@ -105,7 +105,7 @@ test("IPFIX: flows on another port keep a domain from speaking for others; the s
 
 test("another exporter's names are its own", () => {
   const rig = netflow9Rig(1);
-  tell(rig, 7, "mine", "");
+  announce(rig, 7, "mine", "");
   const [other] = rig.send(netflow9([netflow9Templates(flow), dataSet(flow, values(1, 7, 8))]), {
     address: "192.0.2.1",
   });
@@ -148,7 +148,7 @@ test("a name that the record brings itself stands, and the enricher is asked wit
   const app: PacketTemplate = { id: 402, scopeCount: 1, fields: fields([95, 4], [96, 8]) };
   const flows: PacketTemplate = { id: 301, fields: fields([95, 4], [96, 8], [10, 4]) };
   rig.send(netflow9([netflow9Templates(app), netflow9Templates(netif), netflow9Templates(flows)]));
-  tell(rig, 3, "ge-0/0/3", "");
+  announce(rig, 3, "ge-0/0/3", "");
   rig.send(netflow9([dataSet(app, [uint(0x03000050, 4), text("http", 8)])]));
   const [out] = rig.send(netflow9([dataSet(flows, [uint(0x03000050, 4), text("own", 8), uint(3, 4)])]));
   assert.equal(out?.["app.name"], "own");
@@ -164,10 +164,10 @@ test("a long name is cut at 255 characters", () => {
   assert.equal(out?.["flow.in.netif.name"], "x".repeat(255));
 });
 
-test("an exporter's options are bounded: the one told longest ago gives way, is counted, and one told again is young", async () => {
+test("an exporter's options are bounded: the one announced longest ago gives way and is counted; one announced again is young", async () => {
   const rig = createFlowRig({ limits: { options: 3 } });
   rig.send(netflow9([netflow9Templates(flow), netflow9Templates(netif)]));
-  for (const index of [7, 8, 9, 7, 10]) tell(rig, index, `if ${index}`, "");
+  for (const index of [7, 8, 9, 7, 10]) announce(rig, index, `if ${index}`, "");
   assert.deepEqual(names(send(rig)), ["if 7", undefined, undefined, undefined]);
   assert.equal(await rig.value("netgloss_flow_evicted_total", { what: "option" }), 1);
   const vrf: PacketTemplate = { id: 403, scopeCount: 1, fields: fields([1, 4], [234, 4], [236, 8]) };

@@ -282,7 +282,7 @@ test("every record has each name once and none that is also the group of another
           const all = new Set(names);
           for (const name of names) {
             for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
-              assert.ok(!all.has(name.slice(0, dot)), `${name.slice(0, dot)} beside ${name}`);
+              assert.ok(!all.has(name.slice(0, dot)), `${name.slice(0, dot)} and ${name}`);
             }
           }
         }

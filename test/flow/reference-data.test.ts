@@ -55,7 +55,7 @@ function listVendors(): string[] {
   return readdirSync(vendors.path).filter((name) => name.endsWith(".dat"));
 }
 
-/** Some files are captures of several datagrams, one behind the other; their headers tell where each ends. */
+/** Some files are captures of several datagrams, one after the other; their headers say where each ends. */
 function datagrams(path: string): Buffer[] {
   const all: Buffer[] = [];
   let rest = readFileSync(path);

@@ -69,7 +69,7 @@ test("the rate of the whole system, of an interface, of a sampler: the narrower 
   assert.deepEqual(rateOf(send(rig, flow, [100, 8, 7, 0])), [10, 1000]);
   send(rig, samplerRate, [0, 3, 30]);
   assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 3])), [30, 3000]);
-  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 4])), [10, 1000], "a sampler that nobody told of");
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 4])), [10, 1000], "a sampler that nobody announced");
 });
 
 test("a flow that names no sampler has the rate on which all samplers agree", () => {
@@ -179,7 +179,7 @@ for (const [name, values, expected] of selectors) {
   });
 }
 
-test("the exporter's view tells the rates and what they apply to", () => {
+test("the exporter's view shows the rates and what they apply to", () => {
   const rig = rigWithTemplates();
   send(rig, systemRate, [0, 10]);
   send(rig, interfaceRate, [7, 20]);

@@ -35,7 +35,7 @@ const counters = (record: Json): Json =>
     Object.entries(record).filter(([name]) => /bytes|packets|sampl/.test(name) && !name.includes("ie.")),
   );
 
-test("bytes and packets are what passed, beside what was exported", () => {
+test("bytes and packets are what passed; what was exported has fields of its own", () => {
   const rig = createFlowRig();
   assert.deepEqual(counters(send(rig, rated(300, [1, 8], [2, 4]), 1500, 3, 1000)), {
     "flow.raw.bytes": 1500,

@@ -128,7 +128,7 @@ test("the count wraps", async () => {
   assert.deepEqual(await counts(rig, "netflow9"), [1, 0, 0]);
 });
 
-test("an exporter that starts again begins a new count: told by its uptime, or by the number", async () => {
+test("an exporter that starts again begins a new count: seen by its uptime, or by the number", async () => {
   const rig = createFlowRig();
   rig.send(netflow9([], { sequence: 50, uptime: 500_000 }));
   rig.send(netflow9([], { sequence: 1, uptime: 4000 }));

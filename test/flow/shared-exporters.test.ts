@@ -323,17 +323,17 @@ test("however exporters go to and fro between two collectors: what comes out is 
     fc.property(fc.boolean(), fc.array(step, { maxLength: 40 }), (isIpfix, steps) => {
       const run = (count: number): unknown[] => {
         const shared = createSharedRig(count, { optionsRecords: false });
-        const told = new Map<string, number>();
+        const known = new Map<string, number>();
         let sequence = 0;
         for (const { exporter, collector, what, id, value, pauseMs } of steps) {
           const from = { address: `192.0.2.${exporter + 1}`, port: 4000 };
           const to = shared.collectors[collector % count] as SharedCollector;
           // A template is defined once and not changed: what its data look like elsewhere at that very time nobody can know.
-          const layout = told.get(`${exporter} ${id}`) ?? value % 2;
+          const layout = known.get(`${exporter} ${id}`) ?? value % 2;
           const wrap = (sets: Buffer[]): Buffer =>
             isIpfix ? ipfix(sets, { sequence: sequence++ }) : netflow9(sets, { sequence: sequence++ });
-          if (what === "template" || !told.has(`${exporter} ${id}`)) {
-            told.set(`${exporter} ${id}`, layout);
+          if (what === "template" || !known.has(`${exporter} ${id}`)) {
+            known.set(`${exporter} ${id}`, layout);
             to.send(
               wrap([isIpfix ? ipfixTemplates(template(id, layout)) : netflow9Templates(template(id, layout))]),
               from,

@@ -105,7 +105,7 @@ test("what was put since is known, too, to a decoder that starts in between; the
   assert.deepEqual((await loadAll(io)).addresses, ["192.0.2.1", "192.0.2.3"]);
 });
 
-test("a file that is torn, foreign or newer is set aside, told of by reason, and costs the others nothing", async () => {
+test("a file that is torn, foreign or newer is set aside, reported by reason, and costs the others nothing", async () => {
   const io = await written(memoryFileIo(), "192.0.2.1", "192.0.2.2", "192.0.2.3");
   const [torn = "", newer = "", ...rest] = io.names();
   assert.equal(rest.length, 1);

@@ -23,13 +23,13 @@ const boot: PacketTemplate = { id: 401, scopeCount: 1, fields: fields([149, 4], 
 const record = [uint(100, 4), uint(7, 4), uint(5000, 4)];
 const address = "192.0.2.254";
 
-/** An exporter of each protocol with state that has told all it has to tell. */
+/** An exporter of each protocol with state, after it has sent all its templates and options. */
 function taughtRig(options = {}): FlowRig {
   const rig = createFlowRig(options);
-  const told = [uint(7, 4), Buffer.from("eth7"), uint(10, 4)];
+  const values = [uint(7, 4), Buffer.from("eth7"), uint(10, 4)];
   const started = [uint(1, 4), uint(BigInt(exportSeconds) * 1000n - 60_000n, 8)];
   rig.send(ipfix([ipfixTemplates(flow), ipfixTemplates(about, boot)]), { port: 4000 });
-  rig.send(ipfix([dataSet(about, told), dataSet(boot, started)]), { port: 4000 });
+  rig.send(ipfix([dataSet(about, values), dataSet(boot, started)]), { port: 4000 });
   rig.send(netflow9([netflow9Templates(flow)]), { address: "192.0.2.9" });
   rig.send(netflow5([{}]), { address: "192.0.2.5" });
   return rig;
@@ -43,7 +43,7 @@ function throughFile(states: readonly ExporterState[]): readonly ExporterState[]
 }
 const sendData = (rig: FlowRig, port = 4000): Json | undefined => rig.send(ipfix([dataSet(flow, record)]), { port })[0];
 
-test("what an exporter told decodes the first datagram of the next run: template, rate, name, start time", async () => {
+test("what an exporter announced decodes the first datagram of the next run: template, rate, name, start time", async () => {
   const before = taughtRig();
   const expected = sendData(before);
   const after = createFlowRig();
@@ -74,13 +74,13 @@ test("state is plain data: it can be cloned to another thread, and goes to whoev
   }
 });
 
-test("an exporter that starts again from another port is decoded by what it told from the old one", () => {
+test("an exporter that starts again from another port is decoded by what it sent from the old one", () => {
   const rig = createFlowRig();
   rig.pipeline.importState(taughtRig().pipeline.exportState("all").changed);
   assert.equal(sendData(rig, 9999)?.["flow.raw.bytes"], 100);
 });
 
-test("a template that comes replaces the restored one, of the same port or not; the view tells which is which", () => {
+test("a template that comes replaces the restored one, of the same port or not; the view shows which is which", () => {
   const { changed } = taughtRig().pipeline.exportState("all");
   const origin = (rig: FlowRig, port: number): unknown =>
     rig.pipeline
@@ -141,7 +141,7 @@ test("when an exporter was last seen is kept, too, but seldom", () => {
   assert.ok(changes >= 4 && changes <= 8, `${changes} in two days`);
 });
 
-test("an exporter that was forgotten, or has withdrawn all it said, is told of", () => {
+test("an exporter that was forgotten, or has withdrawn all it said, is passed on", () => {
   const rig = createFlowRig({ limits: { exporters: 1 } });
   rig.send(netflow9([netflow9Templates(flow)]), { address: "192.0.2.1" });
   rig.send(netflow9([netflow9Templates(flow)]), { address: "192.0.2.2" });

@@ -12,7 +12,7 @@ interface Read {
   readonly notes: readonly string[];
 }
 
-/** Facts of the first file, with the others beside it. */
+/** Facts of the first file, with the others next to it. */
 function read(t: TestContext, files: Readonly<Record<string, string>>): Read {
   const directory = tempDirectory(t);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);

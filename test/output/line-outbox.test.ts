@@ -51,14 +51,14 @@ function rig(slabs: number, takesWhileWaiting = false) {
     records: () => records,
     wakes: () => wakes,
     waits,
-    /** Writes one piece of so many records, each about so long. */
+    /** Writes one piece of this many records, each about this long. */
     write: (count: number, length: number) => {
       for (let i = 0; i < count; i++) {
         lines.append(new Map<string, Value>(Object.entries({ n: number++, x: "x".repeat(length) })));
       }
       outbox.write(lines.take(), count);
     },
-    /** The other thread takes all lines that it was told of. */
+    /** The other thread takes all lines that were announced to it. */
     take: () => inbox.end(),
     wake: () => inbox.wake(),
     /** So many of the lines that it was lent are not needed any more. */
@@ -147,7 +147,7 @@ test("lines of one long message are more than was free: it waits for the other t
   assert.deepEqual(waits.slice(0, 5), [0, 1, 2, 3, 0]);
 });
 
-test("when nothing is taken, notes run out in time, and what cannot be told yet gathers", () => {
+test("when nothing is taken, notes run out in time, and what cannot be announced yet gathers", () => {
   const { outbox, got, lost, write, take, giveBack, written } = rig(3);
   for (let i = 0; i < 6000; i++) {
     write(1, 10);

@@ -19,8 +19,8 @@ const sink = createStdoutSink({
   health,
   onClosed: () => readerGone.abort(),
 });
-const told = new AbortController();
-process.once("SIGTERM", () => told.abort());
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
 
 const value = (name: string, reason?: string): Promise<number | undefined> =>
   metrics.value(`netgloss_output_${name}`, { output: "stdout", ...(reason !== undefined && { reason }) });
@@ -31,7 +31,7 @@ let isFull = false;
 let longestTurn = 0;
 let last = performance.now();
 const total = chunks === 0 ? Infinity : chunks * 100;
-while (!told.signal.aborted && !readerGone.signal.aborted && sent < total) {
+while (!stop.signal.aborted && !readerGone.signal.aborted && sent < total) {
   sink.write(lines(sent, 100), 100);
   sent += 100;
   if (!isFull && ((await value("dropped_records_total", "queue_full")) ?? 0) > 0) {

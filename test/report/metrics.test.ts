@@ -135,7 +135,7 @@ netgloss_x_total 9007199254740992
   );
 });
 
-test("a long answer leaves others their turns, and is of one moment all the same", async () => {
+test("a long answer leaves others their turns, and is still one snapshot", async () => {
   const metrics = createMetrics();
   const names = Array.from({ length: 7000 }, (_, i) => `device-${i}`);
   let value = 1;

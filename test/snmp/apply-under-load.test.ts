@@ -44,7 +44,7 @@ test("definitions applied again and again while devices are polled with 1 000 re
     assert.equal((outcome.report["affected_devices"] as unknown[]).length, count);
   }
   const sum = (name: string): number => addresses.reduce((all, address) => all + since(address, name), 0);
-  // By the grid each device is polled once an interval for each type, so that polls tell the time.
+  // By the grid each device is polled once an interval for each type, so that polls show the time.
   const seconds = (sum("polls") / (count * types)) * interval;
   assert.ok(sum("requests") / seconds >= 1000, `${sum("requests")} requests in ${seconds} s of polls`);
   assert.equal(sum("skipped"), 0);

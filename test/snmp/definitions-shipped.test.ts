@@ -306,7 +306,7 @@ for (const [walk, expected] of Object.entries(walks)) {
       const { discoveryAttribute } = object;
       const isSupported =
         discoveryAttribute === undefined ? rows.size > 0 : [...columnOf(table, discoveryAttribute)].length > 0;
-      assert.equal(isSupported, rows.size > 0, `${id}: the discovery attribute does not tell whether it is there`);
+      assert.equal(isSupported, rows.size > 0, `${id}: the discovery attribute does not show whether it is there`);
       if (!isSupported) continue;
       found[id] = rows.size;
       for (const [suffix, cells] of rows) {

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { createLimiter } from "../../src/snmp/poller/limiter.ts";
 import { runs } from "../support/runs.ts";
 
-test("as much runs as the limit of the moment allows, in order, and a raised limit counts at once", async () => {
+test("as much runs as the current limit allows, in order, and a raised limit counts at once", async () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant("begin" as const) },
     { weight: 3, arbitrary: fc.nat(5).map((which) => ({ end: which })) },

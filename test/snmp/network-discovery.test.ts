@@ -148,13 +148,13 @@ describe("discovery of networks", { concurrency: 8 }, () => {
     ]);
     const again = await run(rig);
     assert.deepEqual([again.new, again.changed, again.gone, again.duplicates, again.known], [[], [], [], [], 6]);
-    const told = [
+    const texts = [
       ...lines,
       JSON.stringify(report),
       JSON.stringify(rig.snmp.networks?.view()),
       await rig.metrics.render(),
     ];
-    assert.ok(!/secret/.test(told.join("\n")), "no credential is told to anybody");
+    assert.ok(!/secret/.test(texts.join("\n")), "no credential is disclosed");
     assert.match(await file(rig, "sw3.yml"), /^ {2}communities: \["first-secret"\]$/m);
   });
 

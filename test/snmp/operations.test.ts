@@ -228,7 +228,7 @@ test("a start leaves out what is wrong, says so, and runs the rest", async (t) =
   assert.match(check?.detail ?? "", /broken\.yml/);
 });
 
-test("rediscover: unknown devices are told, others answer with the state or the outcome", async (t) => {
+test("rediscover: unknown devices are named, others answer with the state or the outcome", async (t) => {
   const rig = await startedRig(t, shortDevice);
   assert.equal(await rig.snmp.rediscoverDevice({ ip: "192.0.2.9", port: 161 }), undefined);
   const device = { ip: "192.0.2.1", port: 161 };
@@ -291,7 +291,7 @@ test("interface names go to the flows of the device, by its ip or an address of 
     const record = flow(exporter);
     rig.snmp.interfaceEnricher.enrich(record);
     assert.equal(record.get("flow.in.netif.name"), "eth0");
-    assert.equal(record.get("flow.out.netif.name"), "own", "what the exporter told stays");
+    assert.equal(record.get("flow.out.netif.name"), "own", "what the exporter announced stays");
   }
   const stranger = flow("203.0.113.1");
   rig.snmp.interfaceEnricher.enrich(stranger);

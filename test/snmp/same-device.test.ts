@@ -29,11 +29,11 @@ const box: fc.Arbitrary<Box> = fc.record({
 
 const junk = ["N/A", "0", "0000000000", "To be filled by O.E.M.", "123456789"];
 
-/** What the box answers at each of its addresses. Copies are told apart by what addresses they have of their own. */
+/** What the box answers at each of its addresses. Copies differ by the addresses they have of their own. */
 function answersOf(one: Box, place: number): DeviceIdentity[] {
   const own = Array.from({ length: one.count }, (_, i) => `10.0.${place}.${i + 1}`);
   const isCopy = one.engineId === "cloned" && one.tellsAddresses;
-  const told = one.hasVirtual && !isCopy ? [...own, "10.255.0.1"] : own;
+  const listed = one.hasVirtual && !isCopy ? [...own, "10.255.0.1"] : own;
   return own.map((address, i) => ({
     address,
     engineId: isCopy ? "80001f88" : one.engineId === "own" ? `8000000903${place}` : undefined,
@@ -41,7 +41,7 @@ function answersOf(one: Box, place: number): DeviceIdentity[] {
       one.serial === "none" ? undefined : one.serial === "own" ? ` FOC-${place}-A` : junk[(place + i) % junk.length],
     sysObjectId: one.sysObjectId,
     sysName: one.sysName,
-    addresses: one.tellsAddresses ? told : [],
+    addresses: one.tellsAddresses ? listed : [],
   }));
 }
 

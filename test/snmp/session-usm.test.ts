@@ -60,7 +60,7 @@ test("the engine is asked for once, also by requests that start together", async
   client.close();
 });
 
-test("a reboot is noticed by a Report, the request still answered, and the boots tell", async () => {
+test("a reboot is noticed by a Report, the request still answered, and the boots show it", async () => {
   const { open, agent, client, metrics } = createSessionFixture({ boots: 5, uptime: 1000 });
   const session = open(usm);
   await session.get([sysName]);

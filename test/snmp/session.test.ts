@@ -233,7 +233,7 @@ for (const [systemCode, code] of sendFailures) {
   });
 }
 
-test("a send that fails for a moment is tried again", async () => {
+test("a send that fails for a short time is tried again", async () => {
   const { open, network, client } = createSessionFixture();
   network.sendError = Object.assign(new Error("send ENOBUFS"), { code: "ENOBUFS" });
   const answer = open({ timeout: 10, retries: 500 }).get([sysName]);

@@ -298,7 +298,7 @@ suite("Infoblox", () => {
 });
 
 suite("ranges of clouds", () => {
-  test("AWS: the more telling of two services, and a choice", async () => {
+  test("AWS: the more specific of two services, and a choice", async () => {
     const path = await json({
       syncToken: "1",
       prefixes: [

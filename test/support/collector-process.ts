@@ -17,7 +17,7 @@ export interface CollectorProcess {
   call(method: string, request: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
   /** The sum of all time series of a metric; undefined when there is none. */
   metric(name: string): Promise<number | undefined>;
-  /** The same for several at one moment; those without a series are 0. */
+  /** The same for several, read at once; those without a series are 0. */
   metrics(names: readonly string[]): Promise<readonly number[]>;
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;

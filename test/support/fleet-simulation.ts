@@ -33,9 +33,9 @@ import { parseLines } from "./flow-rig.ts";
 
 /** Many collectors of a fleet in one process, without sockets, and exporters that say their templates once and go from one to another. */
 export interface FleetSimulation {
-  /** Every exporter tells one collector its template. Resolves when the database has them. */
+  /** Every exporter sends its template to one collector. Resolves when the database has them. */
   begin(): Promise<void>;
-  /** Every living exporter sends, and some move, for so long. */
+  /** Every living exporter sends for this time, and some move. */
   run(ms: number): Promise<void>;
   /** A collector dies: nothing that it has not written is written any more. Its exporters go elsewhere. */
   kill(member: number): Promise<void>;

@@ -36,7 +36,7 @@ const limits: Partial<Limits> = {
   waitingSets: 16,
   waitingBytesInAll: 200_000,
 };
-/** Datagrams after which all begins anew, with other settings. */
+/** Datagrams after which everything starts over with other settings. */
 const roundLength = 50_000;
 /** No slab is larger: a line of the largest datagram fits. */
 const maxSlab = 32 * 1024 * 1024;

@@ -20,7 +20,7 @@ export interface FlowRig {
   send(datagram: Buffer, from?: { readonly address?: string; readonly port?: number }): Json[];
   /** The value of a time series, 0 when there is none. */
   value(name: string, labels?: Readonly<Record<string, string | number>>): Promise<number>;
-  /** All series of the flow room that are not zero, as `name{label=value}`, but those that tell how records were decoded. */
+  /** All series of the flow room that are not zero, as `name{label=value}`, but those that count how records were decoded. */
   counts(): Promise<Readonly<Record<string, number>>>;
 }
 

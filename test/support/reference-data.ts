@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 /**
- * A folder of recordings that are not part of the project: below `NETGLOSS_TEST_DATA`, else in `shared/data` beside the
+ * A folder of recordings that are not part of the project: below `NETGLOSS_TEST_DATA`, else in `shared/data` next to the
  * repository. Tests that need one pass `skip` on, so that they say what is missing.
  */
 export function referenceData(folder: string): { readonly path: string; readonly skip: string | false } {

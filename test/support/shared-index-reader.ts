@@ -1,4 +1,4 @@
-// A thread for tests: looks up addresses without end and checks that what it finds is of one generation, and that it was told of
+// A thread for tests: looks up addresses without end and checks that what it finds is of one generation, and that it was notified of
 // every change.
 import { parentPort, workerData } from "node:worker_threads";
 import { parseKey } from "../../src/ip/index.ts";
@@ -25,7 +25,7 @@ function look(): void {
   }
 }
 
-/** Names of the entries that cover an address, kept until a change is told. They begin with the version they came with. */
+/** Names of the entries that cover an address, kept until a change is announced. They begin with the version they came with. */
 const kept = new Map<string, string[]>();
 const watched = (["10.9.0.1", "10.8.0.1", "10.7.0.1", "2001:db8:9::1"] as const).map(parseKey);
 let keptUses = 0;

@@ -76,7 +76,7 @@ export function udmStoreContract(name: string, openEmpty: () => Promise<OpenStor
         assert.deepEqual(same, replaced);
       }));
 
-    test("tells kinds of keys apart and takes two spellings for one key", () =>
+    test("distinguishes kinds of keys and takes two spellings for one key", () =>
       withStore(async (store) => {
         await store.commit([create("10.0.0.1"), create("10.0.0.1/32"), create("10.0.0.1-10.0.0.1")]);
         await refused(store.commit([create("2001:DB8::1"), create("2001:db8:0::1")]), "invalid_argument");
@@ -149,7 +149,7 @@ export function udmStoreContract(name: string, openEmpty: () => Promise<OpenStor
         assert.ok(store.current().version > before.version);
       }));
 
-    test("tells a watcher the state at once, each later one before its writer is answered, none after the end", () =>
+    test("gives a watcher the state at once, each later one before its writer is answered, none after the end", () =>
       withStore(async (store) => {
         await store.commit([create("10.0.0.1")]);
         const seen: string[][] = [];

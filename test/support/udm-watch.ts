@@ -6,7 +6,7 @@ export interface ManualWatch {
   readonly watch: UdmStore["watch"];
   /** Makes these entries the current state. */
   set(entries: readonly UdmEntry[]): void;
-  /** Tells the listeners of the current state again. */
+  /** Gives the listeners the current state again. */
   repeat(): void;
   listeners(): number;
 }
@@ -15,7 +15,7 @@ export function manualWatch(entries?: readonly UdmEntry[]): ManualWatch {
   const listeners = new Set<(index: UdmIndex) => void>();
   let version = 1;
   let current = entries === undefined ? undefined : buildIndex(entries, version);
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) if (current !== undefined) listener(current);
   };
   return {
@@ -26,9 +26,9 @@ export function manualWatch(entries?: readonly UdmEntry[]): ManualWatch {
     },
     set(next) {
       current = buildIndex(next, ++version);
-      tell();
+      notify();
     },
-    repeat: tell,
+    repeat: notify,
     listeners: () => listeners.size,
   };
 }

@@ -118,13 +118,13 @@ function inTheirWords({ oid, kind, type, access, status, units, index, augments 
   };
 }
 
-/** What net-snmp is known not to tell. */
+/** What net-snmp is known to leave out. */
 function isTheirFault(what: string, facts: ObjectFacts, ours: string, theirs: string): boolean {
   const { conventions = [], labels } = facts.type ?? {};
   // A type that is not imported, which we find all the same.
   if (conventions.length > 0 && /^(?:convention|base|hint|access|bounds)$/.test(what) && theirs === "") return true;
   if (what === "labels") return ours.replace(lostLabels, "").replace(/,$/, "") === theirs.replace(/,$/, "");
-  // A SIZE of Opaque is not told; 2147483648 is more than its numbers hold.
+  // A SIZE of Opaque is left out; 2147483648 is more than its numbers hold.
   return (
     what === "bounds" &&
     (labels !== undefined || theirs === "" || facts.type?.base === "Opaque" || ours.endsWith("2147483648"))

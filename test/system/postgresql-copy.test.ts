@@ -40,8 +40,8 @@ test("a copy of many entries is one commit, or changes nothing", async (t) => {
   const follower = storeOnDatabase(database.url, { collector: "b", maxEntries: 100_000 });
   await follower.store.start();
   cleanUp(t, () => follower.store.stop());
-  let told = 0;
-  follower.store.history.watch(() => void told++);
+  let notified = 0;
+  follower.store.history.watch(() => void notified++);
 
   // The server gives up at the last entry of all.
   await database.sql.unsafe(`create function refuse() returns trigger language plpgsql as
@@ -60,7 +60,7 @@ test("a copy of many entries is one commit, or changes nothing", async (t) => {
   assert.deepEqual([made.code, made.err], [0, ""]);
   await until("the other collector has them", () => follower.store.history.last() === 1);
   assert.equal(follower.store.current().size, entries);
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
   const [first] = await follower.store.history.list({ limit: 1 });
   assert.deepEqual([first?.method, first?.entries, first?.isCut], ["Copy", entries, false]);
 

@@ -1,4 +1,4 @@
-// A COMMIT that is cut off at a known place: the store finds out by its number what became of it, and tells the client just that.
+// A COMMIT that is cut off at a known place: the store finds out by its number what became of it, and answers the client just that.
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
@@ -89,8 +89,8 @@ suite("a COMMIT that is cut off", () => {
     test(`${cut === "after" ? "when the server has made it" : "while the server makes it"}: the write is acknowledged with its number, and was made once`, async (t) => {
       const stage = await setUp(t);
       const { database, proxy, far, near } = stage;
-      const told: number[] = [];
-      near.store.history.watch(({ number }) => void told.push(number));
+      const notified: number[] = [];
+      near.store.history.watch(({ number }) => void notified.push(number));
       // A commit that takes a while: whoever asks what became of it has to wait for its end.
       await database.sql.unsafe(`create function wait() returns trigger language plpgsql as
         $$ begin perform pg_sleep(0.5); return null; end $$;
@@ -104,7 +104,7 @@ suite("a COMMIT that is cut off", () => {
       assert.deepEqual(await lostAnswers(far), { committed: 1, not_committed: 0, unknown: 0 });
       assert.equal(far.store.current().get(parseKey("10.0.0.2"))?.name, "10.0.0.2");
       await assertGoesOn(stage, 2);
-      assert.deepEqual(told, [2, 3, 4]);
+      assert.deepEqual(notified, [2, 3, 4]);
     });
   }
 });

@@ -37,7 +37,7 @@ async function started(t: TestContext, fixture: PostgresqlFixture): Promise<Post
   return fixture;
 }
 
-/** What a client was told: which change made which name. */
+/** What a client was answered: which change made which name. */
 interface Acknowledged {
   readonly change: number;
   readonly key: string;
@@ -77,7 +77,7 @@ async function storm(stores: readonly CollectorUdmStore[], signal: AbortSignal):
   return { acknowledged, refused };
 }
 
-/** Collects what a store tells of changes. */
+/** Collects the changes that a store reports. */
 function followed(store: CollectorUdmStore): UdmChange[] {
   const changes: UdmChange[] = [];
   store.history.watch((change) => void changes.push(change));
@@ -125,13 +125,13 @@ async function assertAgreement(
 const byText = ([a]: [string, string], [b]: [string, string]): number => (a < b ? -1 : 1);
 
 suite("stores on one database", () => {
-  test("write at once: one order for all, each write judged by what is there, each change told once", async (t) => {
+  test("write at once: one order for all, each write judged by what is there, each change reported once", async (t) => {
     const database = await startDatabase(t);
     const fixtures = await Promise.all(
       ["a", "b", "c"].map((collector) => started(t, storeOnDatabase(database.url, { collector }))),
     );
     const stores = fixtures.map(({ store }) => store);
-    const told = stores.map(followed);
+    const reported = stores.map(followed);
     const same = await Promise.all(stores.map((store, i) => codeOf(store.commit([created("10.9.0.1", `${i}`)]))));
     assert.deepEqual(same.toSorted(), ["already_exists", "already_exists", "ok"]);
     await stores[0]?.commit([{ op: "delete", key: parseKey("10.9.0.1") }]);
@@ -145,7 +145,7 @@ suite("stores on one database", () => {
       );
     assert.equal(result.refused.get("unavailable"), undefined);
     await assertAgreement(database, fixtures, result);
-    for (const changes of told) {
+    for (const changes of reported) {
       assert.deepEqual(
         changes.map(({ number }) => number),
         Array.from({ length: stores[0]?.history.last() ?? 0 }, (_, i) => i + 1),
@@ -316,7 +316,7 @@ suite("a store whose database", () => {
 
     await database.sql`update netgloss.udm_entry set entry = '{"key":"10.0.0.2","name":"by hand"}' where key = '10.0.0.2'`;
     await store.commit([updated("10.0.0.1", "unchanged by that")]);
-    assert.equal(nameOf(store, "10.0.0.2"), "due", "nobody has told");
+    assert.equal(nameOf(store, "10.0.0.2"), "due", "nobody has announced it");
     const [entry] = await store.commit([
       { op: "update", key: parseKey("10.0.0.2"), values: udmEntry("::", { vlan: 7n }), fields: ["vlan"] },
     ]);

@@ -117,7 +117,7 @@ test("real exporters at once, over restarts and kills: flows, packets and bytes 
     }
     assert.deepEqual(totalsOf(of("127.0.0.1", "netflow", 5)), expected, "softflowd, version 5");
     const ofSflow = records.filter((record) => record["flow.export.type"] === "sflow");
-    // What pmacctd tells of its interface now and then has no addresses.
+    // What pmacctd reports of its interface now and then has no addresses.
     const samples = ofSflow.filter((record) => record["flow.src.ip.addr"] !== undefined);
     const numbers = samples.map((record) => record["flow.sample.sequence"]);
     assert.ok(samples.length >= samplesAtLeast && samples.length <= expected.packets, `${samples.length} samples`);
@@ -140,7 +140,7 @@ function datagram(sequence: number): Buffer {
   return netflow9([dataSet(template, ...records)], { sequence, domain: 7, count: recordsPerDatagram });
 }
 
-test("a template told once is enough after a kill, none of a steady stream is lost, and memory does not grow", async (t) => {
+test("a template sent once is enough after a kill, none of a steady stream is lost, and memory does not grow", async (t) => {
   const directory = tempDirectory(t);
   const settings = { SVC_OUTPUT_FILE_MAX_SIZE: "16777216", SVC_OUTPUT_FILE_MAX_BACKUPS: "1" };
   const socket = createSocket("udp4").bind(0, "127.0.0.7");
@@ -149,8 +149,8 @@ test("a template told once is enough after a kill, none of a steady stream is lo
   let sequence = 0;
 
   const first = await start(t, directory, settings);
-  const told = netflow9([netflow9Templates(template)], { sequence: sequence++, domain: 7, count: 1 });
-  socket.send(told, first.flowPort, "127.0.0.1");
+  const announced = netflow9([netflow9Templates(template)], { sequence: sequence++, domain: 7, count: 1 });
+  socket.send(announced, first.flowPort, "127.0.0.1");
   await until("the template is kept", async () => ((await first.metric("netgloss_flow_state_writes_total")) ?? 0) > 0);
   await first.end("SIGKILL");
 

@@ -12,7 +12,7 @@ function setUp() {
   return { state, read, note: createChangeWriter(buffer) };
 }
 
-test("what is written for a version that is not published yet is told with that version", () => {
+test("what is written for a version that is not published yet comes with that version", () => {
   const { state, read, note } = setUp();
   assert.deepEqual(read(), { version: 0, changed: undefined });
   const keys = ["10.0.0.0/8", "255.255.255.255", "::-ffff::1", "2001:db8::1"].map(parseKey);
@@ -27,7 +27,7 @@ test("what is written for a version that is not published yet is told with that 
   assert.deepEqual(read(), { version: 3, changed: undefined });
 });
 
-test("versions wrap around, and a reader that was overtaken is told so once", () => {
+test("versions wrap around, and a reader that was overtaken learns it once", () => {
   const { state, read, note } = setUp();
   read();
   const [key] = [parseKey("10.0.0.1")];

@@ -30,7 +30,7 @@ const dyingThread = (dies: "before" | "after"): Worker =>
   new Worker(join(import.meta.dirname, "../support/dying-file-thread.js"), { workerData: { dies } });
 
 suite("the thread for big files", () => {
-  test("tells what failed as a save in this thread would, and goes on", async (t) => {
+  test("reports what failed as a save in this thread would, and goes on", async (t) => {
     const folder = tempDirectory(t);
     const path = join(folder, "ipaddrs.yml");
     const { store, metrics } = threaded(path);
@@ -84,7 +84,7 @@ suite("the thread for big files", () => {
     });
   }
 
-  test("reads what only the library can read, and tells where a file is broken", async (t) => {
+  test("reads what only the library can read, and reports where a file is broken", async (t) => {
     const path = join(tempDirectory(t), "ipaddrs.yml");
     const keys = Array.from({ length: 2500 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
     const byHand = keys.map((key, i) => `${key}: {name: n${i}, metadata: {a: b}, x: [1, {y: z}]}\n`).join("");

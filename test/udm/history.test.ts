@@ -147,7 +147,7 @@ suite("what is kept", { concurrency: true }, () => {
     await again.store.stop();
   });
 
-  test("watchers are told of each change after it is saved", async () => {
+  test("watchers learn of each change after it is saved", async () => {
     const { store } = await started(memoryFileIo());
     const seen: unknown[] = [];
     const end = store.history.watch((change) => seen.push([change.number, store.current().size]));

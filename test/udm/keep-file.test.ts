@@ -14,8 +14,8 @@ const put = (store: UdmStore, name: string): Promise<unknown> => {
   return store.commit([{ op, key, values: udmEntry("::", { name }) }]);
 };
 
-/** Names and contents of the files beside the target and its lock. */
-function beside(io: MemoryFileIo): Record<string, string | undefined> {
+/** Names and contents of the files next to the target and its lock. */
+function neighbours(io: MemoryFileIo): Record<string, string | undefined> {
   const others = io.names().filter((name) => !["ipaddrs.yml", "ipaddrs.yml.lock"].includes(name));
   return Object.fromEntries(others.map((name) => [name, io.text(`${io.folder}/${name}`)]));
 }
@@ -38,13 +38,13 @@ suite("the file that a person wrote", () => {
     const byHand = "# our plan\n10.0.0.1: {name: a}\n";
     io.put(memoryPath, byHand, { mode: 0o600 });
     const { metrics, lines } = await writeOnce(io, "b");
-    assert.deepEqual(beside(io), { "ipaddrs.yml.orig": byHand });
+    assert.deepEqual(neighbours(io), { "ipaddrs.yml.orig": byHand });
     assert.equal((await io.state(`${memoryPath}.orig`)).mode, 0o600);
     assert.equal(await metrics.value("netgloss_udm_files_kept_total", { reason: "original" }), 1);
     assert.ok(lines.some((line) => line.level === "info" && line.fields["path"] === `${memoryPath}.orig`));
-    assert.deepEqual(beside(io.afterPowerLoss("synced")), { "ipaddrs.yml.orig": byHand });
+    assert.deepEqual(neighbours(io.afterPowerLoss("synced")), { "ipaddrs.yml.orig": byHand });
     await writeOnce(io, "c");
-    assert.deepEqual(beside(io), { "ipaddrs.yml.orig": byHand });
+    assert.deepEqual(neighbours(io), { "ipaddrs.yml.orig": byHand });
   });
 
   test("is kept under a time when there is an .orig of an earlier time", async () => {
@@ -52,7 +52,7 @@ suite("the file that a person wrote", () => {
     io.put(`${memoryPath}.orig`, "the first\n");
     io.put(memoryPath, "10.0.0.1: {name: by hand} # again\n");
     const { metrics } = await writeOnce(io, "b");
-    assert.deepEqual(beside(io), {
+    assert.deepEqual(neighbours(io), {
       "ipaddrs.yml.orig": "the first\n",
       [editedName]: "10.0.0.1: {name: by hand} # again\n",
     });
@@ -64,7 +64,7 @@ suite("the file that a person wrote", () => {
       const io = memoryFileIo();
       io.put(memoryPath, text);
       await writeOnce(io, "b");
-      assert.deepEqual(beside(io), {});
+      assert.deepEqual(neighbours(io), {});
     });
   }
 
@@ -80,7 +80,7 @@ suite("the file that a person wrote", () => {
       const io = memoryFileIo();
       io.put(memoryPath, text);
       await writeOnce(io, "b");
-      assert.deepEqual(beside(io), { "ipaddrs.yml.orig": text });
+      assert.deepEqual(neighbours(io), { "ipaddrs.yml.orig": text });
     });
   }
 
@@ -92,7 +92,7 @@ suite("the file that a person wrote", () => {
     io.put(memoryPath, "10.0.0.9: {name: edited}\n");
     await put(store, "b");
     assert.equal(io.text(memoryPath), "10.0.0.1:\n  name: b\n");
-    assert.deepEqual(beside(io), { [editedName]: "10.0.0.9: {name: edited}\n" });
+    assert.deepEqual(neighbours(io), { [editedName]: "10.0.0.9: {name: edited}\n" });
     assert.equal(await metrics.value("netgloss_udm_files_kept_total", { reason: "edited" }), 1);
     assert.ok(lines.some((line) => line.level === "warn" && line.message.includes("changed by hand")));
     await put(store, "c");
@@ -120,7 +120,7 @@ suite("the file that a person wrote", () => {
       await put(store, "b");
       await store.stop();
       assert.equal(memory.text(memoryPath), "10.0.0.1:\n  name: b\n");
-      assert.deepEqual(beside(memory), { [editedName]: "edited: just now\n" });
+      assert.deepEqual(neighbours(memory), { [editedName]: "edited: just now\n" });
     }
   });
 
@@ -131,12 +131,12 @@ suite("the file that a person wrote", () => {
     const { store } = storeOn({ ...memory, link: refuse }, { clock });
     await store.start();
     await put(store, "b");
-    assert.deepEqual(beside(memory), { "ipaddrs.yml.orig": "10.0.0.1: {name: a}\n" });
+    assert.deepEqual(neighbours(memory), { "ipaddrs.yml.orig": "10.0.0.1: {name: a}\n" });
     await put(store, "c");
     memory.put(memoryPath, "10.0.0.9: {}\n");
     await put(store, "d");
     await store.stop();
-    assert.equal(beside(memory)[editedName], "10.0.0.9: {}\n");
+    assert.equal(neighbours(memory)[editedName], "10.0.0.9: {}\n");
     assert.equal((await memory.state(`${memoryPath}.orig`)).mode, 0o640);
   });
 
@@ -154,7 +154,7 @@ suite("the file that a person wrote", () => {
         error instanceof UdmError && error.code === "unavailable" && /keep: ENOSPC/.test(error.message),
     );
     assert.equal(memory.text(memoryPath), byHand);
-    assert.deepEqual(beside(memory), {});
+    assert.deepEqual(neighbours(memory), {});
     assert.equal(await metrics.value("netgloss_udm_save_failures_total", { step: "keep", code: "ENOSPC" }), 1);
     await store.stop();
   });
@@ -174,6 +174,6 @@ suite("the file that a person wrote", () => {
     for (let i = 0; i < 3; i++) await assert.rejects(put(store, "b"));
     await put(store, "b");
     await store.stop();
-    assert.deepEqual(beside(memory), { [editedName]: "edited: too\n" });
+    assert.deepEqual(neighbours(memory), { [editedName]: "edited: too\n" });
   });
 });

@@ -170,7 +170,7 @@ suite("a file store at its start", () => {
     );
   });
 
-  test("keeps a second collector off, which is told who holds the file", async () => {
+  test("keeps a second collector off, which learns who holds the file", async () => {
     const folder = newFolder();
     const path = join(folder, "ipaddrs.yml");
     await symlink("ipaddrs.yml", join(folder, "link.yml"));
@@ -187,9 +187,9 @@ suite("a file store at its start", () => {
       assert.equal(await other.metrics.value("netgloss_udm_load_failures_total", { reason: "locked" }), 1);
       await other.store.stop();
     }
-    const beside = storeOn(nodeFileIo, { path: join(folder, "other.yml") });
-    await beside.store.start();
-    await beside.store.stop();
+    const other = storeOn(nodeFileIo, { path: join(folder, "other.yml") });
+    await other.store.start();
+    await other.store.stop();
     const reader = storeOn(nodeFileIo, { path, owned: false });
     await reader.store.start();
     assert.equal(reader.store.current().size, 1);

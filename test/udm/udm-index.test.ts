@@ -18,7 +18,7 @@ const table = fc
   .map((texts) => new Set(texts.map((text) => parseKey(text).text)))
   .map((distinct) => Array.from(distinct, (key, n) => udmEntry(key, { name: `${n}` })));
 
-/** Words of addresses that lie at the ends of what compares as signed and as unsigned, and beside each other. */
+/** Words of addresses that lie at the ends of what compares as signed and as unsigned, and next to each other. */
 const sparseWord = fc.constantFrom(0, 1, 0x2001_0db8, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_ffff);
 
 const sparseKey = fc
@@ -66,7 +66,7 @@ test("a built index answers as the slow model, whatever the order of its entries
   );
 });
 
-test("addresses that are alike in some of their words, and those beside them, are told apart", () => {
+test("addresses that are alike in some of their words, and their neighbours, are told apart", () => {
   fc.assert(
     fc.property(sparseTable, fc.array(sparseKey, { minLength: 1, maxLength: 20 }), (entries, asked) => {
       const [grown, built] = [emptyIndex().edit(), buildIndex(entries, 1)];
@@ -203,7 +203,7 @@ test("deleting is the reverse of inserting, down to nothing", () => {
   );
 });
 
-test("a snapshot keeps its moment while edits go on, and an edit that is dropped leaves no trace", () => {
+test("a snapshot stays as it is while edits go on, and an edit that is dropped leaves no trace", () => {
   fc.assert(
     fc.property(table, changes, changes, (entries, steps, dropped) => {
       const start = buildIndex(entries, 0);

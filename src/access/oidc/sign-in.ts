@@ -6,7 +6,7 @@ import { createIssuer, type Challenge } from "./issuer.ts";
 import type { OidcConfig } from "./oidc-config.ts";
 import { SignInError } from "./sign-in-error.ts";
 
-/** A person has so long at the issuer, milliseconds. */
+/** How long a person may take at the issuer, milliseconds. */
 const pendingMs = 600_000;
 const maxPending = 10_000;
 const maxSessions = 10_000;

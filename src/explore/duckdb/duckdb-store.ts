@@ -40,7 +40,7 @@ export interface DuckDbStore {
    * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
    * hour is over, the file is large, or rows have a value in a column that the file lacks.
    *
-   * @throws Error also for what failed beside.
+   * @throws Error also when an earlier file could not be completed.
    */
   flush(): Promise<void>;
   setColumns(columns: readonly Column[]): void;

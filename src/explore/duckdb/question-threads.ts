@@ -8,7 +8,7 @@ export interface QuestionThreads {
 
 /**
  * DuckDB's threads besides questions: what calls works by itself. With a second one, a call spins until that one is done, which makes
- * appending cost half as much again. Rollups and sorting still run beside each other, each in a thread of libuv.
+ * appending cost half as much again. Rollups and sorting still run in parallel, each in a thread of libuv.
  */
 export const usualThreads = 1;
 const questionThreads = 2;

@@ -1,7 +1,7 @@
 import type { Address } from "../../ip/index.ts";
 import type { Column, ColumnType } from "../columns/column.ts";
 
-/** A value that goes to the store beside a statement. */
+/** A value that is sent to the store with a statement. */
 export type SqlValue =
   | { readonly type: "text"; readonly value: string | null }
   /** As answers have it. */

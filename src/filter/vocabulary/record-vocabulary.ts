@@ -63,7 +63,7 @@ export const recordVocabulary: Vocabulary = {
   },
 };
 
-/** Names that begin in a short way: short ones, and fields of the table. */
+/** Names that start with this text: short ones, and fields of the table. */
 function* namesOf(beginning: string): Iterable<string> {
   for (const { name } of shortNames) if (name.startsWith(beginning)) yield name;
   for (const [short, full] of shortBeginnings) {

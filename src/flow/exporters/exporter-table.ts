@@ -39,14 +39,14 @@ export interface FreedBytes {
 /** An exporter that is silent for this time is idle: it keeps no more than {@link idleShare} of the memory of all. */
 const idleAfterMs = 3_600_000;
 const idleShare = 1 / 256;
-/** When the memory is full so much of it is made free at once: looking for who holds most takes time. */
+/** The share of the memory that is freed at once when it is full: finding who holds most takes time. */
 const freedShare = 1 / 16;
 
 const maxRounds = 4;
 
-/** An exporter is proven when it was heard first so long ago. */
+/** An exporter is proven this long after its first datagram. */
 const provenAfterMs = 60_000;
-/** When an exporter was last seen is kept over a restart no more often, while nothing else of it changes. */
+/** How often the time an exporter was last seen is saved while nothing else of it changes. */
 const keptAgainMs = 6 * 3_600_000;
 /** Of the places, so much is there for the others: one in ten. */
 const freshShare = 0.1;

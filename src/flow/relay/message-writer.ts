@@ -1,4 +1,4 @@
-/** What tells NetFlow v9 and IPFIX apart where messages are written. */
+/** How NetFlow v9 and IPFIX differ where messages are written. */
 export interface MessageForm {
   readonly protocol: "netflow9" | "ipfix";
   readonly headerLength: number;

@@ -9,7 +9,7 @@ export interface TeeTarget {
   readonly port: number;
 }
 
-/** The sockets of one sender: a port of its own towards the targets, so that they tell senders apart. */
+/** The sockets of one sender: a port of its own towards the targets, so that they can tell senders apart. */
 export interface SenderSockets {
   /** Another number than that of any other. */
   readonly generation: number;

@@ -83,7 +83,7 @@ function ofAccess({ access, type }: ObjectFacts, chosen: ChosenSyntax): ChosenSy
   return { syntax, questions };
 }
 
-/** Bytes and percent are in the name, other units are not; a number of an entity has its name and class beside it. */
+/** Bytes and percent are in the name, other units are not; a number of an entity comes with the entity's name and class. */
 function suffixed(field: string, syntax: string): string {
   if (syntax.startsWith("PhysicalIndex")) return field.endsWith(".index") ? field : `${field}.index`;
   if (syntax.startsWith("Bytes") && !/(?:byte|octet)/.test(field)) return `${field}.bytes`;

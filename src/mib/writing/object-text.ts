@@ -37,7 +37,7 @@ function indexText(id: string, column: string | undefined, index: readonly Named
   if (index.length > 0) return index.flatMap(indexPartText);
   const row = (column ?? ".0.0").replace(/\.\d+$/, "");
   return [
-    ...question(`the module does not name the objects of the index of ${id}: what tells its rows apart?`, "    "),
+    ...question(`the module does not name the objects of the index of ${id}: what identifies its rows?`, "    "),
     "    - type: ImplicitObjectIdentifier",
     `      oid: ${row}`,
     "      name: snmp.object.instance",

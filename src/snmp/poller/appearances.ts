@@ -11,19 +11,19 @@ import { createGapSearch, type GapSearch } from "./gap-search.ts";
 import { missingAttributes } from "./missing-attributes.ts";
 import { placeOf } from "./place-of.ts";
 
-/** Looks whether a device has something by now that it had not when it was discovered, such as BGP that was switched on. */
+/** Finds what a device has gained since its discovery, such as BGP that was switched on. */
 export interface Appearances {
-  /** Begins anew with what this plan lacks. @param definitions those in force, which may be later than the plan. */
+  /** Starts over with what this plan lacks. @param definitions those in force, which may be newer than the plan. */
   discovered(plan: DevicePlan, definitions: Definitions, device: Device): void;
-  /** The device has restarted: what a discovery did not find it may have now. */
+  /** The device has restarted: it may have what its discovery did not find. */
   restarted(): void;
-  /** Whether the next look is due: once in 10 minutes, at a time of the device's own; never without `rediscover_interval`. */
+  /** Whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
   isDue(device: Device): boolean;
-  /** Asks by one request. Never fails because of what the device says, or of its silence. */
+  /** Sends one request. Never fails for a bad answer or for none. */
   look(device: Device, by: Session): Promise<void>;
 }
 
-/** A discovery costs some dozens of requests, a look one. */
+/** A discovery takes dozens of requests, a look takes one. */
 const lookEveryMs = 600_000;
 
 /** @param onFound is given the name of an attribute that the device has now. */

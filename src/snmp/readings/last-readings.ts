@@ -22,7 +22,7 @@ export interface LastReadings {
 /** The rows of one object of a device. All rows of a table have the same fields, so each field is one list. */
 export interface ReadingTable {
   readonly device: ReadingDevice;
-  /** The names of what tells rows apart. */
+  /** The names of the fields that identify a row. */
   readonly labelNames: readonly string[];
   /** The texts of the first row in the order of their names, then those of the second, and so on. */
   readonly labels: readonly (string | undefined)[];
@@ -135,7 +135,7 @@ interface FieldsOfObject {
 
 const known = new WeakMap<PolledObject, FieldsOfObject>();
 
-/** What has a metric is a value; the index and what is a tag tell rows apart. */
+/** What has a metric is a value; the index and the tags identify a row. */
 function fieldsOf(object: PolledObject): FieldsOfObject {
   const earlier = known.get(object);
   if (earlier !== undefined) return earlier;

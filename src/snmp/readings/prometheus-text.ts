@@ -5,7 +5,7 @@ const stepsEach = 250;
 
 /**
  * The last readings in the Prometheus text format 0.0.4, in pieces: a metric for each field (`netif.bytes.in` is
- * `snmp_netif_bytes_in_total`), with the device's name and address, and what tells its row apart, as labels. No piece takes long to
+ * `snmp_netif_bytes_in_total`), with the device's name and address, and what identifies its row, as labels. No piece takes long to
  * make, however few of many devices have a reading of a field.
  */
 export function* prometheusText(readings: LastReadings): Generator<string> {

@@ -19,7 +19,7 @@ export interface SweepTarget {
   readonly reason?: string;
 }
 
-/** A device that answered, and what tells it from others. */
+/** A device that answered, and what identifies it. */
 export interface SweptDevice extends SweepTarget {
   /** Which of the network's credentials it took, from 0. */
   readonly credential: number;

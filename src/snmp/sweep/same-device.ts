@@ -1,4 +1,4 @@
-/** What tells a device from others, as far as it says so. */
+/** What identifies a device, as far as the device says it. */
 export interface DeviceIdentity {
   /** The address that is asked. */
   readonly address: string;

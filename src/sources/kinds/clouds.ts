@@ -61,7 +61,7 @@ function cloud(
       const isChosen = ({ service, region }: CloudRow): boolean =>
         (services.length === 0 || services.includes(String(service))) &&
         (regions.length === 0 || regions.includes(String(region)));
-      // What is chosen by a service is more telling than what names none.
+      // A range of a chosen service says more than one without a service.
       return { rows: all.filter(isChosen) };
     },
   };

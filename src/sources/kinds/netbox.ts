@@ -25,7 +25,7 @@ const paths: Readonly<Record<string, string>> = {
   "ip-ranges": "/api/ipam/ip-ranges/",
 };
 const pageSize = 1000;
-/** A tenant or site that was renamed changes no prefix: all is read again after so long. */
+/** How often everything is read again: a tenant or site that was renamed changes no prefix. */
 const fullEveryMs = 6 * 60 * minutes;
 
 /**

@@ -27,7 +27,7 @@ export interface CatchUp {
   readonly reload: (session: Session, needed: ReloadNeeded) => Promise<void>;
   /** The number of the oldest commit in the log, as of the last answer. */
   readonly firstKept: () => number;
-  /** The time by the clock of the database, as far as its answers tell; in milliseconds since 1970. */
+  /** The time by the clock of the database, as far as its answers show it; in milliseconds since 1970. */
   readonly now: () => number;
 }
 

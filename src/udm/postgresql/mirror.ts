@@ -41,7 +41,7 @@ export interface MirrorOptions {
   readonly published: PublishedState;
   readonly report: PostgresqlMetrics;
   /** Called with each commit that is seen, in order; not with those before a full load. */
-  readonly tell: (change: UdmChange) => void;
+  readonly notify: (change: UdmChange) => void;
   /** Called after each change of the entries or of the position. */
   readonly changed: () => void;
 }
@@ -49,7 +49,7 @@ export interface MirrorOptions {
 /** Entries applied between two turns of the event loop. */
 const entriesATurn = 200;
 
-export function createMirror({ shared, published, report, tell, changed }: MirrorOptions): Mirror {
+export function createMirror({ shared, published, report, notify, changed }: MirrorOptions): Mirror {
   let position: Position | undefined;
   let known = 0;
 
@@ -57,7 +57,7 @@ export function createMirror({ shared, published, report, tell, changed }: Mirro
     published.makeCurrent(next);
     position = now;
     known = Math.max(known, now.number);
-    for (const change of changes) tell(change);
+    for (const change of changes) notify(change);
     changed();
   };
 

@@ -5,10 +5,10 @@ import type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "../history
 import { arrayLiteral } from "./entry-rows.ts";
 import { headsOf, readCommits } from "./fetch-commits.ts";
 
-/** The history in the database. What was changed is told as it becomes known here. */
+/** The history in the database. Watchers get each change when this collector learns of it. */
 export interface SharedHistory extends UdmHistory {
-  /** Tells those who watch. */
-  readonly tell: (change: UdmChange) => void;
+  /** Calls the watchers. */
+  readonly notify: (change: UdmChange) => void;
 }
 
 export interface SharedHistoryOptions {
@@ -74,7 +74,7 @@ export function createSharedHistory({ last, first, ask, log }: SharedHistoryOpti
       watchers.add(listener);
       return () => void watchers.delete(listener);
     },
-    tell(change) {
+    notify(change) {
       for (const watcher of watchers) {
         try {
           watcher(change);

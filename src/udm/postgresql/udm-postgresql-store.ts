@@ -35,7 +35,7 @@ import { createStateCopies } from "./state-copies.ts";
 
 /** The longest wait for somebody else's lock: others that wait must be answered, too. */
 const lockTimeoutMs = 3000;
-/** A start that has a copy waits so long for the database before it goes on with that. */
+/** At a start, how long to wait for the database before the copy is used. */
 const waitWithCopyMs = 2000;
 
 /**
@@ -88,7 +88,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     shared,
     published,
     report: database,
-    tell: history.tell,
+    notify: history.notify,
     changed: () => copies.changed(),
   });
   const copies = createStateCopies({

@@ -11,7 +11,7 @@ interface Rig {
   readonly disk: MemoryDisk;
   readonly store: FakeStore;
   readonly delivery: Delivery;
-  /** What readiness was told, one after the other. */
+  /** What was reported to readiness, in order. */
   readonly faults: (string | undefined)[];
   readonly metric: (line: string) => Promise<number | undefined>;
   /** Adds records, each by itself. */

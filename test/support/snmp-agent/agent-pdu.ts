@@ -50,7 +50,7 @@ function getOne(oid: Oid, view: AgentView): VarBind {
     const varbind = valueOf(row, view);
     if (varbind.type !== "Counter64" || !view.isVersion1) return varbind;
   }
-  // An object is there when it has any instance; the tables do not tell where an object ends, so its parent decides.
+  // An object is there when it has any instance; the tables do not say where an object ends, so its parent decides.
   const parent = oid.slice(0, -1);
   const neighbour = view.table.after(parent);
   const hasSibling = neighbour !== undefined && parent.every((part, i) => neighbour.oid[i] === part);

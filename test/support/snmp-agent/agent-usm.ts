@@ -14,7 +14,7 @@ import { isMessageAuthentic, signMessage } from "../../../src/snmp/session/usm/m
 import { decrypt, encrypt } from "../../../src/snmp/session/usm/privacy.ts";
 import { oidOf } from "./agent-table.ts";
 
-/** The engine of an agent as it is at one moment. */
+/** A snapshot of an agent's engine. */
 export interface AgentEngine {
   readonly id: Uint8Array;
   readonly boots: number;

@@ -8,7 +8,7 @@ import { tempDirectory } from "../../support/temp-directory.ts";
 import { startPartner } from "../../support/partner.ts";
 import { freePort, startWithFlows } from "./collector-with-flows.ts";
 
-test("who signs in sees the page that was asked for; a viewer is told what a role is missing", async (t) => {
+test("who signs in sees the page that was asked for; a viewer sees which role is missing", async (t) => {
   const browser = await openBrowser(t);
   if (browser === undefined) return;
   const token = createToken("wall");

@@ -21,11 +21,11 @@ export interface AdoptedCounts {
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
 const freshMs = 30 * 60_000;
-/** Two times of one event are so close, whoever measured them. No template is younger than its exporter's last datagram. */
+/** Two collectors' times of one event differ by no more. No template is younger than its exporter's last datagram. */
 const sameTimeMs = 5000;
-/** A sequence number of IPFIX that lies back by more is of another count. */
+/** A sequence number of IPFIX that goes back by more belongs to another count. */
 const maxLate = 4096;
-/** An exporter that has started again sends its templates from a new port; so long they may be on the way from whoever got them. */
+/** After a restart an exporter sends its templates from a new port. This is how long they may take from the collector that received them. */
 const settledMs = 400;
 
 /**

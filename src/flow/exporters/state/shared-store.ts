@@ -33,15 +33,15 @@ const defaults: SharedLimits = {
   batchBytes: 1024 * 1024,
   heldBytes: 128 * 1024 * 1024,
 };
-/** Batches follow one another after so long, and after ten times as long as one took: the database has other work. */
+/** The least pause between batches; also ten times as long as a batch took, because the database has other work. */
 const minGapMs = 200;
 const gapPerWrite = 10;
 const maxGapMs = 10_000;
 const retryMs = 5000;
-/** An exporter that changes all the time is written once in so long. */
+/** How often an exporter is written that changes all the time. */
 const rowGapMs = 1000;
 const touchRows = 1000;
-/** Longer silent, an exporter is of no use to others. */
+/** An exporter that was silent for longer is of no use to others. */
 const freshMs = 30 * 60_000;
 const pruneAfterMs = 60 * 60_000;
 const pruneEveryMs = 10 * 60_000;

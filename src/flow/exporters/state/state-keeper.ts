@@ -31,7 +31,7 @@ export interface StateKeeperOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** A change is in the store's hands after so long. */
+/** How soon the store has a change. */
 const keepEveryMs = 500;
 /** Where exporters are shared somebody may wait for it, or for an answer. */
 const shareEveryMs = 200;

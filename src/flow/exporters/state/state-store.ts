@@ -63,7 +63,7 @@ type StateOperation = "open" | "load" | "save" | "set_aside";
 const shardCount = 64;
 const defaultMaxFileBytes = 64 * 1024 * 1024;
 const soonMs = 100;
-/** A file that changes all the time is written once in so long, or (on a slow disk) for a hundredth of the time. */
+/** How often a file is written that changes all the time; on a slow disk, writing takes a hundredth of the time. */
 const minGapMs = 1000;
 const gapPerWrite = 100;
 const maxGapMs = 60_000;

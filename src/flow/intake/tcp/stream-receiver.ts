@@ -33,7 +33,7 @@ export interface StreamLimits {
   readonly maxPerHost: number;
   /** A connection is closed when nothing has come for this time. */
   readonly idleMs: number;
-  /** A message must be complete after so long. */
+  /** How long a message may take to be complete. */
   readonly messageMs?: number;
 }
 

@@ -123,7 +123,7 @@ export function replayWaiting(
   }
 }
 
-/** So long the new template of a port may be on the way from the collector that got it. */
+/** How long the new template of a port may take from the collector that received it. */
 const ownTemplatesMs = 400;
 
 /** The template of a data set. One of another port counts after a while where collectors share exporters. */

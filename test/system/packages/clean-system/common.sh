@@ -1,4 +1,4 @@
-# Shared by the scripts beside it, which run as root inside a clean system that systemd has booted. /mnt/test has the packages.
+# Shared by the scripts next to it, which run as root inside a clean system that systemd has booted. /mnt/test has the packages.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
 api=http://127.0.0.1:8080

@@ -12,7 +12,7 @@ const ipv6 = /^[\da-f:]*:[\da-f:]*:[\da-f:.]*$/i;
 
 const isAddress = (text: string): boolean => ipv4.test(text) || ipv6.test(text);
 
-/** The server judges addresses; this only tells them from words. */
+/** The server validates addresses; this only distinguishes them from words. */
 export function whatIsAsked(given: string): Asked {
   const text = given.trim();
   if (text === "") return { kind: "nothing" };

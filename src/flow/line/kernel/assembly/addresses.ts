@@ -56,7 +56,7 @@ let sourceIs: i32 = 0;
 let destinationIs: i32 = 0;
 let recordMatches: i32 = 0;
 const maxDigits = 16;
-/** No text is so long. */
+/** Longer than any text. */
 const noPart = 0xffff;
 /** Behind `,"flow.src.` */
 const nameAt = 11;
