@@ -77,7 +77,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "cli",
     ["main.ts", "index.ts"],
   ],
-  explore: [["explore-error.ts", "columns"], "intake", "query", "status.ts", ["duckdb", "clickhouse"], "."],
+  explore: [["explore-error.ts", "columns", "sampling"], "intake", "query", "status.ts", ["duckdb", "clickhouse"], "."],
   flow: [
     "protocol.ts",
     "intake",
@@ -124,7 +124,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
 const knownCircles = /^(?:app|snmp\/session)(?:\/|$)/;
 
 /** Doors of a part of a room, for a thread that would load all of the room for it. */
-const secondDoors: ReadonlySet<string> = new Set(["flow/intake/index.ts"]);
+const secondDoors: ReadonlySet<string> = new Set(["flow/intake/index.ts", "explore/sampling/index.ts"]);
 
 /** The parts of the pages in order: each may import those before it. What several pages share is in `ui`. */
 const webParts: readonly string[] = ["format", "navigation", "api", "ui", "pages", "app", "main.tsx"];

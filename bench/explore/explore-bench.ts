@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { createEmbeddedExplore, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
+import { createSamplingMemory, setOpen } from "../../src/explore/sampling/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createDirectSampler } from "../../test/support/direct-sampler.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { createRandom } from "../support/random.ts";
 
@@ -105,7 +107,13 @@ function createRenewal(lines: Buffer): (from: number, to: number) => void {
   };
 }
 
-async function open(name: string, maxRate: number, metrics = createMetrics(), maxDays = 90): Promise<EmbeddedExplore> {
+async function open(
+  name: string,
+  maxRate: number,
+  metrics = createMetrics(),
+  maxDays = 90,
+  sampling = createSamplingMemory(1),
+): Promise<EmbeddedExplore> {
   const explore = createEmbeddedExplore({
     config: {
       directory: join(directory, name),
@@ -119,7 +127,7 @@ async function open(name: string, maxRate: number, metrics = createMetrics(), ma
       timeoutMs: 600_000,
     },
     clock: { monotonic: () => systemClock.monotonic(), now: () => systemClock.now() + later },
-    random: Math.random,
+    sampling,
     log: silentLog,
     metrics,
     onFault: () => {},
@@ -170,9 +178,13 @@ async function measureIntake(lines: Buffer): Promise<void> {
 
 /** What 100 000 records a second cost with the usual bound on what is kept. */
 async function measureSampling(lines: Buffer): Promise<void> {
-  const explore = await open("sampling", 10_000);
+  const maxRate = 10_000;
+  const sampling = createSamplingMemory(1);
+  setOpen(sampling, true);
+  const explore = await open("sampling", maxRate, createMetrics(), 90, sampling);
+  const sampler = createDirectSampler(sampling, maxRate, (chosen, records) => explore.take(chosen, records));
   for (let i = 0; i < 4; i++) {
-    explore.take(lines, lineCount);
+    sampler.look(lines, lineCount);
     await explore.flush();
   }
   const cpu = process.cpuUsage();
@@ -181,7 +193,7 @@ async function measureSampling(lines: Buffer): Promise<void> {
   const start = performance.now();
   while (performance.now() - start < 8000) {
     if (taken < ((performance.now() - start) / 1000) * offered) {
-      explore.take(lines, lineCount);
+      sampler.look(lines, lineCount);
       taken += lineCount;
     }
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -106,7 +106,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
     { forFlows: decodesHere },
   );
-  const sink = createRecordTap(fanOut([...outputs, ...stores, ...(explore === undefined ? [] : [explore]), ...sinks]));
+  const sink = createRecordTap(fanOut([...outputs, ...stores, ...sinks]));
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
   const sharing = createDeviceSharingPart(settings, fleet, reporting);
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
@@ -114,7 +114,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
   const shared = createSharedExporters(settings, fleet, reporting);
-  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink };
+  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink, explore };
   const flows = createFlows(settings, sources, reporting);
   const doctor = createDoctor({
     enabled: flows !== undefined,

@@ -8,7 +8,7 @@ import { openDuckDb, type OpenedDuckDb } from "./duckdb/open-duckdb.ts";
 import type { Partition } from "./duckdb/partition.ts";
 import { ExploreError } from "./explore-error.ts";
 import { createIntake, type Intake } from "./intake/intake.ts";
-import { createSampler } from "./intake/sampler.ts";
+import { createSamplingJudge, type SamplingMemory } from "./sampling/index.ts";
 import { fieldStatus, type ExploreStatus } from "./status.ts";
 
 /** What the embedded store is; plain data. */
@@ -36,8 +36,9 @@ export interface EmbeddedExploreConfig {
 
 export interface EmbeddedExploreOptions {
   readonly config: EmbeddedExploreConfig;
+  /** Shared with those who choose the records that it takes. */
+  readonly sampling: SamplingMemory;
   readonly clock: Clock;
-  readonly random: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
   /** Called with the fault of the store, and with undefined when it works again. */
@@ -47,8 +48,8 @@ export interface EmbeddedExploreOptions {
 /** A store of flow records in files, and what can be asked of it. */
 export interface EmbeddedExplore extends DuckDbQuestions {
   start(): Promise<void>;
-  /** Takes so many whole lines. They are not needed any more when it returns. */
-  take(lines: Buffer, count: number): void;
+  /** Takes whole lines that stand for so many records, each for as many as the others. They are not needed any more when it returns. */
+  take(lines: Buffer, records: number): void;
   /** Adapts the sampling to the filled part of the inbox, 0 to 1. */
   lag(backlog: number): void;
   status(): Omit<ExploreStatus, "droppedRows">;
@@ -62,9 +63,9 @@ const flushMs = 1000;
 const settleTicks = 3;
 
 export function createEmbeddedExplore(options: EmbeddedExploreOptions): EmbeddedExplore {
-  const { config, clock, random, log, metrics, onFault } = options;
-  const sampler = createSampler(random, config.maxRate);
-  const isCalm = (): boolean => sampler.isCalm(clock.monotonic());
+  const { config, clock, log, metrics, onFault } = options;
+  const judge = createSamplingJudge(options.sampling, config.maxRate);
+  const isCalm = (): boolean => judge.isCalm(clock.monotonic());
   const usual = exploreColumns(config.fields);
   const isRolledUp = createRollupFields(config.rollups.fields);
   let open: OpenedDuckDb | undefined;
@@ -83,7 +84,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     intake: () => intake,
     store: () => open?.store,
     rollups: () => open?.rollups,
-    factor: () => sampler.factor,
+    judge,
   });
 
   const setFault = (found: unknown): void => {
@@ -142,7 +143,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     const { store, rollups } = open;
     const reader = intake;
     const at = clock.monotonic();
-    sampler.judgeRate(Math.max(1, at - judgedAt) / 1000);
+    judge.judgeRate(Math.max(1, at - judgedAt) / 1000);
     judgedAt = at;
     try {
       reader.flush();
@@ -182,13 +183,12 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
       intake = createIntake({
         columns: store.columns(),
         maxNames: config.maxMetadataFields,
-        sampler,
         onBlock: (block) => attempt(() => store.append(block)),
       });
       again();
     },
-    take: (lines, count) => intake?.take(lines, count),
-    lag: (backlog) => sampler.adapt(backlog, clock.monotonic()),
+    take: (lines, records) => intake?.take(lines, records),
+    lag: (backlog) => judge.adapt(backlog, clock.monotonic()),
     status() {
       const { store, rollups } = opened();
       const partitions = store.partitions();
@@ -200,7 +200,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
         ...boundsOf(partitions),
         rows: partitions.reduce((sum, { rows }) => sum + rows, 0),
         bytes: store.bytes(),
-        sampling: sampler.factor,
+        sampling: judge.factor,
         fields: store.columns().map((column) => fieldStatus(column, maxDays > 0 && isRolledUp(column.field))),
         retention: { hours: config.maxHours, bytes: config.maxBytes },
         ...(maxDays > 0 && {

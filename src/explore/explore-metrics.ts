@@ -2,15 +2,16 @@ import type { Metrics } from "../report/index.ts";
 import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
 import type { Rollups } from "./duckdb/rollups.ts";
 import type { Intake } from "./intake/intake.ts";
+import type { SamplingJudge } from "./sampling/index.ts";
 
 interface Counted {
   readonly intake: () => Intake | undefined;
   readonly store: () => DuckDbStore | undefined;
   readonly rollups: () => Rollups | undefined;
-  readonly factor: () => number;
+  readonly judge: Pick<SamplingJudge, "factor" | "sampledOut">;
 }
 
-export function reportMetrics(metrics: Metrics, { intake, store, rollups, factor }: Counted): void {
+export function reportMetrics(metrics: Metrics, { intake, store, rollups, judge }: Counted): void {
   metrics.counterFrom("netgloss_explore_rows_total", "Flow records that Explore keeps.", [], () => [
     [{}, intake()?.counts.rows ?? 0],
   ]);
@@ -18,10 +19,10 @@ export function reportMetrics(metrics: Metrics, { intake, store, rollups, factor
     "netgloss_explore_sampled_out_records_total",
     "Records that Explore does not keep because others stand for them.",
     [],
-    () => [[{}, intake()?.counts.sampledOut ?? 0]],
+    () => [[{}, judge.sampledOut]],
   );
   metrics.gaugeFrom("netgloss_explore_sampling", "How many records one that Explore keeps stands for.", [], () => [
-    [{}, factor()],
+    [{}, judge.factor],
   ]);
   metrics.gaugeFrom("netgloss_explore_bytes", "Bytes of Explore's files of records.", [], () => [
     [{}, store()?.bytes() ?? 0],

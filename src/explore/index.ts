@@ -7,8 +7,6 @@ export {
 } from "./clickhouse/clickhouse-explore.ts";
 export { tableParquet } from "./duckdb/table-parquet.ts";
 export { columnOf, exploreColumns, isMetadataName } from "./columns/column.ts";
-export { createLineEnds, type LineEnds } from "./intake/line-ends.ts";
-export { createSampler, type Sampler } from "./intake/sampler.ts";
 export { ExploreError, type ExploreErrorCode } from "./explore-error.ts";
 export { answerTable, flowsTable, type AnswerTable } from "./query/answer-table.ts";
 export { tableCsv } from "./query/csv.ts";

@@ -7,7 +7,7 @@ export { OutputError } from "./output-error.ts";
 export type { OutputFile, OutputFileState, OutputIo } from "./output-io.ts";
 export { nodeOutputIo } from "./output-io.ts";
 export { createLineInbox, type LineInbox } from "./line-inbox.ts";
-export { createLineMemory, type LineMemory } from "./line-notes.ts";
+export { createLineMemory, createNoteReader, type LineMemory } from "./line-notes.ts";
 export { createLineOutbox, type LineOutbox } from "./line-outbox.ts";
 export { limitRate } from "./limit-rate.ts";
 export { prettySink } from "./pretty-lines.ts";

@@ -86,6 +86,8 @@ export interface NoteReader {
   next(): LineNote | undefined;
   /** Says that the lines of a note are not needed any more. */
   giveBack(slab: number): void;
+  /** Bytes of the lines of all notes that nobody has taken yet. */
+  waitingBytes(): number;
   /** Says that the reader will not look again before it is woken. @returns false when there is a note: it must go on. */
   sleep(): boolean;
 }
@@ -94,11 +96,12 @@ export function createNoteReader({ notes, slabs }: LineMemory): NoteReader {
   const words = new Int32Array(notes);
   const ring = headWords + slabs;
   let read = Atomics.load(words, readWord);
+  const placeOf = (number: number): number => ring + noteWords * (number & (ringNotes - 1));
   const isEmpty = (): boolean => read === Atomics.load(words, writtenWord);
   return {
     next() {
       if (isEmpty()) return undefined;
-      const at = ring + noteWords * (read & (ringNotes - 1));
+      const at = placeOf(read);
       const note = {
         slab: words[at] as number,
         from: words[at + 1] as number,
@@ -110,6 +113,14 @@ export function createNoteReader({ notes, slabs }: LineMemory): NoteReader {
       return note;
     },
     giveBack: (slab) => void Atomics.add(words, headWords + slab, 1),
+    waitingBytes() {
+      let bytes = 0;
+      const written = Atomics.load(words, writtenWord);
+      for (let i = Atomics.load(words, readWord); i !== written; i = (i + 1) | 0) {
+        bytes += (words[placeOf(i) + 2] as number) - (words[placeOf(i) + 1] as number);
+      }
+      return bytes;
+    },
     sleep() {
       Atomics.store(words, asleepWord, 1);
       if (isEmpty()) return true;

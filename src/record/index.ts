@@ -1,3 +1,4 @@
+export { copyBytes, copyLines } from "./copy-bytes.ts";
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
 export { readLine, splitFields } from "./read-line.ts";

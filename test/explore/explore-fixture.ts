@@ -1,7 +1,9 @@
 import type { TestContext } from "node:test";
 import { createEmbeddedExplore, type EmbeddedExplore, type EmbeddedExploreConfig } from "../../src/explore/index.ts";
+import { createSamplingMemory, setOpen, type LineSampler } from "../../src/explore/sampling/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
 import { cleanUp, type Owner } from "../support/clean-up.ts";
+import { createDirectSampler } from "../support/direct-sampler.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 export interface FixtureOptions {
@@ -18,12 +20,14 @@ export const exploreDirectory = (t: Owner): string => tempDirectory(t);
 
 /** An embedded store that is open; it is stopped by the test, or at its end. */
 export async function openExplore(t: TestContext, options: FixtureOptions = {}): Promise<EmbeddedExplore> {
+  const sampling = createSamplingMemory(1);
+  const maxRate = options.config?.maxRate ?? 0;
   const explore = createEmbeddedExplore({
     config: {
       directory: options.directory ?? tempDirectory(t),
       maxBytes: 2 ** 30,
       maxHours: 24,
-      maxRate: 0,
+      maxRate,
       rollups: { maxDays: 0, maxBytes: 2 ** 30, fields: [] },
       memoryBytes: 256 * 2 ** 20,
       fields: ["flow.src.site.name"],
@@ -32,19 +36,32 @@ export async function openExplore(t: TestContext, options: FixtureOptions = {}):
       ...options.config,
     },
     clock: { monotonic: () => systemClock.monotonic(), now: options.clockNow ?? (() => systemClock.now()) },
-    random: Math.random,
+    sampling,
     log: silentLog,
     metrics: options.metrics ?? createMetrics(),
     onFault: options.onFault ?? (() => {}),
   });
   cleanUp(t, () => explore.stop());
   await explore.start();
+  setOpen(sampling, true);
+  samplers.set(
+    explore,
+    createDirectSampler(sampling, maxRate, (lines, records) => explore.take(lines, records)),
+  );
   return explore;
 }
 
-/** Gives lines to a store. */
+const samplers = new WeakMap<EmbeddedExplore, LineSampler>();
+const lineFeed = 0x0a;
+
+/** Gives lines to a store, some at a time as a decoder does. */
 export function takeLines(explore: EmbeddedExplore, lines: Buffer): void {
+  let start = 0;
   let count = 0;
-  for (const byte of lines) if (byte === 0x0a) count++;
-  explore.take(lines, count);
+  for (let at = 0; at < lines.length; at++) {
+    if (lines[at] !== lineFeed || (++count < 25 && at + 1 < lines.length)) continue;
+    samplers.get(explore)?.look(lines.subarray(start, at + 1), count);
+    start = at + 1;
+    count = 0;
+  }
 }

@@ -1,43 +1,172 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSampler } from "../../src/explore/index.ts";
+import { array, assert as check, integer, property } from "fast-check";
+import {
+  createLineSampler,
+  createSamplingJudge,
+  createSamplingMemory,
+  lostRecords,
+  setOpen,
+  type LineSampler,
+  type SamplingMemory,
+} from "../../src/explore/sampling/index.ts";
+import { createDirectSampler } from "../support/direct-sampler.ts";
+
+interface Taken {
+  readonly lines: string[];
+  /** For how many each stands. */
+  readonly weights: number[];
+}
+
+/** A sampler, and what it has taken. */
+function rig(maxRate: number, memory = createSamplingMemory(1), chooser = 0) {
+  const taken: Taken = { lines: [], weights: [] };
+  setOpen(memory, true);
+  const judge = createSamplingJudge(memory, maxRate);
+  const sampler = createDirectSampler(
+    memory,
+    maxRate,
+    (lines, records) => {
+      const texts = lines.toString().split("\n").slice(0, -1);
+      taken.lines.push(...texts);
+      taken.weights.push(...texts.map(() => records / texts.length));
+    },
+    chooser,
+  );
+  return { memory, judge, sampler, taken };
+}
+
+let number = 0;
+/** Gives so many records, in pieces. */
+function offer(sampler: LineSampler, count: number, piece = 25, text = "x"): void {
+  for (let left = count; left > 0; left -= piece) {
+    const size = Math.min(piece, left);
+    const lines = Array.from({ length: size }, () => `${number++} ${text.repeat(number % 7)}\n`);
+    sampler.look(Buffer.from(lines.join("")), size);
+  }
+}
+
+/** Doubles the factor so often. */
+function lag(memory: SamplingMemory, times: number): void {
+  const judge = createSamplingJudge(memory, 0);
+  for (let i = 0; i < times; i++) judge.adapt(1, 1000 * i);
+}
+
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 test("what is taken stands for all, whatever the factor does meanwhile", () => {
-  const sampler = createSampler(Math.random, 100);
-  let sum = 0;
-  let taken = 0;
+  const { judge, sampler, taken } = rig(100);
+  let later = 0;
   for (let second = 0; second < 20; second++) {
-    for (let i = 0; i < 1000; i++) {
-      const weight = sampler.next();
-      sum += weight;
-      if (weight > 0 && second > 0) taken++;
-    }
-    sampler.judgeRate(1);
+    offer(sampler, 1000);
+    judge.judgeRate(1);
+    if (second === 0) later = taken.lines.length;
   }
-  assert.ok(Math.abs(sum - 20_000) <= sampler.factor, `${sum}`);
-  assert.ok(taken <= 19 * 100, `${taken} of 19 seconds`);
-  assert.equal(sampler.factor, 16);
+  assert.ok(Math.abs(sum(taken.weights) - 20_000) <= judge.factor, `${sum(taken.weights)}`);
+  assert.ok(taken.lines.length - later <= 19 * 100, `${taken.lines.length - later} of 19 seconds`);
+  assert.equal(judge.factor, 16);
+  assert.equal(judge.sampledOut, 20_000 - taken.lines.length);
 });
 
 test("a burst after a calm is thinned at once, and what is taken stands for all of it", () => {
-  const sampler = createSampler(Math.random, 1000);
-  for (let second = 0; second < 5; second++) sampler.judgeRate(1);
-  const weights = Array.from({ length: 100_000 }, () => sampler.next()).filter((weight) => weight > 0);
-  assert.ok(weights.length < 2200, `${weights.length} of 100 000 are taken before the rate is judged`);
+  const { judge, sampler, taken } = rig(1000);
+  for (let second = 0; second < 5; second++) judge.judgeRate(1);
+  offer(sampler, 100_000);
+  const { weights } = taken;
+  assert.ok(weights.length < 2300, `${weights.length} of 100 000 are taken before the rate is judged`);
   assert.ok(
     weights.slice(0, 999).every((weight) => weight === 1),
     "what a second may bring is taken whole",
   );
-  const sum = weights.reduce((a, b) => a + b, 0);
-  assert.ok(Math.abs(sum - 100_000) <= sampler.factor, `${sum}`);
-  sampler.judgeRate(1);
-  assert.equal(sampler.factor, 128);
-  sampler.judgeRate(1);
-  assert.equal(sampler.factor, 1);
+  assert.ok(Math.abs(sum(weights) - 100_000) <= judge.factor, `${sum(weights)}`);
+  judge.judgeRate(1);
+  assert.equal(judge.factor, 128);
+  judge.judgeRate(1);
+  assert.equal(judge.factor, 1);
+});
+
+test("the rate is that of all threads together", () => {
+  const memory = createSamplingMemory(3);
+  const rigs = [0, 1, 2].map((chooser) => rig(1000, memory, chooser));
+  const [first] = rigs;
+  for (let second = 0; second < 3; second++) {
+    for (const { sampler } of rigs) offer(sampler, 2000);
+    first?.judge.judgeRate(1);
+  }
+  assert.equal(first?.judge.factor, 8);
+  assert.ok(Math.abs(sum(rigs.flatMap(({ taken }) => taken.weights)) - 18_000) <= 3 * 8);
+});
+
+test("one of each group is taken, a whole line, each as often as the others, whatever the pieces are", () => {
+  check(
+    property(
+      array(integer({ min: 1, max: 70 }), { minLength: 1, maxLength: 30 }),
+      integer({ min: 0, max: 6 }),
+      (pieces, exponent) => {
+        const { memory, sampler, taken } = rig(0);
+        lag(memory, exponent);
+        const factor = 2 ** exponent;
+        const first = number;
+        for (const piece of pieces) offer(sampler, piece, piece, "a long text ");
+        const count = number - first;
+        const places = taken.lines.map((line) => Number(line.split(" ", 1)[0]) - first);
+        assert.ok(taken.weights.every((weight) => weight === factor));
+        const groups = places.map((place) => Math.floor(place / factor));
+        const whole = Math.floor(count / factor);
+        assert.deepEqual(
+          groups.slice(0, whole),
+          Array.from({ length: whole }, (_, i) => i),
+        );
+        assert.ok(groups.length - whole <= 1);
+        for (const [i, line] of taken.lines.entries()) {
+          const n = (places[i] as number) + first;
+          assert.equal(line, `${n} ${"a long text ".repeat((n + 1) % 7)}`);
+        }
+      },
+    ),
+  );
+  const { memory, sampler, taken } = rig(0);
+  lag(memory, 3);
+  const first = number;
+  offer(sampler, 80_000, 25);
+  const places = Array.from({ length: 25 }, () => 0);
+  for (const line of taken.lines) {
+    const place = (Number(line.split(" ", 1)[0]) - first) % 25;
+    places[place] = (places[place] as number) + 1;
+  }
+  for (const times of places) assert.ok(Math.abs(times - 400) < 120, places.join(" "));
+});
+
+test("what nobody takes is lost and counted: all while Explore is closed, what a record stands for when there is no room", () => {
+  const memory = createSamplingMemory(1);
+  const drops: Record<string, number> = {};
+  const sampler = createLineSampler(
+    {
+      memory,
+      chooser: 0,
+      random: Math.random,
+      to: {
+        maxLength: 1000,
+        allocate: () => assert.fail("nothing is written"),
+        hasRoom: () => false,
+        part() {},
+        write: () => assert.fail("nothing is written"),
+      },
+      dropped: (reason, records) => (drops[reason] = (drops[reason] ?? 0) + records),
+    },
+    0,
+  );
+  offer(sampler, 100);
+  assert.deepEqual(drops, { closed: 100 });
+  setOpen(memory, true);
+  lag(memory, 2);
+  offer(sampler, 400);
+  assert.deepEqual(drops, { closed: 100, queue_full: 400 });
+  assert.equal(lostRecords(memory), 500);
 });
 
 test("a full inbox doubles the factor, a calm one halves it much later", () => {
-  const sampler = createSampler(Math.random, 0);
+  const sampler = createSamplingJudge(createSamplingMemory(1), 0);
   sampler.adapt(0.6, 0);
   assert.equal(sampler.factor, 2);
   sampler.adapt(0.9, 100);

@@ -22,7 +22,9 @@ import { flowElements } from "../flow-elements.ts";
 import { flowStreams } from "../flow-streams.ts";
 import { plainSettings, receivesFlows, type Settings } from "../settings/index.ts";
 import { createStateFiles } from "../state-files.ts";
+import type { ExploreOutput } from "../threads/explore-output.ts";
 import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
+import { createSampledSink } from "../threads/sampled-sink.ts";
 import type { Reporting } from "./reporting.ts";
 
 /** Flows, wherever they are decoded. */
@@ -63,12 +65,14 @@ export interface FlowSources {
   /** Undefined: this collector does not share what exporters say. */
   readonly shared: SharedExporters | undefined;
   readonly sink: Sink;
+  /** Gets some of the records; undefined: there is none. */
+  readonly explore: Pick<ExploreOutput, "feed" | "report"> | undefined;
 }
 
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!receivesFlows(settings)) return undefined;
-  const { enrichment, metadata, snmp, exporterInterfaces, state, shared, sink } = sources;
+  const { enrichment, metadata, snmp, exporterInterfaces, state, shared, sink, explore } = sources;
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
@@ -85,17 +89,19 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
       streams,
       metadata,
       sink,
+      explore: explore?.feed,
       watchInterfaces,
       state,
       shared,
     });
   }
-  return createFlowListener({
+  const sampled = explore && createSampledSink({ ...explore, sink, number: 0, random: Math.random });
+  const listener = createFlowListener({
     ...reporting,
     ...decodingOptions(plain, {
       ...reporting,
       elements,
-      sink,
+      sink: sampled ?? sink,
       enrichment,
       interfaces: exporterInterfaces?.enricher ?? snmp?.interfaceEnricher,
       isMeasured: snmp && ((address) => snmp.knows(address)),
@@ -107,6 +113,13 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
     ...(state !== undefined && { state }),
     shared,
   });
+  return {
+    ...listener,
+    async stop() {
+      await listener.stop();
+      sampled?.flush();
+    },
+  };
 }
 
 /**

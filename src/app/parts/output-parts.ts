@@ -18,7 +18,9 @@ import { rollupFields } from "../rollups.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
 import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";
+import { createExploreFeed } from "../threads/explore-feed.ts";
 import { createExploreOutput, type ExploreOutput } from "../threads/explore-output.ts";
+import { decodingThreads } from "./flow-parts.ts";
 import type { Reporting } from "./reporting.ts";
 
 /** A part that takes records and has a life. */
@@ -106,7 +108,11 @@ function createExplore(settings: Settings, reporting: Reporting, outputMetrics: 
     ...reporting,
     outputMetrics,
     logLevel: settings.SVC_LOG_LEVEL,
-    queueBytes: settings.SVC_EXPLORE_QUEUE_SIZE,
+    feed: createExploreFeed(
+      Math.max(1, decodingThreads(settings)),
+      settings.SVC_EXPLORE_QUEUE_SIZE,
+      settings.SVC_EXPLORE_MAX_RATE,
+    ),
     config: {
       directory: resolve(settings.SVC_EXPLORE_PATH),
       maxBytes: settings.SVC_EXPLORE_MAX_SIZE,

@@ -3,6 +3,7 @@ import { createLineMemory, type LineMemory } from "../../output/index.ts";
 import { createWorkspaceMemory, kernelReserve, spaceFor, type WorkspaceMemory } from "../../record/index.ts";
 import { enrichmentBytes } from "../enrichment.ts";
 import type { SharedIndexHandle } from "../../udm/index.ts";
+import type { ExploreFeed } from "./explore-feed.ts";
 import { outputWords, type PlainSettings } from "../settings/index.ts";
 
 /** What a decoding thread is given. */
@@ -18,6 +19,10 @@ export interface DecodeThreadData {
   readonly memory: WorkspaceMemory;
   /** For its lines. */
   readonly lines: LineMemory;
+  /** Which of the threads it is. */
+  readonly number: number;
+  /** Where records for Explore go; absent: there is none. */
+  readonly explore: ExploreFeed | undefined;
 }
 
 /** Lines cross to the main thread in slabs of this size. */
@@ -33,8 +38,6 @@ function slabCount(settings: PlainSettings): number {
   const queues = [settings, ...settings.outputInstances.map((instance) => instance.settings)].flatMap((of) =>
     outputWords.map((word) => (of[`SVC_OUTPUT_${word}_ENABLE`] ? of[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0)),
   );
-  if (settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "duckdb")
-    queues.push(settings.SVC_EXPLORE_QUEUE_SIZE);
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }

@@ -7,7 +7,7 @@ import {
   type ExporterState,
   type SharedAnswer,
 } from "../../flow/index.ts";
-import { createLineOutbox } from "../../output/index.ts";
+import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
@@ -19,7 +19,17 @@ import type { DecodeThreadData, LinesNote } from "./decode-thread-data.ts";
 import { createThreadMetadata } from "./thread-metadata.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
-const { settings, elements, metadata: handle, ring, memory, lines, count } = workerData as DecodeThreadData;
+const {
+  settings,
+  elements,
+  metadata: handle,
+  ring,
+  memory,
+  lines,
+  count,
+  number,
+  explore,
+} = workerData as DecodeThreadData;
 const workspace = createWorkspace(memory, lines.slabs * lines.slabBytes);
 const spareAt = workspace.allocate(lines.slabBytes);
 const metrics = createMetrics();
@@ -41,6 +51,15 @@ const outbox = createLineOutbox({
   wait: (times) => times < mostWaits && Atomics.wait(nothing, 0, 0, 1) === "timed-out",
   dropped: (records) => droppedRecords.add(records),
 });
+const sampled =
+  explore &&
+  (await import("./sampled-sink.ts")).createSampledSink({
+    sink: outbox,
+    feed: explore,
+    number,
+    random: Math.random,
+    report: createOutputMetrics(metrics).output("explore", () => 0),
+  });
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named?.createInterfaceDirectory();
@@ -57,7 +76,7 @@ const options = decodingOptions(settings, {
   enrichment,
   interfaces: named && directory && named.createInterfaceEnricher(directory, metrics),
   isMeasured: directory && ((address) => directory.find(address) !== undefined),
-  sink: outbox,
+  sink: sampled ?? outbox,
   allocate: (bytes) => outbox.allocate(bytes),
   workspace,
   log,
@@ -97,7 +116,10 @@ serveThread({
   exporters: () => pipeline.exporters(),
   traffic: () => pipeline.traffic(),
   metrics: () => metrics.families(),
-  drain: () => loop.drain(),
+  async drain() {
+    await loop.drain();
+    sampled?.flush();
+  },
   async stop() {
     clearInterval(timer);
     await stopComponents(enrichment.components, log);

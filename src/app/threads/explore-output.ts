@@ -8,18 +8,19 @@ import {
   type FlowsAnswer,
   type FlowsQuery,
 } from "../../explore/index.ts";
-import { createLineLender, type OutputMetrics, type OutputReport } from "../../output/index.ts";
-import type { Sink } from "../../record/index.ts";
+import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
+import { createNoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
 import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../report/index.ts";
-import type { Answered, ExploreLines, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
+import type { ExploreFeed } from "./explore-feed.ts";
+import type { Answered, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
 import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
 import { startThread } from "./thread.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 export interface ExploreOutputOptions {
   readonly config: EmbeddedExploreConfig;
-  /** Bytes of lines that may wait for the thread. */
-  readonly queueBytes: number;
+  /** Where it finds records. */
+  readonly feed: ExploreFeed;
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly metrics: Metrics;
@@ -41,14 +42,13 @@ export interface ExploreQuestions {
 }
 
 /** Explore's own store, which works in a thread of its own. */
-export interface ExploreOutput extends ExploreQuestions, Sink, Component {}
+export interface ExploreOutput extends ExploreQuestions, Component {
+  /** For those who decode: where records go. */
+  readonly feed: ExploreFeed;
+  readonly report: OutputReport;
+}
 
 const name = "explore";
-/** How long lines may wait for others on their way to the thread, milliseconds. */
-const gatherMs = 50;
-/** A message with so many bytes of lines does not wait for more. */
-const gatherBytes = 4 * 1024 * 1024;
-const loanBytes = 1024 * 1024;
 const drainMs = 10_000;
 /** How long to wait before a store that could not be opened is tried again: longer each time, up to the last. */
 const reopenMs = [1000, 5000, 15_000, 60_000] as const;
@@ -58,8 +58,7 @@ const reopenMs = [1000, 5000, 15_000, 60_000] as const;
  * not kept.
  */
 export function createExploreOutput(options: ExploreOutputOptions): ExploreOutput {
-  const { config, queueBytes, log, logLevel, metrics, outputMetrics, health, timers = systemTimers } = options;
-  let dropped = 0;
+  const { config, feed, log, logLevel, metrics, outputMetrics, health, timers = systemTimers } = options;
   let asked = 0;
   /** Why there is no store. */
   let fault: string | undefined = "Explore is being opened";
@@ -67,31 +66,12 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
   let isStopped = false;
   let cancelWait = (): void => {};
   let opening: Promise<void> = Promise.resolve();
-  const report = outputMetrics.output(name, () => lender.byteLength);
-  const drop: OutputReport["dropped"] = (reason, records, bytes) => {
-    dropped += records;
-    report.dropped(reason, records, bytes);
-  };
-  const lender = createLineLender({
-    maxBytes: queueBytes,
-    maxLoanBytes: loanBytes,
-    gatherMs,
-    gatherBytes,
-    report: { dropped: drop },
-    post(lent) {
-      const thread = supervised.thread();
-      if (thread === undefined) lender.reset();
-      else thread.post("lines", { lent, backlog: lender.byteLength / queueBytes } satisfies ExploreLines);
-    },
-  });
+  const queues = feed.lines.map(createNoteReader);
+  const report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
 
   const setFault = (found: string | undefined): void => {
     fault = found;
     health.set({ name, ready: true, ...(found !== undefined && { degraded: true, detail: found }) });
-  };
-  const take = (note: ExploreNote): void => {
-    if ("returned" in note) lender.returned(note.returned);
-    else setFault(note.fault ?? undefined);
   };
 
   const supervise = (): SupervisedThread =>
@@ -100,14 +80,14 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
         startThread({
           name,
           entry: new URL("./explore-thread.js", import.meta.url),
-          data: { explore: config, logLevel } satisfies ExploreThreadData,
+          data: { explore: config, feed, logLevel } satisfies ExploreThreadData,
           log,
-          onNote: (note) => take(note as ExploreNote),
+          onNote: (note) => setFault((note as ExploreNote).fault ?? undefined),
           onDeath,
         }),
       begin: (thread) => thread.call("start"),
       onChange(isAlive) {
-        if (!isAlive) lender.reset();
+        setOpen(feed.sampling, isAlive);
         setFault(isAlive ? undefined : "its thread died and is being started again");
       },
       log,
@@ -117,6 +97,7 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
   const open = async (): Promise<void> => {
     try {
       await supervised.start();
+      setOpen(feed.sampling, true);
       if (failures > 0) log.info({}, "Explore could be opened");
       failures = 0;
       setFault(undefined);
@@ -158,20 +139,10 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
     }
   };
 
-  const isOpen = (): boolean => supervised.thread() !== undefined;
   return {
     name,
-    write(lines, count) {
-      if (isOpen()) lender.write(lines, count);
-      else drop("closed", count, lines.length);
-    },
-    lend(lines, count, done) {
-      if (isOpen()) lender.lend(lines, count, done);
-      else {
-        drop("closed", count, lines.length);
-        done();
-      }
-    },
+    feed,
+    report,
     async start() {
       opening = open();
       await opening;
@@ -179,14 +150,13 @@ export function createExploreOutput(options: ExploreOutputOptions): ExploreOutpu
     async stop() {
       isStopped = true;
       cancelWait();
-      lender.flush();
+      setOpen(feed.sampling, false);
       await supervised.stop((thread) => thread.call("stop"), drainMs);
       await opening;
-      lender.reset();
     },
     status: async () => ({
       ...(await callThread<Omit<ExploreStatus, "droppedRows">>("status")),
-      droppedRows: dropped,
+      droppedRows: lostRecords(feed.sampling),
     }),
     query: (query, signal) => ask("query", query, signal),
     flows: (query, signal) => ask("flows", query, signal),

@@ -1,17 +1,13 @@
 import type { EmbeddedExploreConfig, ExploreErrorCode } from "../../explore/index.ts";
-import type { LentLines } from "../../output/index.ts";
 import type { LogLevel } from "../../report/index.ts";
+import type { ExploreFeed } from "./explore-feed.ts";
 
 /** What the thread of Explore is given. */
 export interface ExploreThreadData {
   readonly explore: EmbeddedExploreConfig;
+  /** Where it finds records. */
+  readonly feed: ExploreFeed;
   readonly logLevel: LogLevel;
-}
-
-/** Lines on their way to it, and which part of its inbox is full. */
-export interface ExploreLines {
-  readonly lent: readonly LentLines[];
-  readonly backlog: number;
 }
 
 /** A question; the number is for {@link ExploreThreadData}'s call `cancel`. */
@@ -25,9 +21,7 @@ export type Answered<Answer> =
   | { readonly answer: Answer }
   | { readonly refused: { readonly code: ExploreErrorCode; readonly message: string; readonly field?: string } };
 
-/** What the thread reports by itself. */
-export type ExploreNote =
-  /** Loans of lines that it needs no more. */
-  | { readonly returned: readonly number[] }
-  /** What is wrong with the store; null: it works. */
-  | { readonly fault: string | null };
+/** What the thread reports by itself: what is wrong with the store; null: it works. */
+export interface ExploreNote {
+  readonly fault: string | null;
+}

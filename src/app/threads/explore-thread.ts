@@ -8,32 +8,41 @@ import {
   type ExploreQuery,
   type FlowsQuery,
 } from "../../explore/index.ts";
-import { createLineBorrower } from "../../output/index.ts";
 import { createMetrics, systemClock } from "../../report/index.ts";
-import type { Answered, Asked, ExploreLines, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
+import { createExploreInbox } from "./explore-inbox.ts";
+import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 
 /** Decoding and outputs come first where all want the processor. */
 const niceness = 10;
 
-const { explore: config, logLevel } = workerData as ExploreThreadData;
+/** How soon it looks again for lines: when there were some, and when there were none. */
+const lookMs = 50;
+const idleMs = 250;
+
+const { explore: config, feed, logLevel } = workerData as ExploreThreadData;
 const metrics = createMetrics();
 const log = threadLog(logLevel);
 const explore = createEmbeddedExplore({
   config,
+  sampling: feed.sampling,
   clock: systemClock,
-  random: Math.random,
   log,
   metrics,
   onFault: (fault) => postNote({ fault: fault ?? null } satisfies ExploreNote),
 });
-const borrower = createLineBorrower(
-  (lines, count, done) => {
-    explore.take(Buffer.from(lines.buffer, lines.byteOffset, lines.length), count);
-    done();
-  },
-  (returned) => postNote({ returned } satisfies ExploreNote),
+const inbox = createExploreInbox(
+  feed.lines,
+  (lines, records) => explore.take(lines, records),
+  () => systemClock.monotonic(),
 );
+let looking: NodeJS.Timeout | undefined;
+const look = (): void => {
+  const backlog = inbox.backlog();
+  explore.lag(backlog);
+  const isAll = inbox.take();
+  looking = setTimeout(look, isAll ? (backlog > 0 ? lookMs : idleMs) : 0);
+};
 const asking = new Map<number, AbortController>();
 
 async function answer<Query, Answer>(
@@ -62,10 +71,7 @@ serveThread({
       log.debug({ error }, "the thread of Explore keeps its priority");
     }
     await explore.start();
-  },
-  lines({ lent, backlog }: ExploreLines) {
-    explore.lag(backlog);
-    borrower.take(lent);
+    look();
   },
   query: (asked: Asked<ExploreQuery>) => answer(asked, (query, signal) => explore.query(query, signal)),
   flows: (asked: Asked<FlowsQuery>) => answer(asked, (query, signal) => explore.flows(query, signal)),
@@ -75,5 +81,9 @@ serveThread({
   parquet: (table: AnswerTable) => explore.parquet(table),
   status: () => explore.status(),
   metrics: () => metrics.families(),
-  stop: () => explore.stop(),
+  stop() {
+    clearTimeout(looking);
+    while (!inbox.take());
+    return explore.stop();
+  },
 });

@@ -22,6 +22,7 @@ import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../udm/index.ts";
 import { decodeMemory, ringBytes, type DecodeThreadData } from "./decode-thread-data.ts";
+import type { ExploreFeed } from "./explore-feed.ts";
 import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { threadFor } from "./ring-switch.ts";
 import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
@@ -38,6 +39,8 @@ export interface FlowThreadsOptions {
   /** Gives each thread a look into the metadata; absent: there is none. */
   readonly metadata?: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
+  /** Where records for Explore go; absent: there is none. */
+  readonly explore?: ExploreFeed | undefined;
   /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
   /** Where what exporters say once outlives a restart; absent: it does not. */
@@ -210,7 +213,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
 }
 
 function startDecoder(
-  { settings, elements, count, metadata, sink, log }: FlowThreadsOptions,
+  { settings, elements, count, metadata, sink, explore, log }: FlowThreadsOptions,
   ring: RingHandle,
   number: number,
   onDeath: () => void,
@@ -225,7 +228,17 @@ function startDecoder(
   const thread = startThread({
     name: `decode ${number}`,
     entry: new URL("./decode-thread.js", import.meta.url),
-    data: { settings, elements, count, metadata: handle, ring, memory, lines } satisfies DecodeThreadData,
+    data: {
+      settings,
+      elements,
+      count,
+      metadata: handle,
+      ring,
+      memory,
+      lines,
+      number,
+      explore,
+    } satisfies DecodeThreadData,
     log,
     // There is but one note of these threads: that there are lines.
     onNote: () => inbox.wake(),

@@ -1,13 +1,11 @@
 import { isMetadataName, type Column } from "../columns/column.ts";
 import { blockRows, clearBlock, createBlock, type Block } from "./block.ts";
-import { createLineEnds } from "./line-ends.ts";
 import { createLineScanner, type LineScanner } from "./line-scanner.ts";
-import type { Sampler } from "./sampler.ts";
 
 /** Turns lines of records into blocks of rows. */
 export interface Intake {
-  /** Reads whole lines, so many as `count` says. */
-  take(lines: Buffer, count: number): void;
+  /** Reads whole lines that stand for so many records, each for as many as the others. */
+  take(lines: Buffer, records: number): void;
   /** Gives away the rows that are there. */
   flush(): void;
   /** Names of metadata that were seen and have no column. Not more than there is room for. */
@@ -22,23 +20,23 @@ export interface IntakeCounts {
   rows: number;
   /** Records that are no flows. */
   others: number;
-  /** Records that others stand for. */
-  sampledOut: number;
 }
 
 export interface IntakeOptions {
   readonly columns: readonly Column[];
   /** How many columns metadata may add. */
   readonly maxNames: number;
-  readonly sampler: Sampler;
   /** Is given rows, which it must have copied when it returns. */
   readonly onBlock: (block: Block) => void;
 }
 
-export function createIntake({ columns, maxNames, sampler, onBlock }: IntakeOptions): Intake {
-  const counts: IntakeCounts = { rows: 0, others: 0, sampledOut: 0 };
+const lineFeed = 0x0a;
+
+export function createIntake({ columns, maxNames, onBlock }: IntakeOptions): Intake {
+  const counts: IntakeCounts = { rows: 0, others: 0 };
   const found = new Set<string>();
-  const lineEnds = createLineEnds();
+  /** Where the lines at hand end. */
+  const ends: number[] = [];
   let scanner: LineScanner;
   let block: Block;
 
@@ -58,14 +56,16 @@ export function createIntake({ columns, maxNames, sampler, onBlock }: IntakeOpti
 
   return {
     counts,
-    take(lines, count) {
-      const { ends, length } = lineEnds.find(lines, count);
+    take(lines, records) {
+      ends.length = 0;
+      for (let at = 0; at < lines.length; at = (ends.at(-1) as number) + 1) {
+        const end = lines.indexOf(lineFeed, at);
+        ends.push(end < 0 ? lines.length : end);
+      }
+      const weight = Math.round(records / ends.length);
       let from = 0;
-      for (let i = 0; i < length; i++) {
-        const end = ends[i] as number;
-        const weight = sampler.next();
-        if (weight === 0) counts.sampledOut++;
-        else if (scanner.scan(lines, from, end, block)) {
+      for (const end of ends) {
+        if (scanner.scan(lines, from, end, block)) {
           counts.rows++;
           block.weights[block.rows++] = weight;
           if (block.rows === blockRows) flush();

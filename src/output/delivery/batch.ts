@@ -1,5 +1,5 @@
+import { copyLines } from "../../record/index.ts";
 import { bufferOf } from "../outlet.ts";
-import { copyLines } from "./copy-bytes.ts";
 
 const lineFeed = 0x0a;
 

@@ -1,4 +1,4 @@
-import { copyLines } from "./copy-bytes.ts";
+import { copyLines } from "../../record/index.ts";
 
 /** Writes the body of a request into memory that grows. */
 export interface BodyWriter {

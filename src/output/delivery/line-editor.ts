@@ -1,5 +1,4 @@
-import { createLineWalker } from "../../record/index.ts";
-import { copyLines } from "./copy-bytes.ts";
+import { createLineWalker, copyLines } from "../../record/index.ts";
 
 /** What becomes of a field of a line. */
 export interface FieldEdit {

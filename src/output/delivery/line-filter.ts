@@ -1,6 +1,6 @@
+import { copyLines } from "../../record/index.ts";
 import type { MatchesLine } from "../../filter/index.ts";
 import type { ShapeLines } from "../../record/index.ts";
-import { copyLines } from "./copy-bytes.ts";
 import type { Thinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
 import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";

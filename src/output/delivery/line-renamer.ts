@@ -1,5 +1,4 @@
-import { createLineWalker } from "../../record/index.ts";
-import { copyBytes } from "./copy-bytes.ts";
+import { createLineWalker, copyBytes } from "../../record/index.ts";
 
 /** Renames fields of whole lines. @returns lines in memory of their own. */
 export type LineRenamer = (lines: Uint8Array) => Uint8Array;

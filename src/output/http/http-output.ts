@@ -1,7 +1,7 @@
+import { copyLines } from "../../record/index.ts";
 import type { Clock } from "../../report/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
-import { copyLines } from "../delivery/copy-bytes.ts";
 import { createPostOutput, type PostConfig } from "./post-output.ts";
 
 /** What the settings say of an output by HTTP; plain data. */

@@ -1,4 +1,4 @@
-import { copyLines } from "../delivery/copy-bytes.ts";
+import { copyLines } from "../../record/index.ts";
 import { lengthOf, recordOverhead, type RecordPlaces } from "./kafka-lines.ts";
 
 /*

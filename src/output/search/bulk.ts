@@ -1,5 +1,5 @@
+import { copyLines } from "../../record/index.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { copyLines } from "../delivery/copy-bytes.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
 import { allAccepted, type Outcome, type Refusal } from "../delivery/output-adapter.ts";

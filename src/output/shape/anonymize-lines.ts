@@ -1,5 +1,4 @@
-import { createLineWalker, type ShapeLines } from "../../record/index.ts";
-import { copyBytes } from "../delivery/copy-bytes.ts";
+import { createLineWalker, type ShapeLines, copyBytes } from "../../record/index.ts";
 import type { AnonymizeText } from "./anonymize-address.ts";
 import { createRecentTexts, longestText } from "./recent-texts.ts";
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { copyBytes, copyLines } from "../../../src/output/delivery/copy-bytes.ts";
 import { createKeyFinder, endOfKey } from "../../../src/output/delivery/key-fields.ts";
 import { recordTypeOf } from "../../../src/output/delivery/record-type.ts";
-import { ecsName } from "../../../src/record/index.ts";
+import { ecsName, copyBytes, copyLines } from "../../../src/record/index.ts";
 import { runs } from "../../support/runs.ts";
 
 const names = ["@timestamp", "a", "ab", "flow.export.ip.addr", "system.ip.addr", "site", "flow.record.type"];

@@ -1,0 +1,102 @@
+import { factorIn, maxFactor, samplingWords, type SamplingMemory } from "./sampling-memory.ts";
+
+/** Decides how many records one stands for, for all threads that choose. There is one, where records are kept. */
+export interface SamplingJudge {
+  /** How many records one that is taken stands for at present. */
+  readonly factor: number;
+  /** Records that others stand for, since the beginning. */
+  readonly sampledOut: number;
+  /**
+   * Judges how many records came since the last call, and sees to it that not many more than the greatest rate are taken.
+   *
+   * @param seconds since the last call.
+   */
+  judgeRate(seconds: number): void;
+  /**
+   * Judges how far the reader lags behind, and changes the factor.
+   *
+   * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
+   */
+  adapt(backlog: number, now: number): void;
+  /** Whether the reader has kept up for a while. @param now milliseconds, monotonic. */
+  isCalm(now: number): boolean;
+}
+
+/**
+ * Sampling begins when the inbox is filled beyond the high mark (a part of 1), and becomes weaker when it stays below the low mark for
+ * `calmMs` milliseconds.
+ */
+const highBacklog = 0.5;
+const lowBacklog = 0.1;
+const calmMs = 10_000;
+/** Not twice within this time: what a change brings shows later. */
+const settleMs = 250;
+
+/** A lower factor must suffice for so much more than comes, or it would change to and fro. */
+const reserve = 1.25;
+
+/** @param maxRate records a second that are taken; 0: no bound. */
+export function createSamplingJudge({ words, choosers }: SamplingMemory, maxRate: number): SamplingJudge {
+  const cells = new Int32Array(words);
+  const { byRate, byLag, room, chooser, ofChooser } = samplingWords;
+  /** Of each thread, what was counted up to the last look. */
+  const before = new Int32Array(choosers * ofChooser);
+  const counts = { seen: 0, taken: 0 };
+  let judged = 0;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  let busyAt = Number.NEGATIVE_INFINITY;
+  const unlimited = 2 ** 30;
+
+  const count = (word: "seen" | "taken"): number => {
+    for (let i = 0; i < choosers; i++) {
+      const at = i * ofChooser + samplingWords[word];
+      const now = Atomics.load(cells, chooser + at);
+      counts[word] += (now - (before[at] as number)) >>> 0;
+      before[at] = now;
+    }
+    return counts[word];
+  };
+  const setFactor = (word: number, factor: number): void => void Atomics.store(cells, word, factor);
+  const begin = (): void => void Atomics.store(cells, room, maxRate === 0 ? unlimited : maxRate);
+  // Of a thread before this one that died.
+  setFactor(byLag, 1);
+  count("taken");
+  count("seen");
+  judged = counts.seen;
+  counts.taken = counts.seen = judged;
+  begin();
+
+  return {
+    get factor() {
+      return factorIn(cells);
+    },
+    get sampledOut() {
+      // What was seen is counted first, so that it is never less than what was taken of it.
+      return Math.max(0, count("seen") - count("taken"));
+    },
+    judgeRate(seconds) {
+      const seen = count("seen");
+      count("taken");
+      const rate = (seen - judged) / seconds;
+      judged = seen;
+      begin();
+      if (maxRate === 0) return;
+      let factor = Atomics.load(cells, byRate);
+      while (rate > maxRate * factor && factor < maxFactor) factor *= 2;
+      while (factor > 1 && rate * reserve < (maxRate * factor) / 2) factor /= 2;
+      setFactor(byRate, factor);
+    },
+    isCalm: (now) => Atomics.load(cells, byLag) === 1 && now - busyAt >= calmMs,
+    adapt(backlog, now) {
+      if (backlog > lowBacklog) busyAt = now;
+      const factor = Atomics.load(cells, byLag);
+      if (backlog > highBacklog && now - changedAt >= settleMs && factor < maxFactor) {
+        setFactor(byLag, 2 * factor);
+        changedAt = now;
+      } else if (factor > 1 && now - busyAt >= calmMs && now - changedAt >= calmMs) {
+        setFactor(byLag, factor / 2);
+        changedAt = now;
+      }
+    },
+  };
+}
