@@ -115,6 +115,9 @@ export interface FlowPipeline {
    * @param receivedAt milliseconds since the epoch; left out: now.
    */
   process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
+  /** The same of one of several datagrams: their lines are with the sink after the next call of {@link FlowPipeline.flush}. */
+  take(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
+  flush(): void;
   /** Forgets what has become too old: sets that wait, templates, silent exporters. To be called every {@link tidyEveryMs}. */
   tidy(): void;
   /**
@@ -262,7 +265,12 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     clock,
   });
   return {
-    process: (bytes, address, port, receivedAt) => processor.process(bytes, address, port, receivedAt),
+    process(bytes, address, port, receivedAt) {
+      processor.take(bytes, address, port, receivedAt);
+      processor.flush();
+    },
+    take: (bytes, address, port, receivedAt) => processor.take(bytes, address, port, receivedAt),
+    flush: () => processor.flush(),
     tidy() {
       const now = clock.now();
       exporters.tidy(now, {

@@ -24,12 +24,16 @@ import { protocolOf, protocols, type Protocol } from "./protocol.ts";
 /** Turns datagrams into lines: decode, enrich, render, hand over. It waits for nothing and never throws. */
 export interface FlowProcessor {
   /**
+   * Takes a datagram. Its lines are with the sink after {@link FlowProcessor.flush}.
+   *
    * @param address of the sender, as the socket gives it.
    * @param bytes are read before the call returns and not kept.
    * @param port of the sender, with its session where it has one (`sessionPort`).
    * @param receivedAt milliseconds since the epoch; left out: now.
    */
-  process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
+  take(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
+  /** Hands over the lines of the datagrams taken. */
+  flush(): void;
   /** Decodes the data sets of an exporter that wait and whose templates are known by now. Nothing of it is held any more. */
   release(exporter: Exporter): void;
 }
@@ -62,6 +66,8 @@ export interface FlowProcessorOptions {
 
 /** A datagram may hold many short records; their lines leave in pieces of about this size. */
 const flushBytes = 1024 * 1024;
+/** Lines of several datagrams leave together once they have this size: when memory is full, what has not left is moved. */
+const severalBytes = 64 * 1024;
 
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
   const { decoders, off = new Set(), exporters, counts, enricher, ends, workspace, lines, sink, log, clock } = options;
@@ -71,14 +77,14 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
 
   const rendered: RenderedFields[] = [];
 
-  const flush = (): void => {
+  const handOver = (): void => {
     if (options.shape !== undefined && lines.count > 0) lines.shape(options.shape);
     const { count } = lines;
     if (count > 0) sink.write(lines.take(), count);
   };
   const append = (record: RecordFields): void => {
     lines.append(record, rendered);
-    if (lines.byteLength >= flushBytes) flush();
+    if (lines.byteLength >= flushBytes) handOver();
   };
   const emit = (record: RecordFields): void => {
     rendered.length = 0;
@@ -114,7 +120,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       claimed: (records) => void (of.claims += records),
       wrote(flows) {
         of.flows += flows;
-        if (lines.byteLength >= flushBytes) flush();
+        if (lines.byteLength >= flushBytes) handOver();
       },
       options(record) {
         of.options++;
@@ -167,17 +173,33 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     source = exporter;
     settled = of.flows;
     traffic.use(exporter);
-    try {
-      run(outputs[protocol]);
-    } catch (error) {
-      of.drops.internal++;
-      log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
-    }
+    attempt(protocol, exporter, run);
     settle(of);
   };
 
+  const attempt = (protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void => {
+    try {
+      run(outputs[protocol]);
+    } catch (error) {
+      counts[protocol].drops.internal++;
+      log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
+    }
+  };
+
+  /** Of the datagrams taken last: their decoder may hold some of them back for more of the same exporter. */
+  let holding: Decoder | undefined;
+  let heldProtocol: Protocol = "unknown";
+
+  const passOn = (): void => {
+    if (holding === undefined || source === undefined) return;
+    const decoder = holding;
+    holding = undefined;
+    attempt(heldProtocol, source, () => decoder.flush?.());
+    settle(counts[heldProtocol]);
+  };
+
   return {
-    process(bytes, address, port, receivedAt = clock.now()) {
+    take(bytes, address, port, receivedAt = clock.now()) {
       if (isSessionEnd(bytes, port)) {
         exporters.find(senderAddress(address))?.endSession(port);
         return;
@@ -193,18 +215,28 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
         return;
       }
-      traffic.at(receivedAt);
       const exporter = exporters.get(senderAddress(address), receivedAt);
+      if (holding !== undefined && (holding !== decoder || source !== exporter)) passOn();
+      traffic.at(receivedAt);
       options.questions?.heard(exporter, receivedAt);
       exporter.lastSeen = receivedAt;
       exporter.datagrams++;
       ends.begin(receivedAt);
       decode(protocol, exporter, (output) => decoder.decode({ bytes, port, receivedAt }, exporter, output));
-      flush();
+      if (decoder.flush !== undefined) {
+        holding = decoder;
+        heldProtocol = protocol;
+      }
+      if (lines.byteLength >= severalBytes) handOver();
+    },
+    flush() {
+      passOn();
+      handOver();
     },
     release(exporter) {
       exporter.heldUntil = 0;
       if (!exporter.isWaiting()) return;
+      passOn();
       const now = clock.now();
       traffic.at(now);
       ends.begin(now);
@@ -213,7 +245,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         if (decoder?.replay !== undefined)
           decode(protocol, exporter, (output) => decoder.replay?.(exporter, output, now));
       }
-      flush();
+      handOver();
     },
   };
 }

@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { createNameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
+import { netflow5 } from "../support/flow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { referenceData } from "../support/reference-data.ts";
 import {
@@ -35,6 +36,12 @@ const metadata = fc
   )
   .map((entries) => entries.map(({ key, ...values }) => udmEntry(key, values)));
 
+const sent = fc.record({
+  datagram: sflowDatagram,
+  address: fc.constantFrom("192.0.2.254", "192.0.2.254", "192.0.2.253"),
+  waits: fc.boolean(),
+});
+
 const systems: AddressSource = {
   objects: new Set(["flow.src", "flow.dst"]),
   find: findBy(({ value }) => ({
@@ -53,7 +60,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
   const seen = { records: 0, slow: 0 };
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.oneof({ weight: 5, arbitrary: sflowDatagram }, { weight: 1, arbitrary: metadata }), {
+      fc.array(fc.oneof({ weight: 5, arbitrary: sent }, { weight: 1, arbitrary: metadata }), {
         minLength: 1,
         maxLength: 5,
       }),
@@ -80,7 +87,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
           }),
         });
         for (const step of steps) {
-          if (Buffer.isBuffer(step)) twins.send(step);
+          if ("datagram" in step) twins.send(step.datagram, step);
           else twins.setMetadata(step);
         }
         const counts = await twins.finish();
@@ -91,6 +98,21 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
     runs(60),
   );
   assert.ok(seen.records > seen.slow && seen.slow > 0, JSON.stringify(seen));
+});
+
+test("samples of many datagrams wait together, but not for those of other exporters and protocols", async () => {
+  const twins = await createFlowTwins({ relays: ["192.0.2.250"] });
+  const own = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
+  const samples = (count: number): Buffer[] => Array.from({ length: count }, () => flowSample([own]));
+  const counts = [1, 3, 70, ...Array.from({ length: 40 }, (_, i) => i % 5)];
+  for (const [i, count] of counts.entries()) {
+    twins.send(sflow(samples(count), { sequence: i, subAgent: i % 11 === 10 ? 1 : 0 }), { waits: true });
+    if (i % 9 === 8) twins.send(netflow5([{}]), { waits: true });
+    if (i % 13 === 12) twins.send(sflow(samples(2)), { address: "192.0.2.250", waits: true });
+    if (i % 7 === 6) twins.send(sflow(samples(2)), { address: "192.0.2.253", waits: i % 2 === 0 });
+  }
+  const { records } = await twins.finish();
+  assert.ok(records > 150, String(records));
 });
 
 test("long structures: lines get the room that they need", async () => {

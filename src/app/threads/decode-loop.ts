@@ -4,8 +4,10 @@ import type { RingReader } from "../../flow/index.ts";
 export interface DecodeLoopOptions {
   readonly reader: RingReader;
   readonly outbox: Pick<LineOutbox, "hasRoom" | "flush">;
-  /** Decodes a datagram; its lines are with the outbox when the call returns. */
+  /** Decodes a datagram. */
   readonly take: (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
+  /** The lines of the datagrams taken are with the outbox when the call returns. */
+  readonly handOver: () => void;
   /** Milliseconds, for how long the loop keeps the thread to itself. */
   readonly monotonic: () => number;
 }
@@ -35,7 +37,7 @@ const drainMs = 2;
  * Takes datagrams from the ring for as long as there are some. A ring found empty is looked at again after a millisecond:
  * under load that gathers datagrams, and nobody needs to wake the thread; without load it sleeps.
  */
-export function createDecodeLoop({ reader, outbox, take, monotonic }: DecodeLoopOptions): DecodeLoop {
+export function createDecodeLoop({ reader, outbox, take, handOver, monotonic }: DecodeLoopOptions): DecodeLoop {
   let isAsleep = false;
   let isEnded = false;
   /** Looks since there was something in the ring, and since lines left. */
@@ -54,6 +56,7 @@ export function createDecodeLoop({ reader, outbox, take, monotonic }: DecodeLoop
     while (outbox.hasRoom()) {
       const count = reader.read(take, batch, batchBytes);
       if (count === 0) return true;
+      handOver();
       empty = 0;
       if (monotonic() >= until) return false;
     }

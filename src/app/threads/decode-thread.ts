@@ -96,8 +96,9 @@ const loop = createDecodeLoop({
   outbox,
   take(bytes, address, port, receivedAt) {
     metadata?.look();
-    pipeline.process(bytes, address, port, receivedAt);
+    pipeline.take(bytes, address, port, receivedAt);
   },
+  handOver: () => pipeline.flush(),
   monotonic: () => systemClock.monotonic(),
 });
 const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);

@@ -25,7 +25,7 @@ import { createModelReader } from "./model-reader.ts";
 import { seenOf } from "./model-seen.ts";
 
 /** What is compared of a pipeline and its model. */
-export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "tidy" | "traffic"> {
+export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "take" | "flush" | "tidy" | "traffic"> {
   readonly exporters: () => readonly Pick<ExporterView, "address" | "seenFlows">[];
 }
 
@@ -117,7 +117,12 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
     clock,
   });
   return {
-    process: (bytes, address, port, receivedAt) => processor.process(bytes, address, port, receivedAt),
+    process(bytes, address, port, receivedAt) {
+      processor.take(bytes, address, port, receivedAt);
+      processor.flush();
+    },
+    take: (bytes, address, port, receivedAt) => processor.take(bytes, address, port, receivedAt),
+    flush: () => processor.flush(),
     traffic() {
       traffic.at(clock.now());
       return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);

@@ -61,11 +61,10 @@ export interface Kernel {
   /**
    * Writes the lines of samples from `first` up to `end` until one comes that it cannot do.
    *
-   * @param head, headLength where the text is that lines begin with, and how long.
    * @returns how it ended: `isDone`, `isFull`, `isLeft`; `resultCount` is the position of the next sample or of the one that is to
    *   become fields, `resultLines` how many lines there are, `resultEnd` the end of the last one.
    */
-  writeSamples(first: number, end: number, head: number, headLength: number, out: number, limit: number): number;
+  writeSamples(first: number, end: number, out: number, limit: number): number;
   /** Asks for the memory of what is known of the addresses of the samples from `first` up to `end`. */
   prefetchSamples(first: number, end: number): void;
   /**

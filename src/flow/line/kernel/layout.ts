@@ -622,7 +622,7 @@ export const isCut = 3;
  * of a sample that has a form, if it is of the common kinds.
  */
 export const samples = 10_485_760;
-export const maxSamples = 32;
+export const maxSamples = 64;
 export const sampleBlock = 64;
 export const sampleSteps = 0;
 export const sampleStepsEnd = 4;
@@ -638,17 +638,22 @@ export const sampleRate = 24;
 export const sampleForm = 32;
 export const sampleAt = 36;
 export const sampleEnd = 40;
+/** What its line begins with. */
+export const sampleHead = 44;
+export const sampleHeadLength = 48;
 /** By the other side; by the kernel, of flow samples and of expanded ones. */
 export const formOther = 0;
 export const formCompact = 1;
 export const formExpanded = 2;
-/** What the lines of samples begin with. */
-export const sampleHead = 10_487_808;
+/** What the lines of samples begin with: a head for each datagram. */
+export const sampleHeads = 10_489_856;
+export const sampleHeadBytes = 2048;
+export const maxSampleHeads = 16;
 /** Steps: the place of what is to be written, and a number or the place of a value. */
-export const stepList = 10_502_144;
-export const stepListEnd = 10_633_216;
+export const stepList = 10_522_624;
+export const stepListEnd = 10_653_696;
 /** Texts for steps, each behind its length. */
-export const stepTexts = 10_633_216;
+export const stepTexts = 10_653_696;
 export const stepTextsEnd = 11_681_792;
 /** Steps themselves, and the tables of their texts. */
 export const steps = 11_681_792;

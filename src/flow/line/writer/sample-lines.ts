@@ -9,7 +9,7 @@ import { addIcmp, completeFlow } from "../complete-flow.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
 import type { PathCounts } from "../../wire/decoder/flow-reader.ts";
 import { canEnrich, createKernelContext } from "./kernel-context.ts";
-import { createLineHead } from "./line-head.ts";
+import { createLineHead, type LineHead } from "./line-head.ts";
 import type { RecordFilter } from "./record-filter.ts";
 import { createAppWriter } from "../program/app-writer.ts";
 import { createRecordSlots } from "../program/record-slots.ts";
@@ -52,6 +52,10 @@ const flushBytes = 256 * 1024;
  * bytes that are overwritten.
  */
 const maxRest = 1024;
+/** Datagrams lie at whole words: so they are copied. */
+const wordBytes = 8;
+/** Behind a head this much may be overwritten. */
+const aroundHead = 8;
 
 export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const { lines, enricher, workspace, counts } = options;
@@ -66,6 +70,11 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const blockRates = new Float64Array(memory.buffer, layout.samples, (layout.maxSamples * layout.sampleBlock) / 8);
   const blockOf = (position: number): number => (layout.sampleBlock / 4) * position;
   let count = 0;
+  /** Behind the datagram that was begun last, and the number of its head. */
+  let inputEnd: number = layout.input;
+  let headNumber = 0;
+  /** What the records begin with of each sample that waits. */
+  const heads: RecordHead[] = [];
   /** The sample that the other side lists. */
   let listed = 0;
   let lister: SampleLister | undefined;
@@ -100,7 +109,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   /** Passes a sample on as a record. */
   const putFields = (position: number, began?: Began): void => {
     const block = blockOf(position);
-    const record: RecordFields = new Map(headFields);
+    const record: RecordFields = new Map(heads[position]);
     const from = (blocks[block + layout.sampleSteps / 4] as number) - layout.stepList;
     const to = (blocks[block + layout.sampleStepsEnd / 4] as number) - layout.stepList;
     steps.putInto(record, from / 4, to / 4, source);
@@ -140,27 +149,31 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   };
 
   const flush = (): void => {
+    const end = count;
+    if (end === 0) return;
+    // Nothing waits any more, whatever comes of it.
+    count = 0;
+    steps.clear();
     let first = 0;
     let next = 0;
-    while (next < count) {
+    while (next < end) {
       if (isListing && kernelLines !== undefined) {
-        next = kernelLines.kernel.listSamples(next, count, layout.stepList + 4 * steps.end);
+        next = kernelLines.kernel.listSamples(next, end, layout.stepList + 4 * steps.end);
         steps.end = (view.getUint32(layout.listedSteps, true) - layout.stepList) / 4;
       }
-      if (next === count) break;
+      if (next === end) break;
       if (next > first && !hasRoom(next)) {
         write(first, next);
         first = next;
         steps.clear();
       } else list(next++);
     }
-    write(first, count);
+    write(first, end);
     if (canWrite) kernelLines?.done();
-    count = 0;
     steps.clear();
   };
 
-  return {
+  const samples: { -readonly [Key in keyof SampleLines]: SampleLines[Key] } = {
     book,
     steps,
     counters: options.counters,
@@ -170,21 +183,34 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       isListing = true;
     },
     begin(datagram, head, exporter, to) {
-      count = 0;
-      steps.clear();
-      memory.set(datagram.length > maxDatagram ? datagram.subarray(0, maxDatagram) : datagram, layout.input);
+      const length = Math.min(datagram.length, maxDatagram);
+      const isFull = headNumber + 1 === layout.maxSampleHeads || inputEnd + length > layout.input + maxDatagram;
+      if (isFull || !canWrite) flush();
+      const isFirst = count === 0;
+      headNumber = isFirst ? 0 : headNumber + 1;
+      samples.base = isFirst ? layout.input : inputEnd;
+      inputEnd = samples.base + Math.ceil(length / wordBytes) * wordBytes;
+      memory.set(length < datagram.length ? datagram.subarray(0, length) : datagram, samples.base);
+      const isWritten = kernelLines?.begin(head, headNumber, isFirst ? exporter : undefined) === true;
+      if (isWritten !== canWrite) flush();
+      canWrite = isWritten;
       headFields = head;
       output = to;
-      canWrite = kernelLines?.begin(head, exporter) === true;
       return source;
+    },
+    end() {
+      if (!canWrite) flush();
     },
     add(form, at, end, rate, by) {
       if (count === layout.maxSamples) flush();
       lister = by;
+      heads[count] = headFields;
       const block = blockOf(count++);
       blocks[block + layout.sampleForm / 4] = form;
       blocks[block + layout.sampleAt / 4] = at;
       blocks[block + layout.sampleEnd / 4] = end;
+      blocks[block + layout.sampleHead / 4] = layout.sampleHeads + layout.sampleHeadBytes * headNumber;
+      blocks[block + layout.sampleHeadLength / 4] = kernelLines?.headLength ?? 0;
       blockRates[block / 2 + layout.sampleRate / 8] = rate ?? -1;
     },
     setAddresses(from, destination, addressLength) {
@@ -195,6 +221,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     },
     flush,
   };
+  return samples;
 }
 
 function createKernelLines({
@@ -211,7 +238,9 @@ function createKernelLines({
   const apps = createAppWriter(workspace, enricher, values);
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
-  const head = createLineHead(memory, layout.sampleHead, layout.headTextBytes);
+  const heads = Array.from({ length: layout.maxSampleHeads }, (_, i) =>
+    createLineHead(memory, layout.sampleHeads + layout.sampleHeadBytes * i, layout.sampleHeadBytes - aroundHead),
+  );
   const none = (): never => {
     throw new TypeError("samples have no template");
   };
@@ -244,40 +273,58 @@ function createKernelLines({
   /** Of the steps that the kernel lists of a sample. */
   let listedRoom = 0;
 
+  /** Of the heads of the datagrams whose samples wait. */
+  let mostHead = 0;
+
+  /** @returns whether lines of its flows can be written. */
+  const beginExporter = (address: string): boolean => {
+    if (!exporter.use(address)) return false;
+    context.setNumberTables(numberTables);
+    apps.begin();
+    const [text] = exporter.texts;
+    if (text !== undefined) copyText(view, layout.exporterText, text.text, 0, text.length);
+    context.set({
+      exportTime: 0,
+      uptime: Number.NaN,
+      isHeaderUptime: false,
+      rate: -1,
+      isRateOfRecord: false,
+      hasNames: false,
+      isBare: false,
+      headLength: 0,
+      exporterLength: exporter.length(),
+    });
+    return true;
+  };
+
   const kernelLines = {
     kernel,
-    /** What a line takes besides its steps. */
+    /** What a line takes besides its steps, at most. */
     room: 0,
+    /** Of the datagram that was begun last. */
+    headLength: 0,
     useListed(steps: ListedSteps): void {
       listedRoom = ends.growth * writeListedSteps(view, steps);
       view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
     },
     takeFiltered: () => context.takeFiltered(),
     write: (first: number, end: number, out: number, limit: number): number =>
-      kernel.writeSamples(first, end, layout.sampleHead, head.length, out, limit),
-    /** @returns whether lines of a datagram can be written. */
-    begin(fields: RecordHead, address: string): boolean {
-      if (!head.use(fields) || !exporter.use(address)) {
-        head.forget();
-        return false;
-      }
-      context.setNumberTables(numberTables);
-      apps.begin();
-      const [text] = exporter.texts;
-      if (text !== undefined) copyText(view, layout.exporterText, text.text, 0, text.length);
-      const exporterLength = exporter.length();
-      context.set({
-        exportTime: 0,
-        uptime: Number.NaN,
-        isHeaderUptime: false,
-        rate: -1,
-        isRateOfRecord: false,
-        hasNames: false,
-        isBare: false,
-        headLength: head.length,
-        exporterLength,
-      });
-      kernelLines.room = head.length + exporterLength + ends.growth * (maxAdditions + maxRest);
+      kernel.writeSamples(first, end, out, limit),
+    /**
+     * Begins a datagram.
+     *
+     * @param address of the exporter; undefined: that of the datagram before, whose samples wait.
+     * @returns whether its lines can be written.
+     */
+    begin(fields: RecordHead, number: number, address: string | undefined): boolean {
+      const head = heads[number] as LineHead;
+      if (!head.use(fields)) return false;
+      kernelLines.headLength = head.length;
+      const longestHead = address === undefined ? Math.max(mostHead, head.length) : head.length;
+      if (address === undefined && longestHead === mostHead) return true;
+      if (address !== undefined && !beginExporter(address)) return false;
+      mostHead = longestHead;
+      kernelLines.room = longestHead + exporter.length() + ends.growth * (maxAdditions + maxRest);
       view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
       return true;
     },

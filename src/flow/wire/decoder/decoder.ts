@@ -98,6 +98,11 @@ export interface DecodeOutput {
  */
 export interface Decoder {
   decode(datagram: Datagram, exporter: Exporter, output: DecodeOutput): void;
+  /**
+   * Passes on what of the datagrams of one exporter waits for more, to the output that it came with. To be called before another exporter's,
+   * and before another decoder has one. Left out: nothing waits.
+   */
+  flush?(): void;
   /** Decodes the data sets of an exporter that wait and whose templates are known by now, milliseconds since the epoch. */
   replay?(exporter: Exporter, output: DecodeOutput, now: number): void;
 }

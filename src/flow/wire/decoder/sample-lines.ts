@@ -34,7 +34,10 @@ export interface ListedStructure {
   readonly group: number;
 }
 
-/** Passes samples on: as lines that the kernel writes, or as fields. */
+/**
+ * Passes samples on: as lines that the kernel writes, or as fields. Samples of several datagrams of one exporter are passed on together, so that the
+ * memory of their addresses is waited for at once.
+ */
 export interface SampleLines {
   readonly book: StepBook;
   /** What the counters are called. */
@@ -45,16 +48,18 @@ export interface SampleLines {
    * Begins a datagram.
    *
    * @param head the first fields of each of its records.
-   * @param exporter its address as records have it.
-   * @returns where the bytes are that places of steps are in; they are there until the next call.
+   * @param exporter its address as records have it. Samples of others have been passed on.
+   * @returns where the bytes are that places of steps are in; they are there until its samples have been passed on.
    */
   begin(datagram: Buffer, head: RecordHead, exporter: string, output: DecodeOutput): ByteSource;
   /** The place of the first byte of the datagram. */
   readonly base: number;
+  /** Ends it: its samples wait for those of the next datagrams, or have been passed on when the call returns. */
+  end(): void;
   /** Says what the kernel may list. Until then it lists nothing. */
   useListed(steps: ListedSteps): void;
   /**
-   * Adds a sample. Its line is there after {@link SampleLines.flush}.
+   * Adds a sample. It has been passed on after {@link SampleLines.flush}.
    *
    * @param form which of its forms the kernel's layout has (`formOther` and so on).
    * @param rate one of how many packets was sampled; undefined when that is not known.
@@ -67,5 +72,6 @@ export interface SampleLines {
    * @param length of each of them; 0: nowhere.
    */
   setAddresses(source: number, destination: number, length: number): void;
+  /** Passes on the samples that wait. */
   flush(): void;
 }

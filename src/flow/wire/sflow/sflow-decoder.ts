@@ -64,6 +64,8 @@ export function createSflowDecoder({
   const counters = createCounterSampleReader();
   const agentText = createAgentText();
   const flowHead = createFlowHeads(times);
+  /** Of the datagram before: samples of another domain do not wait together with its. */
+  let lastDomain: Domain | undefined;
 
   const readSample = (context: SampleContext, head: RecordHead, key: number, at: number, end: number): void => {
     const { output } = context;
@@ -97,9 +99,14 @@ export function createSflowDecoder({
       const header = readHeader(datagram.bytes, sender, output, agentText);
       if (header === undefined) return;
       const exporter = sender.isRelay ? namedExporter(sender, header.agent, datagram.receivedAt) : sender;
-      if (exporter !== sender) output.from(exporter);
+      if (exporter !== sender) {
+        lines.flush();
+        output.from(exporter);
+      }
       const { sequence, uptime, count } = header;
       const domain = exporter.domain("sflow", header.subAgent, undefined, header.agent);
+      if (domain !== lastDomain) lines.flush();
+      lastDomain = domain;
       noteHeader(domain, datagram, undefined, uptime);
       const hasRestarted = noteUptime(domain, uptime);
       if (hasRestarted) domain.samples.restart();
@@ -126,12 +133,17 @@ export function createSflowDecoder({
           at = Math.min(length, at + padded(claimed));
         }
       }
-      lines.flush();
+      lines.end();
       if (found < count || at < length) {
+        lines.flush();
         output.problem("bad_count", { exporter: exporter.address, samples: count, found, bytes: length - at });
       }
-      if (exporter !== sender) output.from(sender);
+      if (exporter !== sender) {
+        lines.flush();
+        output.from(sender);
+      }
     },
+    flush: () => lines.flush(),
   };
 }
 

@@ -33,7 +33,7 @@ export function prefetchSamples(first: i32, end: i32): void {
   store<u32>(L.prefetchedSum, sum + prefetchTexts(0, position) + prefetchTexts(1, position));
 }
 
-export function writeSamples(first: i32, end: i32, head: usize, headLength: i32, out: usize, limit: usize): i32 {
+export function writeSamples(first: i32, end: i32, out: usize, limit: usize): i32 {
   const hasAddresses = beginAddresses(load<u32>(L.addressControl));
   let p = out;
   let i = first;
@@ -47,7 +47,8 @@ export function writeSamples(first: i32, end: i32, head: usize, headLength: i32,
       break;
     }
     let line = p;
-    copyLong(line, head, headLength);
+    const headLength = load<i32>(block, L.sampleHeadLength);
+    copyLong(line, load<u32>(block, L.sampleHead), headLength);
     line += headLength;
     clearSlots();
     beginRecord();
