@@ -76,5 +76,5 @@ test("a test that hangs and what stays open after the tests end the process, and
 });
 
 function runEntry(entry: string): { stdout: string; stderr: string; status: number | null } {
-  return spawnSync(process.execPath, [entry], { encoding: "utf8", env: {}, timeout: 60_000 });
+  return spawnSync(process.execPath, ["--test-reporter=tap", entry], { encoding: "utf8", env: {}, timeout: 60_000 });
 }

@@ -60,7 +60,7 @@ test("fails half-way", (t) => {
 `,
   );
   const temp = tempDirectory(t);
-  const { stdout, status } = spawnSync(process.execPath, [join(folder, "failing.js")], {
+  const { stdout, status } = spawnSync(process.execPath, ["--test-reporter=tap", join(folder, "failing.js")], {
     encoding: "utf8",
     env: { TMPDIR: temp },
     timeout: 30_000,

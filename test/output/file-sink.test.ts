@@ -326,7 +326,11 @@ test("a write that never ends does not keep stop", async (t) => {
     flushMs: 20,
     io: {
       ...io,
-      open: async (path) => ({ ...(await io.open(path)), write: () => new Promise(() => {}) }),
+      open: async (path) => {
+        const file = await io.open(path);
+        cleanUp(t, () => file.close());
+        return { ...file, write: () => new Promise(() => {}) };
+      },
     },
   });
   await sink.start();
