@@ -136,8 +136,11 @@ export class Http2Call extends ActiveCall {
   #abandonBody(): void {
     const stream = this.#stream;
     if (!this.isReceiving()) return;
+    // Node sends what it has gathered before it comes to immediates. A reset before that would replace the header (Node 26).
     const close = (): void => {
-      if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+      setImmediate(() => {
+        if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+      });
     };
     if (stream.writableFinished) close();
     else stream.once("finish", close);
