@@ -70,7 +70,7 @@ for (const name of names) {
   // Above the cores, others take their share and rates without loss are low.
   const load = Number(loadavg()[0]?.toFixed(1));
   mkdirSync(results, { recursive: true });
-  // After each row: what was measured is kept, whatever becomes of the rest.
+  // After each row: what was measured is kept, whatever happens to the rest.
   await runBench(benches[name] as string, (rows) => {
     const kept = { ...machine, load, figures: rows.map(withRatio) };
     writeFileSync(join(results, `${name}.json`), `${JSON.stringify(kept, undefined, 2)}\n`);

@@ -25,7 +25,7 @@ import { addressPlan, hostsOf, othersOf, type EntryShape } from "./address-plan.
 const rounds = 5;
 const maxCached = 131_072;
 const slabBytes = 2 * 1024 * 1024;
-/** A datagram of NetFlow v9 has so many. */
+/** A datagram of NetFlow v9 has this many. */
 const addressesOfDatagram = 50;
 const chosen = process.argv.slice(2);
 
@@ -208,7 +208,7 @@ async function recordTime({ path, sources, locality, pool, packets }: RecordCase
  * The CPU time, of one address, of the reads of memory that no look-up can do without, each of which waits for the one before: a slot, a leaf
  * of the index, the entry that it names; of memory as large as theirs.
  *
- * @param together so many addresses are read side by side.
+ * @param together this many addresses are read side by side.
  */
 function memoryWait(together: number): number {
   const random = createRandom(1);

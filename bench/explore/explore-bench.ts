@@ -12,7 +12,7 @@ import { createRandom } from "../support/random.ts";
 
 const lineCount = 50_000;
 const intakeRounds = 4;
-/** So many rows are written; `NETGLOSS_BENCH_ROWS` asks for more, such as 100000000, which are copies of their files. */
+/** How many rows are written; `NETGLOSS_BENCH_ROWS` asks for more, such as 100000000, which are copies of their files. */
 const writtenRows = 10_000_000;
 const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? writtenRows);
 const questions = 15;

@@ -12,7 +12,7 @@ export interface CollectorTargetOptions {
   readonly output?: string;
   /** Further settings. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** A lost datagram is counted as so many. */
+  /** A lost datagram is counted as this many. */
   readonly recordsPerDatagram: number;
 }
 

@@ -1,4 +1,4 @@
-// A storm of 50 000 traps a second of 200 devices: what became of each, and what it cost. Once without a limit, once with the default
+// A storm of 50 000 traps a second of 200 devices: what happened to each, and what it cost. Once without a limit, once with the default
 // one, under which a storm is thinned and counted.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

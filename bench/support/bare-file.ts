@@ -3,7 +3,7 @@ import { open, rm } from "node:fs/promises";
 const chunk = Buffer.alloc(1024 * 1024, "netgloss\n");
 
 /**
- * Writes so many bytes to a file in large pieces, and removes it: what the page cache and the disk take at most. Where a virtual
+ * Writes this many bytes to a file in large pieces, and removes it: what the page cache and the disk take at most. Where a virtual
  * machine gives free memory back to its host, the pages of a file are slow to come by: 340 MB/s for the first write, 2 to 3 GB/s for the
  * next one. So this is also what makes a trial of a file's writer comparable, when it is done just before.
  *

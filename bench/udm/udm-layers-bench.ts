@@ -108,7 +108,7 @@ const file = await costOf((shared, loadPart) =>
   }),
 );
 
-/** All entries spread evenly over so many layers. */
+/** All entries spread evenly over this many layers. */
 function costOfLayers(count: number): Promise<Cost> {
   return costOf(async (shared, loadPart) => {
     const layers = createUdmLayers({

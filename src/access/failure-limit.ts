@@ -1,6 +1,6 @@
 import type { Clock } from "../report/index.ts";
 
-/** So many failures are free; one more every so many milliseconds. */
+/** How many failures are free, and after how many milliseconds there is one more. */
 const burst = 10;
 const refillMs = 6_000;
 /** Sources remembered at a time. */

@@ -94,7 +94,7 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
   return pages;
 }
 
-/** Elements of a list are made in pieces of so many. */
+/** Elements of a list are made in pieces of this many. */
 const elementsAtOnce = 100;
 
 async function sendList(call: Call, view: ListView, headers: Readonly<Record<string, string>>): Promise<void> {

@@ -11,7 +11,7 @@ import type { ShapeLines } from "../record/index.ts";
 import type { Metrics } from "../report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
-/** Addresses that are remembered with what becomes of them, in each thread that decodes. */
+/** Addresses that are remembered with what happens to them, in each thread that decodes. */
 const maxRecent = 131_072;
 
 /** Anonymises addresses in lines as the settings say; undefined: they stay. */

@@ -75,7 +75,7 @@ export interface Collector extends Component {
   flowStreamPorts(): readonly number[];
   /** SIGHUP: reads the certificates and the SNMP definitions again, and the metadata file unless the collector owns it and could read it. */
   reload(): void;
-  /** SIGUSR2: opens the output files again, for they may have been renamed. */
+  /** SIGUSR2: opens the output files again, because they may have been renamed. */
   reopen(): void;
 }
 
@@ -269,7 +269,7 @@ export function createCollector(options: CollectorOptions): Collector {
         log.error({ error }, "reading the certificates of the flow port again failed, the old ones stay in use");
       }
       void users?.reload(true);
-      // The store says itself what came of it.
+      // The store reports the result itself.
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
       });

@@ -111,8 +111,8 @@ export function createEnrichmentFilesCheck(
     const added = now.filter((path) => !missing.includes(path));
     const gone = added.filter((path) => wereThere.has(path));
     const never = added.filter((path) => !wereThere.has(path));
-    if (never.length > 0) log.warn({ paths: never }, "files are not there: records go without what they add");
-    if (gone.length > 0) log.warn({ paths: gone }, "files are no longer there: what was read before stays");
+    if (never.length > 0) log.warn({ paths: never }, "files are missing: records go without what they add");
+    if (gone.length > 0) log.warn({ paths: gone }, "files are gone: what was read before stays in use");
     missing = now;
     for (const { path } of files) if (!now.includes(path)) wereThere.add(path);
     const detail = now.length > 0 ? `not there: ${now.join(", ")}` : undefined;

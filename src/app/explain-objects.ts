@@ -30,7 +30,7 @@ const flowLocality = ',"flow.locality":';
 const cached = 1024;
 
 /**
- * Asks enrichers as those that flows are decoded with. They are made with the first question, for most collectors are never asked, and
+ * Asks enrichers as those that flows are decoded with. They are made with the first question, because most collectors are never asked, and
  * databases take memory.
  */
 export function createObjectExplainer(

@@ -115,7 +115,7 @@ function overviewOf(samples: readonly Sample[], now: number): Overview {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined) throw new Error("no reading");
   const seconds = (last.at - first.at) / 1000;
-  // Rates are those of the last half minute, for they are to follow what happens.
+  // Rates are those of the last half minute, so that they follow what happens.
   const before = samples.findLast(({ at }) => last.at - at >= 30_000) ?? first;
   const rate = (of: "records" | "datagrams"): number | null =>
     before === last ? null : Math.max(0, ((last[of] - before[of]) * 1000) / (last.at - before.at));

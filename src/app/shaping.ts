@@ -15,7 +15,7 @@ const decimals = { s: 0, ms: 3, us: 6 } as const;
 
 const isTime = (type: string): boolean => type === "date" || type === "date_nanos";
 
-/** What becomes of the lines of flows before they go to the outputs; undefined: they stay as they are. */
+/** What happens to the lines of flows before they go to the outputs; undefined: they stay as they are. */
 export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Clock): ShapeLines | undefined {
   const thinned = metrics.counter(
     "netgloss_flow_thinned_records_total",
@@ -50,7 +50,7 @@ export function thinningOf(
   return createThinning({ ...options, hasScaledCounters, random: Math.random });
 }
 
-/** What becomes of fields of all records. */
+/** What happens to fields of all records. */
 export function recordEdits(settings: PlainSettings): ReadonlyMap<string, FieldEdit> {
   const precision = settings.SVC_PROCESSOR_TIMESTAMP_PRECISION;
   if (precision === "ns") return new Map();

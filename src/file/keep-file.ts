@@ -8,7 +8,7 @@ export interface KeptFile {
   readonly path: string;
 }
 
-/** What is to become of the content that a save replaces. */
+/** What is to happen to the content that a save replaces. */
 export interface KeepPlan {
   /** The content that was read or written last; undefined when there was none. Any other is a person's, and is kept. */
   readonly expected: FileStamp | undefined;

@@ -67,7 +67,7 @@ export interface ReplacePlan {
   readonly mode?: number;
 }
 
-/** The paths of one save, and what is to become of the content before it. */
+/** The paths of one save, and what is to happen to the content before it. */
 export interface SavePlan extends ReplacePlan, KeepPlan {
   /** Where an image of the new content may lie while the file is overwritten; undefined when there is no such place. */
   readonly imagePath: string | undefined;

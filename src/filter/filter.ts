@@ -11,7 +11,7 @@ export interface QuantityRange {
 
 /**
  * A filter whose names and values were checked: plain data, to be evaluated, or written in another language. A record without
- * a field has no value of it, so no term but a `not` is true of it. A term with several fields is true when it is true of one; the same holds
+ * a field has no value of it, so no term but a `not` matches it. A term with several fields matches when one of them does; the same holds
  * for the values of an array.
  */
 export type Filter =

@@ -50,9 +50,9 @@ export function createFleetConnection(options: FleetConnectionOptions): FleetCon
     what: "the database of the fleet",
     async connected(session) {
       const made = await migrate(session, fleetSchema, migrateMs);
-      if (made.length > 0) log.info({ database: place, steps: made }, "the tables of the fleet were made");
+      if (made.length > 0) log.info({ database: place, steps: made }, "created the tables of the fleet");
       for (const channel of channels.keys()) await session.ask((sql) => sql.unsafe(`listen ${channel}`));
-      log.info({ database: place, server: session.server }, "the database of the fleet is there");
+      log.info({ database: place, server: session.server }, "connected to the database of the fleet");
       // The session is of use once this has returned.
       queueMicrotask(() => setImmediate(() => watchers.forEach((listener) => listener())));
     },
@@ -60,7 +60,7 @@ export function createFleetConnection(options: FleetConnectionOptions): FleetCon
       for (const listener of channels.get(channel) ?? []) listener(payload);
     },
     beat: async (session) => void (await session.ask((sql) => sql`select`)),
-    lost: (reason) => log.warn({ database: place, reason }, "the database of the fleet is away"),
+    lost: (reason) => log.warn({ database: place, reason }, "the database of the fleet does not answer"),
   });
 
   const connected = (): Session => {

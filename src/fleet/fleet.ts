@@ -39,7 +39,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const connection = createFleetConnection({ ...options, log });
   const tables = createMembershipTables(connection, fleet);
   const membership = createMembership({ ...options, log, tables, newSession: randomUUID });
-  metrics.gaugeFrom("netgloss_fleet_connected", "Whether the database of the fleet is there.", [], () =>
+  metrics.gaugeFrom("netgloss_fleet_connected", "Whether the database of the fleet is connected.", [], () =>
     connection.isThere() ? 1 : 0,
   );
   const { member } = options;

@@ -144,7 +144,7 @@ export function createMembership(options: MembershipOptions): Membership {
     watchEnd();
     if (!wasHeld) {
       health.set({ name: checkName, ready: true, detail: `a member of the fleet ${fleet} as ${member}` });
-      log.info({ fleet, member, members: members.length }, "a member of the fleet");
+      log.info({ fleet, member, members: members.length }, "joined the fleet");
     }
     if (!isSame) notify();
   };

@@ -91,7 +91,7 @@ export interface FlowPipelineOptions {
   readonly isMeasured?: ((address: string) => boolean) | undefined;
   /** Changes lines before they leave; left out: they stay as they are. */
   readonly shape?: ShapeLines | undefined;
-  /** Only records that it is true of become lines. Left out: all. */
+  /** Only records that match it become lines. Left out: all. */
   readonly filter?: Filter | undefined;
   /** Templates that were not received again within this time are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
@@ -121,7 +121,7 @@ export interface FlowPipeline {
   /** Forgets what has become too old: sets that wait, templates, silent exporters. To be called every {@link tidyEveryMs}. */
   tidy(): void;
   /**
-   * What exporters said once and what became of it since the last call: all that a later run needs to decode from
+   * What exporters said once and what happened to it since the last call: all that a later run needs to decode from
    * its first datagram on.
    *
    * @param which `all`: as if everything had changed.

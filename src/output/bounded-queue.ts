@@ -45,7 +45,7 @@ const blockSize = 4 * 1024 * 1024;
 /** Blocks kept for later: fresh memory costs more than copying into it. */
 const maxSpare = 4;
 
-/** Chunks that were taken leave the list when they are so many, and half of it. */
+/** Chunks that were taken leave the list when they are this many, and half of it. */
 const maxTaken = 1024;
 
 /**

@@ -8,7 +8,7 @@ import type { Clock } from "../report/index.ts";
 export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: (records: number) => void): Sink {
   let since = -Infinity;
   let passed = 0;
-  /** How many of so many records are passed. */
+  /** How many of this many records are passed. */
   const pass = (count: number): number => {
     const now = clock.monotonic();
     if (now - since >= 1000) {

@@ -21,7 +21,7 @@ export interface OutputMetrics {
   output(name: string, queueBytes: () => number): OutputReport;
   /** Records that are left out before they reach an output, because its filter is not true of them. */
   filtered(output: string, records: number): void;
-  /** What becomes of records that are added up for an output. */
+  /** What happens to records that are added up for an output. */
   rollup(output: string): RollupReport;
   /** Records that others stand for, because there are more than the output's rate. */
   thinned(output: string, records: number): void;

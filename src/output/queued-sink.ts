@@ -221,7 +221,7 @@ export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
         delay.end();
         outlet?.abort();
         if (!(await endsWithin(running, abortMs))) {
-          log.error({ output: name }, "a write is stuck in the system");
+          log.error({ output: name }, "a write hangs in the operating system");
           if (inFlight !== undefined) drop("stopped", inFlight.count, inFlight.bytes.length);
         }
       }

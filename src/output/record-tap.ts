@@ -10,13 +10,13 @@ export interface TapOptions {
   readonly clock: Clock;
 }
 
-/** What became of the records since the last time. */
+/** What happened to the records since the last time. */
 export interface TapCounts {
   /** All that went by, of whatever kind. */
   readonly seen: number;
   /** Those that were looked at; the others went by too fast. */
   readonly examined: number;
-  /** Flows that the filter is true of. */
+  /** Flows that match the filter. */
   readonly matched: number;
   readonly passed: number;
 }
@@ -36,7 +36,7 @@ export interface RecordTap extends Sink {
   listeners(): number;
 }
 
-/** So many records a second are looked at, and so many bytes wait for a listener; more is left out. */
+/** How many records a second are looked at, and how many bytes may wait for a listener; more is left out. */
 const examinedRate = 20_000;
 const maxWaiting = 4 * 2 ** 20;
 
@@ -104,7 +104,7 @@ function createListener({ matches, maxRate, clock }: TapOptions): Omit<TapListen
   };
 }
 
-/** So many in each second. @returns how many of those wanted there may be. */
+/** This many in each second. @returns how many of those wanted there may be. */
 function createBudget(perSecond: number, clock: Clock): (wanted: number) => number {
   let left = perSecond;
   let since = clock.monotonic();

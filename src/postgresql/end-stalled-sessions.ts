@@ -4,7 +4,7 @@ import type { Sql } from "postgres";
 const stalledSeconds = 10;
 
 /**
- * Ends the sessions of collectors that hold locks and of which the server has only a part of a statement, for their connection is half open.
+ * Ends the sessions of collectors that hold locks and of which the server has only a part of a statement, because their connection is half open.
  * The server itself would keep them until TCP gives up: to it that is no transaction in which nothing happens. Who only reads, and is
  * slow to take its rows, looks alike and stays.
  *

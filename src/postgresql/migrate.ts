@@ -70,7 +70,7 @@ export async function migrate(session: Session, schema: Schema, timeoutMs: numbe
   } catch (error) {
     await session.ask((sql) => sql.unsafe("rollback")).catch(() => {});
     if (stateOf(error) !== "42501") throw error;
-    const message = `the database has not the tables of this version, and the role may not make them (${(error as Error).message}): run \`${schema.command}\` with a role that may`;
+    const message = `the database lacks the tables of this version, and the role may not create them (${(error as Error).message}): run \`${schema.command}\` with a role that may`;
     throw new SchemaError(message, { cause: error });
   }
 }

@@ -15,7 +15,7 @@ export interface LineBuffer {
    */
   append(record: RecordFields, rendered?: readonly RenderedFields[]): void;
   /**
-   * Makes room for one line of at most so many bytes, to be written by the caller into {@link LineBuffer.view} from the
+   * Makes room for one line of at most this many bytes, to be written by the caller into {@link LineBuffer.view} from the
    * returned place on. Nothing has happened until {@link LineBuffer.close}; bytes behind it may be overwritten.
    */
   open(bytes: number): number;

@@ -75,7 +75,7 @@ export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken 
   };
 }
 
-/** What {@link Workspace.allocate} takes for so many bytes. */
+/** What {@link Workspace.allocate} takes for this many bytes. */
 export function spaceFor(bytes: number): number {
   return Math.ceil((bytes + slack) / alignment) * alignment;
 }

@@ -64,7 +64,7 @@ export interface Metrics {
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
-/** A scrape reads so many series, or writes so many lines, before it gives the event loop its turn. */
+/** A scrape reads this many series, or writes this many lines, before it gives the event loop its turn. */
 const stepsInOneTurn = 1000;
 
 export function createMetrics(): Metrics {

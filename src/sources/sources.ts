@@ -132,7 +132,7 @@ export function createSources(options: SourcesOptions): Sources {
   };
 }
 
-/** Lets so many actions run at a time. */
+/** Lets this many actions run at a time. */
 function createTurns(most: number): <A>(action: () => Promise<A>) => Promise<A> {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -288,7 +288,7 @@ function contentOf(model: Model): Record<string, unknown> {
 }
 
 /**
- * Runs so many random sequences of up to so many commands.
+ * Runs this many random sequences of up to this many commands.
  *
  * @returns how often each method was called with each outcome.
  */

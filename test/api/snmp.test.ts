@@ -44,7 +44,7 @@ test("while SNMP is off both operations answer 503 in the form of errors", async
   assert.deepEqual([noType.status, noType.headers.get("accept-post")], [415, "application/json"]);
 });
 
-test("apply-definitions passes force_rediscovery on and shows what came of it", async (t) => {
+test("apply-definitions passes force_rediscovery on and shows the result", async (t) => {
   const snmp = fakeSnmp();
   const { url } = await startApi(t, { snmp });
   const post = (query: string) => fetch(`${url}${apply}${query}`, { method: "POST" });

@@ -127,7 +127,9 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
   "not in its fleet": {
     facts: () => {
       const rig = sent(healthy);
-      return factsOf(rig, { leftFleet: { fleet: "fra", member: "fra1", reason: "the database of the fleet is away" } });
+      return factsOf(rig, {
+        leftFleet: { fleet: "fra", member: "fra1", reason: "the database of the fleet does not answer" },
+      });
     },
   },
   "nothing received yet": { facts: () => nobody({ startedAt: receivedAt - 30 * second }) },

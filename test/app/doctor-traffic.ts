@@ -21,7 +21,7 @@ export interface MeasuredCase {
   /** Of packets, and of their frames. */
   readonly size?: number;
   readonly frame?: number;
-  /** One packet in so many is looked at, and what the exporter says of that; undefined: nothing. */
+  /** One packet in this many is looked at, and what the exporter says of that; undefined: nothing. */
   readonly inForce?: number;
   readonly announced?: number;
   /** What the exporter's counters are wrong by. */

@@ -15,7 +15,7 @@ const records = [
   '{ "flow.bytes" : 3, "x" : null }',
 ];
 
-test("netgloss filter passes on the records of the standard input that a filter is true of", async () => {
+test("netgloss filter passes on the records of the standard input that match a filter", async () => {
   const [first = "", second = "", third = ""] = records;
   // Pieces need not end where lines do, nor the last line in a line feed.
   const text = `${first}\n\n${second}\n${third}`;

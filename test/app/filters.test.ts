@@ -24,7 +24,7 @@ test("a filter that is none is a fault of the settings, with its place, at confi
   );
 });
 
-test("each output takes the records that its own filter is true of, and its metric counts the others", async (t) => {
+test("each output takes the records that match its own filter, and its metric counts the others", async (t) => {
   const path = join(tempDirectory(t), "records.ndjson");
   const { collector, send } = await startFlowCollector(t, {
     SVC_PROCESSOR_POOL_SIZE: "main",

@@ -11,7 +11,7 @@ async function outputTest(name: string, env: Record<string, string>): Promise<{ 
   return { code, said: terminal.written.out + terminal.written.err };
 }
 
-test("netgloss output test sends one record and says what came of it", async (t) => {
+test("netgloss output test sends one record and reports the result", async (t) => {
   const server = await startHttpServer(t);
   const env = { SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: `http://127.0.0.1:${server.port}/in` };
   const good = await outputTest("http", env);

@@ -101,7 +101,7 @@ test("a collector answers what its pages show: settings, definitions, progress, 
   await reader?.cancel();
 });
 
-test("an output is tested over the API: what came of it is said, in the words of the store", async (t) => {
+test("an output is tested over the API: the result is reported in the words of the store", async (t) => {
   const server = await startHttpServer(t);
   const settings = {
     SVC_API_PORT: "0",

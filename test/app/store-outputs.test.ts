@@ -8,7 +8,7 @@ import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
-/** Sends so many flows of one record each, whose source ports count from `from`. */
+/** Sends this many flows of one record each, whose source ports count from `from`. */
 async function sendFlows(t: TestContext, port: number, from: number, count: number): Promise<void> {
   const socket = createSocket("udp4");
   cleanUp(t, () => socket.close());

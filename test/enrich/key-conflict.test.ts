@@ -9,7 +9,7 @@ import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
-test("a key that gets in the way of a field is named, with what becomes of it", () => {
+test("a key that gets in the way of a field is named, with what happens to it", () => {
   const conflict = createKeyConflicts();
   for (const key of [".site", ".site.id", "tenant", ".geo.city.name", ".as.org", ".host.name", ".ip.subnet.name"]) {
     assert.equal(conflict(key), undefined, key);

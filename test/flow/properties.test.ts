@@ -136,7 +136,7 @@ interface SampleField {
 /** The first field of every record: longer than the padding of a set, which else could look like a record. */
 const lead = plainElements.find(({ type }) => type === "macAddress") as InformationElement;
 
-/** A template of some elements, and for each so many values of one length. */
+/** A template of some elements, and for each this many values of one length. */
 const layout = fc
   .uniqueArray(fc.constantFrom(...plainElements.filter((element) => element !== lead)), {
     minLength: 1,

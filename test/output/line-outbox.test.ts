@@ -61,7 +61,7 @@ function rig(slabs: number, takesWhileWaiting = false) {
     /** The other thread takes all lines that were announced to it. */
     take: () => inbox.end(),
     wake: () => inbox.wake(),
-    /** So many of the lines that it was lent are not needed any more. */
+    /** This many of the lines that it was lent are not needed any more. */
     giveBack: (count: number) => {
       for (const done of dones.splice(0, count)) done();
     },

@@ -52,7 +52,7 @@ const bgp: Files = {
 /** The room polls the device, and time passes in leaps. */
 interface Lab {
   readonly rig: SnmpRig;
-  /** So many times of a look pass, each with a poll. */
+  /** This many times of a look pass, each with a poll. */
   readonly pass: (times: number) => Promise<void>;
 }
 
@@ -131,7 +131,7 @@ interface Looks {
   /** The OIDs of each look. */
   readonly asked: string[][];
   readonly appearances: Appearances;
-  /** Takes so many looks, each in its time. */
+  /** Takes this many looks, each in its time. */
   readonly look: (times: number) => Promise<void>;
   readonly discover: () => Promise<DevicePlan>;
 }

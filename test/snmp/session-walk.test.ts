@@ -49,7 +49,7 @@ function expected(table: AgentTable, root: Oid): string[] {
   return table.rows.filter(({ oid }) => oidStartsWith(oid, root) && oid !== root).map(({ oid }) => formatOid(oid));
 }
 
-/** One column of so many rows below 1.3.6.1.9. */
+/** One column of this many rows below 1.3.6.1.9. */
 const column = oidOf("1.3.6.1.9");
 const longTable = (rows: number): AgentTable =>
   createTable(Array.from({ length: rows }, (_, i) => ({ oid: [...column, i + 1], value: integer(i) })));

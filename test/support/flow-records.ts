@@ -11,7 +11,7 @@ export function readRecords(path: string): FlowRecord[] {
   return lines.map((line) => JSON.parse(line) as FlowRecord);
 }
 
-/** Waits until the file holds so many records of flows. */
+/** Waits until the file holds this many records of flows. */
 export async function untilRecords(path: string, count: number): Promise<FlowRecord[]> {
   return until(`${count} records in ${path}`, () => {
     const records = readRecords(path);

@@ -2,7 +2,7 @@ import type { FleetMember, MembershipTables, Share, ShareTables, Standing } from
 
 type Call = keyof MembershipTables | keyof ShareTables;
 
-/** Tables of a fleet in memory, with the clock of a database. `cut` decides what becomes of a call. */
+/** Tables of a fleet in memory, with the clock of a database. `cut` decides what happens to a call. */
 export interface MemoryFleet {
   membership(): MembershipTables;
   shares(): ShareTables;

@@ -7,7 +7,7 @@ import {
 } from "../../src/udm/index.ts";
 
 /**
- * So many take more memory than malloc keeps at hand (32 MB), so that it comes zeroed from the system, and untouched: what is kept
+ * This many entries take more memory than malloc keeps at hand (32 MB), so that it comes zeroed from the system, and untouched: what is kept
  * at hand is zeroed byte by byte, which is most of the time of a small test.
  */
 export const leastEntries = 40_000;

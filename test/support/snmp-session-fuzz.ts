@@ -25,7 +25,7 @@ const desUser: UsmCredential = { ...usmUser, username: "des", authenticationProt
 
 /**
  * Asks an agent whose every answer comes behind a damaged copy of itself, by every kind of request and credential, until
- * so many damaged datagrams were delivered. Fails when anything but a sound response or an SnmpError comes out, or when
+ * this many damaged datagrams were delivered. Fails when anything but a sound response or an SnmpError comes out, or when
  * the session does not work afterwards.
  */
 export async function fuzzSession(datagrams: number, seed: number): Promise<FuzzOutcome> {

@@ -202,7 +202,7 @@ async function refused(commit: Promise<unknown>, code: string): Promise<UdmError
   return error;
 }
 
-/** Commits all batches at once; what became of each, in a form to compare. */
+/** Commits all batches at once; what happened to each, in a form to compare. */
 async function settle(store: UdmStore, batches: readonly (readonly UdmWrite[])[]): Promise<unknown[]> {
   const outcomes = await Promise.allSettled(batches.map((batch) => store.commit(batch)));
   return outcomes.map((outcome) => {

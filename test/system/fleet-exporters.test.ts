@@ -95,7 +95,7 @@ interface Collector {
 
 interface Sender {
   send(datagram: Buffer, to: Collector): Promise<void>;
-  /** Sends so many records of each protocol, about 500 a second, with numbers from this one on. */
+  /** Sends this many records of each protocol, about 500 a second, with numbers from this one on. */
   run(to: Collector, first: number, count: number): Promise<void>;
   /** When each number was sent. */
   readonly sentAt: ReadonlyMap<number, number>;

@@ -1,4 +1,4 @@
-// A COMMIT that is cut off at a known place: the store finds out by its number what became of it, and answers the client just that.
+// A COMMIT that is cut off at a known place: the store finds out by its number what happened to it, and answers the client just that.
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
@@ -91,7 +91,7 @@ suite("a COMMIT that is cut off", () => {
       const { database, proxy, far, near } = stage;
       const notified: number[] = [];
       near.store.history.watch(({ number }) => void notified.push(number));
-      // A commit that takes a while: whoever asks what became of it has to wait for its end.
+      // A commit that takes a while: whoever asks what happened to it has to wait for its end.
       await database.sql.unsafe(`create function wait() returns trigger language plpgsql as
         $$ begin perform pg_sleep(0.5); return null; end $$;
         create constraint trigger wait after insert on netgloss.udm_commit deferrable initially deferred

@@ -15,7 +15,7 @@ import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
 interface Flows {
-  /** Sends so many flows, one every 10 ms. */
+  /** Sends this many flows, one every 10 ms. */
   send(count: number): Promise<void>;
   /** The name of each flow's source, by the flow's number; undefined for one without. */
   readonly names: ReadonlyMap<number, string | undefined>;

@@ -1,4 +1,4 @@
-// Big files are saved by a thread of their own: with the same outcome, and whatever becomes of the thread.
+// Big files are saved by a thread of their own: with the same outcome, and whatever happens to the thread.
 import assert from "node:assert/strict";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -158,7 +158,7 @@ suite("loading a big file", () => {
     await store.stop();
   });
 
-  test("memory that was lent is all there again, whatever came of it", async () => {
+  test("memory that was lent is all there again, whatever the result", async () => {
     const shared = createSharedIndex({ maxEntries: 1000 });
     const file = fc
       .uniqueArray(fc.tuple(denseKeyText, fc.nat(300)), { selector: ([key]) => parseKey(key).text, maxLength: 60 })

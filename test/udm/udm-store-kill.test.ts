@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 const storm = join(import.meta.dirname, "../support/udm-write-storm.js");
 
 /**
- * Runs a storm of writes and kills it after so many answers and milliseconds. Answers go to a file, because a pipe may be
+ * Runs a storm of writes and kills it after this many answers and milliseconds. Answers go to a file, because a pipe may be
  * full when the program is in the middle of a line.
  *
  * @returns the lines of its answers.

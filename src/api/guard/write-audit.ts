@@ -2,7 +2,7 @@ import { createLineBudget, type Clock, type Log } from "../../report/index.ts";
 import type { Call } from "../http/call.ts";
 
 /**
- * Logs what came of each call that may change something: who, from where, what, with which result. Of masses of them most have their line
+ * Logs each call that may change something: who, from where, what, with which result. Of masses of them most have their line
  * at level debug; the next line at level warn or info says how many they were.
  */
 export function createWriteAudit(log: Log, clock: Clock): (call: Call) => void {

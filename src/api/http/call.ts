@@ -45,7 +45,7 @@ export interface Call extends Caller {
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
   principal: Principal | undefined;
-  /** What of it is logged: its failure, for what it writes has lines of its own; or whatever came of it. */
+  /** What is logged of it: only its failure, because its writes have lines of their own; or every result. */
   audit: "nothing" | "failure" | "outcome";
   /** What was refused, for the log. */
   failure: string | undefined;

@@ -55,7 +55,7 @@ export function parseJson(text: string): JsonNode {
 }
 
 /**
- * The same for a long text: a value in an array right below the top at a time, with `turn` awaited after every so many of them, for other
+ * The same for a long text: a value in an array right below the top at a time, with `turn` awaited after each batch of values, for other
  * things to happen in.
  *
  * @param takerOf may take the values of the array of a name one by one, which is empty in what is returned then.

@@ -39,7 +39,7 @@ export function operationPaths(operations: ReadonlyMap<string, Operation>): Json
     Array.from(operations, ([path, { summary, area, schema }]) => {
       const hasId = path.split("/").includes("{id}");
       const responses = {
-        "200": jsonResponse("What came of it.", schema),
+        "200": jsonResponse("The outcome.", schema),
         ...(hasId && { "404": { $ref: "#/components/responses/Error" } }),
         ...refusals,
       };

@@ -133,7 +133,7 @@ function eventsDescription(guarded: JsonSchema): [summary: string, responses: Js
   const events = { description: "Events.", content: { "text/event-stream": { schema: { type: "string" } } } };
   const parameters = [
     parameter("after", "query", "Changes with higher numbers come first; without it the stream begins now."),
-    parameter("filter", "query", "Only changes of entries that this filter is true of."),
+    parameter("filter", "query", "Only changes of entries that match this filter."),
     parameter("without_layers", "query", "`true` leaves out what sources change."),
     parameter("Last-Event-ID", "header", "As `after`, before it."),
   ];

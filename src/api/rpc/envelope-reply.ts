@@ -163,7 +163,7 @@ function* textPieces(pieces: Iterable<Uint8Array>): Generator<Buffer> {
   for (const piece of pieces) yield encodeText(piece);
 }
 
-/** The refusal of a message that has so many bytes. */
+/** The refusal of a message that has this many bytes. */
 function messageTooLarge(size: number): Error {
   const message = `the list takes ${size} bytes, more than one message can hold: list a part by key, or all by JSON`;
   return apiError("resource_exhausted", "LIST_TOO_LARGE", message, { metadata: { bytes: String(size) } });

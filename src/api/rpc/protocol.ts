@@ -18,7 +18,7 @@ export interface Protocol {
   readonly encodingName: string;
   /** The header that says which compressions the client takes. */
   readonly acceptsName: string;
-  /** Of the answer. Built once, for no call has another. */
+  /** Of the answer. Built once, because all calls have the same. */
   readonly header: HeaderFields;
   /** The same where messages in envelopes may be compressed. */
   readonly gzipHeader: HeaderFields;

@@ -44,7 +44,7 @@ export function createSignInEndpoints(signIn: SignIn, metrics: Metrics, log: Log
     [{}, signIn.sessions()],
   ]);
 
-  /** Counts and logs what came of it. */
+  /** Counts and logs the result. */
   const refusing = async <T>(call: Call, work: Promise<T>): Promise<T> => {
     try {
       return await work;

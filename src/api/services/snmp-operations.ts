@@ -9,7 +9,7 @@ export interface SnmpOperations {
   /**
    * Begins the discovery of a device, or joins the one under way.
    *
-   * @param wait when given, the promise resolves with the outcome, or with the state after so many seconds or when the
+   * @param wait when given, the promise resolves with the outcome, or with the state after this many seconds or when the
    *   signal aborts.
    * @returns undefined when there is no such device.
    */

@@ -15,7 +15,7 @@ export interface UdmTranscoder {
   write(json: Uint8Array, start: number, into: Uint8Array, to: number): number;
 }
 
-/** What writing the messages of texts of so many bytes may need. A message is shorter than its text, unless it is full of long strings. */
+/** What writing the messages of texts of this many bytes may need. A message is shorter than its text, unless it is full of long strings. */
 export function mostMessageBytes(jsonBytes: number): number {
   return jsonBytes + (jsonBytes >>> 5) + 64;
 }
@@ -46,7 +46,7 @@ const vlanAt = ',"vlan":"'.length;
 const internalLength = ',"internal":true'.length;
 const metadataAt = ',"metadata":{"'.length;
 
-/** Numbers of so many digits are below 2^31. */
+/** Numbers of this many digits are below 2^31. */
 const shortDigits = 9;
 
 export function createUdmTranscoder(): UdmTranscoder {

@@ -79,7 +79,7 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: "filter <expression> [files...]",
-    description: "write the records, one JSON object a line, that a filter is true of; see docs/filters.md",
+    description: "write the records, one JSON object a line, that match a filter; see docs/filters.md",
     load: async () => (await import("./filter-command.ts")).defineFilter,
   },
   {

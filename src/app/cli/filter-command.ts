@@ -1,7 +1,7 @@
 import type { DefineCommand } from "./command-row.ts";
 import { exitCodes } from "./terminal.ts";
 
-/** `filter`: passes on the records that a filter is true of. Needs no collector. */
+/** `filter`: passes on the records that match a filter. Needs no collector. */
 export const defineFilter: DefineCommand = (filter, { terminal, setExitCode }) => {
   filter
     .option("--check", "only check the expression")

@@ -9,7 +9,7 @@ export interface FilterRecordsOptions {
 }
 
 /**
- * Writes the lines of files, or of the standard input, that a filter is true of. A line that is no JSON object is reported by its number, and
+ * Writes the lines of files, or of the standard input, that match a filter. A line that is no JSON object is reported by its number, and
  * the others are still filtered.
  *
  * @returns whether all was well.

@@ -5,7 +5,7 @@ import type { DefineCommand } from "./command-row.ts";
 import { addConfigOption, commandSettings } from "./config-option.ts";
 import { exitCodes } from "./terminal.ts";
 
-/** `output test`: sends one record to a store and says what came of it. */
+/** `output test`: sends one record to a store and reports the result. */
 export const defineOutput: DefineCommand = (output, { terminal, setExitCode }) => {
   const test = addConfigOption(output.command("test <name>"))
     .description(

@@ -34,7 +34,7 @@ export function deviceDefinitions(agents: readonly DemoAgent[]): string {
     .join("");
 }
 
-/** The system group, ifTable and ifXTable (RFC 3418, RFC 2863) of a device that is up for so many seconds. */
+/** The system group, ifTable and ifXTable (RFC 3418, RFC 2863) of a device that is up for this many seconds. */
 function deviceValues(
   name: string,
   interfaces: readonly string[],

@@ -10,7 +10,7 @@ export interface PacketField {
 export interface PacketTemplate {
   readonly id: number;
   readonly fields: readonly PacketField[];
-  /** Makes it an options template: so many of the first fields are scope. */
+  /** Makes it an options template: this many of the first fields are scope. */
   readonly scopeCount?: number;
 }
 

@@ -4,7 +4,7 @@ import type { DemoRecord } from "./record-table.ts";
 const kept = 200;
 
 export interface RecentRecords extends Sink {
-  /** The newest records of each exporter, so many of each, and the newest that names `address` if none of them does. */
+  /** The newest records of each exporter, this many of each, and the newest that names `address` if none of them does. */
   latest(ofEach: number, address: string): DemoRecord[];
   /** The newest row of ifXTable of each interface, by device and index. */
   interfaces(): DemoRecord[];

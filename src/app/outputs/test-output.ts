@@ -2,7 +2,7 @@ import type { OutputAdapter, RecordBatch } from "../../output/index.ts";
 import type { Clock } from "../../report/index.ts";
 import type { StoreOutput } from "./store-outputs.ts";
 
-/** What came of a test, as it is shown. */
+/** The result of a test, as it is shown. */
 export interface OutputTest {
   readonly ok: boolean;
   /** How far it came: the store was reached, the record acknowledged. */

@@ -10,7 +10,7 @@ export function checkOidc(settings: Settings): { problems: string[]; warnings: s
     .map((name) => `${name} must be set, because SVC_API_OIDC_ENABLE is true`);
   const warnings: string[] = [];
   const { SVC_API_OIDC_ISSUER: issuer, SVC_API_OIDC_REDIRECT_URL: redirect } = settings;
-  if (isClear(issuer)) problems.push("SVC_API_OIDC_ISSUER must be a URL of https, for it is on another host");
+  if (isClear(issuer)) problems.push("SVC_API_OIDC_ISSUER must be an https URL, because it is on another host");
   if (redirect !== "" && !new URL(redirect).pathname.endsWith(callback)) {
     problems.push(`SVC_API_OIDC_REDIRECT_URL must end with ${callback}`);
   }

@@ -21,7 +21,7 @@ export const commonRows = (store: string) => ({
     group,
     filterText,
     "",
-    "Only records that this filter is true of go to this output. Empty is all records.",
+    "Only records that match this filter go to this output. Empty is all records.",
     "src in 10.0.0.0/8 and dst.tag = pci",
   ),
   THIN_RATE: row(

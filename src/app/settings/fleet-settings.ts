@@ -48,6 +48,6 @@ export const fleetSettings = {
     group,
     oneOf(["stop", "keep"]),
     "stop",
-    "What becomes of the devices of a collector that cannot renew its lease: it stops polling them, so that none is polled twice, or keeps them, so that none is left out.",
+    "What happens to the devices of a collector that cannot renew its lease: it stops polling them, so that none is polled twice, or keeps them, so that none is left out.",
   ),
 } as const;

@@ -83,7 +83,7 @@ export const kafkaRows = {
     group,
     int(0, 1_000_000, "records"),
     0,
-    "A batch with so many records is sent at once. 0 is no limit but 50000 records.",
+    "A batch with this many records is sent at once. 0: only the limit of 50000 records applies.",
   ),
   PRODUCER_FLUSH_MAX_MESSAGES: row(
     group,

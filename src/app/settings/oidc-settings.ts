@@ -40,7 +40,7 @@ export const oidcSettings = {
     "API",
     orEmpty(plainText),
     "",
-    "The client as which the issuer knows netgloss.",
+    "The client id that netgloss has at the issuer.",
     "netgloss",
   ),
   SVC_API_OIDC_CLIENT_SECRET: row("API", secret, new Secret(""), "Its secret. Empty for a public client."),

@@ -28,7 +28,7 @@ const batchBytes = 24 * 1024;
 const turnMs = 8;
 /** How long the ring is looked at each millisecond after it was found empty, before the thread sleeps until it is woken. */
 const looks = 20;
-/** Lines leave after so many looks at the latest: each time wakes the main thread. */
+/** Lines leave after this many looks at the latest: each time wakes the main thread. */
 const looksBeforeFlush = 8;
 /** How long a drain waits for the outputs, as often as it finds no room. */
 const drainMs = 2;

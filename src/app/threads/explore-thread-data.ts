@@ -16,7 +16,7 @@ export interface Asked<Query> {
   readonly query: Query;
 }
 
-/** What comes of it. An error that is the question's own crosses as plain data. */
+/** The result. An error that is the question's own crosses as plain data. */
 export type Answered<Answer> =
   | { readonly answer: Answer }
   | { readonly refused: { readonly code: ExploreErrorCode; readonly message: string; readonly field?: string } };

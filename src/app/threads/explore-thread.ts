@@ -68,7 +68,7 @@ serveThread({
       // On Linux a thread has a priority of its own.
       if (process.platform === "linux") setPriority(niceness);
     } catch (error) {
-      log.debug({ error }, "the thread of Explore keeps its priority");
+      log.debug({ error }, "the priority of Explore's thread could not be lowered");
     }
     await explore.start();
     look();

@@ -259,7 +259,7 @@ function startDecoder(
   };
 }
 
-/** Waits, but not for longer than so many milliseconds. */
+/** Waits, but not for longer than this many milliseconds. */
 async function within(action: Promise<unknown> | undefined, ms: number): Promise<void> {
   const late = new AbortController();
   await Promise.race([action, pause(ms, undefined, { signal: late.signal }).catch(() => undefined)]);

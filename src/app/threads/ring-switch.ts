@@ -42,7 +42,7 @@ export function createRingSwitch(
   };
 }
 
-/** @returns which of so many threads decodes an exporter, by its address in canonical text. */
+/** @returns which of this many threads decodes an exporter, by its address in canonical text. */
 export function threadFor(address: string, count: number): number {
   if (count === 1) return 0;
   const value = hashText(address);

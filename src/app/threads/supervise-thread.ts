@@ -139,7 +139,7 @@ export function superviseThread(options: SupervisionOptions): SupervisedThread {
   };
 }
 
-/** Waits until it has finished, whatever comes of it, or so many milliseconds have passed. */
+/** Waits until it has finished, whatever the result, or this many milliseconds have passed. */
 async function finishing(finish: Promise<void>, ms: number, timers: Timers, log: Log): Promise<void> {
   let cancel = (): void => {};
   const late = new Promise<true>((resolve) => (cancel = timers.after(ms, () => resolve(true))));

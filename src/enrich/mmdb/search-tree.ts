@@ -14,9 +14,9 @@ export interface TreeShape {
  */
 export type SearchTree = (a: number, b: number, c: number, d: number) => number;
 
-/** So many bits of an IPv4 address are walked beforehand. */
+/** How many bits of an IPv4 address are walked beforehand. */
 const firstBits = 16;
-/** Where the walks of so many /24 came to is remembered; addresses that come for the first time often have neighbours that came before. */
+/** Where the walks of this many /24 came to is remembered; addresses that come for the first time often have neighbours that came before. */
 const knownNetworks = 65_536;
 const networkBits = 24;
 const knownShift = 16;

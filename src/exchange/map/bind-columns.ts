@@ -81,7 +81,7 @@ export function bindHeader(map: ColumnMap, header: readonly string[]): Bindings 
   return { all, where, faults };
 }
 
-/** What becomes of a column that no rule takes; undefined: nothing. */
+/** What happens to a column that no rule takes; undefined: nothing. */
 function restTarget(map: ColumnMap, name: string): Target | "refused" | undefined {
   if (name.startsWith(metadataColumn) && name.length > metadataColumn.length) return name as Target;
   if (map.rest === "refuse") return "refused";

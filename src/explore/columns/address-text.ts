@@ -2,7 +2,7 @@ import { formatAddress, type Address } from "../../ip/index.ts";
 
 /**
  * An address as it is kept in columns: 8 hexadecimal digits of IPv4, 32 of IPv6. Texts of one length are in the order of their
- * addresses, and take little room, for each of them comes often.
+ * addresses, and take little room, because each of them occurs often.
  */
 export function addressText({ family, value }: Address): string {
   return value.toString(16).padStart(family === 4 ? 8 : 32, "0");

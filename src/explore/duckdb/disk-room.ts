@@ -1,6 +1,6 @@
 import { inlineText, type Block, type BlockColumn } from "../intake/block.ts";
 
-/** DuckDB takes room in a file by blocks of so many bytes. */
+/** DuckDB's files grow by blocks of this many bytes. */
 const fileBlockBytes = 256 * 1024;
 /** What the log says of each column besides its values. */
 const columnBytes = 64;
@@ -21,7 +21,7 @@ export function logBytesOf({ columns, rows, arenaLength }: Block, has: (column: 
   return Math.ceil(fixed + 4 * rows + columnBytes + arenaLength);
 }
 
-/** The most bytes that a file grows by while its log of so many bytes is compressed into it, before the log goes. */
+/** The most bytes that a file grows by while its log of this many bytes is compressed into it, before the log goes. */
 export function settlingBytes(logBytes: number): number {
   // The rows take less than in the log; two blocks describe them and are not full.
   return (Math.ceil(logBytes / fileBlockBytes) + 2) * fileBlockBytes;

@@ -47,9 +47,9 @@ export interface DuckDbStore {
   close(): Promise<void>;
 }
 
-/** The bound on the bytes is shared by at least so many files, so that removing one does not remove much. */
+/** The bound on the bytes is shared by at least this many files, so that removing one does not remove much. */
 const minFiles = 12;
-/** What a file may have while it is written to: so much is read again after a crash. */
+/** What a file may have while it is written to: this much is read again after a crash. */
 const maxFileBytes = 192 * 2 ** 20;
 /** Blocks that may wait for a file with further columns: as many rows as DuckDB takes before it writes by itself. */
 const maxWaiting = 100;
@@ -157,7 +157,7 @@ async function createStoreWriter(options: WriterOptions, columns: readonly Colum
     partitions.splice(partitions.indexOf(partition), 1);
     await files.remove(partition.name);
   };
-  /** On a connection of its own, for the appender of the next file must not wait. */
+  /** On a connection of its own, because the appender of the next file must not wait. */
   const finish = ({ appender, partition }: Current): void => {
     put(appender);
     appender.closeSync();

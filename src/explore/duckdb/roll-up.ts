@@ -19,7 +19,7 @@ export interface RollUpOptions {
   readonly signal: AbortSignal;
 }
 
-/** So many rows are grouped at once, or those of a minute. */
+/** How many rows are grouped at once; the rows of a minute are never divided. */
 const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
 const summands: readonly Summand[] = ["bytes", "packets", "flows"];

@@ -22,7 +22,7 @@ export interface RollupFile {
   readonly sources: RolledUp[];
 }
 
-/** The columns besides the time and the fields: which file of rows a row comes from, and the sums. A sum has 128 bits in two columns, for such numbers are not compressed. */
+/** The columns besides the time and the fields: which file of rows a row comes from, and the sums. A sum has 128 bits in two columns, because DuckDB does not compress numbers of 128 bits. */
 export const sourceColumn = "explore.source";
 export const sumColumns = {
   bytes: ["explore.bytes", "explore.bytes.high"],

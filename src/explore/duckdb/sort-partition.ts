@@ -12,15 +12,15 @@ export interface SortPartitionOptions {
   readonly pause: () => Promise<void>;
 }
 
-/** In groups of so many rows DuckDB compresses. */
+/** DuckDB compresses rows in groups of this size. */
 export const groupRows = 122_880;
-/** So many rows are sorted at once. */
+/** How many rows are sorted at once. */
 const sliceRows = 8 * groupRows;
 /** Rows of the same ends side by side have nearly the same names, and take a third of the room. */
 const order = ["flow.export.ip.addr", "flow.src.ip.addr", "flow.dst.ip.addr"];
 
 /**
- * Writes the rows of a file into another one, sorted slice by slice. Times that are whole milliseconds are kept as such, for they take
+ * Writes the rows of a file into another one, sorted slice by slice. Times that are whole milliseconds are kept as such, because they take
  * 20 bits less.
  *
  * @throws Error when not all rows arrived.

@@ -10,7 +10,7 @@ const dot = 0x2e;
 const minus = 0x2d;
 const openBracket = 0x5b;
 const two32 = 4_294_967_296;
-/** Numbers of so many digits are exact as they are added up. */
+/** Numbers of this many digits are exact as they are added up. */
 const safeDigits = 15;
 /** A list is a text as it stands in the line; a longer one is cut off by nobody, but left out. */
 const maxText = 4096;

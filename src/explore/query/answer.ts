@@ -22,7 +22,7 @@ export interface AnswerRow extends AnswerValue {
   readonly share: number;
 }
 
-/** Which part of the range comes of what: single records, or sums by minute. */
+/** Which part of the range comes from single records, and which from sums by minute. */
 export interface AnswerPart {
   readonly kind: "records" | "minutes";
   readonly from: string;

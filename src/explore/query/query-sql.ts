@@ -103,7 +103,7 @@ function unfoldedSql(flat: string, { source: { dialect }, dimensions }: RecordsQ
   const added = `SELECT ${[...cells, "f.b AS b", sum].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
   const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
   const lists = `(SELECT ${[...opened, "o.b AS b", "o.m AS m"].join(", ")} FROM (${added}) o)`;
-  // A list at a time, for two that are unfolded at once are put side by side.
+  // One list at a time, because two that are unfolded at once are put side by side.
   return dimensions.reduce((rows, { isArray }, i) => {
     if (!isArray) return rows;
     const unfolded = dimensions.map((_, k) => (k === i ? `${dialect.unnest(`l.d${k}`)} AS d${k}` : `l.d${k} AS d${k}`));

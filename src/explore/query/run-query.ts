@@ -6,7 +6,7 @@ import type { PlainValue, QueryEngine } from "./query-engine.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
 import type { Summand } from "./record-sum.ts";
 
-/** What a measure adds up, and what becomes of the sum. */
+/** What a measure adds up, and what happens to the sum. */
 interface MeasureKind {
   readonly summand: Summand;
   readonly unit: Unit;
@@ -159,7 +159,7 @@ async function sumsOf(records: RecordsQuery, { keys, step, engine, signal, bucke
   return { of, all };
 }
 
-/** The nearest rank: so many percent of the values are not above it. */
+/** The nearest rank: this many percent of the values are not above it. */
 function percentileOf(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;

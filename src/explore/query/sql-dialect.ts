@@ -34,7 +34,7 @@ export interface SqlDialect {
   isNotEmpty(list: string): string;
   /** A row for each element of a list, and one with NULL for an empty or absent list. */
   unnest(list: string): string;
-  /** Milliseconds since the epoch, as a whole number, of a time cut to so many seconds. */
+  /** Milliseconds since the epoch, as a whole number, of a time cut to this many seconds. */
   bucket(time: string, seconds: number): string;
   /** Exact for whole numbers of 64 bits. */
   sum(value: string): string;

@@ -4,7 +4,7 @@ import { readInstant } from "../check/read-quantity.ts";
 import { createAddressSet } from "./address-set.ts";
 import { compilePattern } from "./match-pattern.ts";
 
-/** Whether a filter is true of something with fields. Never throws. */
+/** Whether something with fields matches a filter. Never throws. */
 export type Matches = (of: FieldValues) => boolean;
 
 /** Compiles a filter, once for all that it is asked of. */

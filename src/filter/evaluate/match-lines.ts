@@ -2,7 +2,7 @@ import { createLineValues } from "../../record/index.ts";
 import type { Filter } from "../filter.ts";
 import { compileFilter } from "./compile-filter.ts";
 
-/** Whether a filter is true of the line of a record, from its brace at `start` up to `end`. */
+/** Whether the line of a record matches a filter, from its brace at `start` up to `end`. */
 export type MatchesLine = (bytes: Buffer, start: number, end: number) => boolean;
 
 /** Compiles a filter for lines as the collector writes them. */

@@ -23,6 +23,6 @@ export interface ShareTables {
   take(member: FleetMember, keys: readonly string[]): Promise<readonly Share[]>;
   /** Gives keys up, with what the next holder is to know; without a text what was kept before stays. */
   release(member: FleetMember, kept: ReadonlyMap<string, string | undefined>): Promise<void>;
-  /** Keeps a text for the next holder. Does nothing when the session has not the key. */
+  /** Keeps a text for the next holder. Does nothing when the session does not hold the key. */
   keep(member: FleetMember, key: string, text: string): Promise<void>;
 }

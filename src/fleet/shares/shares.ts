@@ -212,7 +212,7 @@ export function createShares(options: SharesOptions): Shares {
     const mayKeep = keepsWithoutLease && !membership.isReplaced();
     if (membership.session() === undefined && !mayKeep) {
       waiting = 0;
-      dropAll().catch((error: unknown) => log.error({ error }, "SNMP devices were not let go of"));
+      dropAll().catch((error: unknown) => log.error({ error }, "SNMP devices could not be released"));
       return;
     }
     void reconcile();
@@ -240,7 +240,7 @@ export function createShares(options: SharesOptions): Shares {
         await tables.keep(me(session), key, text);
       } catch (error) {
         count.failures.add(1);
-        log.debug({ key, error }, "what the next collector is to know of a device was not kept");
+        log.debug({ key, error }, "the state of a device for its next collector was not saved");
       }
     },
     holds: (key) => held.has(key),

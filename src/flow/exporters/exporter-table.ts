@@ -48,7 +48,7 @@ const maxRounds = 4;
 const provenAfterMs = 60_000;
 /** How often the time an exporter was last seen is saved while nothing else of it changes. */
 const keptAgainMs = 6 * 3_600_000;
-/** Of the places, so much is there for the others: one in ten. */
+/** Of the places, this much is there for the others: one in ten. */
 const freshShare = 0.1;
 
 /**

@@ -108,7 +108,7 @@ export interface Exporter {
   /** What it makes the collector remember, in bytes by {@link memoryCosts}. */
   heldBytes(): number;
   /**
-   * Forgets what is least needed until it holds no more than so many bytes: data sets that wait, domains that were not used for
+   * Forgets what is least needed until it holds no more than this many bytes: data sets that wait, domains that were not used for
    * longest, templates that did not come for longest, options. Of the domain that was used last the templates and options may go, it
    * stays. To be called between datagrams.
    */

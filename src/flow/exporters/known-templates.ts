@@ -23,7 +23,7 @@ export interface KnownTemplates {
   clear(domain: Domain): void;
   /** Forgets those that did not come again since before a time, milliseconds since the epoch. Returns how many. */
   expire(before: number): number;
-  /** Forgets the oldest until the share holds no more than so many bytes, or none is left. */
+  /** Forgets the oldest until the share holds no more than this many bytes, or none is left. */
   shrink(toBytes: number): void;
   /** Every template and where it is, the one that did not come again for longest first. */
   entries(): Iterable<readonly [KnownTemplate, Domain]>;

@@ -4,7 +4,7 @@ export interface MessageForm {
   readonly headerLength: number;
   readonly templateSet: number;
   readonly optionsSet: number;
-  /** Sets end at a multiple of so many bytes. */
+  /** Sets end at a multiple of this many bytes. */
   readonly alignment: number;
 }
 

@@ -80,7 +80,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   };
 }
 
-/** Cuts lines between records, so that each part has no more than so many bytes (unless it is one record) and records. */
+/** Cuts lines between records, so that each part has no more than this many bytes (unless it is one record) and records. */
 function cutLines(given: Uint8Array, maxBytes: number, maxRecords: number): { lines: Uint8Array; count: number }[] {
   const lines = bufferOf(given);
   const parts: { lines: Uint8Array; count: number }[] = [];

@@ -16,7 +16,7 @@ export interface Circuit {
   readonly probes: number;
 }
 
-/** So many failures in a row mean that the store is away. */
+/** How many failures in a row mean that the store is away. */
 const awayAfter = 2;
 
 export function createCircuit(): Circuit {

@@ -1,5 +1,5 @@
 /**
- * What is to become of a batch that an output could not deliver as a whole:
+ * What is to happen to a batch that an output could not deliver as a whole:
  *
  * - `retry`: the server or the way to it is at fault; the same batch is tried again until it works;
  * - `split`: the batch is too large; its halves are tried, a single record is refused;

@@ -65,7 +65,7 @@ export interface Delivery {
   start(): void;
   /** Takes whole lines, without copying them. `done` is called when they are not needed any more. */
   add(lines: Uint8Array, count: number, done: () => void): void;
-  /** Sends what waits, for so many milliseconds at most; keeps or drops the rest. */
+  /** Sends what waits, for this many milliseconds at most; keeps or drops the rest. */
   stop(drainMs: number): Promise<void>;
   state(): DeliveryState;
 }

@@ -1,6 +1,6 @@
 import { createLineWalker, copyLines } from "../../record/index.ts";
 
-/** What becomes of a field of a line. */
+/** What happens to a field of a line. */
 export interface FieldEdit {
   /**
    * Writes the value that lies from `value` up to `end` as it is to be, at `at`.
@@ -16,7 +16,7 @@ export interface FieldEdit {
 export const dropField: FieldEdit = { write: () => -1, maxGrowth: 0 };
 
 export interface LineEditor {
-  /** Copies a line with what becomes of its fields. @returns the end of the copy. */
+  /** Copies a line with what happens to its fields. @returns the end of the copy. */
   copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number;
   /** By how many bytes a line can become longer. */
   readonly maxGrowth: number;
@@ -55,7 +55,7 @@ const point = 0x2e;
 const zero = 0x30;
 const nine = 0x39;
 
-/** Cuts times to so many decimals of a second, without rounding. */
+/** Cuts times to this many decimals of a second, without rounding. */
 export function cutTime(decimals: number): FieldEdit {
   return {
     maxGrowth: 0,

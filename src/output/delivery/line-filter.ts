@@ -9,7 +9,7 @@ export interface LineFilterOptions {
   /** Left out: all. */
   readonly types?: readonly RecordType[];
   readonly dropFields?: readonly string[];
-  /** What becomes of fields, by their names; fields to drop come before it. */
+  /** What happens to fields, by their names; fields to drop come before it. */
   readonly edits?: ReadonlyMap<string, FieldEdit>;
   /** Leaves out some of too many records; left out: none. */
   readonly thinning?: Thinning | undefined;
@@ -20,7 +20,7 @@ export interface LineFilterOptions {
 }
 
 /**
- * Takes only records of some types that a filter is true of, and takes fields out of them, or changes them. What is left lies in memory of its own.
+ * Takes only records of some types that match a filter, and takes fields out of them, or changes them. What is left lies in memory of its own.
  *
  * @returns undefined when every line passes as it is: then no line needs to be looked at.
  */

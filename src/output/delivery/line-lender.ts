@@ -23,11 +23,11 @@ interface CopiedLines {
 export interface LineLenderOptions {
   /** Bytes that may be lent at a time; what comes beyond is dropped and counted. */
   readonly maxBytes: number;
-  /** Lines one behind the other are one loan up to so many bytes. */
+  /** Lines one behind the other are one loan up to this many bytes. */
   readonly maxLoanBytes: number;
   /** How long lines wait at most for others that go in the same message, milliseconds. */
   readonly gatherMs: number;
-  /** A message with so many bytes of lines does not wait for more. */
+  /** A message with this many bytes of lines does not wait for more. */
   readonly gatherBytes: number;
   readonly report: Pick<OutputReport, "dropped">;
   /** Brings lines to the other thread. */

@@ -8,7 +8,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** What came of a batch; records that are in neither list are with the server. */
+/** The result of a batch; records that are in neither list are with the server. */
 export interface Outcome {
   readonly refused: readonly Refusal[];
   /** Indexes in the batch that was sent, ascending: those that are to be tried again. */

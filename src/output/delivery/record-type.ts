@@ -14,7 +14,7 @@ const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
   [0x73, "telemetry"],
 ]);
 const rollupLetter = 0x72;
-/** Fields of the head stand within so many bytes. */
+/** Fields of the head stand within this many bytes. */
 const headBytes = 512;
 
 /** Where the exporter stands in most lines: behind `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */

@@ -77,7 +77,7 @@ export interface SpoolPosition {
 }
 
 /*
- * The position file has two slots, written in turn, so that one is whole whatever becomes of a write. Numbers are doubles:
+ * The position file has two slots, written in turn, so that one is whole whatever happens to a write. Numbers are doubles:
  *
  *     0  which write this is          8  CRC-32 of all that follows
  *     16 segment, offset              32 how many frames are open, then segment and offset of each

@@ -2,7 +2,7 @@ import type { Batch } from "./batch.ts";
 import { frameHeaderBytes, isPayloadOf, readFrameHeader, writeFrameHeader, type FrameHeader } from "./spool-format.ts";
 import type { SpoolFile } from "./spool-io.ts";
 
-/** The system takes so many pieces in one call. */
+/** The system takes this many pieces in one call. */
 const maxChunks = 512;
 
 /** The bytes that a batch takes in a segment. */

@@ -14,7 +14,7 @@ export interface SpoolOptions {
   readonly maxBytes: number;
   /** A segment that has reached this size is left for another. */
   readonly segmentBytes: number;
-  /** What becomes of a batch for which there is no room: the oldest segment goes, or the batch. */
+  /** What happens to a batch for which there is no room: the oldest segment goes, or the batch. */
   readonly whenFull: "drop_oldest" | "drop_newest";
   readonly report: SpoolReport;
   readonly log: Log;
@@ -90,7 +90,7 @@ export function createSpool(options: SpoolOptions): Spool {
     segments.keepPosition();
   };
 
-  /** @returns false when there is no room for so many bytes and the newest is to be dropped. */
+  /** @returns false when there is no room for this many bytes and the newest is to be dropped. */
   const makeRoom = async (size: number): Promise<boolean> => {
     while (byteLength() + size > maxBytes && segments.all().length > 0) {
       // Those that were delivered meanwhile go first.

@@ -5,7 +5,7 @@ import type { FieldEdit } from "./line-editor.ts";
 export interface ThinningOptions {
   /** Records a second. */
   readonly maxRate: number;
-  /** Whether each exporter may send so many, or all together. */
+  /** Whether each exporter may send this many, or all together. */
   readonly byExporter: boolean;
   /** Whether `flow.bytes` and its kin are estimates by the sampling rate; else those are below `flow.scaled`. */
   readonly hasScaledCounters: boolean;
@@ -27,7 +27,7 @@ export interface Thinning {
   weigh(line: Buffer, start: number, end: number): number;
   /** Ends them. */
   end(): void;
-  /** What becomes of the fields of a record that stands for several: the last one weighed. */
+  /** What happens to the fields of a record that stands for several: the last one weighed. */
   readonly edits: ReadonlyMap<string, FieldEdit>;
 }
 

@@ -16,7 +16,7 @@ export interface KafkaLane {
    * @returns what is wrong, when not all could be written or refused.
    */
   send(lines: BatchLines, plan: () => Promise<Chunk[]>, signal: AbortSignal): Promise<DeliveryError | undefined>;
-  /** What has become of its batch. */
+  /** What happened to its batch. */
   chunks(): readonly Chunk[];
   /** Its batch is done. */
   release(): void;
@@ -97,7 +97,11 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
   const judge = (chunk: Chunk, answer: ProduceAnswer | undefined): DeliveryError | undefined => {
     if (answer === undefined) {
       chunk.isUncertain = true;
-      return new DeliveryError("retry", "no_answer", `the broker does not say what came of the topic ${chunk.topic}`);
+      return new DeliveryError(
+        "retry",
+        "no_answer",
+        `the broker does not report the result for the topic ${chunk.topic}`,
+      );
     }
     const { code, said } = answer;
     if (code === kafkaCode.none || code === kafkaCode.duplicateSequence) {

@@ -59,7 +59,7 @@ export function createKafkaOutput(
       held.set(key, lane);
       const lines = readLines(batch, findKey, topics.topicOf);
       const fault = await lane.send(lines, () => planOf(open, batch, lines), signal);
-      // The core has not seen what came of an aborted call: the lane keeps it for the next one.
+      // The core has not seen the result of an aborted call: the lane keeps it for the next one.
       signal.throwIfAborted();
       const outcome = outcomeOf(batch, lane.chunks());
       if (fault !== undefined && outcome.retry.length === batch.count) throw fault;

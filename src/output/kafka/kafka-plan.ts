@@ -13,7 +13,7 @@ export interface Chunk {
   readonly positions: readonly number[];
   /** Of its first record; undefined until it is sent. */
   sequence: number | undefined;
-  /** It was sent, and what came of that is not known. */
+  /** It was sent, and the result of that is not known. */
   isUncertain: boolean;
   state: "open" | "accepted" | "refused";
   /** Why it is refused. */

@@ -76,7 +76,7 @@ const busy: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 const mendable: ReadonlySet<number> = new Set([401, 403, 404]);
 
 /**
- * What came of each record.
+ * The result of each record.
  *
  * @param answer with status 200.
  * @throws DeliveryError when it is no answer of a `_bulk`, or says of a record what an operator must fix.

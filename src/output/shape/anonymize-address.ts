@@ -30,7 +30,7 @@ const privatePrefixes = [
   "::1",
 ].map(parseKey);
 
-/** What becomes of a text that may be an address; undefined: it is none, or stays. */
+/** What happens to a text that may be an address; undefined: it is none, or stays. */
 export type AnonymizeText = (text: string) => string | undefined;
 
 /**

@@ -4,7 +4,7 @@ import { createRecentTexts, longestText } from "./recent-texts.ts";
 
 export interface AnonymizeLinesOptions {
   readonly anonymize: AnonymizeText;
-  /** So many addresses are remembered with what becomes of them; a power of two. */
+  /** How many addresses are remembered with what happens to them; a power of two. */
   readonly maxRecent: number;
   /** Whether the addresses of exporters stay: those below `flow.export`. */
   readonly keepsExporter: boolean;

@@ -5,11 +5,11 @@ import { createSums, isWhole, summedFields, type Sums } from "./summed-fields.ts
 export interface RollupOptions {
   /** The fields whose values make a group. */
   readonly fields: readonly string[];
-  /** So many groups are kept at most. */
+  /** How many groups are kept at most. */
   readonly maxGroups: number;
 }
 
-/** What became of a line. `other`: it has no counters that can be added, or is no flow. `full`: there is no room for its group. */
+/** What happened to a line. `other`: it has no counters that can be added, or is no flow. `full`: there is no room for its group. */
 export type RollupOutcome = "added" | "other" | "full";
 
 /** Adds flow records up: one for all whose chosen fields are the same. */

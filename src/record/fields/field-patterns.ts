@@ -99,14 +99,14 @@ export const fieldPatterns: readonly FieldPattern[] = [
     pattern: "*_rate",
     type: "double",
     example: '"netif.bytes.in_rate":1250000',
-    description: "what the counter did since the poll before, per second",
+    description: "change of the counter since the previous poll, per second",
     source: "SNMP, SVC_INPUT_SNMP_RATES_ENABLE",
   },
   {
     pattern: "*_delta",
     type: "unsigned_long",
     example: '"netif.bytes.in_delta":75000000',
-    description: "what the counter did since the poll before",
+    description: "change of the counter since the previous poll",
     source: "SNMP, SVC_INPUT_SNMP_RATES_ENABLE",
   },
   ...["flow.src.*", "flow.dst.*", "flow.client.*", "flow.server.*", "flow.export.*", "system.*"].map(

@@ -76,7 +76,7 @@ flow.end.reason.name | keyword | | end of flow | why the flow ended, IANA's text
 flow.direction.name | keyword | | ingress | ingress or egress: where the flow was seen | IE 61; sFlow
 flow.biflow.direction.id | long | | 1 | who of source and destination began the flow | IE 239
 flow.biflow.direction.name | keyword | | initiator | who of source and destination began the flow, IANA's text | IE 239
-flow.sample_rate | double | | 1024 | one of so many packets was looked at | sampling
+flow.sample_rate | double | | 1024 | one packet of this many was sampled | sampling
 flow.scaled.bytes | unsigned_long | bytes | 1536000 | where counters are not scaled: the estimate, flow.bytes times the sampling rate, rounded | sampling
 flow.scaled.packets | unsigned_long | packets | 3072 | where counters are not scaled: the estimate, flow.packets times the sampling rate, rounded | sampling
 flow.reverse.scaled.bytes | unsigned_long | bytes | 9216000 | the same for flow.reverse.bytes | sampling
@@ -93,7 +93,7 @@ flow.in.netif.isInternal | boolean | | true | in place of an index: the packet c
 flow.out.netif.isInternal | boolean | | true | in place of an index: the packet went to the device itself | sFlow
 flow.in.netif.format.id | long | | 3 | format of an interface value that is not known | sFlow
 flow.in.netif.value | long | | 5 | interface value of a format that is not known | sFlow
-flow.out.netif.count | long | | 2 | in place of an index: the packet went to so many interfaces, 0 when that is not known | sFlow
+flow.out.netif.count | long | | 2 | in place of an index: the number of interfaces that the packet was sent to, 0 when that is not known | sFlow
 flow.out.netif.format.id | long | | 3 | format of an interface value that is not known | sFlow
 flow.out.netif.value | long | | 5 | interface value of a format that is not known | sFlow
 flow.in.vrf.id | long | | 1 | VRF of the way in | IE 234

@@ -12,7 +12,7 @@ export interface MemoryLease {
   end(): void;
 }
 
-/** So much of each lease does not count: an endless table elsewhere must not cost an ordinary one its rows. */
+/** How much of each lease does not count: an endless table elsewhere must not cost an ordinary one its rows. */
 export const freeOfEachLease = 96 * 1024;
 
 /** @param outer the budget that this one is a part of. */

@@ -33,7 +33,7 @@ export interface DefinitionsInUseParts {
   readonly isOurs: (deviceId: string) => boolean;
   /** Called with definitions that came into use, before devices are added. */
   readonly changed: (definitions: Definitions) => void;
-  /** When the first work of one of so many devices begins, milliseconds from now. */
+  /** When the first work of one of this many devices begins, milliseconds from now. */
   readonly spread: (devices: number) => number;
   readonly pacer: Pacer;
   readonly clock: Clock;

@@ -13,7 +13,7 @@ export interface DeviceEffect {
   readonly pending: readonly string[];
 }
 
-/** Works out by the table of changes what becomes of each device for which something is different. */
+/** Works out by the table of changes what happens to each device for which something is different. */
 export function planEffects(diff: DefinitionsDiff, forceRediscovery: boolean): DeviceEffect[] {
   return [...diff.devices].map(([deviceId, changes]) => {
     const effects = new Set<ChangeEffect>(changes.map((change) => changeEffect(change.class, forceRediscovery)));

@@ -15,7 +15,7 @@ export interface NamedAddress {
 }
 
 /**
- * What becomes of a candidate.
+ * What happens to a candidate.
  *
  * - `outside`: no network of the file allows it
  * - `off`: it is allowed, and the settings do not take what comes from its source
@@ -59,7 +59,7 @@ export interface CandidatesParts {
 const retryMs = 3_600_000;
 /** More are not kept: senders can be forged, and tables be long. */
 const maxCandidates = 5000;
-/** So many are asked in one go. */
+/** How many are asked in one go. */
 const maxAtOnce = 256;
 
 export function createCandidates(parts: CandidatesParts): Candidates {

@@ -33,7 +33,7 @@ import { createTrapListener } from "../traps/trap-listener.ts";
 import { createTakeUp } from "./take-up.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** Work for many devices at once is spread: so much for each, up to a minute. */
+/** Work for many devices at once is spread: this much for each, up to a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
 /** How long a restart takes that did not say when it stopped. */
@@ -45,7 +45,7 @@ const usualLookMs = 5000;
 /** Of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
 
-/** So many plans of an earlier run are read at a time when the poller starts. */
+/** How many plans of an earlier run are read at a time when the poller starts. */
 const maxBeginning = 32;
 
 /** Rows of all devices whose counters are compared with the next poll. */
@@ -81,7 +81,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
   };
   const schedule = createSchedule(clock);
   let isRunning = false;
-  /** When the first work of one of so many devices begins. */
+  /** When the first work of one of this many devices begins. */
   const spread = (count: number): number => random() * Math.min(maxSpread, count * spreadPerDevice);
 
   const pacer = createPacer(clock);

@@ -8,7 +8,7 @@ import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { DeviceTable } from "./device-table.ts";
 
-/** Who asks for discoveries, and what becomes of them. */
+/** Who asks for discoveries, and what happens to them. */
 export interface Discoveries {
   /** Something has no effect until the device is discovered: it is tried again until that succeeds. */
   require(deviceId: string, delayMs: number): void;

@@ -23,7 +23,7 @@ export interface SnmpOptions {
   readonly health: Health;
   /** Keeps what the last polls read, for Prometheus. */
   readonly keepsReadings?: boolean;
-  /** Whether records have what their counters did since the poll before. Default: they have not. */
+  /** Whether records have the changes of their counters since the previous poll. Default: no. */
   readonly addsRates?: boolean;
   /** Receives traps and informs; without it none are. */
   readonly traps?: TrapSettings;

@@ -22,7 +22,7 @@ export interface TakeUpParts {
   readonly devices: Pick<DeviceTable, "pollers">;
   readonly discoveries: Pick<Discoveries, "require">;
   readonly plans: Pick<PlanStore, "load">;
-  /** When the first work of one of so many devices begins, milliseconds from now. */
+  /** When the first work of one of this many devices begins, milliseconds from now. */
   readonly spread: (devices: number) => number;
 }
 

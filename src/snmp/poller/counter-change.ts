@@ -17,7 +17,7 @@ export const counter32 = 2 ** 32;
 /** The octets on the wire of the shortest packet: 32 bits of packets last longer than 32 bits of octets. */
 const leastPacket = 84;
 
-/** What an interface can count in so many milliseconds at most; undefined where that is not known. */
+/** What an interface can count in this many milliseconds at most; undefined where that is not known. */
 export function mostIn({ field }: Attribute, speed: number | undefined, elapsed: number): number | undefined {
   if (speed === undefined || speed <= 0) return undefined;
   const octets = (speed * elapsed) / 8000;

@@ -65,7 +65,7 @@ export const interfaceCounters: ReadonlySet<string> = new Set(Object.values(rate
 /** ifAdminStatus, ifOperStatus. */
 const states = ["", "up", "down", "testing", "unknown", "dormant", "not present", "lower layer down"] as const;
 
-/** Of so many interfaces of a device at most. */
+/** Of this many interfaces of a device at most. */
 const maxInterfaces = 20_000;
 
 /** Thousands of devices have dozens of interfaces each: a row of numbers for each, and nothing else. */

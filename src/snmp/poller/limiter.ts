@@ -1,4 +1,4 @@
-/** Runs work with at most so many pieces at the same time, the others in the order in which they came. */
+/** Runs work with at most this many pieces at the same time, the others in the order in which they came. */
 export interface Limiter {
   run<T>(work: () => Promise<T>): Promise<T>;
   /** The limit may have been raised: starts as much as it now allows. */

@@ -113,7 +113,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     const found = { device, object: object.id, reason: detail, leftOut };
     shared.log.warn(
       found,
-      "an SNMP table is larger than what is read of one: its records are partial, and its next polls are left out",
+      "an SNMP table exceeds the limits of a poll: its records are partial, and its next polls are skipped",
     );
   }
 

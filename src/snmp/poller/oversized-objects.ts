@@ -8,7 +8,7 @@ export interface OversizedObjects {
   fits(objectId: string): void;
 }
 
-/** So many polls are left out at most: an hour at a minute's interval. */
+/** How many polls are left out at most: an hour at a minute's interval. */
 const mostLeftOut = 64;
 
 /** Twice as many polls are left out each time, because an endless table costs as much as a thousand devices. */

@@ -3,7 +3,7 @@ import { fieldNames } from "../values/put-value.ts";
 import type { RowChange } from "./counter-rates.ts";
 
 /**
- * Adds what counters did since the poll before: `<field>_delta`, `<field>_rate` (per second), and `snmp.rate.interval`, the
+ * Adds the changes of counters since the previous poll: `<field>_delta`, `<field>_rate` (per second), and `snmp.rate.interval`, the
  * seconds between. Counters that give no rate are listed in `snmp.rate.refused` as `<field> <reason>`.
  */
 export function putRates(fields: RecordFields, { seconds, changes }: RowChange): void {

@@ -59,7 +59,7 @@ const flushBytes = 256 * 1024;
 /** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
 const maxIdle = 16;
 
-/** @param addsRates whether records have what their counters did since the poll before. */
+/** @param addsRates whether records have the changes of their counters since the previous poll. */
 export function createRecordWriter(
   enricher: Enricher,
   sink: Sink,

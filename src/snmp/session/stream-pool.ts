@@ -81,7 +81,7 @@ export function createStreamPool({ counts, openStream, onMessage, onMalformed }:
 export function createMessageReader(): (chunk: Uint8Array) => Uint8Array[] {
   let chunks: Uint8Array[] = [];
   let size = 0;
-  /** Nothing is looked at before so much is there: joining what trickles in again and again would cost its square. */
+  /** Nothing is looked at before this much is there: joining what trickles in again and again would cost its square. */
   let wanted = 2;
   return (chunk) => {
     // The chunk is the socket's, and what is kept of it is looked at later.

@@ -1,6 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 
-/** Lets one piece of work go after the other, so many in a second. */
+/** Lets one piece of work go after the other, this many in a second. */
 export interface SendPace {
   /** Resolves when the next piece may go, in the order of the calls. Rejects when the signal aborts. */
   turn(signal: AbortSignal): Promise<void>;

@@ -2,7 +2,7 @@ import type { Metrics } from "../../report/index.ts";
 import { tryResults, type TryResult } from "./probe-address.ts";
 import { addressResults, type AddressResult } from "./sweep.ts";
 
-/** What became of a device that discovery met. */
+/** What happened to a device that discovery met. */
 export const foundChanges = ["new", "changed", "gone", "duplicate"] as const;
 export type FoundChange = (typeof foundChanges)[number];
 

@@ -18,7 +18,7 @@ export interface SweepResult {
   readonly isStopped: boolean;
 }
 
-/** What became of an address. */
+/** What happened to an address. */
 export const addressResults = ["found", "refused", "silent", "no_ping"] as const;
 export type AddressResult = (typeof addressResults)[number];
 
@@ -32,11 +32,11 @@ export interface SweepParts extends ProbeParts {
   readonly reached: (addresses: number) => void;
 }
 
-/** So many refusals are listed; all are counted. */
+/** How many refusals are listed; all are counted. */
 const maxRefused = 1000;
 
 /**
- * Asks each target, so many at the same time, each message in its turn.
+ * Asks each target, this many at the same time, each message in its turn.
  *
  * @throws what `ping` throws.
  */

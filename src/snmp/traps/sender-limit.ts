@@ -1,6 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 
-/** Lets each sender have so many notifications a second, and counts what it sent beyond. */
+/** Lets each sender have this many notifications a second, and counts what it sent beyond. */
 export interface SenderLimit {
   /** Whether one more of this sender counts. */
   admits(sender: string): boolean;
@@ -16,7 +16,7 @@ interface Sender {
 
 /** Senders that are remembered; the ones that were silent longest go first. */
 const maxSenders = 10_000;
-/** So many seconds' worth may come at once. */
+/** How many seconds' worth may come at once. */
 const burstSeconds = 5;
 
 /** @param perSecond 0 is no limit. */

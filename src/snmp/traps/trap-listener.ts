@@ -111,7 +111,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     async start() {
       credentials = await readTrapCredentials(settings.credentialsDirectory);
       for (const finding of credentials.findings)
-        log.error({ finding: formatFinding(finding) }, "credentials of traps");
+        log.error({ finding: formatFinding(finding) }, "a credential for traps cannot be used");
       if (settings.rulesPath !== "") rules = await loadRules(settings, log);
       usm = createUsmReceiver({
         engineId: engineIdOf(settings.engineId, parts.hostName),
@@ -231,7 +231,7 @@ async function loadRules({ rulesPath, compileCondition }: TrapSettings, log: Log
   const { rules, findings } = readTrapRules(rulesPath, await readFile(rulesPath), compileCondition);
   const errors = findings.filter(({ severity }) => severity === "error").map(formatFinding);
   if (errors.length > 0) throw new Error(`rules of traps: ${errors.join("; ")}`);
-  for (const finding of findings) log.warn({ finding: formatFinding(finding) }, "rules of traps");
+  for (const finding of findings) log.warn({ finding: formatFinding(finding) }, "a rule for traps has a fault");
   return rules;
 }
 

@@ -17,7 +17,7 @@ export const trapSeverities = [
   "debug",
 ] as const;
 
-/** What becomes of the notifications that a rule is true of. */
+/** What happens to the notifications that match a rule. */
 export interface TrapRule {
   /** The key in its file. */
   readonly id: string;
@@ -32,7 +32,7 @@ export interface TrapRule {
   readonly category: string | undefined;
 }
 
-/** Whether a rule is true of a record. */
+/** Whether a record matches a rule. */
 export type TrapCondition = (fields: RecordFields) => boolean;
 
 /** Reads a filter. @throws an Error that says what is wrong with it. */
@@ -44,7 +44,7 @@ export interface TrapRulesFile {
   readonly findings: readonly Finding[];
 }
 
-/** Reads a file of rules: a mapping from names to rules, of which the first that is true of a notification counts. */
+/** Reads a file of rules: a mapping from names to rules, of which the first that matches a notification counts. */
 export function readTrapRules(file: string, bytes: Uint8Array, compile: CompileCondition): TrapRulesFile {
   const text = decodeText(bytes);
   const collector = new FindingCollector(file, () => text);

@@ -14,7 +14,7 @@ export const indexTypes = [
   "ImplicitOctetString",
   "ImplicitObjectIdentifier",
 ] as const;
-/** `OctetString8`: so many octets in every row, and so without their number. */
+/** `OctetString8`: this many octets in every row, and so without their number. */
 export type FixedIndexType = `OctetString${number}`;
 export type IndexType = (typeof indexTypes)[number] | FixedIndexType;
 
@@ -35,7 +35,7 @@ export function isImplicit(type: IndexType): boolean {
 
 /**
  * The parts of an index from what follows the attribute's OID in an instance: one sub-identifier for an integer, four
- * for an IpAddress, six for a MacAddress, a length and so many for octets and OIDs, as many octets as the name of their
+ * for an IpAddress, six for a MacAddress, a length and this many for octets and OIDs, as many octets as the name of their
  * type says, and all that is left for the Implicit types.
  *
  * @returns undefined when the suffix is no index of these types: too short, too long, or octets above 255.

@@ -244,7 +244,7 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
       const start = clock.monotonic();
       const at = clock.now();
       const used = await use(held, "AcceptSource");
-      log.info({ source: name, ...used.changes }, "what was held of a source was accepted");
+      log.info({ source: name, ...used.changes }, "the held changes of a source were accepted");
       run = {
         ...used,
         at,

@@ -65,7 +65,7 @@ export const netbox: SourceKind = {
   },
 };
 
-/** What has become of a list; undefined when it must be read whole. */
+/** What happened to a list; undefined when it must be read whole. */
 async function readSince(reader: SourceReader, path: string, known: KnownList): Promise<KnownList | undefined> {
   const count = Number(at(await reader.json(`${path}limit=1&fields=id`), "count"));
   const changed =

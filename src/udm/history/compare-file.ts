@@ -4,7 +4,7 @@ import type { UdmEntry } from "../model/udm-entry.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 import type { UdmChange } from "./history-contract.ts";
 
-/** What became of each key in all of the changes. */
+/** What happened to each key in all of the changes. */
 function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
   const byKey = new Map<string, EntryChange>();
   for (const { changes: entries } of changes) {
@@ -29,7 +29,7 @@ export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolea
   return !isBefore;
 }
 
-/** What has become of entries since changes, the last of which is the last one at all. */
+/** What happened to entries since changes, the last of which is the last one at all. */
 export function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
   const edits: EntryChange[] = [];
   for (const [key, { after: before }] of collapse(changes)) {

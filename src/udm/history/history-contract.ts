@@ -19,7 +19,7 @@ export interface ChangeHead {
   readonly collector?: string | undefined;
 }
 
-/** One commit: what became of which entries. */
+/** One commit: what happened to which entries. */
 export interface UdmChange extends ChangeHead {
   readonly changes: readonly EntryChange[];
   /**

@@ -13,7 +13,7 @@ import type { HistoryOptions, NewChange, NewLayerChange, StoreHistory } from "./
 
 const cannotWrite = "the history of the metadata cannot be written";
 const checkName = "metadata history";
-/** In so many files the history is. */
+/** How many files the history has. */
 const parts = 16;
 /** How far back a start compares the history with the file, in bytes. */
 const comparedBytes = 4 * 1024 * 1024;
@@ -53,7 +53,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const head = end === 0 ? undefined : readHead(line);
       if (head === undefined || head.number < next) {
         metrics.failed("torn");
-        log.warn({ path: segment.path, start }, "a line of the history of the metadata is torn, and left out");
+        log.warn({ path: segment.path, start }, "an incomplete line of the metadata history is skipped");
         if (end === 0) break;
       } else {
         kept.add([{ ...head, segment, start, end }]);
@@ -86,7 +86,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     let place = all.length - 1;
     while (place > 0 && all[place - 1]?.group === last.group) place--;
     if (isInFile(await kept.readFrom(place), index)) return;
-    log.info({ change: last.group }, "a change that was cut off before it was saved is no part of the history");
+    log.info({ change: last.group }, "an interrupted change that was not saved is left out of the history");
     await cutFrom(place);
   };
 

@@ -178,7 +178,7 @@ function findInLeaf6(
  * Reads a word of each line of the processor's cache over which a full leaf of IPv6 lies. They come from memory side by side,
  * whereas the search waits for one before it knows the next: that is a quarter of its time among a million entries.
  *
- * @returns something that depends on all of them, for else nothing would be read.
+ * @returns something that depends on all of them, because otherwise nothing would be read.
  */
 function readAhead(words: Int32Array, node: number): number {
   return (

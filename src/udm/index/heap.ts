@@ -19,7 +19,7 @@ export interface Heap {
   /** @returns a block whose first word has no other bits set; the other words are as they were left. @throws HeapFullError */
   allocate(words: number, part: HeapPart): number;
   free(block: number): void;
-  /** Whether so many further allocations of blocks up to {@link maxSmallWords} will succeed. */
+  /** Whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
   hasRoom(allocations: number): boolean;
   /** Bytes of blocks in use, rounding included. */
   usedBytes(part: HeapPart): number;
@@ -27,7 +27,7 @@ export interface Heap {
   heldBytes(): number;
   /** Lends all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
   lend(): HeapLoan;
-  /** @param used what became of the slabs; undefined when all of them are unused again. Nobody may write to others. */
+  /** @param used what happened to the slabs; undefined when all of them are unused again. Nobody may write to others. */
   takeBack(loan: HeapLoan, used?: HeapReturn): void;
 }
 

@@ -11,7 +11,7 @@ export interface PublishedLayer {
 }
 
 export interface SharedIndexOptions {
-  /** Most entries of one state. Memory is reserved for so many, which costs address space until it is used. */
+  /** Most entries of one state. Memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries: number;
   /** What a message about a limit says of how to raise it. */
   readonly limitName?: string;

@@ -26,7 +26,7 @@ export function createKeyScanner(bytes: Uint8Array): KeyScanner {
   let width = 1;
   let at = 0;
 
-  /** A decimal number of so many digits at most, without leading zeros; -1 for none. */
+  /** A decimal number of this many digits at most, without leading zeros; -1 for none. */
   const decimal = (digits: number): number => {
     const start = at;
     let value = 0;

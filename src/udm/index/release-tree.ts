@@ -9,7 +9,7 @@ export interface Releaser {
   tree(layout: NodeLayout, node: number): void;
   /** Gives up a reference to the entry of a leaf's item. */
   entry(item: number): void;
-  /** Frees nodes that were given up, so many at most. @returns whether there are more. */
+  /** Frees nodes that were given up, this many at most. @returns whether there are more. */
   work(nodes: number): boolean;
 }
 

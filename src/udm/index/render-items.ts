@@ -3,7 +3,7 @@ import type { RenderedTexts, TextPlace } from "./rendered-texts.ts";
 import type { TreeCursor } from "./tree-cursor.ts";
 import type { UdmText } from "../model/udm-index.ts";
 
-/** Items read from a tree at a time: few at first, for most answers are short, and V8 keeps up to 64 bytes in its own heap. */
+/** Items read from a tree at a time: few at first, because most answers are short, and V8 keeps up to 64 bytes in its own heap. */
 const firstItems = 16;
 const mostItems = 4096;
 

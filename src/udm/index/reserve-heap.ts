@@ -7,7 +7,7 @@ const leastBytes = 16 * 1024 * 1024;
 const mostBytes = 2 ** 32 - slabBytes;
 
 /**
- * Address space for so many entries. Where the system refuses it, half of that, and so on.
+ * Address space for this many entries. Where the system refuses it, half of that, and so on.
  *
  * @param onSmaller is called when it became less.
  * @throws Error when there is not even a little.

@@ -3,7 +3,7 @@ import { jsonStart, jsonWord } from "./entry-block.ts";
 import { blockOf } from "./node-layout.ts";
 import type { TreeCursor } from "./tree-cursor.ts";
 
-/** Items read from a tree at a time: few at first, for most answers are short, and V8 keeps up to 64 bytes in its own heap. */
+/** Items read from a tree at a time: few at first, because most answers are short, and V8 keeps up to 64 bytes in its own heap. */
 const firstItems = 16;
 const mostItems = 512;
 

@@ -10,7 +10,7 @@ export function createViewBuffer(maxReaders: number): SharedArrayBuffer {
   return new SharedArrayBuffer((maxReaders + 3) * rowWords * 4);
 }
 
-/** Where a view has its states: so many words from a word on. */
+/** Where a view has its states: this many words from a word on. */
 export function firstState(view: number): number {
   return view * rowWords + 1;
 }

@@ -9,7 +9,7 @@ export type UdmWrite =
   /** Without `fields` all values are replaced, else only those named; file-only fields always stay. */
   | { readonly op: "update"; readonly key: Key; readonly values: UdmValues; readonly fields?: readonly UdmField[] }
   | { readonly op: "delete"; readonly key: Key }
-  /** What becomes of the entry is decided when its turn comes, by what is there then. Fields known in the file only are its matter, too. */
+  /** What happens to the entry is decided when its turn comes, by what is there then. Fields known in the file only are its matter, too. */
   | { readonly op: "edit"; readonly key: Key; readonly edit: (found: UdmEntry | undefined) => EditedEntry };
 
 /** What an edit makes of an entry: undefined is none; or why it refuses. */
@@ -29,7 +29,7 @@ export interface WriteOrigin {
   readonly author?: string;
 }
 
-/** What became of a batch that is saved. */
+/** What happened to a batch that is saved. */
 export interface UdmCommit {
   /** One for each write: as it now is, or as it was for one that is gone; without those that an edit left as missing as it found them. */
   readonly entries: readonly UdmEntry[];

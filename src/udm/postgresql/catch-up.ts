@@ -53,12 +53,12 @@ export function createCatchUp({ place, mirror, state, report, loaded, clock, log
     if (reason === "set_back") {
       log.warn(
         { database: place },
-        "the database has not the commits that were seen here: it is another one, or was set back; all is read from it",
+        "the database lacks commits that were seen here: it is another database or was set back; reading everything again",
       );
     } else if (reason === "changed_by_hand") {
       log.warn(
         { database: place },
-        "entries of the database were changed by hand, without a number: all is read from it",
+        "entries of the database were changed by hand, without a commit number; reading everything again",
       );
     }
     try {

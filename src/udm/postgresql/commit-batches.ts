@@ -7,7 +7,7 @@ import { entriesOf, originOf, type Batch } from "../store/submit-writes.ts";
 import type { NewCommit } from "./save-commits.ts";
 import { createTransact, type TransactOptions } from "./transact.ts";
 
-/** What became of a group of batches. */
+/** What happened to a group of batches. */
 export interface CommittedGroup {
   /** Of each batch, in their order. */
   readonly outcomes: readonly Outcome<UdmCommit>[];

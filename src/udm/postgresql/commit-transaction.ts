@@ -10,7 +10,7 @@ export interface Writer {
   /** Opens it if need be. @throws Error */
   session(): Promise<Session>;
   /**
-   * Finds out what became of a commit whose answer was lost. While the transaction may still be about to commit, it holds the row that this
+   * Finds out what happened to a commit whose answer was lost. While the transaction may still be about to commit, it holds the row that this
    * takes first: whatever is found then is final.
    */
   outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer>;

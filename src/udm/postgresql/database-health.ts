@@ -56,7 +56,7 @@ export function createDatabaseHealth({ place, at, log, clock, health }: Database
       isAway = true;
       wasLost = true;
       health.set({ name, ready: hasState, ...(hasState && { degraded: true }), detail: detail(reason) });
-      log.warn({ database: place, reason }, "the database of the metadata is away");
+      log.warn({ database: place, reason }, "the database of the metadata does not answer");
     },
     copyRead(at_, entries, change) {
       heardAt = at_;

@@ -13,7 +13,7 @@ export interface PostgresqlMetrics {
   fullLoad(reason: FullLoadReason): void;
   /** Commits of other collectors that were taken over. */
   followed(commits: number): void;
-  /** A commit of another collector is seen here, so many milliseconds after it was made. */
+  /** A commit of another collector is seen here, this many milliseconds after it was made. */
   seen(ms: number): void;
   /** A transaction found that others had committed since. */
   overtaken(): void;

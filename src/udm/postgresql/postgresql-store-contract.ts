@@ -18,7 +18,7 @@ export interface UdmPostgresqlStoreOptions {
   readonly exportPath: string;
   /** Most bytes of the history of changes, about. */
   readonly historyBytes: number;
-  /** Most entries; memory is reserved for so many, which costs address space until it is used. */
+  /** Most entries; memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries: number;
   /** What a message about a limit says of how to raise it. */
   readonly limitName?: string;

@@ -5,7 +5,7 @@ const commitsAtOnce = 500;
 /** One collector of several removes. "prune" as bytes, cut. */
 const lockKey = 0x7072_756e;
 
-/** Removes the oldest changes of the log until it has no more than so many bytes, about. The last one stays. */
+/** Removes the oldest changes of the log until it has no more than this many bytes, about. The last one stays. */
 export async function pruneLog(session: Session, maxBytes: number): Promise<void> {
   while (await session.ask(() => removeSome(session, maxBytes)));
 }

@@ -41,7 +41,7 @@ const copyDelayMs = 30_000;
 const exportDelayMs = 200;
 /** A copy has all the names of a network: others need not read it. */
 const copyMode = 0o600;
-/** Copies of so many bytes are read in a thread. */
+/** Copies of this many bytes are read in a thread. */
 const threadBytes = 256 * 1024;
 
 export function createStateCopies(options: StateCopiesOptions): StateCopies {

@@ -46,7 +46,7 @@ export interface TransactOptions {
  */
 export type Transact = (plan: (from: Position) => Promise<Plan | undefined>) => Promise<void>;
 
-/** How long a write waits to learn what became of a commit whose answer was lost. */
+/** How long a write waits to learn what happened to a commit whose answer was lost. */
 const lostAnswerMs = 60_000;
 /** What an answer may take longer for each entry that is written. */
 const msForAnEntry = 0.5;
@@ -99,7 +99,7 @@ export function createTransact(options: TransactOptions): Transact {
     mirror.take(next, { store: from.store, number, save }, changes);
   };
 
-  /** Commits, and finds out what became of it when no answer comes. */
+  /** Commits, and finds out what happened to it when no answer comes. */
   const finish = async (session: Session, number: number, save: string): Promise<void> => {
     let lost: unknown;
     try {

@@ -131,7 +131,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     log,
     async connected(session) {
       const made = await migrate(session, udmSchema, migrateMs);
-      if (made.length > 0) log.info({ database: place, steps: made }, "the tables of the metadata were made");
+      if (made.length > 0) log.info({ database: place, steps: made }, "created the tables of the metadata");
       await session.ask((sql) => sql.unsafe(`listen ${channel}`));
       await queue.alone(async () => {
         try {
@@ -270,7 +270,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
           await catchUp.reload(session, new ReloadNeeded("asked"));
         } catch (error) {
           report.loadFailed("io");
-          log.error({ error, database: place }, "the metadata cannot be read again, the state before stays");
+          log.error({ error, database: place }, "the metadata cannot be read again: the previous state stays in use");
           session.close(new Error(messageOf(error)));
           throw error instanceof UdmError ? error : new UdmError("unavailable", messageOf(error), [], { cause: error });
         }

@@ -12,7 +12,7 @@ export interface WriteBatch {
   readonly onVersion?: number | undefined;
 }
 
-/** What became of the batches of a group. */
+/** What happened to the batches of a group. */
 export interface AppliedBatches {
   /** What the writes of each did, in their order. */
   readonly outcomes: readonly Outcome<readonly EntryChange[]>[];

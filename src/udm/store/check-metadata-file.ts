@@ -98,7 +98,7 @@ const entryFields = ["name", "tags", "vlan", "internal", "metadata", "contexts"]
 function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): UdmEntry | undefined {
   const whole = readOr(key, value);
   if ("message" in whole) {
-    // Each field by itself, for an entry is given up at its first fault.
+    // Each field by itself, because an entry is given up at its first fault.
     const fields = value.kind === "mapping" ? value.pairs : [];
     const faults = fields.map((field) => readOr(key, { ...mappingOf(value), pairs: [field] }));
     const found = faults.filter((fault) => "message" in fault);

@@ -1,4 +1,4 @@
-/** What became of one item of a group: its own outcome, whatever that of the others. */
+/** What happened to one item of a group: its own outcome, whatever that of the others. */
 export type Outcome<R> = { readonly result: R } | { readonly error: unknown };
 
 /** One worker at a time, in the order of the calls. What comes while it works waits and is taken as one group. */

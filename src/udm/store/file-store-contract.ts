@@ -15,7 +15,7 @@ export interface UdmFileStoreOptions {
   readonly owned: boolean;
   /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
   readonly refreshMs: number;
-  /** Most entries; memory is reserved for so many, which costs address space until it is used. */
+  /** Most entries; memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries?: number;
   /** What a message about a limit says of how to raise it. */
   readonly limitName?: string;
@@ -24,7 +24,7 @@ export interface UdmFileStoreOptions {
   readonly io?: FileIo;
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
   readonly startThread?: (() => Worker) | undefined;
-  /** A file of so many bytes is a big one. */
+  /** A file of this many bytes is a big one. */
   readonly threadBytes?: number;
   /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
   readonly stateDirectory?: string;

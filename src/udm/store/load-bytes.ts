@@ -16,7 +16,7 @@ const loadShare = 8;
 export interface BytesLoaderOptions {
   readonly shared: SharedIndex;
   readonly thread: FileThread | undefined;
-  /** A file of so many bytes is a big one. */
+  /** A file of this many bytes is a big one. */
   readonly threadBytes: number;
 }
 

@@ -11,7 +11,7 @@ const checkName = "metadata";
 /** How many names a log line lists. */
 const maxShown = 10;
 
-/** Says to log, metrics and readiness what came of reading the file. */
+/** Reports the result of reading the file to log, metrics and readiness. */
 export interface LoadReport {
   /** @param isThere whether there is a file. */
   loaded(state: Pick<LoadedState, "size" | "unknownFields" | "warnings">, isThere: boolean): void;
@@ -36,7 +36,7 @@ export function createLoadReport(path: string, log: Log, health: Health, metrics
       const failure = new UdmError("unavailable", message, [], { cause: error });
       metrics.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
       health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail: failure.message });
-      const outcome = isLoaded ? "the state before stays" : "there is no metadata";
+      const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
       log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
       return failure;
     },

@@ -10,7 +10,7 @@ import { decodeUtf8 } from "./decode-utf8.ts";
 import { createWarnings, type EntryWarnings } from "./entry-warnings.ts";
 import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
 
-/** What became of a file. */
+/** What happened to a file. */
 export interface LoadedState {
   /** Undefined when the state before has the same entries. */
   readonly built: IndexReturn | undefined;

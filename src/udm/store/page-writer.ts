@@ -54,7 +54,7 @@ export interface PageWriter {
   linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
 }
 
-/** So many pieces of memory are gathered into one after a save. */
+/** How many pieces of memory are gathered into one after a save. */
 const maxRuns = 4096;
 
 /** @param maxWrite bytes given to the system at once. */

@@ -62,7 +62,7 @@ export interface UdmSaverOptions {
   readonly io: FileIo;
   /** Saves big files; undefined to save all in this thread. */
   readonly thread: FileThread | undefined;
-  /** A file of so many bytes is a big one. */
+  /** A file of this many bytes is a big one. */
   readonly threadBytes: number;
   /** Where an image of a file may lie that cannot be replaced but overwritten; "" when there is no such place. */
   readonly stateDirectory: string;
@@ -151,7 +151,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     if (saved.isInPlace && !isInPlace) {
       log.warn(
         { target },
-        "the metadata file cannot be replaced, because it is a mount of its own: it is overwritten, and may be torn until a restart should that be cut off",
+        "the metadata file cannot be replaced, because it is a mount of its own: it is overwritten in place, and an interruption leaves it incomplete until a restart",
       );
     }
     isInPlace = saved.isInPlace;
@@ -166,7 +166,7 @@ export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
     }
     for (const { reason, path } of kept) {
       report.kept(reason);
-      if (reason === "original") log.info({ path }, "the metadata file as written by hand is kept");
+      if (reason === "original") log.info({ path }, "kept a copy of the metadata file as it was written by hand");
       else
         log.warn(
           { target, path },

@@ -18,14 +18,14 @@ type CommitResult = "ok" | "error" | UdmErrorCode;
 
 /** What a store reports of its loads and commits. */
 export interface StoreMetrics {
-  /** The file was read; so many of its entries break the rules for values. */
+  /** The file was read; this many of its entries break the rules for values. */
   loaded(warnings: number): void;
   loadFailed(reason: LoadFailure): void;
   /** A load found a file that a person has changed although the store owns it. */
   editIgnored(): void;
   /** One batch was answered after `ms` milliseconds of waiting and working. */
   committed(result: CommitResult, ms: number): void;
-  /** So many batches are about to be saved at once. */
+  /** This many batches are about to be saved at once. */
   groupSize(batches: number): void;
 }
 

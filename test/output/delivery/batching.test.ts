@@ -146,7 +146,7 @@ test("an output takes the records of its types", () => {
   assert.equal(createLineFilter({ types: ["flow_option"] })?.(linesOf([flow]), 1), undefined);
 });
 
-test("an output takes the records that its filter is true of, and counts the others of its types", () => {
+test("an output takes the records that match its filter, and counts the others of its types", () => {
   const matches = compileLineFilter(parseFilter("bytes > 9PB or system exists", "test", recordVocabulary));
   let others = 0;
   const filter = createLineFilter({

@@ -13,7 +13,7 @@ import { deliveryConfig } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore, type StoreMood } from "./fake-store.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
 
-/** What the slow model knows: what became of each line is asked of the store and the dead letters at the end. */
+/** What the slow model knows: what happened to each line is asked of the store and the dead letters at the end. */
 interface Model {
   readonly mode: SpoolMode;
   sent: number;

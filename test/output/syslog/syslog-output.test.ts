@@ -22,7 +22,7 @@ interface Receiver {
   /** Messages of all connections, without their lengths. */
   readonly messages: string[];
   connections: number;
-  /** What becomes of a connection; reads it as a rule. */
+  /** What happens to a connection; reads it as a rule. */
   take: (socket: Socket) => void;
 }
 

@@ -74,12 +74,12 @@ export const integer = (value: number): TypedValue => ({ type: "Integer32", valu
 export const gauge = (value: number): TypedValue => ({ type: "Gauge32", value });
 export const identifier = (text: string): TypedValue => ({ type: "ObjectIdentifier", value: oidOf(text) });
 
-/** A Counter32 that grows by so many a second and wraps. */
+/** A Counter32 that grows by this many a second and wraps. */
 export const counter32 = (start: number, perSecond: number): AgentValue => {
   return (uptime) => ({ type: "Counter32", value: Math.floor(start + uptime * perSecond) % 2 ** 32 });
 };
 
-/** A Counter64 that grows by so many a second. */
+/** A Counter64 that grows by this many a second. */
 export const counter64 = (start: bigint, perSecond: bigint): AgentValue => {
   return (uptime) => ({ type: "Counter64", value: BigInt.asUintN(64, start + BigInt(Math.floor(uptime)) * perSecond) });
 };

@@ -12,7 +12,7 @@ const octetsAt = 20;
 
 /** An exporter whose records have a number each, in `flow.bytes`. */
 export interface NumberedFlows {
-  /** Sends the records with these numbers, a whole number of datagrams, so many a second. */
+  /** Sends the records with these numbers, a whole number of datagrams, this many a second. */
   send(port: number, from: number, count: number, perSecond: number): Promise<void>;
   close(): void;
 }

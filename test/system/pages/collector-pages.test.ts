@@ -34,7 +34,7 @@ test("Exporters: who sends, what the doctor says, and commands for a router with
   assert.deepEqual(errors(), []);
 });
 
-test("Outputs: what waits, why the server refuses, and a test that says what came of it", async (t) => {
+test("Outputs: what waits, why the server refuses, and a test that reports the result", async (t) => {
   const browser = await openBrowser(t);
   if (browser === undefined) return;
   const server = await startHttpServer(t);

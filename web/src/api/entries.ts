@@ -16,7 +16,7 @@ export interface Entry {
   readonly layer?: string;
 }
 
-/** What became of an entry. */
+/** What happened to an entry. */
 export interface EntryChange {
   readonly key: string;
   readonly before?: Entry;

@@ -15,7 +15,7 @@ export interface Loaded<Answer> {
 }
 
 export interface LoadOptions {
-  /** Made again so many milliseconds after each answer, while the page is seen. */
+  /** Made again this many milliseconds after each answer, while the page is seen. */
   readonly everyMs?: number;
   readonly timeoutMs?: number;
   /** The answer of the question before stays until the new one is there. */

@@ -1,7 +1,7 @@
 /** A value of a field, as records have it; null: they lack the field. */
 export type FieldValue = string | number | boolean | null;
 
-/** The term of docs/filters.md that is true of records with this value, or of those without it. */
+/** The term of docs/filters.md that matches records with this value, or those without it. */
 export function filterTerm(field: string, value: FieldValue, isExcluded = false): string {
   const name = /^[\w@.]+$/.test(field) && !field.startsWith("@") ? field : `\`${field}\``;
   if (value === null) return `${name} ${isExcluded ? "exists" : "not exists"}`;

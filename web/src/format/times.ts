@@ -22,7 +22,7 @@ export function formatAge(ms: number, now: number): string {
   return `${formatDuration(seconds < 60 ? Math.round(seconds) : seconds)} ago`;
 }
 
-/** A time on an axis whose marks are so many seconds apart. */
+/** A time on an axis whose marks are this many seconds apart. */
 export function formatAxisTime(ms: number, stepSeconds: number): string {
   const at = new Date(ms);
   const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;

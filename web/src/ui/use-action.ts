@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ApiFailure } from "../api/api-failure.ts";
 
-/** Something that a person sets off, and what became of it. */
+/** Something that a person sets off, and what happened to it. */
 export interface Action {
   readonly failure: ApiFailure | undefined;
   readonly isBusy: boolean;

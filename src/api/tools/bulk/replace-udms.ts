@@ -198,7 +198,7 @@ async function addNew(
   throw apiError("failed_precondition", "NOT_IN_SCOPE", `${first.description}${more}`, { violations: strangers });
 }
 
-/** How many of so many entries may be deleted. */
+/** How many of this many entries may be deleted. */
 type MayDelete = (entries: number) => { readonly count: number; readonly text: string };
 
 /** @throws ConnectError `invalid_argument` */

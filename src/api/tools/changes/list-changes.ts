@@ -29,7 +29,7 @@ import type { ToolsCaller, ToolsContext } from "../common/tools-context.ts";
 
 const mostChanges = 1000;
 const changesByDefault = 100;
-/** A page ends early when its changes have so many entries. */
+/** A page ends early when its changes have this many entries. */
 const mostEntries = 20_000;
 
 /** The message of a change. */

@@ -114,7 +114,7 @@ export function afterReplacement(before: UdmEntry | undefined, { entry, contexts
   return contexts.length === 0 ? kept : withContexts(kept, contexts);
 }
 
-/** What became of how many entries. */
+/** What happened to how many entries. */
 export interface ChangeCounts {
   readonly created: number;
   readonly updated: number;

@@ -3,7 +3,7 @@ import { toBinary, toJsonString, type DescMessage, type MessageShape } from "@bu
 import { encode, type CodecName, type Encodable, type Encoded } from "../../rpc/encoded.ts";
 import { varintSize, writeVarint } from "../../udm/varint.ts";
 
-/** So many elements are made at once. */
+/** How many elements are made at once. */
 const elementsAtOnce = 100;
 
 /** A message with a list that may be long. */

@@ -2,7 +2,7 @@ import type { Filter } from "../../../filter/index.ts";
 import type { Key } from "../../../ip/index.ts";
 import { findInJson, type FindBytes } from "./find-bytes.ts";
 
-/** What can be known of the entries that a filter is true of before they are looked into. */
+/** What can be known of the entries that match a filter before they are looked into. */
 export interface Narrowed {
   /** Of each, one has to be found in the JSON of an entry. */
   readonly anyOf: readonly (readonly FindBytes[])[];
@@ -52,7 +52,7 @@ export function narrowFilter(filter: Filter | undefined): Narrowed {
   };
 }
 
-/** One of which has to be in an entry that the filter is true of; undefined: nobody knows. */
+/** An entry that matches the filter has one of these; undefined: nobody knows. */
 function alternatives(filter: Filter): readonly FindBytes[] | undefined {
   if (filter.kind === "or") {
     const all = filter.filters.map(alternatives);

@@ -139,7 +139,7 @@ async function findEntries(search: Search, tagKeys: TagKeys, check: () => void):
   return page.entries().map(({ entry, layer }) => ({ layer, entry: indexOf.get(layer)?.get(entry.key) ?? entry }));
 }
 
-/** The keys of the entries among which all are that a filter is true of, where they are found without reading all entries. */
+/** Keys of entries that include all that match a filter, where these are found without reading all entries. */
 async function knownKeys(
   index: UdmIndex,
   { tag, haveContexts }: Narrowed,

@@ -29,7 +29,7 @@ export const defineFlows: DefineCommand = (flows, { terminal }) => {
     .description("show flows while they go by, a part of them when they are many")
     .option("--filter <expression>", filter)
     .option("--rate <number>", "as many a second at most", numberFrom1, 100)
-    .option("--limit <number>", "end after so many", numberFrom1)
+    .option("--limit <number>", "end after this many", numberFrom1)
     .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "json"]).default("text"))
     .action(async (options: TailOptions) => {
       const { tailFlows } = await import("./tail-flows.ts");

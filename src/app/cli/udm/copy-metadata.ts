@@ -23,7 +23,7 @@ import { makeTables } from "../make-tables.ts";
 import { showChanges } from "./show-changes.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** What becomes of one entry of the target. */
+/** What happens to one entry of the target. */
 interface Change {
   readonly before: UdmEntry | undefined;
   readonly after: UdmEntry | undefined;

@@ -3,14 +3,14 @@ import { findFullUdm, readFullUdms } from "./full-entries.ts";
 import { callTools } from "./tools-json.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** What becomes of one key. Without `before` it is created, without `after` deleted. */
+/** What happens to one key. Without `before` it is created, without `after` deleted. */
 export interface EntryChange {
   readonly key: string;
   readonly before?: UdmJson;
   readonly after?: UdmJson;
 }
 
-/** Up to so many entries are asked for one by one; beyond, all are listed. */
+/** Up to this many entries are asked for one by one; beyond, all are listed. */
 const askedSingly = 20;
 
 /** The entries of a collector with these keys, by key. Keys are canonical. */

@@ -25,7 +25,7 @@ const ofCollector: readonly CommandRow[] = [
   },
   {
     usage: "search [text]",
-    description: "show the entries with a text in key, name, tags or metadata, or those that a filter is true of",
+    description: "show the entries with a text in key, name, tags or metadata, or those that match a filter",
     load: async () => (await import("./search-command.ts")).defineSearch,
   },
   {
@@ -56,7 +56,7 @@ const ofCollector: readonly CommandRow[] = [
   },
   {
     usage: "delete [keys...]",
-    description: "delete the entries with exactly these keys, or those that a filter is true of: all or none",
+    description: "delete the entries with exactly these keys, or those that match a filter: all or none",
     load: async () => (await import("./delete-command.ts")).defineDelete,
   },
   {

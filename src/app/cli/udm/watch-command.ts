@@ -17,9 +17,9 @@ interface WatchOptions {
 /** `udm watch`. */
 export const defineWatch: DefineCommand = (watch, { terminal }) => {
   addClientOptions(watch)
-    .option("--filter <udm-filter>", "only changes of entries that it is true of, before or after")
+    .option("--filter <udm-filter>", "only changes of entries that match it, before or after")
     .option("--after <number>", "first those with higher numbers, of all after 0 (default: only new ones)", afterNumber)
-    .option("--limit <number>", "end after so many", wholeNumber)
+    .option("--limit <number>", "end after this many", wholeNumber)
     .option("--no-sources", "without what sources change")
     .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "ndjson"]).default("text"))
     .action(async ({ filter = "", after, limit = Infinity, sources, output }: WatchOptions) => {

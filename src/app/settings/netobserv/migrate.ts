@@ -4,7 +4,7 @@ import type { GivenSetting } from "../settings-source.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
 import { fateOf, netObservNames } from "./netobserv-names.ts";
 
-/** What became of one given name. */
+/** What happened to one given name. */
 export interface Migrated {
   readonly given: GivenSetting;
   /** `unset`: nothing was given. `wrong`: not a value of its setting. `overridden`: another place says it. */

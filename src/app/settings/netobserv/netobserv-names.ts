@@ -7,7 +7,7 @@ import { processorNames } from "./processor-names.ts";
 /** Every public name of ElastiFlow NetObserv, without its prefix. Names are facts; what is said of each is this table's. */
 export const netObservNames: Readonly<Record<string, KnownName>> = { ...inputNames, ...processorNames, ...outputNames };
 
-/** What becomes of a name of NetObserv. */
+/** What happens to a name of NetObserv. */
 export type Fate =
   | {
       readonly kind: "same";
@@ -23,7 +23,7 @@ export type Fate =
 const noEffect = "netgloss has no such setting";
 
 /**
- * What becomes of a name, without prefix: a setting of ours by the same suffix first, then what the table says.
+ * What happens to a name, without prefix: a setting of ours by the same suffix first, then what the table says.
  *
  * @returns undefined for a name that is neither a setting nor in the table.
  */

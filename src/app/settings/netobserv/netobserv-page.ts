@@ -1,6 +1,6 @@
 import { countFates, defaultOf, fateOf, netObservNames, type Fate } from "./netobserv-names.ts";
 
-/** The page docs/netobserv-settings.md: what becomes of each public name of NetObserv. */
+/** The page docs/netobserv-settings.md: what happens to each public name of NetObserv. */
 export function netObservPage(): string {
   const { same, accepted, missing } = countFates();
   const rows = Object.keys(netObservNames).toSorted().map(tableRow);
@@ -57,7 +57,7 @@ netgloss reads files and environments of NetObserv as they are:
 - \`netgloss config migrate FILE…\` prints the same settings by our names, with a comment on each that changes. With \`--check\` it only reports. Its
   exit code is 1 when something is missing, unknown or wrong.
 
-What becomes of the ${same + accepted + missing} names:
+What happens to the ${same + accepted + missing} names:
 
 | here | names | what it means |
 |---|---|---|

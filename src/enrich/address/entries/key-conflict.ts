@@ -5,7 +5,7 @@ import { enrichedObjects } from "../objects/enriched-object.ts";
 /**
  * Judges metadata keys before any record has them.
  *
- * @returns what becomes of a key that gets in the way of the collector's own fields; undefined for others. In place of what netgloss
+ * @returns what happens to a key that gets in the way of the collector's own fields; undefined for others. In place of what netgloss
  * itself adds (a city, an organisation), or of what a device says of itself, it is wanted, and nothing is said.
  */
 export function createKeyConflicts(): (key: string) => string | undefined {

@@ -30,7 +30,7 @@ export interface MetadataKeys {
   limit(): void;
 }
 
-/** Keys come from the metadata, which may have as many as entries: beyond so many all are forgotten and made again. */
+/** Keys come from the metadata, which may have as many as entries: beyond this many all are forgotten and made again. */
 const maxKeys = 16_384;
 const firstSlots = 1024;
 

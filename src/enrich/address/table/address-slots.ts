@@ -20,7 +20,7 @@ export interface AddressSlots {
   used: number;
 }
 
-/** How many slots a table of so many addresses has. */
+/** How many slots a table of this many addresses has. */
 function slotsFor(addresses: number): number {
   return 2 ** Math.ceil(Math.log2(1.5 * addresses + maxProbes));
 }

@@ -72,7 +72,7 @@ export interface AddressTable {
 
 /** Bytes kept for each address; those of few addresses are longer. */
 const averageLength = 256;
-/** Expiry is kept in 32 bits of milliseconds: after so many the count begins again with an empty table. */
+/** Expiry is kept in 32 bits of milliseconds: after this many the count begins again with an empty table. */
 const epochMs = 2 ** 29;
 const expired = -1;
 const { objectBits, objectMask } = addressLayout;
@@ -236,7 +236,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   };
 }
 
-/** The bytes of a workspace that a table of so many addresses takes. */
+/** The bytes of a workspace that a table of this many addresses takes. */
 export function addressTableBytes(maxCached: number): number {
   return 2 * addressSlotsBytes(Math.max(1, maxCached)) + textStoreBytes(arenaBytes(maxCached)) + controlBlockBytes;
 }

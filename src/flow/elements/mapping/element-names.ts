@@ -77,7 +77,7 @@ export function elementNames(pen: number, id: number): ElementNames {
   };
 }
 
-/** Vendors whose elements have their names: others have numbers, for their names may mean something else elsewhere. */
+/** Vendors whose elements have their names: others have numbers, because their names may mean something else elsewhere. */
 const vendors: ReadonlyMap<number, string> = new Map([
   [637, "nokia"],
   [2011, "huawei"],

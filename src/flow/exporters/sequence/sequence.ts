@@ -41,9 +41,9 @@ export interface SequenceStep {
 
 /** A number that jumps ahead by more is no gap but another count, however long the exporter was silent. */
 const maxGap = 0x1000_0000;
-/** So many units may be lost at once. */
+/** How many units may be lost at once. */
 const burst = 65_536;
-/** An exporter may send so many times what was received of it before. */
+/** An exporter may send this many times what was received of it before. */
 const surge = 16;
 /** Units a millisecond that any exporter may send, although it was quiet before. */
 const quietRate = 0.1;

@@ -10,7 +10,7 @@ import {
   type TemplateState,
 } from "./exporter-state.ts";
 
-/** What became of the templates that other collectors know. Plain numbers. */
+/** What happened to the templates that other collectors know. Plain numbers. */
 export interface AdoptedCounts {
   taken: number;
   /** The exporter has started again since: its templates may be others. */

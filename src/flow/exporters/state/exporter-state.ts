@@ -55,7 +55,7 @@ export interface OptionsState extends DomainOptionsState {
   readonly domain: number;
 }
 
-/** What became of exporters since the last time. */
+/** What happened to exporters since the last time. */
 export interface StateChange {
   /** As they are now, whole. */
   readonly changed: readonly ExporterState[];
@@ -63,7 +63,7 @@ export interface StateChange {
   readonly forgotten: readonly string[];
 }
 
-/** What became of exporters, who was heard, and about whom other collectors are to be asked. */
+/** What happened to exporters, who was heard, and about whom other collectors are to be asked. */
 export interface StateReport extends StateChange {
   /** By `stateKey`, with the time, milliseconds since the epoch: those heard since the last time this was said. */
   readonly heard: readonly (readonly [key: string, lastSeen: number])[];

@@ -77,7 +77,7 @@ export function createSharedStore(options: SharedStoreOptions): SharedExporters 
   const counts = createSharedMetrics(metrics, () => held.size, dirty);
   const fail = (operation: SharedOperation, error: unknown): void => {
     counts.failed(operation);
-    if (table.isThere()) log.warn({ operation, error }, "what exporters say could not be shared with the fleet");
+    if (table.isThere()) log.warn({ operation, error }, "the state of exporters could not be shared with the fleet");
   };
 
   const drop = (name: string): Held | undefined => {
@@ -92,7 +92,7 @@ export function createSharedStore(options: SharedStoreOptions): SharedExporters 
     const text = shareable(state, limits.rowBytes);
     if (text === undefined || heldBytes + text.length > limits.heldBytes) {
       counts.leftOut();
-      log.warn({ exporter: state.address }, "what an exporter says is too much to be shared with the fleet");
+      log.warn({ exporter: state.address }, "the state of an exporter is too large to share with the fleet");
       return;
     }
     heldBytes += text.length;
@@ -253,7 +253,7 @@ export function createSharedStore(options: SharedStoreOptions): SharedExporters 
       counts.asked(senders.length);
       if (!table.isThere() || openFinds >= maxOpenFinds) {
         counts.failed("find");
-        throw new Error("the database of the fleet is away or busy");
+        throw new Error("the database of the fleet does not answer or is busy");
       }
       openFinds++;
       const began = clock.monotonic();

@@ -28,7 +28,7 @@ export interface StateStoreOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** A file is cut to so many bytes, by what was silent for longest. */
+  /** A file is cut to this many bytes, by what was silent for longest. */
   readonly maxFileBytes?: number;
 }
 
@@ -56,7 +56,7 @@ interface Shard {
   notBefore: number;
 }
 
-/** A change rewrites one file of so many. The number belongs to version 1 of the files. */
+/** A change rewrites one file of this many. The number belongs to version 1 of the files. */
 /** What may fail for a file of state. */
 type StateOperation = "open" | "load" | "save" | "set_aside";
 

@@ -143,7 +143,7 @@ function withObservationTime(group: ElementFields): ElementNames {
   return { ...group, names: [...names, ...times] };
 }
 
-/** Of a template's fields of one element so many may have further names; each may be all of them. */
+/** Of a template's fields of one element this many may have further names; each may be all of them. */
 const maxTagged = 16;
 
 interface StepOptions {
@@ -240,7 +240,7 @@ function groupByElement(
   fields.forEach(({ pen, id, length }, index) => {
     const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
     if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
-    // Nothing can come of a field without bytes; thousands of them in a template would make much of little.
+    // A field without bytes has no value; thousands of them in a small template would cost much time.
     if (!isWanted(index) || length === 0) return;
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);

@@ -37,7 +37,7 @@ export interface Presence {
 }
 
 /**
- * What no list of names says, because what comes of it is known only from the record's bytes. Only the interpreter does these,
+ * What no list of names says, because the result is known only from the record's bytes. Only the interpreter does these,
  * after the other steps.
  *
  * - `list`: a list of RFC 6313.

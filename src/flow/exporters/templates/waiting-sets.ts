@@ -16,7 +16,7 @@ export interface WaitingSet {
 export interface WaitingSets {
   /** Takes a set. Returns how many were dropped: older ones to make room, the set itself when there is none. */
   add(set: WaitingSet): number;
-  /** Whether there is room for a set of so many bytes without dropping any. */
+  /** Whether there is room for a set of this many bytes without dropping any. */
   hasRoom(bytes: number): boolean;
   /** Hands over the sets of a template that is known at last. */
   take(templateId: number): readonly WaitingSet[];

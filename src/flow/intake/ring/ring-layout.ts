@@ -32,7 +32,7 @@ export const marks = {
 /** In place of a port: the entry says the address of an exporter's number. */
 export const addressMark = 0xffff_ffff;
 
-/** Bytes that an entry with so many bytes of content takes. */
+/** Bytes that an entry with this many bytes of content takes. */
 export function entrySize(length: number): number {
   return (entryHeader + length + 7) & ~7;
 }

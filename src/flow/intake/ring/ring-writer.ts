@@ -16,7 +16,7 @@ export interface RingWriter {
   hasRoomForStreams(): boolean;
 }
 
-/** Addresses come from the network: so many have a number, then numbering begins again. */
+/** Addresses come from the network: this many have a number, then numbering begins again. */
 const maxAddresses = 65_536;
 
 /**

@@ -27,7 +27,7 @@ export interface KernelImports {
   /** Writes what is added to a number. -1: the additions have to be made otherwise. */
   addNumber(index: number, at: number, value: number, scope: number): number;
   /**
-   * Writes the application of one of the ends: where their addresses are, of so many bytes, and their ports, -1 where there is none to
+   * Writes the application of one of the ends: where their addresses are, of this many bytes, and their ports, -1 where there is none to
    * ask about. -1: the additions have to be made otherwise.
    */
   readonly addApp: (

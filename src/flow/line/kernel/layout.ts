@@ -56,7 +56,7 @@ export const communityIdSeed = 468;
 export const listedSteps = 356;
 
 /**
- * Where the program of a filter begins: one of its nodes, or what becomes of every record. How many records it dropped, and lines of them, which
+ * Where the program of a filter begins: one of its nodes, or what happens to every record. How many records it dropped, and lines of them, which
  * the other side sets to 0.
  */
 export const filterStart = 360;
@@ -241,7 +241,7 @@ export const digestPlaces = 12_800;
 
 /** The datagram, or a set of it, which may begin anywhere within the first word. */
 export const input = 135_168;
-/** Hashes of the addresses that are prefetched together: of so many sources, then of as many destinations. */
+/** Hashes of the addresses that are prefetched together: of this many sources, then of as many destinations. */
 export const hashes = 203_264;
 export const maxPrefetched = 64;
 
@@ -336,10 +336,10 @@ export const markClient = 1;
 export const markServer = 2;
 /** What a mark weighs against peers when a cell is wanted for another end. */
 export const serverWeight = 8;
-/** With so many peers an end is a server. */
+/** With this many peers an end is a server. */
 export const leastPeers = 6;
 export const tickMs = 60_000;
-/** A cell that nobody asked for in so many ticks is forgotten. */
+/** A cell that nobody asked for in this many ticks is forgotten. */
 export const maxCellAge = 30;
 /** Ports of services: a bit for each port of TCP, UDP, SCTP. */
 export const servicePorts = 5_570_560;
@@ -365,7 +365,7 @@ export const trafficCell = 32;
 export const trafficBytes = 8;
 export const trafficRawBytes = 16;
 export const trafficPackets = 24;
-/** A key has its place in one of so many cells. */
+/** A key has its place in one of this many cells. */
 export const trafficProbes = 16;
 export const trafficKeyShift = 35;
 export const trafficIndexShift = 3;
@@ -509,22 +509,22 @@ export const opTable = 9;
 /** Text and the quote behind it. */
 export const opString = 10;
 /**
- * Values that some bytes do not have. When there is one, the program goes on `delta` times sixteen bytes further; else so much text
+ * Values that some bytes do not have. When there is one, the program goes on `delta` times sixteen bytes further; else this much text
  * before it is taken back as the argument says.
  */
 export const opSeconds = 11;
 export const opMilliseconds = 12;
 export const opUptime = 13;
 /**
- * A value by the helper of the argument. The outcome is 1 when there is one; else it is 0, and so much text is taken back as `delta`
+ * A value by the helper of the argument. The outcome is 1 when there is one; else it is 0, and this much text is taken back as `delta`
  * says. It is 2 for a field without bytes.
  */
 export const opValue = 14;
 /** Whatever the helper of the argument writes, then the steps that it leaves. */
 export const opHelper = 15;
-/** Which of several fields has a bit set and a value, the first when none has: so many candidates follow. */
+/** Which of several fields has a bit set and a value, the first when none has: this many candidates follow. */
 export const opSelect = 16;
-/** Goes on so many bytes further unless the register of `delta` has the value in `length`, or if it has. */
+/** Goes on this many bytes further unless the register of `delta` has the value in `length`, or if it has. */
 export const opUnless = 17;
 export const opIf = 18;
 /** Whether a field of variable length has between `length` and `argument` bytes: 1 or 0 in its register, 2 when it has none. */
@@ -537,13 +537,13 @@ export const opTake = 22;
 export const opOther = 23;
 /** Keeps the place of a field and its length. */
 export const opPlace = 24;
-/** A stack of labels, so many pairs of place and length follow. */
+/** A stack of labels, this many pairs of place and length follow. */
 export const opLabels = 25;
 /** Gives the line up when nothing was written before it, or only that there were no bytes and no packets. */
 export const opReverse = 26;
 /** What comes behind the fields of the template, and the end of the line. */
 export const opRest = 27;
-/** Goes on so many bytes further. */
+/** Goes on this many bytes further. */
 export const opSkip = 28;
 /** As `opSeconds`: NTP timestamps, with six and nine digits behind the second. */
 export const opMicroseconds = 29;
@@ -573,7 +573,7 @@ export const stepName = operationLength;
 export const opList = 31;
 export const listShapes = 227_744;
 
-/** So many lists that are known follow, those in use first: by the head of a list, and whether it has one value or more. */
+/** This many known lists follow, those in use first: by the head of a list, and whether it has one value or more. */
 export const maxListShapes = 8;
 export const listShapeBytes = 256;
 /** Of what stands before the first value, 16 bits; 0 when it is not in use. */

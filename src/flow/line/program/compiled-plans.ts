@@ -19,7 +19,7 @@ export interface CompiledPlan {
   readonly maxLengthPerByte: number;
 }
 
-/** What became of templates so far. */
+/** What happened to templates so far. */
 export interface CompileCounts {
   compiled: number;
   /** Dropped, because the memory for programs was full. */

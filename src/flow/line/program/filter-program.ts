@@ -62,7 +62,7 @@ function addFilter(filter: Filter, onTrue: number, onFalse: number, context: Con
     : filters.reduceRight((next, one) => addFilter(one, onTrue, next, context), onFalse);
 }
 
-/** A term is true when it is true of one of its fields. */
+/** A term matches when one of its fields does. */
 function addTerm(term: FilterTerm, onTrue: number, onFalse: number, { writer, slots }: Context): number {
   const test = knownTest(term, slots);
   if (test === undefined) return layout.filterAsks;

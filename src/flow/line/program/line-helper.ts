@@ -6,7 +6,7 @@ import type { Direction } from "../biflow/direction.ts";
 export type LineHelper =
   /** One value of a field. */
   | { readonly kind: "value"; readonly convert: Convert }
-  /** Whatever comes of a step. */
+  /** Any result of a step. */
   | { readonly kind: "step"; readonly step: Step; readonly direction: Direction }
   /** What the one section of a packet says. */
   | { readonly kind: "section"; readonly section: Extract<SlowStep, { kind: "packet" }> }

@@ -50,7 +50,7 @@ interface RenderedNames {
   readonly domain: Uint8Array | undefined;
 }
 
-/** Numbers come from the network: so many of one kind are kept in a table, and so many in all. */
+/** Numbers come from the network: this many of one kind are kept in a table, and this many in all. */
 const maxRendered = 4096;
 const maxRenderedInAll = 65_536;
 const appName = "app.name";

@@ -11,7 +11,7 @@ export interface ProgramMemory {
 }
 
 const alignment = 16;
-/** So much may be read behind the end of anything. */
+/** How much may be read behind the end of anything. */
 const slack = 16;
 
 export function createProgramMemory({ bytes: memory }: Workspace): ProgramMemory {

@@ -28,7 +28,7 @@ export interface FlowEnds {
   clientOfLine(): Client | undefined;
   /** How many flows each rule was for; `none`: flows between two addresses that no rule was for. */
   methods(): readonly (readonly [method: RoleMethod | "none", flows: number])[];
-  /** How much longer a line may become by it: so many times. */
+  /** How much longer a line may become by it: this many times. */
   readonly growth: number;
 }
 

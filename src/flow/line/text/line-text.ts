@@ -6,7 +6,7 @@ export interface LineText {
   readonly length: number;
 }
 
-/** Most names take no more, with all that is around them: so much is copied without a look at the length. */
+/** Most names take no more, with all that is around them: this much is copied without a look at the length. */
 const chunk = 24;
 
 export function lineText(text: string): LineText {

@@ -30,7 +30,7 @@ export interface SectionSteps {
 
 export type PacketSection = Extract<SlowStep, { kind: "packet" }>;
 
-/** What becomes of a step in the records of a plan. */
+/** What happens to a step in the records of a plan. */
 type Use = "add" | "drop" | "part" | "ask";
 
 interface StepUse {

@@ -68,7 +68,7 @@ export interface DecodeOutput {
   from(exporter: Exporter): void;
   /** Records name another exporter, and their sender is no relay. */
   claimed(records: number): void;
-  /** So many flows have become lines already, without being records. */
+  /** This many flows have become lines already, without being records. */
   wrote(flows: number): void;
   /** A record of options data. The record is the taker's. */
   options(record: RecordFields): void;

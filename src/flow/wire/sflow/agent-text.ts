@@ -1,6 +1,6 @@
 import { formatAddressBytes } from "../../../ip/index.ts";
 
-/** Addresses come from the network: texts of so many are kept. */
+/** Addresses come from the network: texts of this many are kept. */
 const maxAgents = 1024;
 
 /**

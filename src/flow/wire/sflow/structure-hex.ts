@@ -16,7 +16,7 @@ export interface StructureHex {
   take(put: (name: string, spans: readonly Span[]) => void): void;
 }
 
-/** Formats come from the network: names of so many are kept. */
+/** Formats come from the network: names of this many are kept. */
 const maxNames = 1024;
 
 export function createStructureHex(): StructureHex {

@@ -1,11 +1,11 @@
 /**
  * How a field of a structure is encoded (RFC 4506). `count32`, `count64`: all ones mean that the agent does not know the
- * value, then there is no field. `mac`: six bytes, padded to eight. `text`: a length and so many bytes.
+ * value, then there is no field. `mac`: six bytes, padded to eight. `text`: a length and this many bytes.
  */
 type CommonType = "uint32" | "uint64" | "count32" | "mac" | "text";
 
 /**
- * Types of flow structures. `address`: a type and 0, 4 or 16 bytes. `labels`: a count and so many entries of an MPLS label stack, `tags`
+ * Types of flow structures. `address`: a type and 0, 4 or 16 bytes. `labels`: a count and this many entries of an MPLS label stack, `tags`
  * of 802.1Q tags with their type; of both come the numbers.
  */
 export type FlowType = CommonType | "ipv4" | "ipv6" | "address" | "labels" | "tags";

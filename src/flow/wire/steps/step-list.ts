@@ -27,7 +27,7 @@ export interface StepList extends StepSink {
   end: number;
   /** Bytes in a line that the steps since the last call take at most. */
   takeRoom(): number;
-  /** Whether there is room for the steps of a sample of so many bytes. */
+  /** Whether there is room for the steps of a sample of this many bytes. */
   hasRoom(bytes: number): boolean;
   /** Puts the fields of the steps from a position to another one into a record. */
   putInto(record: RecordFields, from: number, to: number, source: ByteSource): void;

@@ -11,7 +11,7 @@ export interface ByteSource {
 /**
  * What a value is. `number` and `asLabel` (an autonomous system): the number itself; of all others the place: addresses, a number of 64 bits, `text` behind its length,
  * behind their count `labels` (the upper twenty bits of each), `tags` (the lower twelve), `communities` (RFC 1997), and `path`: segments
- * of an AS path, each a type (1: a set), a count and so many numbers. All numbers are 32 bits, unsigned, and in network byte order.
+ * of an AS path, each a type (1: a set), a count and this many numbers. All numbers are 32 bits, unsigned, and in network byte order.
  * `stackLabels` and `stackExperimental` are of a label stack (RFC 3032), whose place goes with the number of its entries: {@link stackAt}.
  */
 export type StepKind =

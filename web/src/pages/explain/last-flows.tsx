@@ -16,7 +16,7 @@ export const flowsCall = (filter: string): ApiCall => ({
   body: { from: "-1h", to: "now", filter, limit: 20 },
 });
 
-/** The last flows of the hour that a filter is true of, from the store for a look back. */
+/** The last flows of the hour that match a filter, from the store for a look back. */
 export function LastFlows({ filter, self }: { readonly filter: string; readonly self?: string }): JSX.Element {
   const flows = useCall<{ records: readonly FlowRecord[] }>(flowsCall(filter), { everyMs: 10_000, keepsOld: true });
   const { answer, failure } = flows;

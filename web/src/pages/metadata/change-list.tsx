@@ -6,7 +6,7 @@ import { EntryDiff } from "../../ui/entry-diff.tsx";
 /** Changes that are drawn. */
 const maxShown = 200;
 
-/** What becomes of entries, one by one. */
+/** What happens to entries, one by one. */
 export function ChangeList({
   changes,
   count = changes.length,

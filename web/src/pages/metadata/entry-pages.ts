@@ -28,7 +28,7 @@ export interface EntryPages {
   want(from: number, to: number): Promise<void>;
   /** Puts another entry in the place of one, or takes it out of sight. */
   replace(key: string, entry: Entry | undefined): void;
-  /** All keys, up to so many. @throws ApiFailure */
+  /** All keys, up to this many. @throws ApiFailure */
   keys(most: number, signal: AbortSignal): Promise<readonly string[]>;
   close(): void;
 }

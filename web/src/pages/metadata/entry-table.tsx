@@ -7,7 +7,7 @@ import { pageSize, type EntryPages } from "./entry-pages.ts";
 import { EntryRow } from "./entry-row.tsx";
 import type { LoadedPages } from "./use-entry-pages.ts";
 
-/** Of a row, in pixels; so many rows stay below what browsers can scroll. */
+/** Of a row, in pixels; this many rows stay below what browsers can scroll. */
 const rowHeight = 32;
 const maxRows = 1_040_000;
 /** Rows that are drawn above and below what is seen. */

@@ -23,7 +23,7 @@ export interface OutputState {
   readonly canTest?: boolean;
 }
 
-/** What came of a test. */
+/** The result of a test. */
 export interface OutputTest {
   readonly ok: boolean;
   readonly steps: readonly string[];

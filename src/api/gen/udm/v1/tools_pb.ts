@@ -167,7 +167,7 @@ export const FullUdmSchema: GenMessage<FullUdm, {jsonType: FullUdmJson}> = /*@__
   messageDesc(file_udm_v1_tools, 0);
 
 /**
- * What became of one entry.
+ * What happened to one entry.
  *
  * @generated from message udm.v1.EntryChange
  */
@@ -195,7 +195,7 @@ export type EntryChange = Message<"udm.v1.EntryChange"> & {
 };
 
 /**
- * What became of one entry.
+ * What happened to one entry.
  *
  * @generated from message udm.v1.EntryChange
  */
@@ -637,7 +637,7 @@ export type UndoChangeResponse = Message<"udm.v1.UndoChangeResponse"> & {
   change: number;
 
   /**
-   * What became of each entry.
+   * What happened to each entry.
    *
    * @generated from field: repeated udm.v1.EntryChange changes = 2;
    */
@@ -658,7 +658,7 @@ export type UndoChangeResponseJson = {
   change?: number;
 
   /**
-   * What became of each entry.
+   * What happened to each entry.
    *
    * @generated from field: repeated udm.v1.EntryChange changes = 2;
    */
@@ -945,7 +945,7 @@ export const BatchUpsertUdmsRequestSchema: GenMessage<BatchUpsertUdmsRequest, {j
   messageDesc(file_udm_v1_tools, 10);
 
 /**
- * What became of the entries.
+ * What happened to the entries.
  *
  * @generated from message udm.v1.BatchUpsertUdmsResponse
  */
@@ -987,7 +987,7 @@ export type BatchUpsertUdmsResponse = Message<"udm.v1.BatchUpsertUdmsResponse"> 
 };
 
 /**
- * What became of the entries.
+ * What happened to the entries.
  *
  * @generated from message udm.v1.BatchUpsertUdmsResponse
  */
@@ -1212,7 +1212,7 @@ export const ReplaceUdmsRequestSchema: GenMessage<ReplaceUdmsRequest, {jsonType:
  */
 export type ReplaceUdmsResponse = Message<"udm.v1.ReplaceUdmsResponse"> & {
   /**
-   * What became of each entry that differs.
+   * What happened to each entry that differs.
    *
    * @generated from field: repeated udm.v1.EntryChange changes = 1;
    */
@@ -1261,7 +1261,7 @@ export type ReplaceUdmsResponse = Message<"udm.v1.ReplaceUdmsResponse"> & {
  */
 export type ReplaceUdmsResponseJson = {
   /**
-   * What became of each entry that differs.
+   * What happened to each entry that differs.
    *
    * @generated from field: repeated udm.v1.EntryChange changes = 1;
    */
@@ -1487,7 +1487,7 @@ export type WatchUdmsRequest = Message<"udm.v1.WatchUdmsRequest"> & {
   fromNow: boolean;
 
   /**
-   * Only changes of entries that this filter is true of, before or after; as in SearchUdmsRequest.
+   * Only changes of entries that match this filter, before or after; as in SearchUdmsRequest.
    *
    * @generated from field: string filter = 3;
    */
@@ -1522,7 +1522,7 @@ export type WatchUdmsRequestJson = {
   fromNow?: boolean;
 
   /**
-   * Only changes of entries that this filter is true of, before or after; as in SearchUdmsRequest.
+   * Only changes of entries that match this filter, before or after; as in SearchUdmsRequest.
    *
    * @generated from field: string filter = 3;
    */
@@ -1853,7 +1853,7 @@ export const ImportFaultSchema: GenMessage<ImportFault, {jsonType: ImportFaultJs
  */
 export type ImportUdmsResponse = Message<"udm.v1.ImportUdmsResponse"> & {
   /**
-   * What became of each entry that differs.
+   * What happened to each entry that differs.
    *
    * @generated from field: repeated udm.v1.EntryChange changes = 1;
    */
@@ -1923,7 +1923,7 @@ export type ImportUdmsResponse = Message<"udm.v1.ImportUdmsResponse"> & {
  */
 export type ImportUdmsResponseJson = {
   /**
-   * What became of each entry that differs.
+   * What happened to each entry that differs.
    *
    * @generated from field: repeated udm.v1.EntryChange changes = 1;
    */

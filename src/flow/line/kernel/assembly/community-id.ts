@@ -206,7 +206,7 @@ function hashInput(first: usize, second: usize, length: i32, protocol: u32, port
   for (let i = 0; i < blockBytes; i += 16) v128.store(block + i, i32x4.splat(0));
   store<u16>(block, load<u16>(communityIdSeed));
   let at = block + 2;
-  // An instruction that copies so many bytes as a number says would call the engine.
+  // An instruction that copies this many bytes as a number says would call the engine.
   if (length == 4) {
     store<u32>(at, load<u32>(first));
     store<u32>(at, load<u32>(second), 4);

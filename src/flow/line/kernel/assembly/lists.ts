@@ -37,7 +37,7 @@ function writeValue(p: usize, code: i32, at: usize, length: i32): usize {
   }
 }
 
-/** Writes a list of one of so many shapes. @returns where it ends, 0 when it has none of them. */
+/** Writes a list of one of this many shapes. @returns where it ends, 0 when it has none of them. */
 export function writeList(p: usize, shapes: usize, at: usize, length: i32): usize {
   if (length < shortHead) return 0;
   const end = shapes + L.maxListShapes * L.listShapeBytes;

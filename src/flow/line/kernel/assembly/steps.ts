@@ -21,7 +21,7 @@ function writeCharacter(p: usize, character: u8): usize {
   return p + 1;
 }
 
-/** A count and so many numbers: labels are the upper twenty bits, tags the lower twelve, communities as RFC 1997 has them. */
+/** A count and this many numbers: labels are the upper twenty bits, tags the lower twelve, communities as RFC 1997 has them. */
 function writeNumbers(p: usize, at: usize, kind: u32): usize {
   const count = word(at);
   for (let i: u32 = 0; i < count; i++) {
@@ -51,7 +51,7 @@ function writeStack(p: usize, value: u32, kind: u32): usize {
   return writeCharacter(p, 0x5d);
 }
 
-/** Segments of an AS path: a type, a count and so many numbers; sets (type 1) in braces. */
+/** Segments of an AS path: a type, a count and this many numbers; sets (type 1) in braces. */
 function writePath(p: usize, at: usize): usize {
   const segments = word(at);
   at += 4;

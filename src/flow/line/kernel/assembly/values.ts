@@ -196,7 +196,7 @@ export function writeMilliseconds(p: usize, value: i64): usize {
 
 const ntpToUnix: i64 = 2_208_988_800;
 
-/** So many parts of a second that a fraction of 2^32 comes next to; of digits 6 or 9. */
+/** The digits of a second, 6 or 9, that are nearest to a fraction of 2^32. */
 @inline
 function partsOf(fraction: u32, digits: i32): u32 {
   const scale: f64 = digits == 6 ? 1_000_000 : 1_000_000_000;
