@@ -1,5 +1,5 @@
 import { createSignIn } from "../access/index.ts";
-import { createApiServer, type ListView, type View } from "../api/index.ts";
+import { createApiServer } from "../api/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
@@ -8,6 +8,7 @@ import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts"
 import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
+import { collectorViews } from "./parts/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
 import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts";
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
@@ -16,38 +17,22 @@ import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts
 import { oidcConfig } from "./access/oidc-config.ts";
 import { createUsersFile } from "./access/users-file.ts";
 import { createDoctor } from "./doctor/doctor.ts";
-import { doctorDescription, exporterDoctorDescription } from "./doctor/doctor-description.ts";
 import { createObjectExplainer } from "./explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { exploreOperations } from "./explore-operations.ts";
-import { createFlowTail } from "./flow-tail.ts";
-import { fieldsDescription, fieldsView } from "./fields-view.ts";
-import { createOverview, overviewDescription } from "./overview-view.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
 import { packagePath } from "./package-root.ts";
-import { exportersDescription } from "./exporters-description.ts";
 import { exporterName } from "./exporter-name.ts";
-import { exportersView } from "./exporters-view.ts";
-import {
-  definitionsDescription,
-  deviceDescription,
-  devicesDescription,
-  devicesView,
-  previewDefinitions,
-  watchedSnmp,
-  snmpReadings,
-} from "./snmp-views.ts";
-import { candidatesDescription, candidatesView, discoveryDescription, discoveryView } from "./discovery-views.ts";
+import { watchedSnmp } from "./snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
-import { outputsDescription, outputsView, outputTestOperation } from "./outputs/outputs-view.ts";
-import { progressDescription, progressEvents } from "./progress-views.ts";
+import { outputTestOperation } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
-import { sourceOperations, sourcesDescription, sourcesView } from "./sources-view.ts";
+import { sourceOperations } from "./sources-view.ts";
 import { createStateDirectory } from "./state-directory.ts";
-import { createSettingsView, settingsDescription, type SettingsPlace } from "./settings-view.ts";
+import { createSettingsView, type SettingsPlace } from "./settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 
 export interface CollectorOptions {
@@ -116,11 +101,14 @@ export function createCollector(options: CollectorOptions): Collector {
   const shared = createSharedExporters(settings, fleet, reporting);
   const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink, explore };
   const flows = createFlows(settings, sources, reporting);
-  const doctor = createDoctor({
+  const listening = {
     enabled: flows !== undefined,
     ports: () => flows?.ports() ?? [],
     streamPorts: () => flows?.streamPorts() ?? [],
     exporters,
+  };
+  const doctor = createDoctor({
+    ...listening,
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
@@ -159,57 +147,21 @@ export function createCollector(options: CollectorOptions): Collector {
     signIn: oidc && createSignIn(oidc, clock),
     ...reporting,
     version,
-    views: new Map<string, View | ListView>([
-      [
-        "/api/v1/flow/exporters",
-        () =>
-          exportersView({
-            enabled: flows !== undefined,
-            exporters,
-            metadata,
-            ip: settings.SVC_FLOW_SERVER_UDP_IP,
-            ports: () => flows?.ports() ?? [],
-            streamPorts: () => flows?.streamPorts() ?? [],
-          }),
-      ],
-      ["/api/v1/flow/exporters/{id}/diagnosis", (id) => doctor.diagnose(id)],
-      ["/api/v1/flow/diagnosis", () => doctor.diagnose()],
-      ["/api/v1/enrich/sources", () => sourcesView(metadataSources)],
-      ["/api/v1/outputs", () => outputsView(stores, health.checks(), metrics)],
-      ["/api/v1/progress", () => ({ tasks: progress.tasks() })],
-      ["/api/v1/settings", settingsView],
-      ["/api/v1/snmp/definitions", () => previewDefinitions(snmp, progress)],
-      ["/api/v1/overview", createOverview(metrics, clock)],
-      ["/api/v1/fields", fieldsView],
-      ["/api/v1/snmp/discovery", () => discoveryView(snmp)],
-      ["/api/v1/snmp/candidates", () => candidatesView(snmp)],
-      ["/api/v1/snmp/devices", devicesView(snmp)],
-      ["/api/v1/snmp/devices/{id}", (id) => snmp?.device(id)],
-    ]),
-    streams: new Map([
-      ...(settings.SVC_INPUT_SNMP_PROMETHEUS_ENABLE && snmp !== undefined
-        ? [["/metrics/snmp", snmpReadings(snmp)] as const]
-        : []),
-      ["/api/v1/flow/tail", createFlowTail(sink, reporting)],
-      ["/api/v1/progress/events", progressEvents(progress)],
-    ]),
+    ...collectorViews(
+      {
+        settings,
+        exporters: { ...listening, metadata },
+        doctor,
+        sources: metadataSources,
+        stores,
+        snmp,
+        progress,
+        settingsView,
+        tap: sink,
+      },
+      reporting,
+    ),
     progress,
-    viewDescriptions: new Map([
-      ["/api/v1/flow/exporters", exportersDescription],
-      ["/api/v1/flow/exporters/{id}/diagnosis", exporterDoctorDescription],
-      ["/api/v1/flow/diagnosis", doctorDescription],
-      ["/api/v1/enrich/sources", sourcesDescription],
-      ["/api/v1/outputs", outputsDescription],
-      ["/api/v1/progress", progressDescription],
-      ["/api/v1/settings", settingsDescription],
-      ["/api/v1/snmp/definitions", definitionsDescription],
-      ["/api/v1/snmp/discovery", discoveryDescription],
-      ["/api/v1/snmp/candidates", candidatesDescription],
-      ["/api/v1/snmp/devices", devicesDescription],
-      ["/api/v1/snmp/devices/{id}", deviceDescription],
-      ["/api/v1/overview", overviewDescription],
-      ["/api/v1/fields", fieldsDescription],
-    ]),
     operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
@@ -256,8 +208,8 @@ export function createCollector(options: CollectorOptions): Collector {
       await stopComponents(components, log);
     },
     apiPort: () => api.address().port,
-    flowPorts: () => flows?.ports() ?? [],
-    flowStreamPorts: () => flows?.streamPorts() ?? [],
+    flowPorts: listening.ports,
+    flowStreamPorts: listening.streamPorts,
     reload() {
       const { readsAgain, leavesAlone } = reloadPlan(settings, hasMetadata());
       log.info({ readsAgain, leavesAlone }, "SIGHUP");

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { JsonNumber, JsonSyntaxError, parseJson, type JsonNode } from "../../src/api/json/parse-json.ts";
+import { JsonNumber, type JsonNode } from "../../src/api/json/json-node.ts";
+import { JsonSyntaxError } from "../../src/api/json/json-syntax-error.ts";
+import { parseJson } from "../../src/api/json/parse-json.ts";
 import { runs } from "../support/runs.ts";
 
 /** The value as JSON.parse gives it. */

@@ -261,7 +261,7 @@ test("sign-in at an issuer needs an issuer, a client, a way back and a role", as
     SVC_API_OIDC_REDIRECT_URL: "https://noc.example/callback",
   };
   assert.deepEqual((await check({ ...good, ...clear })).err, [
-    "error: SVC_API_OIDC_ISSUER must be a URL of https, for it is on another host",
+    "error: SVC_API_OIDC_ISSUER must be an https URL, because it is on another host",
     "error: SVC_API_OIDC_REDIRECT_URL must end with /login/callback",
   ]);
   assert.deepEqual((await check({ ...good, SVC_API_OIDC_REDIRECT_URL: "http://noc.example/login/callback" })).err, [

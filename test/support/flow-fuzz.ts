@@ -1,45 +1,18 @@
-import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
-import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions, type Limits } from "../../src/flow/index.ts";
-import {
-  createWorkspace,
-  createWorkspaceMemory,
-  joinLineEnrichers,
-  spaceFor,
-  type Enricher,
-  type Workspace,
-} from "../../src/record/index.ts";
-import { createMetrics, silentLog, type Clock, type Log, type Metrics } from "../../src/report/index.ts";
-import { createModelPipeline } from "../flow/model/model-pipeline.ts";
-import { goldenCases } from "../flow/golden-cases.ts";
-import { createLineChecker } from "./check-lines.ts";
 import { createDatagramDamage } from "./damage-datagram.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, ipv4, netflow9, netflow9Templates, uint } from "./flow-packets.ts";
-import { receivedAt } from "./flow-rig.ts";
+import { realDatagrams, goodDatagrams } from "./flow-fuzz-datagrams.ts";
 import { createRandom } from "./mutate.ts";
+import assert from "node:assert/strict";
+import { receivedAt } from "./flow-rig.ts";
+import { createSubject } from "./flow-fuzz-subject.ts";
+import { createFlowPipeline, type FlowPipeline } from "../../src/flow/index.ts";
+import { createModelPipeline } from "../flow/model/model-pipeline.ts";
+import { createLineChecker } from "./check-lines.ts";
+import type { Metrics } from "../../src/report/index.ts";
 import { isAboutTheWay } from "./flow-twins.ts";
-import { referenceData } from "./reference-data.ts";
-import { udmEntry } from "./udm-entry.ts";
-import { manualWatch } from "./udm-watch.ts";
 
-/** Small, so that exporters meet them all the time. */
-const limits: Partial<Limits> = {
-  exporters: 200,
-  domains: 6,
-  templates: 40,
-  fields: 800,
-  fieldsInAll: 40_000,
-  options: 100,
-  waitingBytes: 16_384,
-  waitingSets: 16,
-  waitingBytesInAll: 200_000,
-};
 /** Datagrams after which everything starts over with other settings. */
 const roundLength = 50_000;
-/** No slab is larger: a line of the largest datagram fits. */
-const maxSlab = 32 * 1024 * 1024;
+
 /** What the process may hold outside the heap: tables of addresses and slabs that nobody has collected yet. */
 const maxArrayBuffers = 512 * 1024 * 1024;
 
@@ -169,99 +142,6 @@ async function fuzzRound({ next, random, count, name, number }: Round): Promise<
   };
 }
 
-/** A pipeline and what came out of it. */
-interface Subject<Pipeline> {
-  readonly pipeline: Pipeline;
-  readonly metrics: Metrics;
-  readonly errors: readonly unknown[];
-  /** Returns the lines of the datagram. */
-  send(datagram: Buffer, address: string, port: number): Buffer;
-  value(name: string, labels?: Record<string, string>): Promise<number>;
-}
-
-interface SubjectOptions {
-  readonly isEnriched: boolean;
-  readonly communityId: boolean;
-  readonly splitBiflows: boolean;
-  readonly clock: Clock;
-}
-
-async function createSubject<Pipeline extends Pick<FlowPipeline, "process" | "tidy">>(
-  { isEnriched, ...options }: SubjectOptions,
-  create: (options: FlowPipelineOptions) => Pipeline,
-): Promise<Subject<Pipeline>> {
-  const metrics = createMetrics();
-  const errors: unknown[] = [];
-  const pieces: Uint8Array[] = [];
-  const log: Log = {
-    debug() {},
-    info() {},
-    warn() {},
-    error: (detail, message) => void errors.push(message, JSON.stringify(detail)),
-  };
-  const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached) + spaceFor(slabBytes)));
-  const slabAt = workspace.allocate(slabBytes);
-  const slab = workspace.bytes.subarray(slabAt, slabAt + slabBytes);
-  const pipeline = create({
-    ...options,
-    enricher: isEnriched ? await enricherOfEntries(metrics, options.clock, workspace) : nothingKnown,
-    // The slab is used again.
-    sink: { write: (lines) => void pieces.push(Buffer.from(lines)) },
-    optionsRecords: true,
-    limits,
-    workspace,
-    allocate(bytes) {
-      assert.ok(bytes <= maxSlab, `a slab of ${bytes} bytes`);
-      return bytes <= slabBytes ? slab : Buffer.allocUnsafeSlow(bytes);
-    },
-    log,
-    metrics,
-  });
-  return {
-    pipeline,
-    metrics,
-    errors,
-    send(datagram, address, port) {
-      pieces.length = 0;
-      pipeline.process(datagram, address, port);
-      const [first] = pieces;
-      if (first === undefined) return noBytes;
-      if (pieces.length > 1) return Buffer.concat(pieces);
-      return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
-    },
-    value: async (name, labels = {}) => (await metrics.value(name, labels)) ?? 0,
-  };
-}
-
-const noBytes = Buffer.alloc(0);
-const maxCached = 1000;
-/** As a decoding thread has it. */
-const slabBytes = 2 * 1024 * 1024;
-
-const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
-
-async function enricherOfEntries(metrics: Metrics, clock: Clock, workspace: Workspace): Promise<Enricher> {
-  const watch = manualWatch([
-    udmEntry("192.0.2.0/24", { name: "office", tags: ["one", "two"], metadata: { ".site": "A", tenant: "t1" } }),
-    udmEntry("198.51.100.0/24", { name: "abroad", vlan: 7n, internal: true, metadata: { tenant: "t2" } }),
-    udmEntry("10.0.0.0/8", { name: "inside", internal: true }),
-    udmEntry("2001:db8::/32", { name: "sechs – six", metadata: { "l4.proto.name": "mine" } }),
-    udmEntry("0.0.0.0-9.255.255.255", { tags: ["low"] }),
-  ]);
-  const udm = createAddressEnricher({
-    watch: watch.watch,
-    ttlMs: 1_000_000,
-    invalidate: true,
-    maxCached,
-    workspace,
-    clock,
-    metrics,
-    log: silentLog,
-  });
-  await udm.start();
-  return udm;
-}
-
 async function slowFields(metrics: Metrics): Promise<number> {
   const counts = [...(await metrics.render()).matchAll(/^netgloss_flow_slow_fields_total\S* (\d+)/gm)];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
@@ -285,35 +165,3 @@ function checkShares(exporters: ReturnType<FlowPipeline["exporters"]>): void {
     assert.ok(domains.reduce((sum, domain) => sum + domain.waitingSets, 0) <= 16);
   }
 }
-
-/** What an exporter sends that does everything right: templates, options with a rate, a list, data. */
-function goodDatagrams(): Buffer[] {
-  const simple = { id: 256, fields: fields([8, 4], [12, 4], [1, 4]) };
-  const list = { id: 257, fields: fields([8, 4], [292, "variable"]) };
-  const record = [ipv4("192.0.2.1"), ipv4("198.51.100.2"), uint(1500, 4)];
-  return [
-    netflow9([netflow9Templates(simple), dataSet(simple, record, record)], { domain: 900 }),
-    ipfix([ipfixTemplates(simple, list)], { domain: 901 }),
-    ipfix(
-      [
-        dataSet(simple, record),
-        dataSet(list, [ipv4("192.0.2.1"), Buffer.concat([uint(3, 1), uint(256, 2), ...record, ...record])]),
-      ],
-      { domain: 901 },
-    ),
-  ];
-}
-
-/** Those of the golden cases, and recordings where they are at hand. */
-function realDatagrams(): Buffer[] {
-  const golden = goldenCases.flatMap(([, sent]) => sent.map((each) => ("bytes" in each ? each.bytes : each)));
-  const recordings = ["flow/vendors", "flow/telegraf"].flatMap((folder) => {
-    const { path, skip } = referenceData(folder);
-    if (skip !== false) return [];
-    const names = readdirSync(path, { recursive: true, encoding: "utf8" });
-    return names.filter((name) => /\.(dat|bin)$/.test(name)).map((name) => readFileSync(join(path, name)));
-  });
-  return [...golden, ...recordings].filter((bytes) => bytes.length > 0 && bytes.length <= maxReal);
-}
-
-const maxReal = 9000;

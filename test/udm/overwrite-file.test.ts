@@ -84,7 +84,10 @@ suite("a metadata file that cannot be replaced", () => {
     assert.equal(memory.text(memoryPath), `10.0.0.1:\n  name: ${"new".repeat(200)}\n`);
     assert.equal((await memory.state(memoryPath)).inode, inode);
     assert.deepEqual(memory.names(), ["ipaddrs.yml", "ipaddrs.yml.lock"]);
-    assert.equal(lines.filter((line) => line.level === "warn" && line.message.includes("may be torn")).length, 1);
+    assert.equal(
+      lines.filter((line) => line.level === "warn" && line.message.includes("overwritten in place")).length,
+      1,
+    );
     assert.equal(await metrics.value("netgloss_udm_saves_total"), 2);
     assert.equal(await metrics.value("netgloss_udm_save_alarms_total", { step: "image", code: "EIO" }), undefined);
     assert.deepEqual(

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
-import { JsonSyntaxError, parseJson, parseJsonInTurns, type JsonNode } from "./parse-json.ts";
+import { JsonSyntaxError } from "./json-syntax-error.ts";
+import { parseJson, parseJsonInTurns } from "./parse-json.ts";
+import type { JsonNode } from "./json-node.ts";
 import { createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
 import { maxViolations } from "../../udm/index.ts";
 import { apiError, violationsError } from "../error/api-error.ts";

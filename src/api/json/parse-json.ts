@@ -1,38 +1,21 @@
+import { type JsonNode, JsonNumber } from "./json-node.ts";
+import { JsonSyntaxError } from "./json-syntax-error.ts";
 import { quote } from "../../text/index.ts";
-/**
- * A number as it is spelt: JSON numbers have any precision, and a 64-bit value must not pass through a double.
- */
-export class JsonNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/** A JSON value with nothing lost: numbers as spelt, names (`__proto__` too) in a Map. */
-export type JsonNode = null | boolean | string | JsonNumber | readonly JsonNode[] | ReadonlyMap<string, JsonNode>;
-
-/** Thrown for a text that is not JSON (RFC 8259), or not acceptable JSON. The message says where. */
-export class JsonSyntaxError extends Error {
-  constructor(text: string, offset: number, what: string) {
-    const before = text.slice(0, offset);
-    const line = before.split("\n").length;
-    const column = offset - before.lastIndexOf("\n");
-    super(`malformed JSON at line ${line}, column ${column}: ${what}`);
-    this.name = "JsonSyntaxError";
-  }
-}
 
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;
 
 const blanks = /[ \t\n\r]*/y;
+
 /** All but quote, backslash and the control characters below the blank. */
 const plainCharacters = /[ !#-[\]-\uffff]*/y;
+
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+
 const hexDigits = /[0-9a-fA-F]{4}/y;
+
 const loneSurrogate = /\p{Surrogate}/u;
+
 const escapes: Readonly<Record<string, string>> = {
   '"': '"',
   "\\": "\\",

@@ -1,4 +1,4 @@
-import { JsonNumber, type JsonNode } from "./parse-json.ts";
+import { JsonNumber, type JsonNode } from "./json-node.ts";
 
 /** A JSON value as `JSON.parse` gives it. */
 export function plainJson(node: JsonNode): unknown {

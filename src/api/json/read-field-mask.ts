@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { FieldMaskSchema, type FieldMask } from "@bufbuild/protobuf/wkt";
 import { fieldError } from "./json-field-error.ts";
 import { quote } from "../../text/index.ts";
-import type { JsonNode } from "./parse-json.ts";
+import type { JsonNode } from "./json-node.ts";
 
 /**
  * Reads a field mask in either form: `"name,tags"`, blanks around commas allowed, or `{"paths": ["name", "tags"]}`.

@@ -1,5 +1,5 @@
 import { quote } from "../../text/index.ts";
-import { JsonNumber, type JsonNode } from "./parse-json.ts";
+import { JsonNumber, type JsonNode } from "./json-node.ts";
 import { fieldError } from "./json-field-error.ts";
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

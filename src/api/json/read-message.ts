@@ -2,7 +2,8 @@ import { create, type DescField, type DescMessage, type MessageShape } from "@bu
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
 import { quote } from "../../text/index.ts";
-import type { JsonNode, TakeItem } from "./parse-json.ts";
+import type { JsonNode } from "./json-node.ts";
+import type { TakeItem } from "./parse-json.ts";
 import { readFieldMask } from "./read-field-mask.ts";
 import { readScalar } from "./read-scalar.ts";
 

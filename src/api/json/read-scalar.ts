@@ -1,7 +1,7 @@
 import { ScalarType, type DescEnum } from "@bufbuild/protobuf";
 import { fieldError } from "./json-field-error.ts";
 import { quote } from "../../text/index.ts";
-import { JsonNumber, type JsonNode } from "./parse-json.ts";
+import { JsonNumber, type JsonNode } from "./json-node.ts";
 import { readInteger } from "./read-integer.ts";
 
 const int32 = { min: -(1n << 31n), max: (1n << 31n) - 1n };

@@ -4,7 +4,7 @@ import type { BodyReader } from "../http/read-body.ts";
 import { sendError, sendJson } from "../http/send.ts";
 import { decodeJson } from "../json/decode-request.ts";
 import { quote } from "../../text/index.ts";
-import { JsonNumber, type JsonNode } from "../json/parse-json.ts";
+import { JsonNumber, type JsonNode } from "../json/json-node.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import { apiError, type FieldViolation } from "../error/api-error.ts";
 import type { SnmpDeviceId, SnmpOperations } from "./snmp-operations.ts";

@@ -1,5 +1,6 @@
 import { row } from "./setting-row.ts";
-import { bool, int, oneOf, sqlName } from "./setting-type.ts";
+import { bool, int, oneOf } from "./setting-type.ts";
+import { sqlName } from "./name-types.ts";
 
 const group = "Outputs";
 

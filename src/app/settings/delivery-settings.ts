@@ -13,7 +13,8 @@ import {
   tokenRow,
 } from "./server-settings.ts";
 import { row } from "./setting-row.ts";
-import { bool, cloudId, orEmpty, plainText, secret } from "./setting-type.ts";
+import { bool, orEmpty, plainText, secret } from "./setting-type.ts";
+import { cloudId } from "./address-types.ts";
 import { splunkRows } from "./splunk-settings.ts";
 import { syslogRows } from "./syslog-settings.ts";
 import { Secret } from "../../text/index.ts";

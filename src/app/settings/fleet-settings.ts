@@ -1,6 +1,7 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import { bool, int, oneOf, orEmpty, printable, secret } from "./setting-type.ts";
+import { bool, int, oneOf, orEmpty, secret } from "./setting-type.ts";
+import { printable } from "./name-types.ts";
 
 const group = "Fleet";
 

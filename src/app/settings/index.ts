@@ -1,7 +1,7 @@
 export { storeWords, type StoreWord } from "./delivery-settings.ts";
 export { isEnvFile, parseEnvFile } from "./env-file.ts";
 export { countFates, fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
-export { cloudIdUrl } from "./setting-type.ts";
+export { cloudIdUrl } from "./address-types.ts";
 export { lostResults, migrateSettings, type Migrated } from "./netobserv/migrate.ts";
 export { netObservPage } from "./netobserv/netobserv-page.ts";
 export { missingForMetadataApi, receivesFlows } from "./check-settings.ts";

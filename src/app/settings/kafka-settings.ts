@@ -2,7 +2,6 @@ import { Secret } from "../../text/index.ts";
 import { MiB, row } from "./setting-row.ts";
 import {
   bool,
-  brokerAddress,
   int,
   list,
   listOrNone,
@@ -12,9 +11,10 @@ import {
   plainText,
   secret,
   size,
-  topicName,
   wordOrNumber,
 } from "./setting-type.ts";
+import { brokerAddress } from "./address-types.ts";
+import { topicName } from "./name-types.ts";
 
 const group = "Outputs";
 

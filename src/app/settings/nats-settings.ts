@@ -1,19 +1,8 @@
 import { Secret } from "../../text/index.ts";
 import { GiB, row } from "./setting-row.ts";
-import {
-  bool,
-  int,
-  list,
-  listOrNone,
-  natsAddress,
-  natsName,
-  natsSubject,
-  orEmpty,
-  path,
-  plainText,
-  secret,
-  size,
-} from "./setting-type.ts";
+import { bool, int, list, listOrNone, orEmpty, path, plainText, secret, size } from "./setting-type.ts";
+import { natsAddress } from "./address-types.ts";
+import { natsName, natsSubject } from "./name-types.ts";
 
 const group = "Outputs";
 

@@ -1,18 +1,9 @@
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
-import {
-  bool,
-  claimedRoles,
-  int,
-  list,
-  oneOf,
-  orEmpty,
-  path,
-  plainText,
-  printable,
-  secret,
-  webUrl,
-} from "./setting-type.ts";
+import { bool, int, list, oneOf, orEmpty, path, plainText, secret } from "./setting-type.ts";
+import { claimedRoles } from "./pair-types.ts";
+import { printable } from "./name-types.ts";
+import { webUrl } from "./address-types.ts";
 
 /** Sign-in at an issuer of OpenID Connect. */
 export const oidcSettings = {

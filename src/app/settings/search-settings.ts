@@ -1,5 +1,6 @@
 import { row, type Setting } from "./setting-row.ts";
-import { bool, indexPart, int, oneOf, orEmpty, orNone, path, plainText } from "./setting-type.ts";
+import { bool, int, oneOf, orEmpty, orNone, path, plainText } from "./setting-type.ts";
+import { indexPart } from "./name-types.ts";
 
 const group = "Outputs";
 

@@ -1,5 +1,8 @@
 import { row, type Setting } from "./setting-row.ts";
-import { bool, headers, list, path, secret, serverAddress, userName } from "./setting-type.ts";
+import { bool, list, path, secret } from "./setting-type.ts";
+import { headers } from "./pair-types.ts";
+import { serverAddress } from "./address-types.ts";
+import { userName } from "./name-types.ts";
 import { Secret } from "../../text/index.ts";
 
 const group = "Outputs";

@@ -1,26 +1,10 @@
 import type { GeoValue } from "../../enrich/index.ts";
 import { logFormats, logLevels } from "../../report/index.ts";
 import { Secret } from "../../text/index.ts";
-import {
-  bool,
-  filterText,
-  hostName,
-  int,
-  languageCode,
-  list,
-  listenAddress,
-  nameServer,
-  oneOf,
-  orEmpty,
-  orWord,
-  path,
-  plainText,
-  addressOrPrefix,
-  samplingRates,
-  secret,
-  size,
-  userName,
-} from "./setting-type.ts";
+import { bool, filterText, int, list, oneOf, orEmpty, orWord, path, plainText, secret, size } from "./setting-type.ts";
+import { hostName, listenAddress, nameServer, addressOrPrefix } from "./address-types.ts";
+import { languageCode, userName } from "./name-types.ts";
+import { samplingRates } from "./pair-types.ts";
 import { defaultApi } from "./default-api.ts";
 import { deliverySettings } from "./delivery-settings.ts";
 import { exploreSettings } from "./explore-settings.ts";

@@ -1,5 +1,7 @@
 import { row } from "./setting-row.ts";
-import { brokerAddress, list, oneOf, orEmpty, printable, wordOrNumber } from "./setting-type.ts";
+import { brokerAddress } from "./address-types.ts";
+import { list, oneOf, orEmpty, wordOrNumber } from "./setting-type.ts";
+import { printable } from "./name-types.ts";
 
 const group = "Outputs";
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { limitLog, silentProgress } from "../../report/index.ts";
+import { limitLog, type Metrics } from "../../report/index.ts";
+import type { Definitions } from "../definitions/definitions.ts";
 import { usmCredential } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
 import { createPacer } from "../definitions/pacer.ts";
@@ -20,11 +21,8 @@ import { createDeviceList } from "./device-list.ts";
 import { createDeviceTable, type DeviceTable } from "./device-table.ts";
 import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
-import { createCandidates } from "./candidates.ts";
-import { namedAddresses } from "./named-addresses.ts";
+import { createDeviceSearch } from "./device-search.ts";
 import { createNeighbours } from "./neighbours.ts";
-import { createNetworkDiscovery } from "./network-discovery.ts";
-import { polledIdentities } from "./polled-identities.ts";
 import { createDeviceTaker, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
 import { createLastReadings } from "../readings/last-readings.ts";
@@ -38,9 +36,6 @@ const spreadPerDevice = 25;
 const maxSpread = 60_000;
 /** How long a restart takes that did not say when it stopped. */
 const usualRestart = 15_000;
-
-/** Between looks for addresses that neighbours and flows name. */
-const usualLookMs = 5000;
 
 /** Of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
@@ -165,55 +160,32 @@ export function createSnmp(options: SnmpOptions): Snmp {
       randomBytes,
     });
 
-  const networks =
-    options.discovery &&
-    createNetworkDiscovery({
-      settings: options.discovery,
-      definitions: () => inUse.current,
-      polled: () => polledIdentities(pollers, inUse.current),
-      leads: sharing && (() => sharing.leads()),
-      async apply() {
-        const applied = await inUse.apply(false);
-        return applied.ok ? undefined : applied.findings.map(({ place, message }) => `${place}: ${message}`).join("; ");
-      },
-      clock,
-      log,
-      metrics,
-      progress: options.progress ?? silentProgress,
-      openSocket,
-    });
-
-  const candidates =
-    options.discovery &&
-    networks &&
-    createCandidates({
-      discovery: networks,
-      async named() {
-        const exporters = (await options.exporters?.()) ?? [];
-        return namedAddresses(neighbours?.list() ?? [], exporters, pollers);
-      },
-      devices() {
-        const polled = new Set(Array.from(inUse.current?.devices.values() ?? [], ({ ip }) => ip));
-        return (address) => polled.has(address) || directory.deviceAt(address) !== undefined;
-      },
-      sources: options.discovery.candidates,
-      lookMs: options.discovery.lookMs ?? usualLookMs,
-      clock,
-      log,
-      metrics,
-    });
-
-  registerDeviceMetrics(metrics, () => pollers.values());
-  metrics.gaugeFrom("netgloss_snmp_devices", "Devices by state", ["state"], () => {
-    const counts = { undiscovered: 0, up: 0, down: 0 };
-    for (const { state } of pollers.values()) counts[state]++;
-    return Object.entries(counts).map(([state, count]) => [{ state }, count] as const);
+  const { networks, candidates } = createDeviceSearch(options, {
+    inUse,
+    pollers,
+    directory,
+    neighbours: () => neighbours?.list() ?? [],
+    log,
   });
-  metrics.gaugeFrom("netgloss_snmp_discoveries", "Discoveries by state", ["state"], () =>
-    Object.entries(discoveries.counts()).map(([state, count]) => [{ state }, count] as const),
-  );
+  registerStateMetrics(metrics, pollers, discoveries);
 
   const begin = createTakeUp({ devices, discoveries, plans, spread });
+  /** Polls all devices of the definitions, by their plans of an earlier run where there are any. */
+  const takeAll = async (definitions: Definitions): Promise<void> => {
+    for (const device of definitions.devices.values()) {
+      devices.add(device, definitions);
+      if (pacer.isDue()) await pacer.rest();
+    }
+    const since = (await plans.takeStop()) ?? clock.now() - usualRestart;
+    const waiting = [...pollers].values();
+    const beginSome = async (): Promise<void> => {
+      for (const [id, poller] of waiting) {
+        await begin(id, poller, definitions, { plan: undefined, since });
+        if (pacer.isDue()) await pacer.rest();
+      }
+    };
+    await Promise.all(Array.from({ length: maxBeginning }, beginSome));
+  };
   const taker = createDeviceTaker({
     devices,
     discoveries,
@@ -248,19 +220,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       const { definitions, isWhole } = await inUse.load();
       isRunning = true;
       if (sharing === undefined) {
-        for (const device of definitions.devices.values()) {
-          devices.add(device, definitions);
-          if (pacer.isDue()) await pacer.rest();
-        }
-        const since = (await plans.takeStop()) ?? clock.now() - usualRestart;
-        const waiting = [...pollers].values();
-        const beginSome = async (): Promise<void> => {
-          for (const [id, poller] of waiting) {
-            await begin(id, poller, definitions, { plan: undefined, since });
-            if (pacer.isDue()) await pacer.rest();
-          }
-        };
-        await Promise.all(Array.from({ length: maxBeginning }, beginSome));
+        await takeAll(definitions);
       } else {
         sharing.offer([...definitions.devices.keys()]);
         await sharing.start(taker);
@@ -307,4 +267,20 @@ export function createSnmp(options: SnmpOptions): Snmp {
     devices: () => list.all(),
     device: (id) => list.detail(id),
   };
+}
+
+function registerStateMetrics(
+  metrics: Metrics,
+  pollers: DeviceTable["pollers"],
+  discoveries: Pick<Discoveries, "counts">,
+): void {
+  registerDeviceMetrics(metrics, () => pollers.values());
+  metrics.gaugeFrom("netgloss_snmp_devices", "Devices by state", ["state"], () => {
+    const counts = { undiscovered: 0, up: 0, down: 0 };
+    for (const { state } of pollers.values()) counts[state]++;
+    return Object.entries(counts).map(([state, count]) => [{ state }, count] as const);
+  });
+  metrics.gaugeFrom("netgloss_snmp_discoveries", "Discoveries by state", ["state"], () =>
+    Object.entries(discoveries.counts()).map(([state, count]) => [{ state }, count] as const),
+  );
 }

@@ -1,7 +1,8 @@
 import type { Clock, Log } from "../../report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
-import { createDevicePoller, type DevicePoller } from "../poller/device-poller.ts";
+import { createDevicePoller } from "../poller/device-poller.ts";
+import type { DevicePoller } from "../poller/device-poller-contract.ts";
 import type { PollerParts } from "../poller/poller-parts.ts";
 import { createPlanCompiler } from "../poller/poll-plan.ts";
 import type { RecordWriter } from "../poller/record-writer.ts";

@@ -1,5 +1,5 @@
 import type { DiscoveryState } from "../discovery/discovery-queue.ts";
-import type { DevicePoller } from "../poller/device-poller.ts";
+import type { DevicePoller } from "../poller/device-poller-contract.ts";
 import type { InterfaceView } from "../poller/interface-states.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { deviceReasons, type DeviceReasons } from "./device-reasons.ts";

@@ -1,4 +1,4 @@
-import type { DevicePoller } from "../poller/device-poller.ts";
+import type { DevicePoller } from "../poller/device-poller-contract.ts";
 import type { NamedAddress } from "./candidates.ts";
 import type { Neighbour } from "./neighbours.ts";
 

@@ -1,20 +1,16 @@
 import { mkdir, readFile } from "node:fs/promises";
-import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../report/index.ts";
+import { type Clock, type Log, type Metrics, type Progress } from "../../report/index.ts";
 import { formatFinding, type Severity } from "../definitions/finding.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { createSnmpClient } from "../session/snmp-client.ts";
-import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
-import { hostsIn } from "../sweep/address-ranges.ts";
 import { createFoundDevices } from "../sweep/found-devices.ts";
 import type { Network } from "../sweep/network.ts";
 import type { SweepTarget } from "../sweep/probe-address.ts";
 import { readNetworks } from "../sweep/read-networks.ts";
-import { createSendPace } from "../sweep/send-pace.ts";
 import { settleFound, type FoundDiff, type PolledIdentity } from "../sweep/settle-found.ts";
-import { sweep, type SweepParts, type SweepResult } from "../sweep/sweep.ts";
+import { type SweepParts, type SweepResult } from "../sweep/sweep.ts";
+import { createNetworkSweeps, targetsOf } from "./network-sweeps.ts";
 import { createSweepMeasures } from "../sweep/sweep-metrics.ts";
-import { systemPing } from "../sweep/system-ping.ts";
 import type {
   DiscoveryProgress,
   DiscoveryReport,
@@ -63,16 +59,7 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
   const { settings, clock, log } = parts;
   const found = createFoundDevices(settings.devicesDirectory);
   const measures = createSweepMeasures(parts.metrics);
-  const pace = createSendPace(clock, settings.perSecond);
   const stopping = new AbortController();
-  const { openSocket } = parts;
-  // Silence is what a sweep expects: it would drown what the metrics of polling say.
-  const client = createSnmpClient({
-    metrics: createMetrics(),
-    log,
-    clock,
-    ...(openSocket !== undefined && { openSocket }),
-  });
   let running: { -readonly [Key in keyof DiscoveryProgress]: DiscoveryProgress[Key] } | undefined;
   let last: DiscoveryReport | undefined;
   let lastFailure: DiscoveryView["lastFailure"];
@@ -87,39 +74,7 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
     if (current === undefined) throw new Error("SNMP has not started");
     return current;
   };
-  const sweepTargets = async (
-    targets: Iterable<SweepTarget>,
-    watch: Pick<SweepParts, "reached"> & { readonly answered: () => void },
-  ): Promise<SweepResult> => {
-    const failed = new AbortController();
-    const signal = AbortSignal.any([stopping.signal, failed.signal]);
-    try {
-      return await sweep(
-        {
-          client,
-          definitions: definitions(),
-          async turn() {
-            await pace.turn(signal).catch((error: Error) => {
-              throw new SnmpError("closed", error.message);
-            });
-            measures.sent();
-          },
-          tried: (result) => measures.tried(result),
-          ended(result) {
-            measures.ended(result);
-            if (result === "found") watch.answered();
-          },
-          ping: parts.ping ?? systemPing,
-          signal,
-          maxInFlight: settings.maxInFlight,
-          reached: watch.reached,
-        },
-        targets,
-      );
-    } finally {
-      failed.abort(new Error("the run has ended"));
-    }
-  };
+  const sweeps = createNetworkSweeps({ ...parts, definitions, measures, stopping: stopping.signal });
   const settle = (
     { devices }: SweepResult,
     swept: readonly Network[],
@@ -177,7 +132,7 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
     const current = running;
     let result: "done" | "failed" | "stopped" = "failed";
     try {
-      const swept = await sweepTargets(targets, {
+      const swept = await sweeps.run(targets, {
         reached(addresses) {
           current.probed = addresses;
           task.reached(addresses);
@@ -282,7 +237,7 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
     run,
     networks: read,
     async probe(targets) {
-      const swept = await track(sweepTargets(targets, { reached() {}, answered() {} }));
+      const swept = await track(sweeps.run(targets, { reached() {}, answered() {} }));
       const { diff, problem } = await settle(swept, [], { isDryRun: false, isRun: false });
       count(diff);
       if (problem !== undefined) log.error({ problem }, "devices that were found are not polled");
@@ -304,22 +259,10 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
     async stop() {
       clearTimeout(timer);
       stopping.abort(new Error("the collector is stopping"));
-      client.close();
+      sweeps.close();
       await Promise.allSettled([...underWay, writing]);
     },
   };
-}
-
-/** An address that several networks have is asked by the first of them. */
-function targetsOf(networks: readonly Network[]): SweepTarget[] {
-  const targets = new Map<string, SweepTarget>();
-  for (const network of networks) {
-    for (const address of hostsIn(network.ranges, network.excludes)) {
-      const key = `${address} ${network.port}`;
-      if (!targets.has(key)) targets.set(key, { address, network });
-    }
-  }
-  return [...targets.values()];
 }
 
 function timeText(milliseconds: number): string {

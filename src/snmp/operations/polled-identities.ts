@@ -1,5 +1,5 @@
 import type { Definitions } from "../definitions/definitions.ts";
-import type { DevicePoller } from "../poller/device-poller.ts";
+import type { DevicePoller } from "../poller/device-poller-contract.ts";
 import { formatOid } from "../session/oid.ts";
 import type { PolledIdentity } from "../sweep/settle-found.ts";
 

@@ -3,7 +3,7 @@ import { deviceCredentials } from "../definitions/device-credentials.ts";
 import { deviceGroupsOf } from "../definitions/reach.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
-import type { DevicePoller } from "../poller/device-poller.ts";
+import type { DevicePoller } from "../poller/device-poller-contract.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { Discoveries } from "./discoveries.ts";
 

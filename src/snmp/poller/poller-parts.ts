@@ -1,7 +1,7 @@
 import type { Clock, Log } from "../../report/index.ts";
 import type { MemoryBudget } from "../discovery/memory-budget.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
-import type { DevicePoller } from "./device-poller.ts";
+import type { DevicePoller } from "./device-poller-contract.ts";
 import type { LearntDeviceOptions } from "./learnt-device.ts";
 import type { PolledRows } from "./poll-object.ts";
 import type { CompilePollPlan, PolledObject } from "./poll-plan.ts";

@@ -1,28 +1,20 @@
-import type { Family, Key } from "../../ip/index.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
-import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-index.ts";
-import { createChangeBuffer, createChangeWriter, mostChanges } from "./change-ring.ts";
+import type { AddressRange, UdmIndex } from "../model/udm-index.ts";
+import { createChangeBuffer, createChangeWriter } from "./change-ring.ts";
 import { createEntryReader, createEntryWriter } from "./entry-block.ts";
-import { findKey } from "./find-key.ts";
 import type { ChangesOf, HeldSnapshot } from "./held-snapshot.ts";
-import { createHeap, entryPart, HeapFullError, treePart } from "./heap.ts";
+import { createHeap, entryPart, treePart } from "./heap.ts";
+import { createIndexEdits, snapshotWeight } from "./index-edit.ts";
 import type { SharedIndex, SharedIndexOptions } from "./index-contract.ts";
-import { fullError, tooManyError, type IndexLimits } from "./index-limits.ts";
-import { createKeyWords, setKeyWords } from "./key-words.ts";
+import { type IndexLimits } from "./index-limits.ts";
 import { createPlacesBuffer, createPlacesWriter } from "./layer-places.ts";
-import { blockOf, layouts, retain } from "./node-layout.ts";
+import { layouts, retain } from "./node-layout.ts";
 import { createControl, createPublisher } from "./reader-slots.ts";
 import { createReleaser } from "./release-tree.ts";
 import { reserveHeap } from "./reserve-heap.ts";
 import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshot-record.ts";
 import { createStateQuestions } from "./state-questions.ts";
-import { allocationsOfChange, createTreeEditor, type TreeEditor } from "./tree-edit.ts";
 import { createViewBuffer, createViewTable, mostStates } from "./view-table.ts";
 
-/** About what a small change leaves behind. */
-const snapshotWeight = 8 * 1024;
-/** Of an entry of a big change. */
-const entryWeight = 64;
 const cachedEntries = 4096;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
@@ -45,14 +37,8 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
   let writer = createEntryWriter(heap);
   const reader = createEntryReader(heap.buffer, cachedEntries);
   const questions = createStateQuestions(heap.buffer, reader);
-  const editors: Readonly<Record<Family, TreeEditor>> = {
-    4: createTreeEditor(heap, layouts[4], releaser),
-    6: createTreeEditor(heap, layouts[6], releaser),
-  };
-  const keyWords = createKeyWords();
   const heldByIndex = new WeakMap<UdmIndex, HeldSnapshot>();
   const lost = new FinalizationRegistry<number>((snapshot) => giveUp(snapshot));
-  const lostRoots = new FinalizationRegistry<Roots>((roots) => releaseRoots(roots));
   const noteChanges = createChangeWriter(changeBuffer);
   /** The state of the entries of people that is published; 0 before there is any. */
   let published = 0;
@@ -102,38 +88,9 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
     sweepRetired();
   };
 
-  const releaseRoots = (roots: Roots): void => {
-    for (const family of [4, 6] as const) {
-      releaser.tree(layouts[family], roots[family]);
-      roots[family] = 0;
-    }
-    work();
-  };
-
-  /** Makes sure that a change of a tree cannot fail in its middle. */
-  const makeRoom = (): void => {
-    if (heap.hasRoom(allocationsOfChange)) return;
-    freeAll();
-    if (!heap.hasRoom(allocationsOfChange)) throw fullError(heap, limits);
-  };
-
   const freeAll = (): void => {
     sweepRetired();
     while (releaser.work(freedATurn));
-  };
-
-  const writeEntry = (entry: UdmEntry, yaml: string | undefined): number => {
-    try {
-      return writer.write(entry, keyWords, yaml);
-    } catch (error) {
-      if (!(error instanceof HeapFullError)) throw error;
-    }
-    freeAll();
-    try {
-      return writer.write(entry, keyWords, yaml);
-    } catch (error) {
-      throw error instanceof HeapFullError ? fullError(heap, limits) : error;
-    }
   };
 
   /** Lets readers see what is published, all of it at once. */
@@ -168,91 +125,22 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       version: versionOf(words, snapshot),
       size: sizeOf(words, snapshot),
       ...questions.of(held),
-      edit: () => createEdit(held(), hold.serial),
+      edit: () => edits.begin(held(), hold.serial),
     };
     heldByIndex.set(index, hold);
     return index;
   };
 
-  const createEdit = (before: number, since: number): UdmEdit => {
-    const roots: Roots = { 4: rootOf(words, before, 4), 6: rootOf(words, before, 6) };
-    const version = versionOf(words, before) + 1;
-    /** What is garbage when the edit is. */
-    const state = { size: sizeOf(words, before), puts: 0, isDone: false };
-    /** Of entries that may have changed; undefined when there are too many. */
-    let keys: Key[] | undefined = [];
-    const noteKey = (key: Key): void => {
-      if (keys === undefined || keys.length < mostChanges) keys?.push(key);
-      else keys = undefined;
-    };
-    retainRoots(words, roots);
-    lostRoots.register(state, roots, state);
-    const find = (key: Key): number => {
-      if (state.isDone) throw new Error("this edit is done");
-      return findKey(words, layouts[key.family], roots[key.family], setKeyWords(keyWords, key));
-    };
-    const end = (): void => {
-      if (state.isDone) throw new Error("this edit is done");
-      state.isDone = true;
-      lostRoots.unregister(state);
-    };
-    return {
-      get size() {
-        return state.size;
-      },
-      get(key) {
-        const item = find(key);
-        return item === 0 ? undefined : reader.entry(blockOf(item));
-      },
-      put(entry, yaml) {
-        const { family } = entry.key;
-        const isNew = find(entry.key) === 0;
-        if (isNew && state.size >= maxEntries) throw tooManyError(limits);
-        const block = writeEntry(entry, yaml);
-        try {
-          makeRoom();
-        } catch (error) {
-          heap.free(block);
-          throw error;
-        }
-        noteKey(entry.key);
-        roots[family] = editors[family].put(roots[family], keyWords, block | keyWords.rank);
-        if (isNew) state.size++;
-        state.puts++;
-      },
-      delete(key) {
-        if (find(key) === 0) return false;
-        makeRoom();
-        noteKey(key);
-        roots[key.family] = editors[key.family].remove(roots[key.family], keyWords);
-        state.size--;
-        return true;
-      },
-      mark() {
-        const kept: Roots = { ...roots };
-        const { size } = state;
-        retainRoots(words, kept);
-        return {
-          undo() {
-            releaseRoots(roots);
-            Object.assign(roots, kept);
-            state.size = size;
-          },
-          keep: () => releaseRoots(kept),
-        };
-      },
-      done() {
-        makeRoom();
-        end();
-        const snapshot = writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version });
-        return show(snapshot, keys && { since, keys }, Math.max(snapshotWeight, state.puts * entryWeight));
-      },
-      drop() {
-        end();
-        releaseRoots(roots);
-      },
-    };
-  };
+  const edits = createIndexEdits({
+    heap,
+    limits,
+    reader,
+    writer: () => writer,
+    releaser,
+    freeSome: work,
+    freeAll,
+    show,
+  });
 
   return {
     empty: () => show(writeSnapshot(heap, { root4: 0, root6: 0, size: 0, version: 0 })),
@@ -319,10 +207,4 @@ export function createSharedIndex(options: SharedIndexOptions): SharedIndex {
       return { reserved: heap.buffer.byteLength, tree, entries, free, heldSnapshots, activeReaders };
     },
   };
-}
-
-type Roots = Record<Family, number>;
-
-function retainRoots(words: Int32Array, roots: Roots): void {
-  for (const family of [4, 6] as const) if (roots[family] !== 0) retain(words, roots[family]);
 }

@@ -1,0 +1,68 @@
+import { silentProgress, type Log } from "../../report/index.ts";
+import type { DefinitionsInUse } from "./apply-definitions.ts";
+import { createCandidates, type Candidates } from "./candidates.ts";
+import type { DeviceTable } from "./device-table.ts";
+import type { InterfaceDirectory } from "./interface-directory.ts";
+import { namedAddresses } from "./named-addresses.ts";
+import type { Neighbour } from "./neighbours.ts";
+import { createNetworkDiscovery, type NetworkDiscovery } from "./network-discovery.ts";
+import { polledIdentities } from "./polled-identities.ts";
+import type { SnmpOptions } from "./snmp.ts";
+
+/** What finds devices to poll; both undefined where the settings want no search. */
+export interface DeviceSearch {
+  readonly networks: NetworkDiscovery | undefined;
+  readonly candidates: Candidates | undefined;
+}
+
+export interface DeviceSearchParts {
+  readonly inUse: Pick<DefinitionsInUse, "current" | "apply">;
+  readonly pollers: DeviceTable["pollers"];
+  readonly directory: Pick<InterfaceDirectory, "deviceAt">;
+  readonly neighbours: () => Iterable<Neighbour>;
+  readonly log: Log;
+}
+
+/** Between looks for addresses that neighbours and flows name. */
+const usualLookMs = 5000;
+
+/** Joins the search of networks, and of addresses that neighbours and flows name, with the devices that are polled. */
+export function createDeviceSearch(options: SnmpOptions, parts: DeviceSearchParts): DeviceSearch {
+  const { discovery: settings, sharing, clock, metrics, openSocket } = options;
+  const { inUse, pollers, directory, log } = parts;
+  if (settings === undefined) return { networks: undefined, candidates: undefined };
+
+  const networks = createNetworkDiscovery({
+    settings,
+    definitions: () => inUse.current,
+    polled: () => polledIdentities(pollers, inUse.current),
+    leads: sharing && (() => sharing.leads()),
+    async apply() {
+      const applied = await inUse.apply(false);
+      return applied.ok ? undefined : applied.findings.map(({ place, message }) => `${place}: ${message}`).join("; ");
+    },
+    clock,
+    log,
+    metrics,
+    progress: options.progress ?? silentProgress,
+    openSocket,
+  });
+
+  const candidates = createCandidates({
+    discovery: networks,
+    async named() {
+      const exporters = (await options.exporters?.()) ?? [];
+      return namedAddresses(parts.neighbours(), exporters, pollers);
+    },
+    devices() {
+      const polled = new Set(Array.from(inUse.current?.devices.values() ?? [], ({ ip }) => ip));
+      return (address) => polled.has(address) || directory.deviceAt(address) !== undefined;
+    },
+    sources: settings.candidates,
+    lookMs: settings.lookMs ?? usualLookMs,
+    clock,
+    log,
+    metrics,
+  });
+  return { networks, candidates };
+}
