@@ -28,9 +28,9 @@ const rounds = 5;
 const randomReads = 10;
 /** About what the table of addresses and its texts take for the addresses of the bench. */
 const tableBytes = 32 * 1024 * 1024;
-/** So many datagrams are taken before their lines are handed over, as a decoding thread does. */
+/** How many datagrams are taken before their lines are handed over, as a decoding thread does. */
 const takenTogether = 16;
-/** So many datagrams get their numbers together, before the time is taken: a sample has one of its own, which an agent writes. */
+/** How many datagrams get their numbers together, before the time is taken: a sample has one of its own, which an agent writes. */
 const turnPackets = 200;
 const chosen = process.argv.slice(2);
 

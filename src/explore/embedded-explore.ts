@@ -48,7 +48,7 @@ export interface EmbeddedExploreOptions {
 /** A store of flow records in files, and what can be asked of it. */
 export interface EmbeddedExplore extends DuckDbQuestions {
   start(): Promise<void>;
-  /** Takes whole lines that stand for so many records, each for as many as the others. They are not needed any more when it returns. */
+  /** Takes whole lines that stand for this many records, each for as many as the others. They are not needed any more when it returns. */
   take(lines: Buffer, records: number): void;
   /** Adapts the sampling to the filled part of the inbox, 0 to 1. */
   lag(backlog: number): void;

@@ -37,7 +37,7 @@ function rig(maxRate: number, memory = createSamplingMemory(1), chooser = 0) {
 }
 
 let number = 0;
-/** Gives so many records, in pieces. */
+/** Gives this many records, in pieces. */
 function offer(sampler: LineSampler, count: number, piece = 25, text = "x"): void {
   for (let left = count; left > 0; left -= piece) {
     const size = Math.min(piece, left);

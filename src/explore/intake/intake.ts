@@ -4,7 +4,7 @@ import { createLineScanner, type LineScanner } from "./line-scanner.ts";
 
 /** Turns lines of records into blocks of rows. */
 export interface Intake {
-  /** Reads whole lines that stand for so many records, each for as many as the others. */
+  /** Reads whole lines that stand for this many records, each for as many as the others. */
   take(lines: Buffer, records: number): void;
   /** Gives away the rows that are there. */
   flush(): void;

@@ -2,11 +2,11 @@ import { copyLines, type AllocateSlab, type Sink } from "../../record/index.ts";
 import { factorIn, maxFactor, samplingWords, type SamplingMemory } from "./sampling-memory.ts";
 
 /**
- * Chooses records evenly where they are written: of each group of so many one, at a random place among them, which stands for all of them.
+ * Chooses records evenly where they are written: of each group of this many one, at a random place among them, which stands for all of them.
  * A group goes on from one piece of lines to the next.
  */
 export interface LineSampler {
-  /** Copies what it chooses of whole lines, so many as `count` says. */
+  /** Copies what it chooses of `count` whole lines. */
   look(lines: Uint8Array, count: number): void;
 }
 

@@ -151,7 +151,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const flush = (): void => {
     const end = count;
     if (end === 0) return;
-    // Nothing waits any more, whatever comes of it.
+    // Nothing waits any more, whatever the result.
     count = 0;
     steps.clear();
     let first = 0;
