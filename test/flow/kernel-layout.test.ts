@@ -63,6 +63,8 @@ const places: Readonly<Partial<Record<Name, number>>> = {
   dottedOctetTable: 4 * 256,
   millisecondTable: 4 * 1000,
   octetTable: 4 * 256,
+  lengthTable: 8 * 32,
+  pairTable: 2 * 100,
   secondTable: layout.secondBytes * layout.cachedSeconds,
   shaWords: 4 * 80 * layout.digestLanes,
   digestBlocks: 64 * layout.digestLanes,

@@ -1,6 +1,6 @@
 import { renderFields, type Workspace } from "../../../record/index.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
-import { digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
+import { digitPairs, digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
 import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
@@ -48,12 +48,20 @@ const zeroGroupGaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
   return best;
 });
 
+/** Of the numbers with so many leading zeros the largest has the most digits; those below its power of ten have one digit less. */
+const lengths = BigUint64Array.from({ length: 32 }, (_, zeros) => {
+  const { length } = String(2 ** (32 - zeros) - 1);
+  return (BigInt(length) << 32n) - (length === 1 ? 0n : 10n ** BigInt(length - 1));
+});
+
 /** Puts what the kernel looks things up in where it expects it. */
 export function writeKernelTables({ bytes, view }: Workspace, counters: CounterNames): void {
-  const put = (table: Uint8Array | Uint16Array | Uint32Array | Int16Array, at: number): void =>
+  const put = (table: Uint8Array | Uint16Array | Uint32Array | Int16Array | BigUint64Array, at: number): void =>
     bytes.set(new Uint8Array(table.buffer, table.byteOffset, table.byteLength), at);
   put(digits.subarray(0, 256), layout.octetTable);
   put(octetsWithDot, layout.dottedOctetTable);
+  put(lengths, layout.lengthTable);
+  put(digitPairs, layout.pairTable);
   put(milliseconds, layout.millisecondTable);
   put(hexPairs, layout.hexPairTable);
   put(zeroGroupGaps, layout.gapTable);

@@ -227,6 +227,10 @@ export const icmpV6PartnerTable = 5632;
 export const dottedOctetTable = 6144;
 export const millisecondTable = 7168;
 export const octetTable = 20_480;
+/** `00` to `99` */
+export const pairTable = 21_760;
+/** By the leading zero bits of a number of 32 bits: what makes the upper half of the sum the count of its decimal digits, 64 bits. */
+export const lengthTable = 21_504;
 /** Each second that was written lately: its number, then its text of twenty characters. */
 export const secondTable = 100_480;
 export const secondBytes = 32;

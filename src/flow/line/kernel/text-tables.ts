@@ -7,6 +7,8 @@ const code = (text: string): number => Buffer.from(text.padEnd(4, "\0")).readUIn
 export const digits = Uint32Array.from({ length: 10_000 }, (_, i) => code(String(i)));
 /** 0 to 9999 as four digits. */
 export const fourDigits = Uint32Array.from({ length: 10_000 }, (_, i) => code(String(i).padStart(4, "0")));
+/** 0 to 99 as two digits. */
+export const digitPairs = Uint16Array.from({ length: 100 }, (_, i) => code(String(i).padStart(2, "0")));
 /** `0.` to `255.` */
 export const octetsWithDot = Uint32Array.from({ length: 256 }, (_, i) => code(`${i}.`));
 /** A dot and three digits. */

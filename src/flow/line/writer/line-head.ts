@@ -28,6 +28,8 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
   const names = new Map<string, string>();
   /** What was written last, where the value of each field begins, and where it ends: heads of one exporter differ in few of them. */
   let written: HeadFields = [];
+  /** The position of the exporter's address in it, -1 when it has none. */
+  let exporterAt = -1;
   const starts: number[] = [];
   const ends: number[] = [];
   /** The text that was written last, and its place: a head may have the same time in several fields. */
@@ -85,13 +87,22 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
     lastText = undefined;
     let isMoved = false;
     let end = 0;
+    if (exporterAt >= fields.length) exporterAt = -1;
     for (let i = 0; i < fields.length; i++) {
       const field = fields[i] as HeadFields[number];
-      const [name, value] = field;
-      if (name === "flow.export.ip.addr") head.exporter = typeof value === "string" ? value : "";
       const last = isMoved ? undefined : before[i];
       const fieldEnd = ends[i] ?? -1;
-      if (last === field || (last !== undefined && last[0] === name && last[1] === value)) {
+      if (last === field) {
+        end = fieldEnd;
+        continue;
+      }
+      const name = field[0];
+      const value = field[1];
+      if (name === "flow.export.ip.addr") {
+        exporterAt = i;
+        head.exporter = typeof value === "string" ? value : "";
+      } else if (i === exporterAt) exporterAt = -1;
+      if (last !== undefined && last[0] === name && last[1] === value) {
         end = fieldEnd;
         continue;
       }
@@ -113,6 +124,7 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
       }
       ends[i] = end;
     }
+    if (exporterAt < 0) head.exporter = "";
     if (end === 0) return false;
     view.setUint8(0, 0x7b);
     head.length = end;
@@ -125,7 +137,6 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
     length: 0,
     exporter: "",
     use(fields) {
-      head.exporter = "";
       head.fields = write(fields) ? fields : undefined;
       return head.fields !== undefined;
     },

@@ -40,6 +40,7 @@ export function createRecordHeads(times: TimeFormat): RecordHeads {
   const versionName = createHeadField("flow.export.version.name");
   const timestamp = createHeadField("flow.export.timestamp");
   const domain = createHeadField("flow.export.domain.id");
+  const uptime = createHeadField("flow.export.uptime");
   return (datagram, exporter, header) => {
     const head: RecordHead = [
       received(times.milliseconds(Math.trunc(datagram.receivedAt)) ?? ""),
@@ -51,7 +52,7 @@ export function createRecordHeads(times: TimeFormat): RecordHeads {
     if (header.timestamp !== undefined) head.push(timestamp(header.timestamp));
     if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
     if (header.domain !== undefined) head.push(domain(header.domain));
-    if (header.uptime !== undefined) head.push(["flow.export.uptime", header.uptime]);
+    if (header.uptime !== undefined) head.push(uptime(header.uptime));
     return head;
   };
 }

@@ -1,4 +1,5 @@
 import { formatAddressBytes } from "../../../ip/index.ts";
+import { u32 } from "../packet/bytes.ts";
 
 /** Addresses come from the network: texts of this many are kept. */
 const maxAgents = 1024;
@@ -13,7 +14,7 @@ export function createAgentText(): (bytes: Buffer, at: number, family: number) =
   const known = new Map<number, string>();
   return (bytes, at, family) => {
     if (family !== 1) return formatAddressBytes(bytes, at, 6);
-    const address = bytes.readUInt32BE(at);
+    const address = u32(bytes, at);
     const before = known.get(address);
     if (before !== undefined) return before;
     if (known.size >= maxAgents) known.clear();

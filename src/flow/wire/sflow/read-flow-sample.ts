@@ -277,7 +277,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
 
   return {
     readFlow(of, at, end, isExpanded) {
-      const { source, exporter, domain, output } = of;
+      const { source, domain, output, rates } = of;
       const { view } = source;
       if (end - at < (isExpanded ? 44 : 32)) {
         sampleProblem(of, "cut_sample", { bytes: end - at });
@@ -291,8 +291,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       const rate = view.getUint32(rateAt);
       const key = sourceKey(sourceKinds.flow, type, index);
       output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), rate));
-      const { manualRate, fallbackRate } = exporter.rates();
-      const known = manualRate ?? (rate > 0 ? rate : fallbackRate);
+      const known = rates.manualRate ?? (rate > 0 ? rate : rates.fallbackRate);
       lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, lister);
     },
     readDiscard(of, at, end) {

@@ -1,6 +1,7 @@
 import type { DecodeOutput, Detail } from "../decoder/decoder.ts";
 import type { Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
+import type { ManualRate } from "../../exporters/sampling/manual-rates.ts";
 import type { ByteSource } from "../steps/step-value.ts";
 import type { SampleRecords } from "./sample-records.ts";
 
@@ -10,6 +11,8 @@ export interface SampleContext {
   readonly exporter: Exporter;
   readonly domain: Domain;
   readonly output: DecodeOutput;
+  /** What the operator says of the exporter's sampling. */
+  readonly rates: ManualRate;
 }
 
 /** Reports a problem with a sample. */

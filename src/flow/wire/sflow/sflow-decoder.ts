@@ -9,6 +9,7 @@ import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
 import { createCounterSampleReader } from "./read-counter-sample.ts";
 import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
 import type { SampleContext } from "./sample-context.ts";
+import { u32 } from "../packet/bytes.ts";
 import { canonicalAddress } from "../template/exporter-runs.ts";
 import { padded } from "./xdr-layout.ts";
 
@@ -115,7 +116,7 @@ export function createSflowDecoder({
       const head = flowHead(datagram, exporter, domain, header);
       if (exporter !== sender) nameRelay(head, sender);
       const source = lines.begin(datagram.bytes, head, exporter.address, output);
-      const context: SampleContext = { source, exporter, domain, output };
+      const context: SampleContext = { source, exporter, domain, output, rates: exporter.rates() };
       const { view } = source;
       const length = lines.base + Math.min(maxDatagram, datagram.bytes.length);
       let at = lines.base + header.end;
@@ -167,7 +168,7 @@ function readHeader(
   agentText: ReturnType<typeof createAgentText>,
 ): Header | undefined {
   const { length } = bytes;
-  const family = length < 8 ? 0 : bytes.readUInt32BE(4);
+  const family = length < 8 ? 0 : u32(bytes, 4);
   const start = 8 + (family === 0 ? 0 : family === 1 ? 4 : 16);
   if (length < start + 16) {
     output.problem("short_header", { exporter: exporter.address, bytes: length });
@@ -179,10 +180,10 @@ function readHeader(
   }
   return {
     agent: family === 0 ? undefined : agentText(bytes, 8, family),
-    subAgent: bytes.readUInt32BE(start),
-    sequence: bytes.readUInt32BE(start + 4),
-    uptime: bytes.readUInt32BE(start + 8),
-    count: bytes.readUInt32BE(start + 12),
+    subAgent: u32(bytes, start),
+    sequence: u32(bytes, start + 4),
+    uptime: u32(bytes, start + 8),
+    count: u32(bytes, start + 12),
     end: start + 16,
   };
 }

@@ -6,6 +6,7 @@ import * as L from "../layout";
 import { fieldEnd } from "./field-end";
 import { beginJoins, joinOf, keepJoin, wantedJoins, writeJoins } from "./joins";
 import { isAnywhere, keepsFields, notedEnd } from "./noted";
+import { copyPair } from "./values";
 
 /** `,"flow.src.` and `,"flow.dst.`, of which the dots are 6 and 10 bytes behind the comma. */
 const nameStart: u64 = 0x2e776f6c66222c;
@@ -31,9 +32,7 @@ function repeat(p: usize, isSource: bool, join: u32, name: usize, last: usize): 
   v128.store(p, v128.load(prefix));
   p += endPrefixBytes;
   const rest = <i32>(last - name);
-  v128.store(p, v128.load(name));
-  v128.store(p, v128.load(name, 16), 16);
-  for (let i = 32; i < rest; i += 16) v128.store(p + i, v128.load(name + i));
+  copyPair(p, name, rest);
   return p + rest;
 }
 

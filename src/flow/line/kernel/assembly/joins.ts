@@ -51,8 +51,12 @@ export function keepJoin(join: u32, isSource: bool, name: usize, last: usize): v
 /** Whether two values of a length are the same. */
 @inline
 function isSame(a: usize, b: usize, length: i32): bool {
-  for (; length >= 16; length -= 16, a += 16, b += 16) {
-    if (i8x16.bitmask(i8x16.eq(v128.load(a), v128.load(b))) != 0xffff) return false;
+  if (length >= 16) {
+    do {
+      if (!i8x16.all_true(i8x16.eq(v128.load(a), v128.load(b)))) return false;
+      a += 16;
+      b += 16;
+    } while ((length -= 16) >= 16);
   }
   const differ = i8x16.bitmask(i8x16.ne(v128.load(a), v128.load(b)));
   return (differ & ((1 << length) - 1)) == 0;

@@ -3,7 +3,19 @@ import * as L from "../layout";
 import { note } from "./noted";
 import { keep, keepNumber } from "./slots";
 import { writeText } from "./texts";
-import { copy, copyLong, readUint, writeByte, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
+import {
+  copy,
+  copyLong,
+  copyPair,
+  readUint,
+  writeHex,
+  writeIpv4,
+  writeIpv6,
+  writeMac,
+  writeSmall,
+  writeUint32,
+  writeUint64,
+} from "./values";
 
 const quote: u8 = 0x22;
 const comma: u8 = 0x2c;
@@ -91,13 +103,6 @@ function half(at: usize): u32 {
   return <u32>bswap(load<u16>(at));
 }
 
-/** Writes a number behind the text of a step; most are small. */
-@inline
-function writeNumber(p: usize, slot: u32, value: u32): usize {
-  keepNumber(slot, value, p);
-  return value < 100 ? writeByte(p, value) : writeUint32(p, value);
-}
-
 /** Writes what a table has for a small number. */
 @inline
 function writeEntry(p: usize, step: usize, slot: u32, value: u32): usize {
@@ -115,28 +120,36 @@ function writeEntry(p: usize, step: usize, slot: u32, value: u32): usize {
 @inline
 function writeValue(p: usize, step: usize, at: usize): usize {
   const slot = <u32>load<u8>(step, L.operationSlot);
+  let value: u32 = 0;
   switch (<i32>load<u8>(step, L.operationCode)) {
     case L.stepFixed:
       keep(slot, at);
       return p;
     case L.stepNumber:
-      return writeNumber(p, slot, <u32>at);
+      value = <u32>at;
+      break;
     case L.stepUint8:
-      return writeNumber(p, slot, load<u8>(at));
+      value = load<u8>(at);
+      break;
     case L.stepUint16:
-      return writeNumber(p, slot, half(at));
+      value = half(at);
+      break;
     case L.stepUint24:
-      return writeNumber(p, slot, (<u32>load<u8>(at) << 16) | half(at + 1));
+      value = (<u32>load<u8>(at) << 16) | half(at + 1);
+      break;
     case L.stepUint32:
-      return writeNumber(p, slot, word(at));
-    case L.stepKnown32: {
-      const value = word(at);
-      return value == u32.MAX_VALUE ? 0 : writeNumber(p, slot, value);
-    }
+      value = word(at);
+      break;
+    case L.stepKnown32:
+      value = word(at);
+      if (value == u32.MAX_VALUE) return 0;
+      break;
     case L.stepVlan:
-      return writeNumber(p, slot, half(at) & 0xfff);
+      value = half(at) & 0xfff;
+      break;
     case L.stepPriority:
-      return writeNumber(p, slot, half(at) >>> 13);
+      value = half(at) >>> 13;
+      break;
     case L.stepEntry:
       return writeEntry(p, step, slot, <u32>at);
     case L.stepEntry8:
@@ -171,33 +184,32 @@ function writeValue(p: usize, step: usize, at: usize): usize {
       return p + length;
     }
   }
+  keepNumber(slot, value, p);
+  return writeSmall(p, value);
 }
 
-/** @param value a number or a place. */
-@inline
-function writeStep(p: usize, step: usize, value: u32): usize {
-  while (true) {
-    const text = <usize>load<u16>(step, L.operationText);
-    // Most texts are no longer than two pieces.
-    v128.store(p, v128.load(step, L.operationHead));
-    v128.store(p, v128.load(step, L.operationHead + 16), 16);
-    for (let i: usize = 32; i < text; i += 16) v128.store(p + i, v128.load(step + i, L.operationHead));
+/** Writes a list of steps: the places of each, which may be several, and of its value. */
+export function writeSteps(p: usize, at: usize, end: usize): usize {
+  let step: usize = 0;
+  let value: usize = 0;
+  let size: usize = 0;
+  while (size != 0 || at < end) {
+    if (size == 0) {
+      step = load<u32>(at);
+      value = load<u32>(at, 4);
+      at += 8;
+    }
+    const text = <i32>load<u16>(step, L.operationText);
+    copyPair(p, step + L.operationHead, text);
     const from = p + text;
-    const end = writeValue(from, step, <usize>value + load<u16>(step, L.operationPlace));
-    if (end != 0) {
-      p = end;
+    const valueEnd = writeValue(from, step, value + load<u16>(step, L.operationPlace));
+    if (valueEnd != 0) {
+      p = valueEnd;
       const mark = <u32>load<u8>(step, L.stepMark);
       if (mark != 0) note(mark, from - load<u16>(step, L.stepName), p);
     }
-    const size = load<u16>(step, L.operationSize);
-    if (size == 0) return p;
+    size = load<u16>(step, L.operationSize);
     step += size;
   }
-  return p;
-}
-
-/** Writes a list of steps: the places of each and of its value. */
-export function writeSteps(p: usize, at: usize, end: usize): usize {
-  for (; at < end; at += 8) p = writeStep(p, load<u32>(at), load<u32>(at, 4));
   return p;
 }

@@ -6,7 +6,9 @@ import {
   gapTable,
   hexPairTable,
   lastSecond,
+  lengthTable,
   millisecondTable,
+  pairTable,
   dottedOctetTable,
   secondBytes,
   secondTable,
@@ -16,11 +18,29 @@ import {
 } from "../layout";
 import { fillSecond } from "./imports";
 
+// The engine looks at its stack where a loop begins, so what mostly takes no turn does not come to its loop.
+
 /** Copies whole pieces of sixteen bytes, one at least. */
 @inline
 export function copy(to: usize, from: usize, length: i32): void {
   v128.store(to, v128.load(from));
-  for (let i = 16; i < length; i += 16) v128.store(to + i, v128.load(from + i));
+  if (length > 16) {
+    let i = 16;
+    do v128.store(to + i, v128.load(from + i));
+    while ((i += 16) < length);
+  }
+}
+
+/** The same for what mostly has no more than 32 bytes: two pieces at least. */
+@inline
+export function copyPair(to: usize, from: usize, length: i32): void {
+  v128.store(to, v128.load(from));
+  v128.store(to + 16, v128.load(from + 16));
+  if (length > 32) {
+    let i = 32;
+    do v128.store(to + i, v128.load(from + i));
+    while ((i += 16) < length);
+  }
 }
 
 /** The same for what is long: pieces of 64 bytes. */
@@ -75,22 +95,41 @@ function digitsOf(value: u32): u64 {
 
 const zeros: u64 = 0x3030_3030_3030_3030;
 
-/** A number from 100 up to 10^8 - 1, without leading zeros. */
+/** How many decimal digits a number other than 0 has. */
+@inline
+function lengthOf(value: u32): usize {
+  return <usize>((<u64>value + load<u64>(lengthTable + (<usize>clz<u32>(value) << 3))) >> 32);
+}
+
+/** A number from 1 up to 10^8 - 1, without leading zeros. */
 @inline
 function writeUpToEight(p: usize, value: u32): usize {
-  const length =
-    3 +
-    reaches(value, 1000) +
-    reaches(value, 10_000) +
-    reaches(value, 100_000) +
-    reaches(value, 1_000_000) +
-    reaches(value, 10_000_000);
+  const length = lengthOf(value);
   store<u64>(p, (digitsOf(value) + zeros) >> ((8 - length) << 3));
   return p + length;
 }
 
+/** A number from 100 to 9999. */
+@inline
+function writeUpToFour(p: usize, value: u32): usize {
+  const hundreds = (value * 5243) >> 19;
+  const upper = <u32>load<u16>(pairTable + (hundreds << 1));
+  const lower = <u32>load<u16>(pairTable + ((value - hundreds * 100) << 1));
+  const isShort = <u32>(value < 1000);
+  store<u32>(p, (upper | (lower << 16)) >> (isShort << 3));
+  return p + 4 - isShort;
+}
+
+/** A number; most are small. */
+@inline
+export function writeSmall(p: usize, value: u32): usize {
+  if (value < 100) return writeByte(p, value);
+  return value < 10_000 ? writeUpToFour(p, value) : writeUint32(p, value);
+}
+
 export function writeUint32(p: usize, value: u32): usize {
   if (value < 100) return writeByte(p, value);
+  if (value < 10_000) return writeUpToFour(p, value);
   if (value < 100_000_000) return writeUpToEight(p, value);
   const upper = value / 100_000_000;
   p = writeByte(p, upper);
