@@ -2,12 +2,15 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** A process starts in 0.1 s and loads a room in 0.3 s, which is more than most test files take. */
-const bundleMs = 10_000;
+/** A process starts in 0.1 s and loads a room in up to 0.7 s, which is more than most test files take. */
+const leastBundleMs = 10_000;
+
+/** So few that loading is little, and so many that no long one is left alone at the end. A busy host changes nothing here. */
+const wantedBundles = 24;
 
 /**
- * Puts test files together that may run in one process: those of a room, up to about {@link bundleMs}. They must not change what
- * the process has once: its environment, its directory, its listeners.
+ * Puts test files together that may run in one process: those of a room, up to a share of all time. They must not change what the
+ * process has once: its environment, its directory, its listeners.
  *
  * @param expectedMs how long a file takes.
  * @param isAlone whether it needs a process of its own.
@@ -18,6 +21,8 @@ export function bundleTests(
   expectedMs: (file: string) => number,
   isAlone: (file: string) => boolean,
 ): readonly string[][] {
+  const wantedMs = files.reduce((sum, file) => sum + expectedMs(file), 0) / wantedBundles;
+  const bundleMs = Math.max(leastBundleMs, wantedMs);
   const bundles: { readonly room: string; readonly files: string[]; ms: number }[] = [];
   // The longest first, each into the first bundle of its room that has time for it.
   for (const file of files.toSorted((a, b) => expectedMs(b) - expectedMs(a) || (a < b ? -1 : 1))) {
@@ -59,9 +64,11 @@ export function writeBundles(
 
 /** One file that cannot be loaded fails by itself. */
 function entryText(files: readonly string[], silentSeconds: number): string {
-  const watch = pathToFileURL(join(import.meta.dirname, "watch-tests.js")).href;
-  return `import { test } from "node:test";
-import { watchTests } from ${JSON.stringify(watch)};
+  const urlOf = (name: string): string => JSON.stringify(pathToFileURL(join(import.meta.dirname, name)).href);
+  return `import { loadTestRunner } from ${urlOf("load-test-runner.js")};
+const runner = await loadTestRunner();
+const { test } = await import("node:test");
+const { watchTests } = await import(${urlOf("watch-tests.js")});
 const files = ${JSON.stringify(files)};
 const watch = watchTests(files, ${silentSeconds});
 for (const file of files) {
@@ -72,5 +79,6 @@ for (const file of files) {
   }
 }
 watch.loaded();
+runner.allAreKnown();
 `;
 }

@@ -2,13 +2,14 @@
 import { ChildProcess } from "node:child_process";
 import { Server, Socket } from "node:net";
 import { after, afterEach, beforeEach } from "node:test";
+import { inspect } from "node:util";
 
 /** How long the process may go on after its last test, seconds in which its event loop runs. */
 const graceSeconds = 15;
 
 /**
- * Fails the process when no test began or ended for a time, naming the tests that run; and when the tests are done and
- * something keeps the process, naming what. Seconds in which the event loop stands still count as one: a busy host is no fault.
+ * Fails the process when no test began or ended for a time, and at an error that nothing catches, naming the tests that run; and
+ * when the tests are done and something keeps the process, naming what. Seconds in which the event loop stands still count as one: a busy host is no fault.
  *
  * @param files what runs in this process, for the message.
  * @param silentSeconds how long a test may take.
@@ -18,6 +19,12 @@ export function watchTests(files: readonly string[], silentSeconds: number): { r
   const running = new Set<string>();
   let isDone = false;
   let silent = 0;
+  const runningTests = (): string => [...running].join(" > ") || "no test";
+  const fail = (what: string): never => {
+    console.error(`${files.join(", ")}: ${what}`);
+    killChildren();
+    process.exit(1);
+  };
   beforeEach((t) => {
     running.add(t.name);
     silent = 0;
@@ -31,11 +38,11 @@ export function watchTests(files: readonly string[], silentSeconds: number): { r
     if (silent <= (isDone ? Math.min(graceSeconds, silentSeconds) : silentSeconds)) return;
     const what = isDone
       ? "the tests are done and the process does not end"
-      : `nothing has begun or ended for ${silentSeconds} s; running: ${[...running].join(" > ") || "no test"}`;
-    console.error(`${files.join(", ")}: ${what}; open: ${openResources().join(", ") || "nothing that is known"}`);
-    killChildren();
-    process.exit(1);
+      : `nothing has begun or ended for ${silentSeconds} s; running: ${runningTests()}`;
+    fail(`${what}; open: ${openResources().join(", ") || "nothing that is known"}`);
   }, 1000).unref();
+  const uncaught = (error: unknown): void => fail(`nothing catches ${inspect(error)}; running: ${runningTests()}`);
+  process.on("uncaughtException", uncaught).on("unhandledRejection", uncaught);
   return {
     // Hooks run when all tests known by then are done, this one last.
     loaded: () =>

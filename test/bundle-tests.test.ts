@@ -6,28 +6,32 @@ import { test } from "node:test";
 import { bundleTests, writeBundles } from "../scripts/bundle-tests.ts";
 import { tempDirectory } from "./support/temp-directory.ts";
 
-test("files of a room share processes of about ten seconds; long ones and those marked have their own", () => {
+test("files of a room share processes of a share of all time; long ones and those marked have their own", () => {
   const times: Readonly<Record<string, number>> = {
-    "flow/long.test.js": 12_000,
-    "flow/a.test.js": 6_000,
-    "flow/b.test.js": 5_000,
-    "flow/c.test.js": 3_000,
-    "flow/marked.test.js": 10,
+    "flow/long.test.js": 12,
+    "flow/a.test.js": 6,
+    "flow/b.test.js": 5,
+    "flow/c.test.js": 3,
+    "flow/marked.test.js": 1,
+    "rest/long.test.js": 211,
     "udm/a.test.js": 1,
     "udm/deep/b.test.js": 1,
   };
-  const bundles = bundleTests(
-    Object.keys(times),
-    (file) => times[file] ?? 0,
-    (file) => file.includes("marked"),
-  );
-  assert.deepEqual(bundles, [
-    ["flow/long.test.js"],
-    ["flow/a.test.js", "flow/c.test.js"],
-    ["flow/b.test.js"],
-    ["flow/marked.test.js"],
-    ["udm/a.test.js", "udm/deep/b.test.js"],
-  ]);
+  for (const unit of [1000, 10_000]) {
+    const bundles = bundleTests(
+      Object.keys(times),
+      (file) => (times[file] ?? 0) * unit,
+      (file) => file.includes("marked"),
+    );
+    assert.deepEqual(bundles, [
+      ["rest/long.test.js"],
+      ["flow/long.test.js"],
+      ["flow/a.test.js", "flow/c.test.js"],
+      ["flow/b.test.js"],
+      ["udm/a.test.js", "udm/deep/b.test.js"],
+      ["flow/marked.test.js"],
+    ]);
+  }
 });
 
 test("a bundle runs all its files; one that cannot be loaded fails under its name", (t) => {
@@ -73,6 +77,39 @@ test("a test that hangs and what stays open after the tests end the process, and
     /^ends\.js, leaks\.js: the tests are done and the process does not end; open: .*1 TCPServerWrap/m,
   );
   assert.equal(leaks?.stdout.match(/^ok \d - passes$/gm)?.length, 2);
+});
+
+test("an error that nothing catches ends the process, and names the test that runs", (t) => {
+  const folder = tempDirectory(t);
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  const start =
+    'import { test } from "node:test"; test("before", () => {}); test("outer", (t) => t.test("inner", async () => ';
+  writeFileSync(
+    join(folder, "throws.js"),
+    `${start}{ setTimeout(() => { throw new Error("at its time"); }); await new Promise(() => setInterval(() => {}, 1000)); }));`,
+  );
+  writeFileSync(
+    join(folder, "rejects.js"),
+    `${start}{ void Promise.reject(new Error("unheard")); await new Promise(() => setInterval(() => {}, 1000)); }));`,
+  );
+  const [throws, rejects] = writeBundles(folder, [["throws.js"], ["rejects.js"]], 60).map(runEntry);
+  assert.deepEqual([throws?.status, rejects?.status], [1, 1]);
+  assert.match(throws?.stderr ?? "", /^throws\.js: nothing catches Error: at its time\n[^]*; running: outer > inner$/m);
+  assert.match(rejects?.stderr ?? "", /^rejects\.js: nothing catches Error: unheard\n[^]*; running: outer > inner$/m);
+});
+
+test("tests of a suite are its own, also when their file is loaded late", (t) => {
+  const folder = tempDirectory(t);
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  const text =
+    'import { suite, test } from "node:test"; suite("all", () => { test("one", async () => {}); test("two", () => {}); });';
+  writeFileSync(join(folder, "first.js"), text);
+  writeFileSync(join(folder, "late.js"), `await new Promise((resolve) => setTimeout(resolve, 200)); ${text}`);
+  const [entry = ""] = writeBundles(folder, [["first.js", "late.js"]], 60);
+  const { stdout, status } = runEntry(entry);
+  assert.equal(status, 0);
+  assert.equal(stdout.match(/^ {4}ok \d - (?:one|two)$/gm)?.length, 4);
+  assert.equal(stdout.match(/^ok \d - all$/gm)?.length, 2);
 });
 
 function runEntry(entry: string): { stdout: string; stderr: string; status: number | null } {
