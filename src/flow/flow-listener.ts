@@ -1,7 +1,8 @@
 import type { Component, Health } from "../report/index.ts";
 import type { ExporterView } from "./exporters/exporter-view.ts";
 import type { ExporterTraffic } from "./exporters/interface-traffic.ts";
-import { createFlowPipeline, tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
+import { createFlowPipeline } from "./create-flow-pipeline.ts";
+import { tidyEveryMs, type FlowPipelineOptions } from "./flow-pipeline.ts";
 import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
 import { createStateKeeper } from "./exporters/state/state-keeper.ts";
 import type { SharedExporters } from "./exporters/state/shared-exporters.ts";

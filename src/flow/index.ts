@@ -13,7 +13,8 @@ export {
 export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { checkKernel } from "./line/kernel/kernel.ts";
-export { createFlowPipeline, tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
+export { createFlowPipeline } from "./create-flow-pipeline.ts";
+export { tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
 export {
   createFlowReceiver,
   type FlowReceiver,

@@ -29,7 +29,8 @@ import {
   uint,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
-import { parseLines, type Json, type LogLine } from "../support/flow-rig.ts";
+import { parseLines, type Json } from "../support/flow-rig.ts";
+import type { LogLine } from "../support/recorded-log.ts";
 import { until } from "../support/until.ts";
 import { withoutIpv6 } from "../support/without-ipv6.ts";
 

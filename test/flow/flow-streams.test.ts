@@ -7,7 +7,8 @@ import { createFlowReceiver, type FlowReceiver, type StreamOptions } from "../..
 import { createMetrics, systemClock, type Log, type Metrics } from "../../src/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
-import { createFlowRig, type LogLine } from "../support/flow-rig.ts";
+import { createFlowRig } from "../support/flow-rig.ts";
+import type { LogLine } from "../support/recorded-log.ts";
 import { until } from "../support/until.ts";
 
 const octets: PacketTemplate = { id: 256, fields: fields([1, 4]) };

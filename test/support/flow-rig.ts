@@ -1,14 +1,9 @@
+import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
-import { createMetrics, type Clock, type Log, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, type Clock, type Metrics } from "../../src/report/index.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
-
-export interface LogLine {
-  readonly level: keyof Log;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
 
 export interface FlowRig {
   readonly pipeline: FlowPipeline;
@@ -30,12 +25,8 @@ export const receivedAt = Date.UTC(2023, 10, 14, 22, 13, 21, 500);
 /** A pipeline that keeps what it writes. Options records are shown, community ids left out unless asked for. */
 export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowRig {
   const metrics = createMetrics();
-  const log: LogLine[] = [];
+  const { log, lines: logged } = createRecordedLog();
   let written: Json[] = [];
-  const line =
-    (level: keyof Log) =>
-    (fields: Readonly<Record<string, unknown>>, message: string): void =>
-      void log.push({ level, message, fields });
   const rig = { time: receivedAt };
   const clock: Clock = { now: () => rig.time, monotonic: () => rig.time };
   const pipeline = createFlowPipeline({
@@ -43,7 +34,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
     sink: { write: (lines) => void (written = written.concat(parseLines(lines))) },
     communityId: false,
     optionsRecords: true,
-    log: { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") },
+    log,
     metrics,
     clock,
     ...options,
@@ -51,7 +42,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
   return Object.assign(rig, {
     pipeline,
     metrics,
-    log,
+    log: logged,
     send(datagram: Buffer, { address = "192.0.2.254", port = 50_000 } = {}) {
       written = [];
       pipeline.process(datagram, address, port);

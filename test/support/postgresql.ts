@@ -1,12 +1,6 @@
+import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import postgres from "postgres";
-import {
-  createHealth,
-  createMetrics,
-  systemClock,
-  type Health,
-  type Log,
-  type Metrics,
-} from "../../src/report/index.ts";
+import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/report/index.ts";
 import {
   createUdmPostgresqlStore,
   type CollectorUdmStore,
@@ -17,7 +11,6 @@ import { cleanUp, type Owner } from "./clean-up.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 import { startPartner } from "./partner.ts";
 import { leastEntries } from "./shared-index.ts";
-import type { LogLine } from "./udm-store-fixture.ts";
 
 /** A database of a server of its own, which ends with the test. */
 export interface TestDatabase {
@@ -60,10 +53,7 @@ export interface PostgresqlFixture {
 export function storeOnDatabase(url: string, options: Partial<UdmPostgresqlStoreOptions> = {}): PostgresqlFixture {
   const metrics = createMetrics();
   const health = createHealth();
-  const lines: LogLine[] = [];
-  const at = (level: LogLine["level"]) => (fields: LogLine["fields"], message: string) =>
-    void lines.push({ level, fields, message });
-  const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  const { log, lines } = createRecordedLog();
   const store = createUdmPostgresqlStore({
     address: parseServerAddress(url),
     tls: {},

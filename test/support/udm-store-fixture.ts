@@ -1,5 +1,6 @@
+import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import { createHealth, createMetrics, systemClock } from "../../src/report/index.ts";
-import type { Health, Log, Metrics } from "../../src/report/index.ts";
+import type { Health, Metrics } from "../../src/report/index.ts";
 import {
   createUdmFileStore,
   type UdmEntry,
@@ -13,12 +14,6 @@ import { leastEntries } from "./shared-index.ts";
 
 export const memoryPath = "/memory/ipaddrs.yml";
 
-export interface LogLine {
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
-
 export interface StoreFixture {
   readonly store: CollectorUdmStore;
   readonly metrics: Metrics;
@@ -30,10 +25,7 @@ export interface StoreFixture {
 export function storeOn(io: FileIo, options: Partial<UdmFileStoreOptions> = {}): StoreFixture {
   const metrics = createMetrics();
   const health = createHealth();
-  const lines: LogLine[] = [];
-  const at = (level: LogLine["level"]) => (fields: LogLine["fields"], message: string) =>
-    void lines.push({ level, fields, message });
-  const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  const { log, lines } = createRecordedLog();
   const defaults = { path: memoryPath, owned: true, refreshMs: 0, maxEntries: leastEntries };
   const reporting = { io, log, metrics, clock: systemClock, health };
   return { store: createUdmFileStore({ ...defaults, ...reporting, ...options }), metrics, health, lines };

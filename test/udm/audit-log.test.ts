@@ -6,7 +6,8 @@ import { applyBatches } from "../../src/udm/store/apply-batches.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { leastEntries } from "../support/shared-index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
-import { memoryPath, storeOn, type LogLine } from "../support/udm-store-fixture.ts";
+import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
+import type { LogLine } from "../support/recorded-log.ts";
 
 const create = (store: UdmStore, keys: readonly string[], origin?: WriteOrigin): Promise<unknown> =>
   store.commit(

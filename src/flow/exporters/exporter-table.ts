@@ -1,6 +1,7 @@
 import type { ManualRates } from "./sampling/manual-rates.ts";
 import type { Budget } from "./limits/options-share.ts";
-import { createExporter, type Exporter, type SharedBudgets } from "./exporter.ts";
+import { createExporter } from "./create-exporter.ts";
+import type { Exporter, SharedBudgets } from "./exporter.ts";
 import { stateKey } from "./relays.ts";
 import { createEvictions, type Evictions, type Limits } from "./limits/limits.ts";
 import { createPlanCache } from "./templates/plan-cache.ts";

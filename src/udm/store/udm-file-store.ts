@@ -4,16 +4,8 @@ import { createLoadReport } from "./load-report.ts";
 import { logWrite } from "./audit-log.ts";
 import type { CollectorUdmStore, UdmFileStoreOptions } from "./file-store-contract.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
-import {
-  LockedError,
-  nodeFileIo,
-  resolveTarget,
-  runAfter,
-  sameStamp,
-  takeFileLock,
-  type FileLock,
-  type FileStamp,
-} from "../../file/index.ts";
+import { LockedError, nodeFileIo, runAfter, sameStamp, type FileStamp } from "../../file/index.ts";
+import { createFileHold } from "./file-hold.ts";
 import { createFileThread } from "./file-thread-client.ts";
 import { contentError, LoadError, readMetadataFile } from "./read-metadata-file.ts";
 import { loadBytes } from "./load-bytes.ts";
@@ -65,6 +57,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
   const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
+  const hold = createFileHold({ path, owned, io, saver, clock, log });
   const loads = createLoadReport(path, log, health, report);
   const history = createHistory({
     io,
@@ -83,8 +76,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
   let isLoaded = false;
   /** Why it does not. */
   let fault = new UdmError("unavailable", "the metadata store has not been started");
-  let target = path;
-  let lock: FileLock | undefined;
   /** Of the content that was read or written last; undefined also when there was none. */
   let seen: FileStamp | undefined;
   let cancelRefresh: () => void = () => {};
@@ -141,7 +132,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
   const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
     try {
-      return await saver.save(target, changes, next);
+      return await saver.save(hold.target(), changes, next);
     } catch (error) {
       const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
       throw new UdmError("unavailable", message, [], { cause: error });
@@ -163,8 +154,8 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       return current();
     }
     try {
-      await open();
-      const { stamp, bytes } = await readMetadataFile(io, target, path);
+      await hold.take();
+      const { stamp, bytes } = await readMetadataFile(io, hold.target(), path);
       seen = stamp;
       if (stamp === undefined && isLoaded && current().size > 0) {
         throw new LoadError("io", `${path}: the file is gone`);
@@ -190,33 +181,14 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
   const warnOfEdit = async (): Promise<void> => {
-    const there = await io.state(target).catch(() => undefined);
+    const there = await io.state(hold.target()).catch(() => undefined);
     if (sameStamp(seen, there)) return;
     report.editIgnored();
     const message =
       there === undefined
         ? "the metadata file is gone; the API owns the metadata, the next write makes the file again"
         : "the metadata file was changed by hand; the API owns the metadata, so that the edit is not used: the next write replaces it and keeps it under another name";
-    log.warn({ path, ...(there !== undefined && { keptAs: saver.editedPath(target) }) }, message);
-  };
-
-  /** Finds the file and, when it is to be ours, takes it. */
-  const open = async (): Promise<void> => {
-    try {
-      const found = await resolveTarget(io, path);
-      if (found !== target) {
-        await lock?.release();
-        lock = undefined;
-        target = found;
-      }
-      if (!owned || lock !== undefined) return;
-      lock = await takeFileLock(io, target, { subject: `the metadata file ${target}`, clock, log });
-      await saver.replay(target);
-    } catch (error) {
-      if (error instanceof LockedError) throw error;
-      throw new LoadError("io", `${path}: ${messageOf(error)}`, undefined, { cause: error });
-    }
-    await saver.removeLeftOvers(target);
+    log.warn({ path, ...(there !== undefined && { keptAs: saver.editedPath(hold.target()) }) }, message);
   };
 
   const refresh = async (): Promise<void> => {
@@ -267,8 +239,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       }
       await history.close();
       await thread?.stop();
-      await lock?.release();
-      lock = undefined;
+      await hold.release();
     },
 
     load: () => queue.alone(read),
@@ -286,7 +257,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
         // The file belongs to a save as long as that runs.
         const find = (): Promise<readonly (number | undefined)[]> =>
           saver.linesOf(
-            target,
+            hold.target(),
             current().size,
             keys.map(({ text }) => text),
           );

@@ -1,6 +1,5 @@
 import {
   readLine,
-  scopedNumber,
   type Enricher,
   type LineBuffer,
   type RecordFields,
@@ -19,12 +18,13 @@ import type { RecordContext } from "../../exporters/templates/record-context.ts"
 import { createStepBook, type StepBook } from "../../wire/steps/step-book.ts";
 import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "../program/compiled-plans.ts";
+import { enrichmentImports } from "./enrichment-imports.ts";
+import { createPieces } from "./pieces.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
 import { bootTimeOf, rateSources, type FlowReader, type FlowSources } from "../../wire/decoder/flow-reader.ts";
 import { bareEnricher, canEnrich, createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";
-import { writeNumberAddition } from "../program/number-addition.ts";
 import { createOptionNames } from "../program/option-names.ts";
 import { createAppWriter } from "../program/app-writer.ts";
 import { createProgramMemory } from "../program/program-memory.ts";
@@ -102,6 +102,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const appWriter = createAppWriter(workspace, enricher, values);
   const names = createOptionNames(workspace, slots, values, (at, length) => helpers.applicationText(at, length));
   const rendered: RenderedFields[] = [];
+  const pieces = createPieces(lines, memory, flushBytes, slack);
 
   /** Of the set that is read. */
   let plan: Plan | undefined;
@@ -118,15 +119,8 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       counts.estimate++;
       return writeEstimates(view, at, rate, ...counterSlots.map((slot) => values.counter(slot)));
     },
-    addNumber(index, at, value, scope) {
-      const table = numberTables[index];
-      if (table === undefined) return at;
-      const isScoped = enricher.numbers[index]?.scope !== undefined;
-      return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
-    },
     addApp: appWriter.write,
-    judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
-    locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
+    ...enrichmentImports(workspace, enricher, numberTables, filter),
   };
   const kernel = createKernel(workspace, kernelImports, counters);
 
@@ -233,7 +227,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     try {
       while (true) {
         const least = needed + room + maxLengthPerByte * (hasVariableLength ? last - at : minLength);
-        const line = openLine(least);
+        const line = pieces.open(least);
         const { start: out, limit } = line;
         helpers.setLimit(limit);
         const outcome = kernel.run(program, direction, at, first, last, out, limit);
@@ -241,7 +235,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
         const linesWritten = view.getUint32(layout.resultLines, true);
         // It has been done by then, so this can only be said: a bound that was worked out beforehand is wrong.
         if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
-        closeLine(line, written, linesWritten);
+        pieces.close(line, written, linesWritten);
         count += view.getUint32(layout.resultCount, true);
         pending += linesWritten + context.takeFiltered();
         at = view.getUint32(layout.resultNext, true);
@@ -265,24 +259,6 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     }
   };
 
-  /** Memory for lines: that of the line buffer, or of the kernel where that is outside of the workspace. */
-  const openLine = (bytes: number): OpenLine => {
-    const at = lines.open(Math.min(bytes, maxSlab));
-    const { buffer, byteOffset, length } = lines.bytes;
-    if (buffer !== memory.buffer) return { start: layout.longLine, limit: layout.longLineEnd, isLong: true };
-    const start = byteOffset + at;
-    return { start, limit: Math.min(byteOffset + length, start + Math.max(flushBytes, bytes)), isLong: false };
-  };
-
-  const closeLine = ({ start, isLong }: OpenLine, end: number, count: number): void => {
-    if (!isLong) lines.close(end - lines.bytes.byteOffset, count);
-    else if (count > 0) {
-      const at = lines.open(end - start + slack);
-      lines.bytes.set(memory.subarray(start, end), at);
-      lines.close(at + end - start, count);
-    }
-  };
-
   const handOver = (output: DecodeOutput, written: number): number => {
     if (written > 0) output.wrote(written);
     return 0;
@@ -291,15 +267,6 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   return { read, plans, book, kernel, icmpSwapped: () => view.getUint32(layout.icmpSwapped, true) };
 }
 
-interface OpenLine {
-  readonly start: number;
-  readonly limit: number;
-  /** Whether the lines have to be copied from there. */
-  readonly isLong: boolean;
-}
-
-/** The kernel has no more memory for one piece of lines. */
-const maxSlab = layout.longLineEnd - layout.longLine;
 const counterSlots = [
   layout.octetsSlot,
   layout.packetsSlot,

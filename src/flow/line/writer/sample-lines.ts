@@ -1,43 +1,20 @@
-import {
-  scopedNumber,
-  type LineBuffer,
-  type LineEnricher,
-  type RecordFields,
-  type Workspace,
-} from "../../../record/index.ts";
-import { addIcmp, completeFlow } from "../complete-flow.ts";
-import { createExporterAdditions } from "./exporter-additions.ts";
+import type { LineBuffer, LineEnricher, RecordFields } from "../../../record/index.ts";
+import { type StepBook, createStepBook } from "../../wire/steps/step-book.ts";
 import type { PathCounts } from "../../wire/decoder/flow-reader.ts";
-import { canEnrich, createKernelContext } from "./kernel-context.ts";
-import { createLineHead, type LineHead } from "./line-head.ts";
-import type { RecordFilter } from "./record-filter.ts";
-import { createAppWriter } from "../program/app-writer.ts";
-import { createRecordSlots } from "../program/record-slots.ts";
-import type { FlowEnds } from "../roles/flow-ends.ts";
-import type { CounterNames } from "../../elements/mapping/counter-names.ts";
-import { maxNumberAddition, writeNumberAddition } from "../program/number-addition.ts";
-import { createWriteEstimates } from "./write-estimates.ts";
-import { copyText } from "../text/write-values.ts";
 import type { Began, DecodeOutput } from "../../wire/decoder/decoder.ts";
-import { createKernel, type KernelImports } from "../kernel/kernel.ts";
-import { maxDatagram, type ListedSteps, type SampleLines, type SampleLister } from "../../wire/decoder/sample-lines.ts";
-import * as layout from "../kernel/layout.ts";
-import type { RecordHead } from "../../wire/decoder/record-head.ts";
-import { createStepBook, type Step, type StepBook } from "../../wire/steps/step-book.ts";
+import { type SampleLines, type SampleLister, maxDatagram } from "../../wire/decoder/sample-lines.ts";
+import { canEnrich } from "./kernel-context.ts";
+import { createKernelSampleLines, type KernelSampleLinesOptions } from "./kernel-sample-lines.ts";
 import { createStepList } from "../../wire/steps/step-list.ts";
 import type { ByteSource } from "../../wire/steps/step-value.ts";
+import * as layout from "../kernel/layout.ts";
+import type { RecordHead } from "../../wire/decoder/record-head.ts";
+import { addIcmp, completeFlow } from "../complete-flow.ts";
 
-export interface SampleLinesOptions {
+export interface SampleLinesOptions extends Omit<KernelSampleLinesOptions, "enricher"> {
   readonly lines: LineBuffer;
   /** Undefined: records have to become fields. */
   readonly enricher: LineEnricher | undefined;
-  readonly communityId: boolean;
-  /** Left out: all records are wanted. */
-  readonly filter?: RecordFilter | undefined;
-  readonly workspace: Workspace;
-  readonly ends: FlowEnds;
-  /** What the counters are called. */
-  readonly counters: CounterNames;
   /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
   readonly book: StepBook | undefined;
   readonly counts: PathCounts;
@@ -45,23 +22,18 @@ export interface SampleLinesOptions {
 
 /** What the kernel gave up, it has looked at the ends of. */
 const decided: Began = { hasInitiator: false, isReverse: false, isDecided: true };
+
 /** Lines are handed over in pieces of about this size. */
 const flushBytes = 256 * 1024;
-/**
- * The rate and its estimates, type and code of ICMP with their names, IP version, VLANs, Community ID, what both ends add together, and
- * bytes that are overwritten.
- */
-const maxRest = 1024;
+
 /** Datagrams lie at whole words: so they are copied. */
 const wordBytes = 8;
-/** Behind a head this much may be overwritten. */
-const aroundHead = 8;
 
 export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const { lines, enricher, workspace, counts } = options;
   const { bytes: memory, view } = workspace;
   const canUse = options.book !== undefined && enricher !== undefined && canEnrich(enricher);
-  const kernelLines = canUse ? createKernelLines({ ...options, enricher }) : undefined;
+  const kernelLines = canUse ? createKernelSampleLines({ ...options, enricher }) : undefined;
   const book = (canUse ? options.book : undefined) ?? createStepBook(undefined);
   const steps = createStepList(book, kernelLines && workspace);
   const source: ByteSource = { bytes: memory, view };
@@ -222,141 +194,4 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     flush,
   };
   return samples;
-}
-
-function createKernelLines({
-  enricher,
-  workspace,
-  communityId,
-  filter,
-  ends,
-  counters,
-}: SampleLinesOptions & { readonly enricher: LineEnricher }) {
-  const { bytes: memory, view } = workspace;
-  const context = createKernelContext(workspace, enricher, communityId, filter, counters);
-  const values = createRecordSlots(workspace, context.slots, context.nameBits);
-  const apps = createAppWriter(workspace, enricher, values);
-  const exporter = createExporterAdditions(enricher);
-  const { numberTables } = exporter;
-  const heads = Array.from({ length: layout.maxSampleHeads }, (_, i) =>
-    createLineHead(memory, layout.sampleHeads + layout.sampleHeadBytes * i, layout.sampleHeadBytes - aroundHead),
-  );
-  const none = (): never => {
-    throw new TypeError("samples have no template");
-  };
-  const writeEstimates = createWriteEstimates(counters);
-  const kernelImports: KernelImports = {
-    writeValue: none,
-    hasValue: none,
-    help: none,
-    rateOf: none,
-    writeNames: none,
-    addApp: apps.write,
-    judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
-    writeEstimates(at, rate) {
-      const octets = values.counter(layout.octetsSlot);
-      return writeEstimates(view, at, rate, octets, values.counter(layout.packetsSlot));
-    },
-    addNumber(index, at, value, scope) {
-      const table = numberTables[index];
-      if (table === undefined) return at;
-      const isScoped = enricher.numbers[index]?.scope !== undefined;
-      return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
-    },
-    locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
-  };
-  const kernel = createKernel(workspace, kernelImports, counters);
-  const maxAdditions =
-    enricher.numbers.length * maxNumberAddition +
-    (enricher.apps ?? []).reduce((sum, { maxLength }) => sum + maxLength, 0) +
-    enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength, 0);
-  /** Of the steps that the kernel lists of a sample. */
-  let listedRoom = 0;
-
-  /** Of the heads of the datagrams whose samples wait. */
-  let mostHead = 0;
-
-  /** @returns whether lines of its flows can be written. */
-  const beginExporter = (address: string): boolean => {
-    if (!exporter.use(address)) return false;
-    context.setNumberTables(numberTables);
-    apps.begin();
-    const [text] = exporter.texts;
-    if (text !== undefined) copyText(view, layout.exporterText, text.text, 0, text.length);
-    context.set({
-      exportTime: 0,
-      uptime: Number.NaN,
-      isHeaderUptime: false,
-      rate: -1,
-      isRateOfRecord: false,
-      hasNames: false,
-      isBare: false,
-      headLength: 0,
-      exporterLength: exporter.length(),
-    });
-    return true;
-  };
-
-  const kernelLines = {
-    kernel,
-    /** What a line takes besides its steps, at most. */
-    room: 0,
-    /** Of the datagram that was begun last. */
-    headLength: 0,
-    useListed(steps: ListedSteps): void {
-      listedRoom = ends.growth * writeListedSteps(view, steps);
-      view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
-    },
-    takeFiltered: () => context.takeFiltered(),
-    write: (first: number, end: number, out: number, limit: number): number =>
-      kernel.writeSamples(first, end, out, limit),
-    /**
-     * Begins a datagram.
-     *
-     * @param address of the exporter; undefined: that of the datagram before, whose samples wait.
-     * @returns whether its lines can be written.
-     */
-    begin(fields: RecordHead, number: number, address: string | undefined): boolean {
-      const head = heads[number] as LineHead;
-      if (!head.use(fields)) return false;
-      kernelLines.headLength = head.length;
-      const longestHead = address === undefined ? Math.max(mostHead, head.length) : head.length;
-      if (address === undefined && longestHead === mostHead) return true;
-      if (address !== undefined && !beginExporter(address)) return false;
-      mostHead = longestHead;
-      kernelLines.room = longestHead + exporter.length() + ends.growth * (maxAdditions + maxRest);
-      view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
-      return true;
-    },
-    done() {
-      context.takeNumbersAdded(exporter.numbersAdded);
-      apps.done();
-      exporter.done();
-    },
-  };
-  return kernelLines;
-}
-
-/** Leaves the kernel the steps that it lists by itself. @returns bytes that those of one sample take in a line at most. */
-function writeListedSteps(view: DataView, { ofSample, ofPacket, structures }: ListedSteps): number {
-  let room = 0;
-  const put = (at: number, step: Step | undefined): void => {
-    view.setUint32(at, step?.place ?? 0, true);
-    room += step?.maxLength ?? 0;
-  };
-  for (const [number, step] of ofSample) put(layout.listedOfSample + 4 * number, step);
-  for (const [number, step] of ofPacket) put(layout.listedOfPacket + 4 * number, step);
-  if (structures.length > layout.maxStructures) throw new RangeError("there is no room for so many structures");
-  view.setUint32(layout.structureCount, structures.length, true);
-  structures.forEach(({ format, length, step, rest, start, group }, i) => {
-    if (group >= 64) throw new RangeError("there are too many groups of structures");
-    const entry = layout.structures + layout.structureBytes * i;
-    view.setUint32(entry + layout.structureFormat, format, true);
-    view.setUint32(entry + layout.structureLength, length, true);
-    put(entry + layout.structureStep, step);
-    put(entry + layout.structureRest, rest);
-    view.setUint32(entry + layout.structureStart, start ?? layout.anyStart, true);
-    view.setUint32(entry + layout.structureGroup, group, true);
-  });
-  return room;
 }

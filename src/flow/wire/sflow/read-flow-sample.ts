@@ -4,10 +4,9 @@ import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
-import type { Part } from "../steps/step-book.ts";
-import { bytesLayer } from "../../elements/mapping/counter-names.ts";
 import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
+import { createFlowSampleSteps } from "./flow-sample-steps.ts";
 import { createGatewaySteps } from "./gateway-steps.ts";
 import { createInterfaceSteps, isIndex } from "./interface-steps.ts";
 import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
@@ -49,53 +48,8 @@ const headerHead = 16;
 /** @param keepsHeaders whether flows keep the bytes of their sampled header. */
 export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false): FlowSampleReader {
   const { book, steps: list, counters } = lines;
-  const number = (name: string) => book.field(name, "number");
-  const sequence = number("flow.sample.sequence");
-  const sourceType = number("flow.sample.source.type.id");
-  const sourceIndex = number("flow.sample.source.index");
-  const pool = number("flow.sample.pool");
-  const drops = number("flow.sample.drops");
   const interfaces = createInterfaceSteps(book);
-  const compact: readonly Part[] = [
-    [sequence, 0, "uint32"],
-    [sourceType, 4, "uint8"],
-    [sourceIndex, 5, "uint24"],
-    [pool, 12, "uint32"],
-    [drops, 16, "uint32"],
-  ];
-  const expanded: readonly Part[] = [
-    [sequence, 0, "uint32"],
-    [sourceType, 4, "uint32"],
-    [sourceIndex, 8, "uint32"],
-    [pool, 16, "uint32"],
-    [drops, 20, "uint32"],
-  ];
-  const own = {
-    compact: book.block(compact),
-    expanded: book.block(expanded),
-    /** With both interfaces, where these are indexes. */
-    compactWhole: book.block([
-      ...compact,
-      [interfaces.indexes.in, 20, "uint32"],
-      [interfaces.indexes.out, 24, "uint32"],
-    ]),
-    expandedWhole: book.block([
-      ...expanded,
-      [interfaces.indexes.in, 28, "uint32"],
-      [interfaces.indexes.out, 36, "uint32"],
-    ]),
-    discarded: book.block([
-      [book.fixed([["flow.record.type", "discard"]]), 0, "place"],
-      [sequence, 0, "uint32"],
-      [sourceType, 4, "uint32"],
-      [sourceIndex, 8, "uint32"],
-      [drops, 12, "uint32"],
-    ]),
-    packets: number(counters.packets.exported),
-    frame: book.field(counters.bytes.exported, "number", [[bytesLayer, "l2"]]),
-    packet: book.field(counters.bytes.exported, "number", [[bytesLayer, "l3"]]),
-    headerProtocol: number("flow.sample.header.protocol.id"),
-  };
+  const own = createFlowSampleSteps(book, counters, interfaces.indexes);
   const packetSteps = createPacketSteps(book);
   const records = createSampleRecords();
   const packet = createParsedPacket();

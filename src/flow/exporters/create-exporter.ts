@@ -1,0 +1,257 @@
+import type { ExporterOptions, Exporter } from "./exporter.ts";
+import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
+import type { Domain, KnownTemplate } from "./domain.ts";
+import { createKnownTemplates } from "./known-templates.ts";
+import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
+import { createOptionsShare } from "./limits/options-share.ts";
+import type { Protocol } from "../protocol.ts";
+import { type DomainOptions, createDomainOptions } from "./options/domain-options.ts";
+import { type SeenFlows, seenFlowsCost, createSeenFlows } from "./seen-flows.ts";
+import { type InterfaceTraffic, createInterfaceTraffic } from "./interface-traffic.ts";
+import { optionsOnly } from "./options-only.ts";
+import { createSequence } from "./sequence/sequence.ts";
+import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
+import { createSenders } from "./senders.ts";
+import type { ManualRate } from "./sampling/manual-rates.ts";
+import { isSessionPort } from "../intake/tcp/session-port.ts";
+
+export function createExporter(options: ExporterOptions): Exporter {
+  const { address, rates, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
+  const memory = createMemoryShare(shared.memory);
+  memory.add(memoryCosts.exporter);
+  let ratesVersion = rates.version();
+  let ownRate = rates.of(address);
+  const domains = new Map<string, Domain>();
+  const templates = createKnownTemplates({ limits, evictions, inAll: shared.fields, reclaim, plans, memory });
+  const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
+  const optionBudgets = [{ used: 0, max: limits.options }, shared.options];
+  const share = createOptionsShare(
+    optionBudgets,
+    (bytes) => memory.add(bytes),
+    () => void evictions.options++,
+  );
+  const sources = { used: 0, max: limits.sources };
+  /** The one that was used last. */
+  let last: Domain | undefined;
+  /** By protocol; forgotten with every change of what it follows from. */
+  const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
+  /** Made with the first flow of the sample. */
+  let seen: SeenFlows | undefined;
+  let traffic: InterfaceTraffic | undefined;
+  const forgetSeen = (): void => {
+    if (seen !== undefined) memory.add(-seenFlowsCost);
+    if (traffic !== undefined) memory.add(-traffic.heldBytes);
+    seen = undefined;
+    traffic = undefined;
+  };
+  let measured = { at: firstSeen, records: 0 };
+
+  const sibling = (protocol: Protocol, id: number): Domain | undefined => {
+    for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
+    return undefined;
+  };
+  const optionsDomainOf = (protocol: Protocol): DomainOptions | undefined => {
+    if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
+    return optionsDomains.get(protocol);
+  };
+  const forgetDomain = (key: string, domain: Domain): void => {
+    optionsDomains.clear();
+    templates.clear(domain);
+    memory.add(-memoryCosts.domain);
+    domain.samples.forget();
+    evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
+    domains.delete(key);
+    if (last === domain) last = undefined;
+    if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
+  };
+  const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => {
+    memory.add(memoryCosts.domain);
+    return {
+      protocol,
+      id,
+      port,
+      templates: new Map(),
+      waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
+      sequence: createSequence(),
+      agent,
+      samples:
+        protocol === "sflow"
+          ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
+          : noSampleSources,
+      options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+      uptime: undefined,
+      number: undefined,
+      kept: undefined,
+      ownUntil: 0,
+      restartedAt: 0,
+      clockOffset: undefined,
+      senders: createSenders(),
+    };
+  };
+
+  const noteChange = (): void => {
+    optionsDomains.clear();
+    exporter.isChanged = true;
+  };
+
+  const rate = (): ManualRate => {
+    const version = rates.version();
+    if (version !== ratesVersion) {
+      ratesVersion = version;
+      ownRate = rates.of(address);
+    }
+    return ownRate;
+  };
+
+  const exporter: Exporter = {
+    address,
+    isRelay: options.isRelay,
+    relay: undefined,
+    named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),
+    rates: rate,
+    firstSeen,
+    lastSeen: firstSeen,
+    datagrams: 0,
+    records: 0,
+    recordsPerSecond: 0,
+    heldUntil: 0,
+    isChanged: false,
+    keptAt: firstSeen,
+    domain(protocol, id, port, agent) {
+      if (last?.id === id && last.protocol === protocol && last.port === port && last.agent === agent) return last;
+      const key = domainKey(protocol, id, port, agent);
+      let domain = domains.get(key);
+      if (domain === undefined) {
+        if (domains.size >= limits.domains) {
+          for (const [oldest, unused] of domains) {
+            forgetDomain(oldest, unused);
+            break;
+          }
+          evictions.domains++;
+        }
+        domain = createDomain(protocol, id, port, agent);
+        optionsDomains.clear();
+      } else domains.delete(key);
+      // The order of insertion is the order of use.
+      domains.set(key, domain);
+      last = domain;
+      return domain;
+    },
+    domains: () => domains.values(),
+    wholeExporter({ protocol, id, port, options: own }) {
+      if (domains.size < 2) return undefined;
+      const zero = id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options;
+      if (zero !== undefined && !zero.isEmpty()) return zero;
+      const only = optionsDomainOf(protocol);
+      return only === own ? undefined : only;
+    },
+    define(domain, record, plan, now) {
+      const change = templates.define(domain, record, plan, now);
+      if (change === "added" || change === "changed") noteChange();
+      return change;
+    },
+    restoreTemplate(domain, record, plan, from, now) {
+      optionsDomains.clear();
+      return templates.restore(domain, record, plan, from, now);
+    },
+    withdraw(domain, id) {
+      const isKnown = templates.withdraw(domain, id);
+      if (isKnown) noteChange();
+      return isKnown;
+    },
+    template(domain, id) {
+      const own = domain.templates.get(id);
+      if (own !== undefined || domain.port === undefined || isSessionPort(domain.port)) return own;
+      return templateOfOtherPorts(domains.values(), domain, id);
+    },
+    learnOptions(domain, record) {
+      if (domain.options.learn(record, exporter.lastSeen)) noteChange();
+    },
+    restoreOptions(domain, state) {
+      optionsDomains.clear();
+      return domain.options.restore(state);
+    },
+    expireTemplates(before) {
+      if (templates.expire(before) > 0) noteChange();
+    },
+    templates: () => templates.entries(),
+    heldBytes: () => memory.bytes,
+    shrink(toBytes) {
+      const before = memory.bytes;
+      if (before <= toBytes) return;
+      forgetSeen();
+      exporter.dropWaiting(Number.POSITIVE_INFINITY);
+      for (const [key, domain] of domains) {
+        if (memory.bytes <= toBytes || domains.size === 1) break;
+        forgetDomain(key, domain);
+        evictions.domains++;
+      }
+      templates.shrink(toBytes);
+      for (const { options: said, samples } of domains.values()) {
+        if (memory.bytes <= toBytes) break;
+        said.clear();
+        samples.forget();
+      }
+      if (memory.bytes < before) noteChange();
+    },
+    dropWaiting(before) {
+      const { sets } = budget;
+      if (sets > 0) for (const domain of domains.values()) evictions.waitingSets += domain.waiting.dropOlder(before);
+      return budget.sets < sets;
+    },
+    isWaiting: () => budget.sets > 0,
+    noteSeen(hash, directions) {
+      if (seen === undefined) {
+        seen = createSeenFlows();
+        memory.add(seenFlowsCost);
+      }
+      seen.note(hash, directions, exporter.lastSeen);
+    },
+    seenFlows: () => seen?.windows() ?? [],
+    addTraffic(minute, since) {
+      traffic ??= createInterfaceTraffic(since);
+      memory.add(traffic.add(minute));
+    },
+    traffic: () => traffic && { address, since: traffic.since, minutes: traffic.minutes() },
+    measure(now) {
+      const seconds = (now - measured.at) / 1000;
+      if (seconds <= 0) return;
+      exporter.recordsPerSecond = (exporter.records - measured.records) / seconds;
+      measured = { at: now, records: exporter.records };
+    },
+    endSession(port) {
+      for (const [key, domain] of domains) if (domain.port === port) forgetDomain(key, domain);
+    },
+    forget() {
+      for (const [key, domain] of domains) forgetDomain(key, domain);
+      forgetSeen();
+      memory.add(-memoryCosts.exporter);
+    },
+    templateCount: () => templates.size,
+  };
+  return exporter;
+}
+
+function domainKey(protocol: Protocol, id: number, port?: number, agent = ""): string {
+  return `${protocol} ${id} ${port ?? ""} ${agent}`;
+}
+
+/** The only template of an id on which all ports of a domain agree; those of this run are asked first. */
+function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number): KnownTemplate | undefined {
+  let only: KnownTemplate | undefined;
+  let isContested = false;
+  for (const other of domains) {
+    if (other.id !== of.id || other.protocol !== of.protocol || isSessionPort(other.port ?? 0)) continue;
+    const candidate = other.templates.get(id);
+    if (candidate === undefined) continue;
+    if (only === undefined || (isReceived(candidate) && !isReceived(only))) {
+      only = candidate;
+      isContested = false;
+    } else if (isReceived(only) === isReceived(candidate) && !only.raw.equals(candidate.raw)) isContested = true;
+  }
+  return isContested ? undefined : only;
+}
+
+function isReceived({ origin }: KnownTemplate): boolean {
+  return origin === "received";
+}
