@@ -203,7 +203,10 @@ export function moveDigest(place: usize, by: i32): void {
 /** A block of seed, addresses of as many bytes, protocol, ports. */
 function hashInput(first: usize, second: usize, length: i32, protocol: u32, ports: u32, hasPorts: bool): void {
   const block: usize = digestBlocks + blockBytes * waiting;
-  for (let i = 0; i < blockBytes; i += 16) v128.store(block + i, i32x4.splat(0));
+  v128.store(block, i32x4.splat(0));
+  v128.store(block, i32x4.splat(0), 16);
+  v128.store(block, i32x4.splat(0), 32);
+  v128.store(block, i32x4.splat(0), 48);
   store<u16>(block, load<u16>(communityIdSeed));
   let at = block + 2;
   // An instruction that copies this many bytes as a number says would call the engine.

@@ -11,11 +11,14 @@ const backslash: u8 = 0x5c;
 
 /** A bit for each field to be joined, at the position of its number. */
 export let wantedJoins: u32 = 0;
+/** The same for those of which the line has values. */
+let keptJoins: u32 = 0;
 
 /** Begins a line. @param joined a bit for each field to be joined, at the position of its number. */
+@inline
 export function beginJoins(joined: u32): void {
   wantedJoins = joined;
-  for (let i: usize = 0; i < 16 * L.joins; i += 16) v128.store(L.joinPlaces + i, i64x2.splat(0));
+  keptJoins = 0;
 }
 
 /** Which of the fields that are joined a name is; 0 for none. The name ends with its quote. */
@@ -43,6 +46,9 @@ function joinPlace(join: u32, isSource: bool): usize {
 /** Keeps the value of a field that is joined. @param name where its name goes on, @param last behind the value. */
 @inline
 export function keepJoin(join: u32, isSource: bool, name: usize, last: usize): void {
+  const bit: u32 = (<u32>1) << join;
+  if ((keptJoins & bit) == 0) v128.store(joinPlace(join, true), i64x2.splat(0));
+  keptJoins |= bit;
   const place = joinPlace(join, isSource);
   store<u32>(place, <u32>name + <u32>((joinNameBytes >>> (8 * join)) & 0xff) + 2);
   store<u32>(place, <u32>last, 4);
@@ -164,11 +170,10 @@ function writeBoth(p: usize, source: usize, destination: usize): usize {
 }
 
 export function writeJoins(p: usize): usize {
-  for (let join = 1; join <= L.joins; join++) {
-    if ((wantedJoins & (<u32>1 << join)) == 0) continue;
+  for (let rest = keptJoins; rest != 0; rest &= rest - 1) {
+    const join = ctz(rest);
     const source = joinPlace(join, true);
     const destination = joinPlace(join, false);
-    if ((load<u32>(source) | load<u32>(destination)) == 0) continue;
     const text: usize = L.joinTexts + L.textBytes * <usize>(join - 1);
     const length = load<u8>(text, L.textLength);
     copy(p, text, length);

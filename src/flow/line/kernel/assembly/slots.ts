@@ -14,7 +14,13 @@ export function keep(number: i32, value: i64): void {
 /** Forgets the values of all slots. */
 export function clearSlots(): void {
   const end: usize = L.slots + 8 * <i32>load<u8>(L.slotCount);
-  for (let at: usize = L.slots; at < end; at += 16) v128.store(at, i32x4.splat(-1));
+  const absent = i32x4.splat(-1);
+  for (let at: usize = L.slots; at < end; at += 64) {
+    v128.store(at, absent);
+    v128.store(at, absent, 16);
+    v128.store(at, absent, 32);
+    v128.store(at, absent, 48);
+  }
 }
 
 /** Forgets what the rest of a line may keep: type and code of ICMP, which are neighbours. */
