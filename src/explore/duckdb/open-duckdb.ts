@@ -37,7 +37,7 @@ export async function openDuckDb(
   options: OpenDuckDbOptions,
 ): Promise<OpenedDuckDb> {
   const { directory, clock, log } = options;
-  const duckDb = await loadDuckDb();
+  const duckDb = loadDuckDb();
   const instance = await openInstance(duckDb, { ...options, threads: usualThreads });
   try {
     const store = await openDuckDbStore(columns, { ...options, duckDb, instance });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExploreError } from "../explore-error.ts";
 import type { AnswerTable } from "../query/answer-table.ts";
-import { loadDuckDb } from "./load-duckdb.ts";
+import { loadDuckDb, type DuckDb } from "./load-duckdb.ts";
 import { openInstance } from "./open-instance.ts";
 import { writeParquet } from "./write-parquet.ts";
 
@@ -15,9 +15,7 @@ const memoryBytes = 256 * 2 ** 20;
  * @throws ExploreError when DuckDB is not installed.
  */
 export async function tableParquet(table: AnswerTable): Promise<Uint8Array> {
-  const duckDb = await loadDuckDb().catch(() => {
-    throw new ExploreError("unavailable", "Parquet is written by DuckDB, which is not installed here: ask for CSV");
-  });
+  const duckDb = duckDbOrFault();
   const directory = mkdtempSync(join(tmpdir(), "netgloss-parquet-"));
   const instance = await openInstance(duckDb, { directory, maxBytes: 4 * memoryBytes, memoryBytes, threads: 1 });
   try {
@@ -25,5 +23,13 @@ export async function tableParquet(table: AnswerTable): Promise<Uint8Array> {
   } finally {
     instance.closeSync();
     rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function duckDbOrFault(): DuckDb {
+  try {
+    return loadDuckDb();
+  } catch {
+    throw new ExploreError("unavailable", "Parquet is written by DuckDB, which is not installed here: ask for CSV");
   }
 }
