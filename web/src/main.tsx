@@ -5,6 +5,9 @@ import { followLinks } from "./navigation/place.ts";
 import { applyTheme } from "./ui/theme.ts";
 import "./styles/base.css";
 import "./styles/shell.css";
+import "./styles/cards.css";
+import "./styles/forms.css";
+import "./styles/tables.css";
 import "./styles/parts.css";
 import "./styles/charts.css";
 
