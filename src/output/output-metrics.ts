@@ -47,7 +47,7 @@ export function createOutputMetrics(metrics: Metrics): OutputMetrics {
   );
   const filtered = metrics.counter(
     "netgloss_output_filtered_records_total",
-    "Records left out because the filter of the output is not true of them.",
+    "Records left out because they do not match the filter of the output.",
     ["output"],
   );
   const thinned = metrics.counter(
