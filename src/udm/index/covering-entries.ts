@@ -11,22 +11,20 @@ export interface CoveringSearch {
 }
 
 export function createCoveringSearch(words: Int32Array): CoveringSearch {
-  let items = new Int32Array(64);
   const search = (root: number, family: Family, p: Int32Array): number =>
     family === 4
-      ? findCovering4(words, root, p[0] as number, items, 0)
-      : findCovering6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, items, 0);
-  return {
-    get items() {
-      return items;
-    },
-    find(snapshot, family, address) {
+      ? findCovering4(words, root, p[0] as number, found.items, 0)
+      : findCovering6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, found.items, 0);
+  const found = {
+    items: new Int32Array(64),
+    find(snapshot: number, family: Family, address: Int32Array) {
       const root = rootOf(words, snapshot, family);
       if (root === 0) return 0;
       const count = search(root, family, address);
-      if (count <= items.length) return count;
-      items = new Int32Array(2 * count);
+      if (count <= found.items.length) return count;
+      found.items = new Int32Array(2 * count);
       return search(root, family, address);
     },
   };
+  return found;
 }

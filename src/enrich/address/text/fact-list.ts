@@ -18,25 +18,23 @@ export function createFactList(): FactList {
   const facts: number[] = [];
   const sources: number[] = [];
   let source = 0;
-  let count = 0;
-  return {
-    get count() {
-      return count;
-    },
+  const list = {
+    count: 0,
     clear() {
-      count = 0;
+      list.count = 0;
     },
-    setSource(number) {
+    setSource(number: number) {
       source = number;
     },
-    add(renderer, fact) {
-      renderers[count] = renderer;
-      facts[count] = fact;
-      sources[count++] = source;
+    add(renderer: FactRenderer, fact: number) {
+      const i = list.count++;
+      renderers[i] = renderer;
+      facts[i] = fact;
+      sources[i] = source;
     },
-    render: (i, position) => (renderers[i] as FactRenderer).render(facts[i] as number, position),
-    putKey(key) {
-      for (let i = 0; i < count; i++) {
+    render: (i: number, position: number) => (renderers[i] as FactRenderer).render(facts[i] as number, position),
+    putKey(key: TextKey) {
+      for (let i = 0; i < list.count; i++) {
         const { generation } = renderers[i] as FactRenderer;
         if (generation === undefined) return false;
         key.put(sources[i] as number);
@@ -46,4 +44,5 @@ export function createFactList(): FactList {
       return true;
     },
   };
+  return list;
 }

@@ -69,16 +69,15 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
     scope: undefined,
   };
   let scratch = new DataView(new ArrayBuffer(firstScratch));
-  const found = { start: 0, lengths: 0, validMs: 0 };
 
   /** What is known of the address beyond the metadata. */
   const ask = (a: number, b: number, c: number, d: number): void => {
-    found.validMs = Number.POSITIVE_INFINITY;
+    finder.validMs = Number.POSITIVE_INFINITY;
     facts.clear();
     const asked = sourcesOf[position] as AddressSource[];
     for (let i = 0; i < asked.length; i++) {
       facts.setSource(i);
-      found.validMs = Math.min(found.validMs, (asked[i] as AddressSource).find(a, b, c, d, facts));
+      finder.validMs = Math.min(finder.validMs, (asked[i] as AddressSource).find(a, b, c, d, facts));
     }
     known.scope = hasScope[position] === true ? addressScope(a, b, c, d) : undefined;
   };
@@ -106,21 +105,21 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
     texts.count === 0 ? undefined : fold(texts, (enrichedObjects[position] as EnrichedObject).contextBit);
 
   const useTexts = (texts: CoveringEntryTexts): void => {
-    found.start = 0;
-    found.lengths = 0;
+    finder.start = 0;
+    finder.lengths = 0;
     if (texts.count === 0 && facts.count === 0 && known.scope === undefined) return;
     useMemory(texts);
     if (setKey(texts)) {
-      found.start = store.find(key);
-      if (found.start !== 0) {
-        found.lengths = store.lengths(found.start);
+      finder.start = store.find(key);
+      if (finder.start !== 0) {
+        finder.lengths = store.lengths(finder.start);
         return;
       }
     }
     known.entries = foldOf(texts);
     const text = write(position, known, view, store.begin(key), maxTextLength);
-    found.start = text.isCut ? 0 : store.keep(key, text);
-    found.lengths = found.start === 0 ? notKept : store.lengths(found.start);
+    finder.start = text.isCut ? 0 : store.keep(key, text);
+    finder.lengths = finder.start === 0 ? notKept : store.lengths(finder.start);
   };
 
   const useAll = (texts: CoveringEntryTexts): { bytes: Uint8Array; text: AddressText } => {
@@ -139,23 +138,18 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
     return current === undefined ? use(nothing) : current.texts(a, b, c, d, use);
   };
 
-  return {
-    get start() {
-      return found.start;
-    },
-    get lengths() {
-      return found.lengths;
-    },
-    get validMs() {
-      return found.validMs;
-    },
-    find(object, a, b, c, d) {
+  const finder = {
+    start: 0,
+    lengths: 0,
+    validMs: Number.POSITIVE_INFINITY,
+    find(object: number, a: number, b: number, c: number, d: number) {
       position = object;
       withTexts(a, b, c, d, useTexts);
     },
-    make(object, a, b, c, d) {
+    make(object: number, a: number, b: number, c: number, d: number) {
       position = object;
       return withTexts(a, b, c, d, useAll);
     },
   };
+  return finder;
 }
