@@ -109,7 +109,7 @@ function createRenewal(lines: Buffer): (from: number, to: number) => void {
 
 async function open(
   name: string,
-  maxRate: number,
+  rate: number,
   metrics = createMetrics(),
   maxDays = 90,
   sampling = createSamplingMemory(1),
@@ -119,7 +119,7 @@ async function open(
       directory: join(directory, name),
       maxBytes: 64 * 2 ** 30,
       maxHours: 24,
-      maxRate,
+      rates: { whole: rate, sampled: rate },
       rollups: { maxDays, maxBytes: 2 ** 30, fields: [] },
       memoryBytes: 1024 * 2 ** 20,
       fields: ["flow.src.site.name", "flow.dst.site.name"],
@@ -182,7 +182,9 @@ async function measureSampling(lines: Buffer): Promise<void> {
   const sampling = createSamplingMemory(1);
   setOpen(sampling, true);
   const explore = await open("sampling", maxRate, createMetrics(), 90, sampling);
-  const sampler = createDirectSampler(sampling, maxRate, (chosen, records) => explore.take(chosen, records));
+  const sampler = createDirectSampler(sampling, { whole: maxRate, sampled: maxRate }, (chosen, records) =>
+    explore.take(chosen, records),
+  );
   for (let i = 0; i < 4; i++) {
     sampler.look(lines, lineCount);
     await explore.flush();

@@ -7,5 +7,6 @@ writeFileSync("/proc/thread-self/comm", isMainThread ? "main" : nameOf(workerDat
 function nameOf(data: object | null): string {
   if (data !== null && "rings" in data) return "receive";
   if (data !== null && "store" in data) return "output";
+  if (data !== null && "feed" in data) return "explore";
   return data !== null && "ring" in data ? "decode" : "other";
 }

@@ -8,7 +8,7 @@ import { openDuckDb, type OpenedDuckDb } from "./duckdb/open-duckdb.ts";
 import type { Partition } from "./duckdb/partition.ts";
 import { ExploreError } from "./explore-error.ts";
 import { createIntake, type Intake } from "./intake/intake.ts";
-import { createSamplingJudge, type SamplingMemory } from "./sampling/index.ts";
+import { createSamplingJudge, type SamplingMemory, type SamplingRates } from "./sampling/index.ts";
 import { fieldStatus, type ExploreStatus } from "./status.ts";
 
 /** What the embedded store is; plain data. */
@@ -23,8 +23,8 @@ export interface EmbeddedExploreConfig {
     /** Fields that they keep besides the usual ones. */
     readonly fields: readonly string[];
   };
-  /** Records a second that are kept; of more, one stands for several. 0: no bound. */
-  readonly maxRate: number;
+  /** Of more records than these, one stands for several. */
+  readonly rates: SamplingRates;
   /** What queries may take. */
   readonly memoryBytes: number;
   /** Fields that are kept besides the usual ones. */
@@ -64,7 +64,7 @@ const settleTicks = 3;
 
 export function createEmbeddedExplore(options: EmbeddedExploreOptions): EmbeddedExplore {
   const { config, clock, log, metrics, onFault } = options;
-  const judge = createSamplingJudge(options.sampling, config.maxRate);
+  const judge = createSamplingJudge(options.sampling, config.rates);
   const isCalm = (): boolean => judge.isCalm(clock.monotonic());
   const usual = exploreColumns(config.fields);
   const isRolledUp = createRollupFields(config.rollups.fields);

@@ -21,13 +21,13 @@ export const exploreDirectory = (t: Owner): string => tempDirectory(t);
 /** An embedded store that is open; it is stopped by the test, or at its end. */
 export async function openExplore(t: TestContext, options: FixtureOptions = {}): Promise<EmbeddedExplore> {
   const sampling = createSamplingMemory(1);
-  const maxRate = options.config?.maxRate ?? 0;
+  const rates = options.config?.rates ?? { whole: 0, sampled: 0 };
   const explore = createEmbeddedExplore({
     config: {
       directory: options.directory ?? tempDirectory(t),
       maxBytes: 2 ** 30,
       maxHours: 24,
-      maxRate,
+      rates,
       rollups: { maxDays: 0, maxBytes: 2 ** 30, fields: [] },
       memoryBytes: 256 * 2 ** 20,
       fields: ["flow.src.site.name"],
@@ -46,7 +46,7 @@ export async function openExplore(t: TestContext, options: FixtureOptions = {}):
   setOpen(sampling, true);
   samplers.set(
     explore,
-    createDirectSampler(sampling, maxRate, (lines, records) => explore.take(lines, records)),
+    createDirectSampler(sampling, rates, (lines, records) => explore.take(lines, records)),
   );
   return explore;
 }

@@ -61,7 +61,7 @@ test("answers of rollups alone, and of rollups with later records, are those of 
 test("a weighed sample: rollups say what the records said, and a field that they lack is not covered", async (t) => {
   const directory = exploreDirectory(t);
   let at = now;
-  const config = { maxHours: 1, maxRate: 100, rollups };
+  const config = { maxHours: 1, rates: { whole: 100, sampled: 100 }, rollups };
   const explore = await openExplore(t, { directory, clockNow: () => at, config });
   for (let i = 0; i < 3; i++) {
     takeLines(explore, linesOf(sampleRecords));

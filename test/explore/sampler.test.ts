@@ -19,13 +19,14 @@ interface Taken {
 }
 
 /** A sampler, and what it has taken. */
-function rig(maxRate: number, memory = createSamplingMemory(1), chooser = 0) {
+function rig(whole: number, memory = createSamplingMemory(1), chooser = 0, sampled = whole) {
+  const rates = { whole, sampled };
   const taken: Taken = { lines: [], weights: [] };
   setOpen(memory, true);
-  const judge = createSamplingJudge(memory, maxRate);
+  const judge = createSamplingJudge(memory, rates);
   const sampler = createDirectSampler(
     memory,
-    maxRate,
+    rates,
     (lines, records) => {
       const texts = lines.toString().split("\n").slice(0, -1);
       taken.lines.push(...texts);
@@ -36,6 +37,7 @@ function rig(maxRate: number, memory = createSamplingMemory(1), chooser = 0) {
   return { memory, judge, sampler, taken };
 }
 
+const unlimited = { whole: 0, sampled: 0 };
 let number = 0;
 /** Gives this many records, in pieces. */
 function offer(sampler: LineSampler, count: number, piece = 25, text = "x"): void {
@@ -48,7 +50,7 @@ function offer(sampler: LineSampler, count: number, piece = 25, text = "x"): voi
 
 /** Doubles the factor so often. */
 function lag(memory: SamplingMemory, times: number): void {
-  const judge = createSamplingJudge(memory, 0);
+  const judge = createSamplingJudge(memory, unlimited);
   for (let i = 0; i < times; i++) judge.adapt(1, 1000 * i);
 }
 
@@ -83,6 +85,27 @@ test("a burst after a calm is thinned at once, and what is taken stands for all 
   assert.equal(judge.factor, 128);
   judge.judgeRate(1);
   assert.equal(judge.factor, 1);
+});
+
+test("up to a rate all are taken, of more much less, and it does not change to and fro", () => {
+  const { judge, sampler, taken } = rig(1000, createSamplingMemory(1), 0, 250);
+  const takenOf = (count: number): number => {
+    const before = taken.lines.length;
+    offer(sampler, count, 5);
+    judge.judgeRate(1);
+    return taken.lines.length - before;
+  };
+  assert.equal(takenOf(990), 990);
+  assert.ok(takenOf(4000) < 1250, "the first second of a burst");
+  assert.equal(judge.factor, 32);
+  assert.ok(takenOf(4000) <= 250);
+  assert.ok(takenOf(900) <= 250);
+  assert.equal(judge.factor, 8, "as long as nearly so many come");
+  assert.ok(takenOf(1001) <= 251);
+  takenOf(790);
+  assert.equal(judge.factor, 1);
+  assert.ok(takenOf(790) > 790 - 8, "a group that has begun ends");
+  assert.ok(Math.abs(sum(taken.weights) - (990 + 8000 + 900 + 1001 + 1580)) <= 64);
 });
 
 test("the rate is that of all threads together", () => {
@@ -154,7 +177,7 @@ test("what nobody takes is lost and counted: all while Explore is closed, what a
       },
       dropped: (reason, records) => (drops[reason] = (drops[reason] ?? 0) + records),
     },
-    0,
+    unlimited,
   );
   offer(sampler, 100);
   assert.deepEqual(drops, { closed: 100 });
@@ -166,7 +189,7 @@ test("what nobody takes is lost and counted: all while Explore is closed, what a
 });
 
 test("a full inbox doubles the factor, a calm one halves it much later", () => {
-  const sampler = createSamplingJudge(createSamplingMemory(1), 0);
+  const sampler = createSamplingJudge(createSamplingMemory(1), unlimited);
   sampler.adapt(0.6, 0);
   assert.equal(sampler.factor, 2);
   sampler.adapt(0.9, 100);

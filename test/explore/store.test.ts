@@ -122,7 +122,7 @@ test("a file that was set aside counts for the bound", async (t) => {
 });
 
 test("of more records than the greatest rate one stands for several, and sums stay right", async (t) => {
-  const explore = await openExplore(t, { config: { maxRate: 2000 } });
+  const explore = await openExplore(t, { config: { rates: { whole: 2000, sampled: 2000 } } });
   const at = Date.now();
   let sampling = 1;
   for (let i = 0; i < 3; i++) {

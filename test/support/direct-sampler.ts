@@ -1,9 +1,14 @@
-import { createLineSampler, type LineSampler, type SamplingMemory } from "../../src/explore/sampling/index.ts";
+import {
+  createLineSampler,
+  type LineSampler,
+  type SamplingMemory,
+  type SamplingRates,
+} from "../../src/explore/sampling/index.ts";
 
 /** Chooses in the thread that takes, without a queue between. */
 export function createDirectSampler(
   memory: SamplingMemory,
-  maxRate: number,
+  rates: SamplingRates,
   take: (lines: Buffer, records: number) => void,
   chooser = 0,
 ): LineSampler {
@@ -15,5 +20,5 @@ export function createDirectSampler(
     write: (lines: Uint8Array, records: number) =>
       take(Buffer.from(lines.buffer, lines.byteOffset, lines.length), records),
   };
-  return createLineSampler({ memory, chooser, random: Math.random, to, dropped() {} }, maxRate);
+  return createLineSampler({ memory, chooser, random: Math.random, to, dropped() {} }, rates);
 }

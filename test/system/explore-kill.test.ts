@@ -41,6 +41,29 @@ test("kill -9 loses at most what came within the last seconds; a second collecto
   await other.end();
 });
 
+test("flows that the main thread decodes are stored, too, those of the last second before a stop included", async (t) => {
+  const settings = {
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_PROCESSOR_POOL_SIZE: "main",
+    SVC_EXPLORE_ENABLE: "true",
+    SVC_EXPLORE_PATH: join(tempDirectory(t), "explore"),
+  };
+  const first = await startCollectorProcess({ settings });
+  cleanUp(t, () => first.end("SIGKILL"));
+  const options = { random: createRandom(5), clock: systemClock, intervalMs: 20 };
+  const exporter = createDemoExporter({ ...options, port: first.flowPort });
+  await exporter.start();
+  await until("flows are stored", async () => ((await flowsOf(first)) ?? 0) > 300);
+  await exporter.stop();
+  const received = Number(await first.metric("netgloss_flow_records_total"));
+  await first.end();
+
+  const second = await startCollectorProcess({ settings });
+  cleanUp(t, () => second.end("SIGKILL"));
+  assert.equal(await flowsOf(second), received);
+  await second.end();
+});
+
 async function flowsOf({ api }: CollectorProcess, statuses = [200]): Promise<number | undefined> {
   const body = JSON.stringify({ measure: "flows", granularity: "none" });
   const headers = { "content-type": "application/json" };

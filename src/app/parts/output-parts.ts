@@ -104,20 +104,17 @@ export function createOutputs(
 }
 
 function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
+  const rates = { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE };
   return createExploreOutput({
     ...reporting,
     outputMetrics,
     logLevel: settings.SVC_LOG_LEVEL,
-    feed: createExploreFeed(
-      Math.max(1, decodingThreads(settings)),
-      settings.SVC_EXPLORE_QUEUE_SIZE,
-      settings.SVC_EXPLORE_MAX_RATE,
-    ),
+    feed: createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates),
     config: {
       directory: resolve(settings.SVC_EXPLORE_PATH),
       maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
       maxHours: settings.SVC_EXPLORE_MAX_AGE,
-      maxRate: settings.SVC_EXPLORE_MAX_RATE,
+      rates,
       rollups: {
         maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
         maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,

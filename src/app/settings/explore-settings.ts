@@ -35,7 +35,13 @@ export const exploreSettings = {
     group,
     int(0, 10_000_000, "records a second"),
     10_000,
-    "The most flow records that are kept. Of more, one stands for several, and sums stay right. 0 is no limit.",
+    "The most flow records that are kept: up to so many, every one is. Of more, one stands for several, and sums stay right. 0 is no limit.",
+  ),
+  SVC_EXPLORE_SAMPLED_RATE: row(
+    group,
+    int(1, 10_000_000, "records a second"),
+    2500,
+    "How many flow records are kept at most when there are more than SVC_EXPLORE_MAX_RATE.",
   ),
   SVC_EXPLORE_FIELDS: row(
     group,

@@ -54,7 +54,7 @@ export function createSampledSink({ sink, feed, number, random, report }: Sample
       },
       dropped,
     },
-    feed.maxRate,
+    feed.rates,
   );
   return {
     write(lines, count) {

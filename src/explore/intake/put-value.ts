@@ -70,7 +70,7 @@ function putText(column: BlockColumn, row: number, block: Block, bytes: Buffer, 
   const length = end - at;
   if (length > maxText) return false;
   if (length > inlineText) {
-    column.long.push(row, keepText(block, bytes.subarray(at, end)), length);
+    column.long.push(row, keepText(block, bytes, at, end), length);
     return true;
   }
   column.words[4 * row] = length;

@@ -1,4 +1,10 @@
 /** A second door, for the threads that decode: they would load the store with the first one. */
 export { createLineSampler, type LineSampler } from "./line-sampler.ts";
-export { createSamplingMemory, lostRecords, setOpen, type SamplingMemory } from "./sampling-memory.ts";
+export {
+  createSamplingMemory,
+  lostRecords,
+  setOpen,
+  type SamplingMemory,
+  type SamplingRates,
+} from "./sampling-memory.ts";
 export { createSamplingJudge, type SamplingJudge } from "./sampling-judge.ts";

@@ -1,5 +1,5 @@
 import { copyLines, type AllocateSlab, type Sink } from "../../record/index.ts";
-import { factorIn, maxFactor, samplingWords, type SamplingMemory } from "./sampling-memory.ts";
+import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingRates } from "./sampling-memory.ts";
 
 /**
  * Chooses records evenly where they are written: of each group of this many one, at a random place among them, which stands for all of them.
@@ -37,13 +37,13 @@ const lineFeed = 0x0a;
 /** The place of a record that was taken: no line is there. */
 const taken = 2 ** 30;
 /**
- * When more is taken than a second may bring, the factor doubles at once, and once more after each of these parts of the greatest rate: a
+ * When more is taken than a second may bring, the factor doubles at once, and once more after each of these parts of the lower rate: a
  * burst reaches the factor that it needs within some tenths of a second, and few records are taken until then.
  */
 const stepOfRate = 1 / 8;
 
-/** @param maxRate records a second that are taken of all threads together; 0: no bound. */
-export function createLineSampler(options: LineSamplerOptions, maxRate: number): LineSampler {
+/** @param rates of all threads together. */
+export function createLineSampler(options: LineSamplerOptions, rates: SamplingRates): LineSampler {
   const { memory, chooser, random, to } = options;
   const cells = new Int32Array(memory.words);
   const lost = new BigInt64Array(memory.lost);
@@ -67,12 +67,12 @@ export function createLineSampler(options: LineSamplerOptions, maxRate: number):
 
   /** A burst after a calm does not wait for the next judgement. */
   const useRoom = (lines: number): void => {
-    if (maxRate === 0) return;
+    if (rates.whole === 0) return;
     const before = Atomics.sub(cells, room, lines);
     if (before <= 0 || before > lines) return;
     const factor = Atomics.load(cells, byRate);
     if (factor < maxFactor) Atomics.store(cells, byRate, 2 * factor);
-    Atomics.store(cells, room, Math.ceil(maxRate * stepOfRate));
+    Atomics.store(cells, room, Math.ceil(Math.min(rates.whole, rates.sampled) * stepOfRate));
   };
 
   const put = (bytes: Buffer, from: number, end: number, lines: number): void => {

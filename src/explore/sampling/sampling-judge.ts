@@ -1,4 +1,4 @@
-import { factorIn, maxFactor, samplingWords, type SamplingMemory } from "./sampling-memory.ts";
+import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingRates } from "./sampling-memory.ts";
 
 /** Decides how many records one stands for, for all threads that choose. There is one, where records are kept. */
 export interface SamplingJudge {
@@ -7,7 +7,7 @@ export interface SamplingJudge {
   /** Records that others stand for, since the beginning. */
   readonly sampledOut: number;
   /**
-   * Judges how many records came since the last call, and sees to it that not many more than the greatest rate are taken.
+   * Judges how many records came since the last call, and sees to it that not many more are taken than the rates allow.
    *
    * @param seconds since the last call.
    */
@@ -35,8 +35,9 @@ const settleMs = 250;
 /** A lower factor must suffice for so much more than comes, or it would change to and fro. */
 const reserve = 1.25;
 
-/** @param maxRate records a second that are taken; 0: no bound. */
-export function createSamplingJudge({ words, choosers }: SamplingMemory, maxRate: number): SamplingJudge {
+export function createSamplingJudge({ words, choosers }: SamplingMemory, rates: SamplingRates): SamplingJudge {
+  const { whole } = rates;
+  const sampled = Math.min(rates.sampled, whole);
   const cells = new Int32Array(words);
   const { byRate, byLag, room, chooser, ofChooser } = samplingWords;
   /** Of each thread, what was counted up to the last look. */
@@ -45,7 +46,6 @@ export function createSamplingJudge({ words, choosers }: SamplingMemory, maxRate
   let judged = 0;
   let changedAt = Number.NEGATIVE_INFINITY;
   let busyAt = Number.NEGATIVE_INFINITY;
-  const unlimited = 2 ** 30;
 
   const count = (word: "seen" | "taken"): number => {
     for (let i = 0; i < choosers; i++) {
@@ -57,14 +57,15 @@ export function createSamplingJudge({ words, choosers }: SamplingMemory, maxRate
     return counts[word];
   };
   const setFactor = (word: number, factor: number): void => void Atomics.store(cells, word, factor);
-  const begin = (): void => void Atomics.store(cells, room, maxRate === 0 ? unlimited : maxRate);
+  /** What may be taken until the rate is judged again. */
+  const begin = (factor: number): void => void Atomics.store(cells, room, factor === 1 ? whole : sampled);
   // Of a thread before this one that died.
   setFactor(byLag, 1);
   count("taken");
   count("seen");
   judged = counts.seen;
   counts.taken = counts.seen = judged;
-  begin();
+  begin(Atomics.load(cells, byRate));
 
   return {
     get factor() {
@@ -79,12 +80,15 @@ export function createSamplingJudge({ words, choosers }: SamplingMemory, maxRate
       count("taken");
       const rate = (seen - judged) / seconds;
       judged = seen;
-      begin();
-      if (maxRate === 0) return;
+      if (whole === 0) return;
       let factor = Atomics.load(cells, byRate);
-      while (rate > maxRate * factor && factor < maxFactor) factor *= 2;
-      while (factor > 1 && rate * reserve < (maxRate * factor) / 2) factor /= 2;
+      const isMany = factor === 1 ? rate > whole : rate * reserve >= whole;
+      if (isMany) {
+        while (rate > sampled * factor && factor < maxFactor) factor *= 2;
+        while (factor > 2 && rate * reserve < (sampled * factor) / 2) factor /= 2;
+      } else factor = 1;
       setFactor(byRate, factor);
+      begin(factor);
     },
     isCalm: (now) => Atomics.load(cells, byLag) === 1 && now - busyAt >= calmMs,
     adapt(backlog, now) {

@@ -30,6 +30,14 @@ export const samplingWords = {
 
 export const maxFactor = 1 << 12;
 
+/** How many records are kept. */
+export interface SamplingRates {
+  /** Up to so many records a second, each is kept; 0: always. */
+  readonly whole: number;
+  /** Of more, so many a second at most. */
+  readonly sampled: number;
+}
+
 /** Sampling is off in it, and nobody keeps records. */
 export function createSamplingMemory(choosers: number): SamplingMemory {
   const words = new SharedArrayBuffer(4 * (samplingWords.chooser + choosers * samplingWords.ofChooser));
