@@ -16,9 +16,10 @@ import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 /** Decoding and outputs come first where all want the processor. */
 const niceness = 10;
 
-/** How soon it looks again for lines: when there were some, and when there were none. */
-const lookMs = 50;
-const idleMs = 250;
+/** How soon it looks again for lines, and how soon when there were more than this part of the inbox. Each look finds cold caches. */
+const lookMs = 200;
+const soonMs = 20;
+const muchBacklog = 1 / 16;
 
 const { explore: config, feed, logLevel } = workerData as ExploreThreadData;
 const metrics = createMetrics();
@@ -41,7 +42,7 @@ const look = (): void => {
   const backlog = inbox.backlog();
   explore.lag(backlog);
   const isAll = inbox.take();
-  looking = setTimeout(look, isAll ? (backlog > 0 ? lookMs : idleMs) : 0);
+  looking = setTimeout(look, isAll ? (backlog < muchBacklog ? lookMs : soonMs) : 0);
 };
 const asking = new Map<number, AbortController>();
 
