@@ -102,7 +102,7 @@ try {
               goal: "≤ 1.25 ×",
             }),
           ...(record !== undefined && { peer: { what: "a NetFlow v9 record", value: record } }),
-          ...(what === "enriched" && { goal }),
+          ...((what === "enriched" || (what === allNames && isSample)) && { goal }),
         });
       }
     }
