@@ -59,7 +59,7 @@ const start = async (name: string, settings: Readonly<Record<string, string>>): 
   return { target, burst: [], usual: [], high: [], kept: [], count };
 };
 /** Two collectors at a time, in turns: more of them would take each other's cache. */
-const runPair = async (keptRate: number, turns: number, withHigh: boolean): Promise<Pair> => {
+const runPair = async (keptRate: number, rounds: number, withHigh: boolean): Promise<Pair> => {
   const name = `rate-${String(keptRate)}`;
   const off = await start(`without-${name}`, {});
   const on = await start(name, {
@@ -70,7 +70,7 @@ const runPair = async (keptRate: number, turns: number, withHigh: boolean): Prom
   const sides = [off, on];
   try {
     for (const { target } of sides) await runTrial(generator, target, traffic, usualRate);
-    for (let turn = 0; turn < turns; turn++) {
+    for (let round = 0; round < rounds; round++) {
       for (const side of sides) {
         side.burst.push(await runTrial(generator, side.target, { ...traffic, seconds: burstSeconds }, usualRate));
         const before = await side.count("netgloss_explore_rows_total");
