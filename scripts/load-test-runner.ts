@@ -1,6 +1,9 @@
 import type { AsyncHook } from "node:async_hooks";
 import { setFlagsFromString } from "node:v8";
 
+/** V8 of Node 26 has no such flag. */
+const hasInterruptBudget = Number(process.versions.node.split(".")[0]) < 26;
+
 /**
  * Loads `node:test` so that it costs tests little. To be called before anything else imports it.
  *
@@ -12,7 +15,7 @@ import { setFlagsFromString } from "node:v8";
  * @returns what to call when all files are loaded.
  */
 export async function loadTestRunner(): Promise<{ readonly allAreKnown: () => void }> {
-  setFlagsFromString("--interrupt-budget=1000000");
+  if (hasInterruptBudget) setFlagsFromString("--interrupt-budget=1000000");
   const hooks = process.getBuiltinModule("node:async_hooks") as { createHook: (...args: unknown[]) => AsyncHook };
   const { createHook } = hooks;
   const created: AsyncHook[] = [];

@@ -19,13 +19,16 @@ export interface RunOptions {
 /** How long a stop may take before the process ends without it. */
 const stopWithinMs = 10_000;
 
-/** On Ctrl-C under npm the signal comes twice: from the terminal and from npm, which passes it on. */
+/** On Ctrl-C under npm the signal comes twice: from the terminal and from npm, which passes it on. `timeout` sends its signal twice, too. */
 const sameRequestMs = 500;
 
 /**
  * Runs a component as the one purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
  * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error
  * that nobody caught is a bug: it is logged and ends the process.
+ *
+ * After a stop that a signal asked for, it still listens for SIGTERM and SIGINT: without a listener, the same request, which comes
+ * again, would kill a process that is about to end with exit code 0.
  *
  * @returns the exit code; after a SettingsError of the start that of bad settings.
  */
@@ -82,6 +85,8 @@ export async function runComponent(component: Component, options: RunOptions): P
     log.info({}, "stopped");
     return exitCodes.ok;
   } finally {
-    for (const [event, listener] of listeners) signals.off(event, listener);
+    for (const [event, listener] of listeners) {
+      if (listener !== stop || stopAskedAt === undefined) signals.off(event, listener);
+    }
   }
 }

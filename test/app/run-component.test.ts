@@ -42,16 +42,20 @@ function run(component: Partial<Component> = {}, options: Partial<RunOptions> = 
 }
 
 for (const signal of ["SIGTERM", "SIGINT"]) {
-  test(`${signal} stops it, exit code 0, and its listeners are gone`, async () => {
-    const { events, signals, exits, code } = run();
+  test(`${signal} stops it, exit code 0; what is left listens for the same request, which may come again`, async () => {
+    const { events, signals, exits, time, code } = run();
     await new Promise(setImmediate);
     signals.emit("SIGHUP", "SIGHUP");
     signals.emit("SIGUSR2", "SIGUSR2");
     signals.emit(signal, signal);
     assert.equal(await code, 0);
     assert.deepEqual(events, ["start", "started", "reload", "reopen", "stop"]);
+    assert.deepEqual(signals.eventNames(), ["SIGTERM", "SIGINT"]);
+    signals.emit(signal, signal);
     assert.deepEqual(exits, []);
-    assert.deepEqual(signals.eventNames(), []);
+    time.ms += 500;
+    signals.emit(signal, signal);
+    assert.deepEqual(exits, [1]);
   });
 }
 

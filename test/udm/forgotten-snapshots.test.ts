@@ -1,3 +1,4 @@
+// A process of its own: what other tests leave may keep objects from being collected (Node 24).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -6,7 +7,7 @@ import { createSharedIndex, openSharedIndex, type SharedIndex, type UdmIndex } f
 import { denseAddress, udmEntry } from "../support/udm-entry.ts";
 import { until } from "../support/until.ts";
 
-// There is no other way to the collector of garbage in a process that was not started for it.
+// There is no other way to garbage collection in a process that was not started for it.
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
