@@ -43,12 +43,14 @@ export function bundleTests(
  *
  * @param folder where the files are.
  * @param silentSeconds how long a test may take.
+ * @param isLean whether `node:test` may follow less: then suites must know their tests at once.
  * @returns the file to run for each bundle, in their order.
  */
 export function writeBundles(
   folder: string,
   bundles: readonly (readonly string[])[],
   silentSeconds: number,
+  isLean: boolean,
 ): readonly string[] {
   const entries = join(folder, ".bundles");
   rmSync(entries, { recursive: true, force: true });
@@ -57,20 +59,21 @@ export function writeBundles(
     const [first = ""] = files;
     const name = files.length === 1 ? first.replace(/\.js$/, "").replaceAll("/", "-") : first.split("/")[0];
     const path = join(entries, `${name}-${i}.js`);
-    writeFileSync(path, entryText(files, silentSeconds));
+    writeFileSync(path, entryText(files, silentSeconds, isLean));
     return path;
   });
 }
 
 /** One file that cannot be loaded fails by itself. */
-function entryText(files: readonly string[], silentSeconds: number): string {
+function entryText(files: readonly string[], silentSeconds: number, isLean: boolean): string {
   const urlOf = (name: string): string => JSON.stringify(pathToFileURL(join(import.meta.dirname, name)).href);
-  return `import { loadTestRunner } from ${urlOf("load-test-runner.js")};
+  const lean = `import { loadTestRunner } from ${urlOf("load-test-runner.js")};
 const runner = await loadTestRunner();
-const { test } = await import("node:test");
+`;
+  return `${isLean ? lean : ""}const { test } = await import("node:test");
 const { watchTests } = await import(${urlOf("watch-tests.js")});
 const files = ${JSON.stringify(files)};
-const watch = watchTests(files, ${silentSeconds});
+const watch = watchTests(files, ${silentSeconds}, ${isLean});
 for (const file of files) {
   try {
     await import("../" + file);
@@ -79,6 +82,5 @@ for (const file of files) {
   }
 }
 watch.loaded();
-runner.allAreKnown();
-`;
+${isLean ? "runner.allAreKnown();\n" : ""}`;
 }

@@ -8,7 +8,8 @@ const hasInterruptBudget = Number(process.versions.node.split(".")[0]) < 26;
  * Loads `node:test` so that it costs tests little. To be called before anything else imports it.
  *
  * The runner follows every promise and every resource to find the test of an error that nothing catches, and the suite of a
- * test: a tenth of all work. It needs that only until all tests are known: `watchTests` names those that run.
+ * test: a tenth of all work. It needs that only until all tests are known: `watchTests` names those that run. A suite that waits
+ * before it defines its tests would lose them.
  *
  * V8 optimises code that ran 15 times as much as usual. Most tests end before optimised code pays.
  *

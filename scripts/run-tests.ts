@@ -49,7 +49,7 @@ const wanted = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((path) => kind.matches(path) && hasSource(path))
   .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)));
 const bundles = kind.isBundled ? bundleTests(wanted, expectedTime, isAlone) : wanted.map((path) => [path]);
-const files = writeBundles(folder, bundles, kind.silentSeconds);
+const files = writeBundles(folder, bundles, kind.silentSeconds, kind.isBundled);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const skips: string[] = [];

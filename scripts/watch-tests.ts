@@ -8,14 +8,19 @@ import { inspect } from "node:util";
 const graceSeconds = 15;
 
 /**
- * Fails the process when no test began or ended for a time, and at an error that nothing catches, naming the tests that run; and
- * when the tests are done and something keeps the process, naming what. Seconds in which the event loop stands still count as one: a busy host is no fault.
+ * Fails the process when no test began or ended for a time, naming the tests that run; and when the tests are done and
+ * something keeps the process, naming what. Seconds in which the event loop stands still count as one: a busy host is no fault.
  *
  * @param files what runs in this process, for the message.
  * @param silentSeconds how long a test may take.
+ * @param failsAtErrors whether an error that nothing catches fails the process, too, naming the tests that run.
  * @returns what to call when all files are loaded.
  */
-export function watchTests(files: readonly string[], silentSeconds: number): { readonly loaded: () => void } {
+export function watchTests(
+  files: readonly string[],
+  silentSeconds: number,
+  failsAtErrors: boolean,
+): { readonly loaded: () => void } {
   const running = new Set<string>();
   let isDone = false;
   let silent = 0;
@@ -42,7 +47,7 @@ export function watchTests(files: readonly string[], silentSeconds: number): { r
     fail(`${what}; open: ${openResources().join(", ") || "nothing that is known"}`);
   }, 1000).unref();
   const uncaught = (error: unknown): void => fail(`nothing catches ${inspect(error)}; running: ${runningTests()}`);
-  process.on("uncaughtException", uncaught).on("unhandledRejection", uncaught);
+  if (failsAtErrors) process.on("uncaughtException", uncaught).on("unhandledRejection", uncaught);
   return {
     // Hooks run when all tests known by then are done, this one last.
     loaded: () =>

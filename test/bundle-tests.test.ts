@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { bundleTests, writeBundles } from "../scripts/bundle-tests.ts";
@@ -46,6 +46,7 @@ test("a bundle runs all its files; one that cannot be loaded fails under its nam
     folder,
     [["room/good.js", "room/bad.js", "room/other.js"], ["room/good.js"]],
     60,
+    true,
   );
   const { stdout, status } = runEntry(entry);
   assert.equal(status, 1);
@@ -65,7 +66,7 @@ test("a test that hangs and what stays open after the tests end the process, and
   );
   writeFileSync(join(folder, "leaks.js"), `${start}test("passes", () => void ${open});`);
   writeFileSync(join(folder, "ends.js"), `${start}test("passes", () => void ${open}.unref());`);
-  const entries = writeBundles(folder, [["hangs.js"], ["ends.js", "leaks.js"]], 1);
+  const entries = writeBundles(folder, [["hangs.js"], ["ends.js", "leaks.js"]], 1, true);
   const [hangs, leaks] = entries.map(runEntry);
   assert.deepEqual([hangs?.status, leaks?.status], [1, 1]);
   assert.match(
@@ -92,7 +93,7 @@ test("an error that nothing catches ends the process, and names the test that ru
     join(folder, "rejects.js"),
     `${start}{ void Promise.reject(new Error("unheard")); await new Promise(() => setInterval(() => {}, 1000)); }));`,
   );
-  const [throws, rejects] = writeBundles(folder, [["throws.js"], ["rejects.js"]], 60).map(runEntry);
+  const [throws, rejects] = writeBundles(folder, [["throws.js"], ["rejects.js"]], 60, true).map(runEntry);
   assert.deepEqual([throws?.status, rejects?.status], [1, 1]);
   assert.match(throws?.stderr ?? "", /^throws\.js: nothing catches Error: at its time\n[^]*; running: outer > inner$/m);
   assert.match(rejects?.stderr ?? "", /^rejects\.js: nothing catches Error: unheard\n[^]*; running: outer > inner$/m);
@@ -105,11 +106,31 @@ test("tests of a suite are its own, also when their file is loaded late", (t) =>
     'import { suite, test } from "node:test"; suite("all", () => { test("one", async () => {}); test("two", () => {}); });';
   writeFileSync(join(folder, "first.js"), text);
   writeFileSync(join(folder, "late.js"), `await new Promise((resolve) => setTimeout(resolve, 200)); ${text}`);
-  const [entry = ""] = writeBundles(folder, [["first.js", "late.js"]], 60);
+  const [entry = ""] = writeBundles(folder, [["first.js", "late.js"]], 60, true);
   const { stdout, status } = runEntry(entry);
   assert.equal(status, 0);
   assert.equal(stdout.match(/^ {4}ok \d - (?:one|two)$/gm)?.length, 4);
   assert.equal(stdout.match(/^ok \d - all$/gm)?.length, 2);
+});
+
+test("a suite that waits before it defines its tests keeps them where the runner follows all", (t) => {
+  const folder = tempDirectory(t);
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  const text =
+    'import { suite, test } from "node:test"; suite("all", async () => { await new Promise((resolve) => setTimeout(resolve, 50)); test("one", () => {}); });';
+  writeFileSync(join(folder, "waits.js"), text);
+  const [entry = ""] = writeBundles(folder, [["waits.js"]], 60, false);
+  const { stdout, status } = runEntry(entry);
+  assert.equal(status, 0);
+  assert.equal(stdout.match(/^ {4}ok 1 - one$/gm)?.length, 1);
+});
+
+test("no suite of the unit tests waits before it defines its tests", () => {
+  const root = join(import.meta.dirname, "../../test");
+  const waiting = readdirSync(root, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.startsWith("system/") && path !== "bundle-tests.test.ts")
+    .filter((path) => /\b(?:suite|describe)\([^\n]*\basync\b/.test(readFileSync(join(root, path), "utf8")));
+  assert.deepEqual(waiting, []);
 });
 
 function runEntry(entry: string): { stdout: string; stderr: string; status: number | null } {
