@@ -135,7 +135,7 @@ suite("a server", () => {
     await database.reset();
     await database.sql`create role poor login password 'poor'`;
     const poor = database.url.replace("netgloss:secret", "poor:poor");
-    assert.match(await reason(poor), /may not make them .*run `netgloss udm migrate`/);
+    assert.match(await reason(poor), /may not create them .*run `netgloss udm migrate`/);
     assert.equal(await reason(database.url), "connected");
     await database.sql`insert into netgloss.migration (number, least) values (999, 1)`;
     assert.equal(await reason(database.url), "connected", "a newer version that lets this one write");

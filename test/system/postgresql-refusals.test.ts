@@ -33,7 +33,7 @@ test("commands that make tables name the server, the database, the role or the s
     [at("owner:wrong", "names"), /names cannot be made: .* password authentication failed for user "owner"/],
     [at("owner:right", "nowhere"), /database "nowhere" does not exist/],
     [at("nobody:right", "names"), /password authentication failed for user "nobody"/],
-    [at("collector:right", "names"), /the role may not make them .*migrate` with a role that may/],
+    [at("collector:right", "names"), /the role may not create them .*migrate` with a role that may/],
     [at("owner:right", "latin"), /the database has the encoding LATIN1, not UTF8/],
     [at("old:right", new URL(url).pathname.slice(1)), /the server is PostgreSQL 12\.22: 13 or later is needed/],
     [`postgresql://owner:right@${host}:1/names`, /:1: connect ECONNREFUSED/],
