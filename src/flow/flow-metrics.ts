@@ -161,13 +161,39 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
   ];
 }
 
-/** Registers by which rules clients were found. */
-export function registerRoleMetrics(metrics: Metrics, ends: Pick<FlowEnds, "methods">): void {
+/** Counts of what becomes of flow records on their way to lines. */
+export interface LineCounts {
+  readonly filtered: () => number;
+  readonly icmpSwapped: () => number;
+  /** Bytes that the traffic of interfaces leaves out. */
+  readonly unmeasured: () => number;
+}
+
+/** Registers what becomes of flow records on their way to lines, and by which rules clients were found. */
+export function registerLineMetrics(metrics: Metrics, ends: Pick<FlowEnds, "methods">, counts: LineCounts): void {
+  metrics.counterFrom(
+    "netgloss_flow_filtered_records_total",
+    "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
+    [],
+    counts.filtered,
+  );
+  metrics.counterFrom(
+    "netgloss_flow_icmp_swapped_total",
+    "Flows whose type and code of ICMPv6 arrived in each other's place.",
+    [],
+    counts.icmpSwapped,
+  );
   metrics.counterFrom(
     "netgloss_flow_clisrv_total",
     "Flows between two addresses by the rule that says which is the client; none: no rule does.",
     ["method"],
     () => ends.methods().map(([method, flows]) => [{ method }, flows] as const),
+  );
+  metrics.counterFrom(
+    "netgloss_flow_traffic_unmeasured_total",
+    "Bytes of flows that were not added up by interface for want of room: `netgloss doctor` does not compare them with SNMP.",
+    [],
+    counts.unmeasured,
   );
 }
 

@@ -26,8 +26,12 @@ export interface ExporterTable {
   readonly memory: Readonly<Budget>;
   /** Bytes that were given back, by reason: the memory was full, or the exporter idle. */
   readonly freed: Readonly<FreedBytes>;
-  /** Forgets what has become too old, and takes record rates. Times in milliseconds since the epoch. */
-  tidy(now: number, before: { readonly waiting: number; readonly templates: number; readonly exporters: number }): void;
+  /**
+   * Forgets what has become too old, and takes record rates.
+   *
+   * @param templateTtlMs templates that were not received again within this time are forgotten; 0: never.
+   */
+  tidy(now: number, templateTtlMs: number): void;
   /** Exporters that were forgotten since the last call, by {@link stateKey}. */
   takeForgotten(): readonly string[];
 }
@@ -36,6 +40,9 @@ export interface FreedBytes {
   full: number;
   idle: number;
 }
+
+/** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
+const waitingMaxAgeMs = 30 * 60_000;
 
 /** An exporter that is silent for this time is idle: it keeps no more than {@link idleShare} of the memory of all. */
 const idleAfterMs = 3_600_000;
@@ -210,17 +217,18 @@ export function createExporterTable(
     waiting,
     memory,
     freed,
-    tidy(now, before) {
+    tidy(now, templateTtlMs) {
+      const templatesBefore = templateTtlMs > 0 ? now - templateTtlMs : Number.NEGATIVE_INFINITY;
       for (const exporter of all()) {
-        if (exporter.lastSeen < before.exporters) {
+        if (exporter.lastSeen < now - limits.silentMs) {
           forget(exporter);
           evictions.silentExporters++;
           continue;
         }
         exporter.measure(now);
         if (exporter.lastSeen - exporter.keptAt > keptAgainMs) exporter.isChanged = true;
-        exporter.expireTemplates(before.templates);
-        exporter.dropWaiting(before.waiting);
+        exporter.expireTemplates(templatesBefore);
+        exporter.dropWaiting(now - waitingMaxAgeMs);
         if (now - exporter.lastSeen <= idleAfterMs) continue;
         const held = memory.used;
         exporter.shrink(memory.max * idleShare);
