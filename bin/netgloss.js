@@ -7,7 +7,7 @@ if (major < 20) {
   console.error(`netgloss: needs Node 20.19 or later, this is ${process.versions.node}.`);
   process.exit(1);
 }
-const main = new URL("../dist/src/app/main.js", import.meta.url);
+const main = new URL("../dist/program/main.js", import.meta.url);
 if (!existsSync(main)) {
   console.error("netgloss: not built. Run `npm ci --include=dev` or, if that is done, `npm run build`.");
   process.exit(1);

@@ -7,7 +7,8 @@ import { productionLock } from "./package-files/production-lock.js";
 import { thirdPartyLicences } from "./package-files/third-party-licences.js";
 
 process.chdir(join(import.meta.dirname, ".."));
-for (const built of ["dist/src", "dist/pages", "dist/.tsbuildinfo"]) rmSync(built, { recursive: true, force: true });
+for (const built of ["dist/src", "dist/program", "dist/pages", "dist/.tsbuildinfo"])
+  rmSync(built, { recursive: true, force: true });
 const { status } = spawnSync(process.execPath, ["scripts/prepare.js"], { stdio: "inherit" });
 if (status !== 0) process.exit(status ?? 1);
 const lock = productionLock("package-lock.json");

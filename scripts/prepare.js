@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 
 if (existsSync("node_modules/typescript")) {
-  for (const script of ["node_modules/typescript/bin/tsc", "scripts/build-pages.js"]) {
+  for (const script of ["node_modules/typescript/bin/tsc", "scripts/build-program.js", "scripts/build-pages.js"]) {
     const { status } = spawnSync(process.execPath, [script], { stdio: "inherit" });
     if (status !== 0) process.exit(status ?? 1);
   }
-} else if (!existsSync("dist/src/app/main.js") || !existsSync("dist/pages/index.html.gz")) {
+} else if (!existsSync("dist/program/main.js") || !existsSync("dist/pages/index.html.gz")) {
   console.error(
     "netgloss: not built: the compiler is a development dependency. Run `npm ci --include=dev` (NODE_ENV=production leaves it out).",
   );

@@ -3,6 +3,7 @@
 // Further arguments keep only the files whose path contains one of them. The slowest files are named before the last
 // line, which is `N passed, N failed, N skipped`. Unit tests of a room share processes; those that were slow the last time
 // begin first, so that no long one is left alone at the end.
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
@@ -38,6 +39,11 @@ const kinds = {
 const [kindName = "unit", ...filters] = process.argv.slice(2);
 const kind = kinds[kindName as keyof typeof kinds];
 if (kind === undefined) throw new Error(`unknown kind of tests: ${kindName}; one of ${Object.keys(kinds).join(", ")}`);
+
+const { status: built } = spawnSync(process.execPath, [join(sources, "../scripts/build-program.js")], {
+  stdio: "inherit",
+});
+if (built !== 0) throw new Error("the program cannot be built");
 
 if (kindName === "fuzz") process.env["NETGLOSS_FUZZ"] = "1";
 

@@ -28,7 +28,7 @@ test("the recipe for a setting works: the row alone brings the flag, the help an
   assert.match(row, /SVC_EXAMPLE_LIMIT: row\(/);
   // A copy of the built program, with the row where a reader would put it.
   const copy = tempDirectory(t);
-  for (const part of ["bin", "dist/src", "package.json"]) {
+  for (const part of ["bin", "dist/src", "scripts/build-program.js", "package.json", "package-lock.json"]) {
     cpSync(join(root, part), join(copy, part), { recursive: true, filter: (from) => !from.endsWith(".map") });
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -37,6 +37,8 @@ test("the recipe for a setting works: the row alone brings the flag, the help an
   const first = /(export const settingsTable = \{\n)/.exec(text)?.[1];
   assert.ok(first !== undefined);
   writeFileSync(table, text.replace(first, `${first}${row}`));
+  const built = spawnSync(process.execPath, [join(copy, "scripts/build-program.js")], { encoding: "utf8" });
+  assert.equal(built.status, 0, built.stderr);
   const run = (...argv: string[]): string => {
     const { stdout, stderr } = spawnSync(process.execPath, [join(copy, "bin/netgloss.js"), ...argv], {
       encoding: "utf8",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -14,7 +15,16 @@ const hook = `export async function load(url, context, next) {
 const dataUrl = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
 const register = `import { register } from "node:module"; register(${JSON.stringify(dataUrl(hook))});`;
 
-/** The files of the package that a command loads until it has ended, seen from its root; packages by their names. */
+/** The modules that a file of the program was joined from: each has a line with its path before it. */
+function modulesOf(file: string): readonly string[] {
+  if (!file.startsWith("dist/program/")) return [file];
+  return Array.from(
+    readFileSync(join(root, file), "utf8").matchAll(/^\/\/ (dist\/src\/.+)$/gm),
+    ([, path = ""]) => path,
+  );
+}
+
+/** The modules of the package that a command loads until it has ended, seen from its root; packages by their names. */
 async function loadedBy(argv: readonly string[], code = 0): Promise<readonly string[]> {
   const args = ["--import", dataUrl(register), join(root, "bin/netgloss.js"), ...argv];
   const child = spawn(process.execPath, args, { env: { PATH: process.env["PATH"], HOME: "/nowhere" }, stdio: "pipe" });
@@ -24,7 +34,8 @@ async function loadedBy(argv: readonly string[], code = 0): Promise<readonly str
   const ended = await new Promise<number | null>((resolve) => child.on("close", resolve));
   assert.equal(ended, code, text);
   const files = Array.from(text.matchAll(/^loaded (.+)$/gm), ([, url = ""]) => relative(root, fileURLToPath(url)));
-  return [...new Set(files.map((file) => file.replace(/^.*\bnode_modules\/([^/]+)\/.*$/, "$1")))].toSorted();
+  const names = files.map((file) => file.replace(/^.*\bnode_modules\/([^/]+)\/.*$/, "$1"));
+  return [...new Set(names.flatMap(modulesOf))].toSorted();
 }
 
 const inProgram = (name: string): string => `dist/src/app/${name}.js`;

@@ -1,0 +1,47 @@
+// Joins the compiled modules of dist/src/ into the files that bin/netgloss.js runs, in dist/program/: a start, and the start of each
+// thread, spends most of its time on opening and linking modules one by one. Packages stay outside. Does nothing when it is up to date.
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const source = join(root, "dist/src");
+const out = join(root, "dist/program");
+
+/** Each thread is an entry: `new URL("./decode-thread.js", import.meta.url)` finds it here as it does in dist/src/. */
+const entries = {
+  "receive-thread": "app/threads/receive-thread.js",
+  "decode-thread": "app/threads/decode-thread.js",
+  "output-thread": "app/threads/output-thread.js",
+  "explore-thread": "app/threads/explore-thread.js",
+  "udm-file-thread": "app/udm-file-thread.js",
+  // Written last: a build that was broken off is begun again.
+  main: "app/main.js",
+};
+const last = join(out, "main.js");
+
+const modules = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
+const files = [...modules.map((path) => join(source, path)), import.meta.filename, join(root, "package-lock.json")];
+const newest = Math.max(...files.filter((file) => existsSync(file)).map((file) => statSync(file).mtimeMs));
+if (!existsSync(last) || statSync(last).mtimeMs < newest) {
+  const { rolldown } = await import("rolldown");
+  const build = await rolldown({
+    input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(source, path)])),
+    cwd: root,
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    // A door passes on what its room offers; what nobody takes of it is left out.
+    treeshake: { moduleSideEffects: false },
+  });
+  const { output } = await build.generate({
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name].js",
+  });
+  await build.close();
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  const isLast = ({ fileName }) => fileName === "main.js";
+  for (const { fileName, code } of output.toSorted((a, b) => isLast(a) - isLast(b))) {
+    writeFileSync(join(out, fileName), code);
+  }
+}
