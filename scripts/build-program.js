@@ -7,7 +7,10 @@ const root = join(import.meta.dirname, "..");
 const source = join(root, "dist/src");
 const out = join(root, "dist/program");
 
-/** Each thread is an entry: `new URL("./decode-thread.js", import.meta.url)` finds it here as it does in dist/src/. */
+/**
+ * Each thread is an entry: `new URL("./decode-thread.js", import.meta.url)` finds it here as it does in dist/src/. Each entry is joined
+ * alone: in one run, the bundler may put what two entries share into the file of one of them, and importing it would start that thread.
+ */
 const entries = {
   "receive-thread": "app/threads/receive-thread.js",
   "decode-thread": "app/threads/decode-thread.js",
@@ -24,24 +27,25 @@ const files = [...modules.map((path) => join(source, path)), import.meta.filenam
 const newest = Math.max(...files.filter((file) => existsSync(file)).map((file) => statSync(file).mtimeMs));
 if (!existsSync(last) || statSync(last).mtimeMs < newest) {
   const { rolldown } = await import("rolldown");
-  const build = await rolldown({
-    input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(source, path)])),
-    cwd: root,
-    platform: "node",
-    external: (id) => !id.startsWith(".") && !isAbsolute(id),
-    // A door passes on what its room offers; what nobody takes of it is left out.
-    treeshake: { moduleSideEffects: false },
-  });
-  const { output } = await build.generate({
-    format: "esm",
-    entryFileNames: "[name].js",
-    chunkFileNames: "[name].js",
-  });
-  await build.close();
+  const joined = [];
+  for (const [name, path] of Object.entries(entries)) {
+    const build = await rolldown({
+      input: { [name]: join(source, path) },
+      cwd: root,
+      platform: "node",
+      external: (id) => !id.startsWith(".") && !isAbsolute(id),
+      // A door passes on what its room offers; what nobody takes of it is left out.
+      treeshake: { moduleSideEffects: false },
+    });
+    const chunkFileNames = name === "main" ? "[name].js" : `${name}.[name].js`;
+    const { output } = await build.generate({ format: "esm", entryFileNames: "[name].js", chunkFileNames });
+    await build.close();
+    joined.push(...output);
+  }
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const isLast = ({ fileName }) => fileName === "main.js";
-  for (const { fileName, code } of output.toSorted((a, b) => isLast(a) - isLast(b))) {
-    writeFileSync(join(out, fileName), code);
+  for (const { fileName, code } of joined.toSorted((a, b) => isLast(a) - isLast(b))) {
+    writeFileSync(join(out, fileName), code, { flag: "wx" });
   }
 }

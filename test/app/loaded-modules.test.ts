@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -75,4 +75,27 @@ test("only a command that has settings loads their table, and no more rooms than
   assert.deepEqual([...new Set(rooms)], ["app", "ip", "report", "text"]);
   assert.ok(files.includes(inProgram("settings/settings-table")));
   assert.ok(!files.some((file) => file.includes("/cli/udm/")));
+});
+
+test("what a thread runs is in the file of its entry alone: no command that shares parts with it starts its work", () => {
+  const program = join(root, "dist/program");
+  const threads = ["receive-thread", "decode-thread", "output-thread", "explore-thread"].map((name) =>
+    inProgram(`threads/${name}`),
+  );
+  const files = readdirSync(program).map((file) => ({ file, text: readFileSync(join(program, file), "utf8") }));
+  for (const module of [...threads, inProgram("udm-file-thread")]) {
+    const name = basename(module, ".js");
+    const holders = files.filter(({ file }) => modulesOf(`dist/program/${file}`).includes(module));
+    assert.deepEqual(
+      holders.map(({ file }) => file),
+      [`${name}.js`],
+    );
+    // What a thread loads later may import its entry, which runs already.
+    const others = files.filter(({ file }) => !file.startsWith(`${name}.`));
+    const importing = others.filter(({ text }) => new RegExp(`(?:from|import) ?\\(?"\\./${name}\\.js"`).test(text));
+    assert.deepEqual(
+      importing.map(({ file }) => file),
+      [],
+    );
+  }
 });

@@ -48,7 +48,7 @@ test("the npm package installs in an empty folder, without a build, and runs", a
   npm(home, "install", "--prefer-offline", "--no-audit", "--no-fund", join(directory, tarball));
   const installed = join(home, "node_modules/netgloss");
   assert.deepEqual(new Set(readdirSync(installed)), shipped);
-  assert.deepEqual(readdirSync(join(installed, "dist")).toSorted(), ["pages", "src"]);
+  assert.deepEqual(readdirSync(join(installed, "dist")).toSorted(), ["pages", "program"]);
   for (const name of ["typescript", "vite", "preact", "oxlint"]) {
     assert.ok(!existsSync(join(home, "node_modules", name)), `${name} is for development`);
   }
