@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-pipeline": "flow/flow-pipeline-bench.js",
   "flow-decode": "flow/flow-decode-bench.js",
   "flow-cliffs": "flow/flow-cliffs-bench.js",
+  "flow-names": "flow/flow-names-bench.js",
   "flow-filter": "flow/filter-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
   "flow-tee": "flow/tee-bench.js",
